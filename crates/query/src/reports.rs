@@ -32,7 +32,8 @@ pub use pathlight_analysis::requests::{
     RequestType, RootEndpoint, Rule, Selection,
 };
 pub use pathlight_analysis::search::{
-    Condition, FoundEndpoint, SearchReport, SpanSearch, Token, quoted, token_at,
+    Condition, FoundEndpoint, SERVICE, SearchReport, ServiceChoice, SpanSearch, Token, quoted,
+    service_choice, token_at, with_service,
 };
 pub use pathlight_analysis::tprof::{
     AggregateSpan, AggregateSubspan, AggregateTrace, Aggregates, DiagnosedGroup, GroupSubspan, PlaceChange,

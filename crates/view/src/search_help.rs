@@ -1,14 +1,15 @@
 //! What the search field says while one types: keys and values that exist, and what is wrong with those that do not.
 
 use pathlight_model::sort::Arrange;
-use pathlight_query::{Condition, SpanSearch, TagKey, TagValuesReport, quoted, token_at};
+use pathlight_query::{Condition, SERVICE, SpanSearch, TagKey, TagValuesReport, quoted, token_at};
 use pathlight_text::format::counted;
 
 /// What can be written, by example.
-pub const SYNTAX: [(&str, &str); 5] = [
+pub const SYNTAX: [(&str, &str); 6] = [
     ("key=value", "with this tag"),
     ("-key=value", "without it"),
     ("key=", "whatever its value"),
+    ("service=name", "spans of a service"),
     ("OR", "either side"),
     ("\"two words\"", "as written"),
 ];
@@ -130,6 +131,9 @@ fn unknown_value(known: &TagKey, value: &str) -> Option<String> {
 pub fn trouble(search: &SpanSearch, keys: &[TagKey]) -> String {
     let words = search.terms().find_map(|term| {
         let Condition::Tag { key, value } = &term.condition else { return None };
+        if key == SERVICE {
+            return None;
+        }
         match keys.binary_search_by(|known| known.key.as_str().cmp(key)) {
             Err(_) => Some(format!("No span has a tag {key}. A text with a = in it is written in quotes.")),
             Ok(at) if keys[at].high_cardinality => Some(too_many_values(key)),
@@ -200,6 +204,7 @@ mod tests {
     #[test]
     fn tags_that_cannot_be_found_are_named() {
         let words = |text: &str| trouble(&SpanSearch::parse(text), &keys());
+        assert_eq!(words("service=cart -service=auth"), "", "no tag, but what every span has");
         assert_eq!(words("zone=eu get zone= zone=u aws.zone=x"), "");
         assert!(words("zone=EU").starts_with("No span has zone=EU, but zone=eu:"));
         assert_eq!(words("-zone=asia"), "No span has zone=asia.");

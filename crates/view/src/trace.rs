@@ -1,5 +1,6 @@
 //! The timeline of one trace: its title, the tips of its spans, the table of all of them.
 
+use crate::flame::most_time;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
@@ -50,6 +51,16 @@ pub fn title(report: &TraceReport) -> Title {
 
 fn latency_us(report: &TraceReport) -> u64 {
     report.duration_us.get(report.request_root as usize).copied().unwrap_or(0)
+}
+
+/// Returns the services with the most time on the critical path, with their shares of it (ties: by name).
+pub fn services(report: &TraceReport) -> Vec<(String, f64)> {
+    let service = |span: u32| {
+        let endpoint = *report.endpoint.get(span as usize)?;
+        Some(report.endpoints.get(endpoint as usize)?.service.as_str())
+    };
+    let segments = report.segment_span.iter().zip(report.segment_start_us.iter().zip(&report.segment_end_us));
+    most_time(segments.filter_map(|(span, (start, end))| Some((service(*span)?, end.saturating_sub(*start)))))
 }
 
 /// Returns why there is no timeline; empty if one is shown. `is_chosen` is whether it is known which trace to show.

@@ -15,6 +15,7 @@ pub mod panels;
 pub mod pick_list;
 pub mod plot_chart;
 pub mod popover;
+pub mod service_legend;
 pub mod show_in;
 pub mod still_chart;
 pub mod tip;

@@ -3,7 +3,7 @@
 //! On a span a condition is about the span and its process. On a request it is about all its spans: one of them has the
 //! tag or the name; with `-` none has. A filter asks the second.
 
-use super::grammar::{Condition, SpanSearch};
+use super::grammar::{Condition, SERVICE, SpanSearch};
 use crate::critical_path::{Observer, PathTable, RequestRef};
 use crate::requests::RangeFacts;
 use pathlight_model::ordered::OrderedMap;
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 /// Requests listed; of more, the slowest.
 const MOST_REQUESTS: usize = 50_000;
 
-/// A condition, looked up in one set of traces.
-enum Test {
-    /// By endpoint: whether its name holds the word.
-    Word(Vec<bool>),
+/// A condition, looked up in one set of traces; lists of what it is not about are empty.
+struct Test {
+    /// By endpoint: whether its name holds the word, or its service is meant.
+    named: Vec<bool>,
     /// By tag set: whether it has the tag.
-    Tag(Vec<bool>),
+    tagged: Vec<bool>,
 }
 
 impl Test {
@@ -31,29 +31,33 @@ impl Test {
                 let holds = |(service, operation): (&str, &str)| {
                     format!("{operation} @ {service}").to_lowercase().contains(&word)
                 };
-                Test::Word(set.endpoints().map(holds).collect())
+                Test { named: set.endpoints().map(holds).collect(), tagged: Vec::new() }
             }
             Condition::Tag { key, value } => {
+                let is_meant = |service: &str| value.as_deref().is_none_or(|value| value == service);
+                let named: Vec<bool> = match key.as_str() {
+                    SERVICE => set.endpoints().map(|(service, _)| is_meant(service)).collect(),
+                    _ => Vec::new(),
+                };
                 if set.tags.find_key(key).is_some_and(|key| set.tags.is_high_cardinality(key)) {
-                    return None;
+                    return Some(Test { named, tagged: Vec::new() }).filter(|test| !test.named.is_empty());
                 }
                 let has = |tags| match value {
                     Some(value) => set.tags.contains(tags, key, value),
                     None => set.tags.value(tags, key).is_some(),
                 };
-                Test::Tag((0..set.tags.sets() as u32).map(|tags| has(TagSetId(tags))).collect())
+                Test { named, tagged: (0..set.tags.sets() as u32).map(|tags| has(TagSetId(tags))).collect() }
             }
         })
     }
 
     /// Whether it holds for a row of the set.
     fn holds(&self, set: &TraceSet, row: u32) -> bool {
-        match self {
-            Test::Word(is_named) => {
-                is_named[set.endpoint(row).0 as usize] || is_named[set.recorded_endpoint(row).0 as usize]
-            }
-            Test::Tag(has) => has[set.tag_set(row).0 as usize] || has[set.process_of(row).tags.0 as usize],
-        }
+        let is_in = |list: &[bool], at: u32| list.get(at as usize).copied().unwrap_or(false);
+        is_in(&self.named, set.endpoint(row).0)
+            || is_in(&self.named, set.recorded_endpoint(row).0)
+            || is_in(&self.tagged, set.tag_set(row).0)
+            || is_in(&self.tagged, set.process_of(row).tags.0)
     }
 }
 

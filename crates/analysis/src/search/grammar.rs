@@ -9,6 +9,52 @@ const OR: &str = "OR";
 /// Pieces of a text that are read, from the front: each is looked up in the tables of every worker.
 const MOST_TOKENS: usize = 64;
 
+/// The key that means the service of a span, and a tag of this name.
+pub const SERVICE: &str = "service";
+
+/// How a search deals with the spans of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceChoice {
+    /// As with all others.
+    Plain,
+    /// They alone are meant.
+    Only,
+    /// They are not meant.
+    Hidden,
+}
+
+/// Returns how a search text deals with the spans of a service.
+pub fn service_choice(text: &str, service: &str) -> ServiceChoice {
+    let of_services: Vec<Token> = tokens(text).into_iter().filter(Token::is_service).collect();
+    let is_it = |token: &Token| token.value.as_deref() == Some(service);
+    match of_services.as_slice() {
+        [token] if is_it(token) && !token.negated => ServiceChoice::Only,
+        tokens if tokens.iter().any(|token| is_it(token) && token.negated) => ServiceChoice::Hidden,
+        _ => ServiceChoice::Plain,
+    }
+}
+
+/// Returns a search text that deals so with the spans of a service; what it says of other things stays, unless there are
+/// alternatives, which a condition behind them would not reach.
+pub fn with_service(text: &str, service: &str, choice: ServiceChoice) -> String {
+    let tokens = tokens(text);
+    let has_alternatives = tokens.iter().any(Token::is_or);
+    let stays = |token: &&Token| {
+        let is_it = token.value.as_deref() == Some(service);
+        let is_hidden = choice != ServiceChoice::Only && token.negated && !is_it;
+        !has_alternatives && (!token.is_service() || is_hidden)
+    };
+    let mut pieces: Vec<String> =
+        tokens.iter().filter(stays).map(|token| text[token.start..token.end].to_owned()).collect();
+    let sign = match choice {
+        ServiceChoice::Plain => return pieces.join(" "),
+        ServiceChoice::Only => "",
+        ServiceChoice::Hidden => "-",
+    };
+    pieces.push(format!("{sign}{SERVICE}={}", quoted(service)));
+    pieces.join(" ")
+}
+
 /// One condition on a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Condition {
@@ -66,6 +112,11 @@ impl Token {
             None => Condition::Word(self.name),
         };
         Some(Term { negated: self.negated, condition })
+    }
+
+    /// Whether it says something of services.
+    fn is_service(&self) -> bool {
+        self.name == SERVICE && self.value.is_some()
     }
 
     fn is_or(&self) -> bool {
@@ -343,5 +394,21 @@ mod tests {
             let search = SpanSearch::parse(&text);
             prop_assert_eq!(SpanSearch::parse(&search.to_string()), search);
         }
+    }
+
+    #[test]
+    fn a_service_is_isolated_hidden_and_let_go() {
+        use ServiceChoice::{Hidden, Only, Plain};
+        let only = with_service("GET error=true", "cart db", Only);
+        assert_eq!(only, "GET error=true service=\"cart db\"");
+        assert_eq!(service_choice(&only, "cart db"), Only);
+        assert_eq!(service_choice(&only, "cart"), Plain);
+        assert_eq!(with_service(&only, "cart db", Plain), "GET error=true");
+        assert_eq!(with_service(&only, "auth", Only), "GET error=true service=auth", "one alone at a time");
+        let hidden = with_service(&with_service(&only, "auth", Hidden), "ads", Hidden);
+        assert_eq!(hidden, "GET error=true -service=auth -service=ads");
+        assert_eq!(["auth", "ads", "cart"].map(|of| service_choice(&hidden, of)), [Hidden, Hidden, Plain]);
+        assert_eq!(with_service(&hidden, "auth", Plain), "GET error=true -service=ads");
+        assert_eq!(with_service("a=1 OR b=2", "auth", Hidden), "-service=auth");
     }
 }

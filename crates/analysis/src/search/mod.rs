@@ -6,6 +6,7 @@
 //! region=eu -retry=true  spans with one tag and without the other, of their process too
 //! HTTP GET -> cart       a minus sign means "not" only before what it can be about
 //! error=                 spans with the tag, whatever its value
+//! service=cart           spans of this service, or with a tag of this name
 //! region=eu OR zone="a b"
 //! ```
 
@@ -14,4 +15,7 @@ mod grammar;
 
 pub use found::{FoundEndpoint, SearchObserver, SearchPart, SearchReport, found_spans};
 pub(crate) use found::{RequestSearch, SpanTests};
-pub use grammar::{Condition, SpanSearch, Term, Token, quoted, token_at};
+pub use grammar::{
+    Condition, SERVICE, ServiceChoice, SpanSearch, Term, Token, quoted, service_choice, token_at,
+    with_service,
+};

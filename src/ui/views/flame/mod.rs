@@ -12,6 +12,7 @@ use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::NodeId;
@@ -51,8 +52,12 @@ impl Flame {
             .on_open(move |row| page.zoom_to(row.path()));
         let exports =
             export::menu(page, keep, "flame-graph", Some(chart.canvas().clone()), formats(chart, table));
+        let services = service_legend::legend(page, keep, move || {
+            page.queries().path.get().map_or_else(Vec::new, |report| flame::services(&report))
+        });
         let tools = div("tools")
             .child(ways.element())
+            .child(&services)
             .child(&title)
             .child(&div("grow"))
             .child(&zooms.zoom)

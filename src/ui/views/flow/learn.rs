@@ -1,9 +1,11 @@
-//! How flows are learned: the preset, and how often an edge must hold.
+//! The model behind a flow, for who asks: how it is learned, how often an edge must hold, and how well it predicts.
 
-use crate::ui::dom::{El, Keep, el};
+use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::controls;
-use pathlight_view::flow_choice::{parse_tau, tau_text};
+use crate::ui::widgets::popover::Popover;
+use pathlight_view::flow;
+use pathlight_view::flow_choice::{FlowPanel, parse_tau, tau_text};
 use web_sys::HtmlInputElement;
 
 /// Preset and tau.
@@ -43,8 +45,21 @@ impl Learn {
             // What is no share goes back to what holds.
             page.refresh();
         });
-        let element =
-            el("span").class("flow-learn").child(&preset).child(&el("label").text("\u{3c4} ").child(&tau));
+        let (name, hint) = flow::panel_words(FlowPanel::Prediction);
+        let tested = button(name).attr("title", hint).test("open-prediction").on_click(keep, move || {
+            page.change(|address| address.choices.flow.panel = FlowPanel::Prediction);
+        });
+        let labelled =
+            |words: &str, of: &El| el("label").class("labelled").child(&span("muted", words)).child(of);
+        let panel = div("popover flow-learn")
+            .test("flow-model-panel")
+            .child(&labelled("Learned", &preset))
+            .child(&labelled("An edge holds in at least \u{3c4} =", &tau))
+            .child(&tested);
+        let opener = button("Model\u{2026}")
+            .attr("title", "How flows are learned from invocations, and how well that predicts")
+            .test("flow-model");
+        let element = Popover::new(keep, opener, panel, || ()).element().clone();
         Learn { element, preset, tau }
     }
 

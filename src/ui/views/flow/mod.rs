@@ -155,6 +155,8 @@ impl Flow {
     fn show_panel(&mut self, page: Page) {
         let panel = panel(page);
         self.panels.press(panel as usize);
+        // Reached through the model: who reads a flow rarely asks.
+        self.panels.at(FlowPanel::Prediction as usize).show(panel == FlowPanel::Prediction);
         self.panels.element().show(!page.is_summary());
         self.needs_spans.show(page.is_summary());
         self.table.show(panel == FlowPanel::Calls);

@@ -14,6 +14,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_query::{Endpoint, TraceReport};
@@ -115,8 +116,13 @@ impl TimelineView {
             .on_select(move |row| page.set_focus(Focus::Span(row.at)));
         let formats = formats(page, chart);
         let exports = export::menu(page, keep, "timeline", Some(chart.canvas().clone()), formats);
+        let services = service_legend::legend(page, keep, move || {
+            let report = page.queries().trace.get();
+            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, trace::services)
+        });
         let tools = div("tools")
             .child(&title)
+            .child(&services)
             .child(&div("grow"))
             .children(finds.iter().map(|(.., find)| find))
             .child(&path_only)

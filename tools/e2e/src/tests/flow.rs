@@ -342,3 +342,27 @@ pub async fn drag_and_slack_stand_in_the_timeline(page: &Page) -> Outcome {
     page.click("[data-test='slack']").await?;
     page.picture("timeline-slack").await
 }
+
+pub async fn it_opens_on_the_widest_parent_and_keeps_its_model_behind_a_button(page: &Page) -> Outcome {
+    let file = shop()?;
+    page.open("view=flow").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let parents = native(&["flow", "--json"], &[&file])?;
+    let widest = parents["parents"].as_array().into_iter().flatten();
+    let widest = widest
+        .filter(|parent| parent["invocations"].as_u64() >= Some(30))
+        .filter_map(|parent| parent["nodes"].as_u64());
+    same(
+        "calls",
+        page.number("[data-test='flow']", "data-nodes").await? as u64,
+        widest.max().unwrap_or_default(),
+    )?;
+    page.hidden("[data-test='flow-tau']").await?;
+    page.hidden("[data-test='panel-prediction']").await?;
+    page.click("[data-test='flow-model']").await?;
+    page.visible("[data-test='flow-tau']").await?;
+    page.picture("flow-model").await?;
+    page.click("[data-test='open-prediction']").await?;
+    page.visible("[data-test='panel-prediction']").await
+}

@@ -366,3 +366,34 @@ pub async fn columns_are_drawn_wider_and_chosen_and_stay_so(page: &Page) -> Outc
     let kept = "return Object.keys(localStorage).some((key) => key.startsWith('pathlight-columns-'))";
     page.until("what the browser keeps", kept, |kept| kept == true).await.map(drop)
 }
+
+pub async fn a_service_is_isolated_and_hidden_by_the_legend(page: &Page) -> Outcome {
+    page.open("view=flame").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    page.click("[data-test='service-legend']").await?;
+    let rows = page.attributes("[data-test='service-legend-panel'] .legend-row", "data-service").await?;
+    ensure((3..=12).contains(&rows.len()), || format!("the legend has {rows:?}"))?;
+    page.picture("service-legend").await?;
+    let of = |choice: &str| format!("[data-service='{}'] [data-test='{choice}-service']", rows[0]);
+    let search = "return decodeURIComponent(location.hash.slice(1))";
+    page.click(&of("only")).await?;
+    page.ready().await?;
+    let found = "return document.querySelector(\"[data-test='search-matches']\").textContent";
+    let only = page.run(found).await?;
+    let now = page.run(search).await?;
+    ensure(now.as_str().is_some_and(|now| now.contains(&format!("service={}", rows[0]))), || {
+        format!("{now}")
+    })?;
+    page.click(&of("hide")).await?;
+    page.ready().await?;
+    let now = page.run(search).await?;
+    ensure(now.as_str().is_some_and(|now| now.contains(&format!("-service={}", rows[0]))), || {
+        format!("{now}")
+    })?;
+    ensure(page.run(found).await? != only, || format!("both find {only}"))?;
+    page.click(&of("hide")).await?;
+    page.ready().await?;
+    let now = page.run(search).await?;
+    ensure(now.as_str().is_some_and(|now| !now.contains("service=")), || format!("the search stays: {now}"))
+}

@@ -1,0 +1,49 @@
+//! The services of a chart with their colours: one can be looked at alone, or be left out. Both are searches, so they stand
+//! in the address and hold in every view.
+
+use crate::ui::dom::{El, Keep, button, div, span};
+use crate::ui::page::Page;
+use crate::ui::widgets::names;
+use crate::ui::widgets::popover::Popover;
+use pathlight_query::{ServiceChoice, service_choice, with_service};
+use pathlight_text::format;
+
+/// Returns a button with the legend under it; `services` gives those with the most time and their shares.
+pub fn legend(page: Page, keep: &Keep, services: impl Fn() -> Vec<(String, f64)> + 'static) -> El {
+    let opener = button("Services\u{2026}")
+        .attr("title", "Colours of services; look at one alone, or leave some out")
+        .test("service-legend");
+    let panel = div("popover menu left service-legend").test("service-legend-panel");
+    let (filled, held) = (panel.clone(), Keep::default());
+    let popover = Popover::new(keep, opener, panel, move || fill(page, &filled, &held, &services()));
+    popover.element().clone()
+}
+
+fn fill(page: Page, panel: &El, keep: &Keep, services: &[(String, f64)]) {
+    keep.clear();
+    let text = page.address().search.clone();
+    let rows = services.iter().map(|(service, share)| {
+        let now = service_choice(&text, service);
+        let choice = |words: &str, hint: &str, test: &str, choice: ServiceChoice| {
+            let (service, panel, keep, services) =
+                (service.clone(), panel.clone(), keep.clone(), services.to_vec());
+            let is_on = now == choice;
+            button(words)
+                .attr("aria-pressed", if is_on { "true" } else { "false" })
+                .attr("title", hint)
+                .test(test)
+                .on_click(&keep.clone(), move || {
+                    let to = if is_on { ServiceChoice::Plain } else { choice };
+                    page.change(|address| address.search = with_service(&address.search, &service, to));
+                    fill(page, &panel, &keep, &services);
+                })
+        };
+        div("legend-row")
+            .attr("data-service", service)
+            .child(&names::service(service))
+            .child(&span("number muted", &format::share(*share)))
+            .child(&choice("Only", "Let all other services stand back", "only-service", ServiceChoice::Only))
+            .child(&choice("Hide", "Let this service stand back", "hide-service", ServiceChoice::Hidden))
+    });
+    panel.fill(&rows.collect::<Vec<El>>());
+}
