@@ -1,4 +1,4 @@
-//! `cargo run -p e2e -- bench FOLDER [cards]`: the built page measured in a real browser, from drop to picture, beside
+//! `cargo run -p e2e -- bench FOLDER [cards|frames]`: the built page measured in a real browser, from drop to picture, beside
 //! `JSON.parse` of the same bytes in a worker of the same page. Driven by `cargo xtask bench`, which makes the files of
 //! `FOLDER`.
 //!
@@ -96,6 +96,42 @@ const PARSE: &str = "
         return rounds.sort((a, b) => a - b)[1];
     })().then(done, done);";
 
+/// Moves what a canvas shows to and fro, a step in every frame, for 120 frames; answers with frames a second, and with the
+/// milliseconds from a step to the end of the frame that has painted it, the slowest of twenty.
+const PAN: &str = "
+    const [selector, done] = arguments;
+    const canvas = document.querySelector(selector);
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const wheel = (more) => canvas.dispatchEvent(new WheelEvent('wheel', {
+        clientX: left + width / 2, clientY: top + height / 2, bubbles: true, cancelable: true, ...more,
+    }));
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    const painted = () => new Promise((resolve) => requestAnimationFrame(() => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = resolve;
+        port2.postMessage(null);
+    }));
+    (async () => {
+        for (let i = 0; i < 4; i++) wheel({ ctrlKey: true, deltaY: -100 });
+        for (let i = 0; i < 40; i++) await frame();
+        const step = (i) => wheel({ deltaX: i % 60 < 30 ? 9 : -9, deltaY: i % 40 < 20 ? 5 : -5 });
+        const from = await frame();
+        let to = from;
+        for (let i = 0; i < 120; i++) {
+            step(i);
+            to = await frame();
+        }
+        const waits = [];
+        for (let i = 0; i < 20; i++) {
+            for (let rest = 0; rest < 3; rest++) await frame();
+            const start = performance.now();
+            step(i);
+            await painted();
+            waits.push(performance.now() - start);
+        }
+        return [120e3 / (to - from), Math.max(...waits)];
+    })().then(done, (error) => done(String(error)));";
+
 fn print(group: &str, what: &str, value: f64, unit: &str, budget: &str) {
     println!("bench\t{group}\t{what}\t{value}\t{unit}\t{budget}");
 }
@@ -113,16 +149,20 @@ struct Bench {
 
 /// Reads the command line and measures.
 pub async fn run(arguments: &[String]) -> Outcome {
-    let (folder, only_cards) = match arguments {
-        [folder] => (folder, false),
-        [folder, cards] if cards == "cards" => (folder, true),
-        _ => return fail("usage: bench FOLDER [cards], as `cargo xtask bench` makes it"),
+    let (folder, only) = match arguments {
+        [folder] => (folder, ""),
+        [folder, only] if ["cards", "frames"].contains(&only.as_str()) => (folder, only.as_str()),
+        _ => return fail("usage: bench FOLDER [cards|frames], as `cargo xtask bench` makes it"),
     };
     let server = Server::start(&dist())?;
     let driver = Driver::start()?;
     let page = Page::new(session(&driver).await?, &server.url, &dist());
     let bench = Bench { page, driver, folder: folder.into() };
-    let done = if only_cards { bench.findings().await } else { bench.all().await };
+    let done = match only {
+        "cards" => bench.findings().await,
+        "frames" => bench.frames().await,
+        _ => bench.all().await,
+    };
     bench.page.close().await;
     done
 }
@@ -135,7 +175,46 @@ impl Bench {
         self.packed_and_small().await?;
         self.one_trace().await?;
         self.questions().await?;
-        self.findings().await
+        self.findings().await?;
+        self.frames().await
+    }
+
+    /// How smoothly large charts are moved, and how soon a step is seen.
+    async fn frames(&self) -> Outcome {
+        self.workers(2).await?;
+        tree(&self.file("tree.json"), 300, 333)?;
+        requests(&self.file("endpoints.json"), 10_000, 1000)?;
+        let charts = [
+            ("flame graph of 100,000 frames", "view=flame&reading=plain", "tree.json", "flame"),
+            (
+                "heat map of 1,000 endpoints and 10,000 requests",
+                "view=heatmap&reading=plain",
+                "endpoints.json",
+                "heat",
+            ),
+            ("timeline of 1,000,000 spans", "view=trace", "fan-out.json", "timeline"),
+        ];
+        for (what, fragment, file, canvas) in charts {
+            self.page.open(fragment).await?;
+            self.page.state("empty").await?;
+            self.page.drop_files(&[self.file(file)]).await?;
+            self.page.ready_within(PATIENCE).await?;
+            let selector = json!(format!("[data-test='{canvas}']"));
+            let answer = self.page.client().execute_async(PAN, vec![selector]).await?;
+            let (Some(frames), Some(wait_ms)) = (answer[0].as_f64(), answer[1].as_f64()) else {
+                return fail(format!("{what}: {answer}"));
+            };
+            let group = "Large charts in Chromium, moved";
+            print(group, what, frames, "frames/s", "> 58");
+            print(
+                group,
+                &format!("{what}, a step until it is painted, the slowest of 20"),
+                wait_ms,
+                "ms",
+                "< 50",
+            );
+        }
+        Ok(())
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -375,6 +454,73 @@ impl Bench {
         self.page.run(script).await?;
         self.done(fragment).await.map(Some)
     }
+}
+
+/// A name of letters alone: numbers would make templates of names.
+fn name(mut number: u32) -> String {
+    let mut letters = String::new();
+    loop {
+        letters.push(char::from(b'a' + (number % 26) as u8));
+        number /= 26;
+        if number == 0 {
+            return letters;
+        }
+    }
+}
+
+/// A span of Jaeger JSON; parents come first.
+fn span(trace: u32, id: u32, parent: Option<u32>, operation: &str, (start_us, us): (u64, u64)) -> Value {
+    let parent = parent.map(|parent| {
+        json!({ "refType": "CHILD_OF", "traceID": format!("{trace:x}"), "spanID": format!("{parent:x}") })
+    });
+    json!({
+        "traceID": format!("{trace:x}"), "spanID": format!("{id:x}"), "operationName": operation, "processID": "p1",
+        "references": parent.into_iter().collect::<Vec<Value>>(), "startTime": 1_700_000_000_000_000 + start_us,
+        "duration": us, "tags": [], "logs": [],
+    })
+}
+
+/// Writes traces unless they are there.
+fn write(path: &Path, traces: impl Iterator<Item = (u32, Vec<Value>)>) -> Outcome {
+    if path.is_file() {
+        return Ok(());
+    }
+    let traces: Vec<Value> = traces
+        .map(|(trace, spans)| {
+            let processes = json!({ "p1": { "serviceName": "service", "tags": [] } });
+            json!({ "traceID": format!("{trace:x}"), "spans": spans, "processes": processes })
+        })
+        .collect();
+    Ok(std::fs::write(path, json!({ "data": traces }).to_string())?)
+}
+
+/// One trace of calls one after the other that each make calls one after the other, all of other names.
+fn tree(path: &Path, calls: u32, each: u32) -> Outcome {
+    let us = 10 * u64::from(each);
+    let mut spans = vec![span(1, 1, None, "root", (0, us * u64::from(calls)))];
+    for call in 0..calls {
+        let (id, start_us) = (2 + call * (each + 1), us * u64::from(call));
+        spans.push(span(1, id, Some(1), &name(id), (start_us, us)));
+        let inner = (0..each).map(|at| {
+            let own = id + 1 + at;
+            span(1, own, Some(id), &name(own), (start_us + 10 * u64::from(at), 10))
+        });
+        spans.extend(inner);
+    }
+    write(path, std::iter::once((1, spans)))
+}
+
+/// Requests that each call ten of the endpoints, one after the other.
+fn requests(path: &Path, requests: u32, endpoints: u32) -> Outcome {
+    let request = |trace: u32| {
+        let calls = (0..10).map(|at| {
+            let us = u64::from(50 + (trace * 31 + at * 977) % 200);
+            span(trace, 2 + at, Some(1), &name((trace * 7 + at * 53) % endpoints), (300 * u64::from(at), us))
+        });
+        let root = span(trace, 1, None, "root", (0, 6000));
+        (trace, std::iter::once(root).chain(calls).collect::<Vec<Value>>())
+    };
+    write(path, (1..=requests).map(request))
 }
 
 /// Bytes that the largest renderer below a process holds.

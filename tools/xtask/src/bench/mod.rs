@@ -12,6 +12,7 @@
 //! | scale | Apache Spark beside the binary; 20 GB through a pipe | `scale/spark/test.py`, `scale/pipe.py` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
 //! | cards | of the page only how soon after a load its findings are there | `e2e bench` |
+//! | frames | of the page only how smoothly large charts are moved | `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
 
@@ -28,12 +29,22 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [papers] [weeks] [scale] [browser] [cards] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts =
-        ["native", "summaries", "diagnosis", "findings", "papers", "weeks", "scale", "browser", "cards"];
+    let parts = [
+        "native",
+        "summaries",
+        "diagnosis",
+        "findings",
+        "papers",
+        "weeks",
+        "scale",
+        "browser",
+        "cards",
+        "frames",
+    ];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -83,10 +94,14 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
         let file = PathBuf::from(sets::million(quick)?);
         page(&[file.parent().unwrap_or(&file), "cards".as_ref()], report)?;
     }
-    if !wanted("native") && !wanted("browser") {
+    if !wanted("native") && !wanted("browser") && !wanted("frames") {
         return Ok(());
     }
     let sets = Sets::generate(quick)?;
+    if wanted("frames") && !wanted("browser") {
+        build::build(false)?;
+        page(&[&sets.folder, "frames".as_ref()], report)?;
+    }
     if wanted("native") {
         native(&sets, report)?;
         peers::run(&sets, report)?;
