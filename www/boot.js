@@ -138,7 +138,32 @@
     wasm_bindgen.start_page(() => startWorker(module), came);
   };
 
-  start().catch((error) => {
+  // A page that is kept for use without its server looks for a newer one when somebody comes back to it; other windows may
+  // have found one too.
+  const LOOK_MS = 600_000;
+  const watch = () => {
+    if (!asset("wasm").href) return;
+    let workers;
+    try {
+      workers = navigator.serviceWorker;
+    } catch {
+      // A sandboxed frame keeps nothing.
+    }
+    let looked = -LOOK_MS;
+    workers?.addEventListener("message", ({ data }) => {
+      const own = [...document.querySelectorAll("link[href], script[src]")].map((element) => element.href || element.src);
+      const isOld = own.some((address) => !address.includes(".wasm-") && !data?.kept?.includes(address));
+      if (data?.kept && isOld) dispatchEvent(new Event("pathlight-newer"));
+    });
+    workers?.startMessages();
+    workers && document.addEventListener("visibilitychange", async () => {
+      if (document.hidden || performance.now() - looked < LOOK_MS) return;
+      looked = performance.now();
+      (await workers.getRegistration())?.active?.postMessage("look");
+    });
+  };
+
+  start().then(watch).catch((error) => {
     fail(location.protocol === "file:" && asset("wasm").href
       ? "Opened from a folder, this page cannot read its own files: open pathlight.html instead."
       : `Pathlight could not start: ${error.message ?? error}. Reload the page to try again.`);

@@ -19,7 +19,8 @@ const nameOf = async (page) => {
   return PREFIX + scope + " " + [...hash.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 };
 
-/** Keeps the version this answer is the index.html of, and forgets others; all of it or nothing. */
+/** Keeps the version this answer is the index.html of, and forgets others; all of it or nothing. Every window is told what
+    is kept, so that one with an older page can say so. */
 const keep = async (answer) => {
   const page = await answer.clone().text();
   const name = await nameOf(page);
@@ -36,6 +37,8 @@ const keep = async (answer) => {
   for (const other of await caches.keys()) {
     if (other.startsWith(PREFIX + scope + " ") && other !== name) await caches.delete(other);
   }
+  const kept = files(page);
+  for (const client of await self.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ kept });
 };
 
 const fresh = async () => {
@@ -49,6 +52,10 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+
+self.addEventListener("message", (event) => {
+  if (event.data === "look") event.waitUntil(fresh().then(keep).catch(() => {}));
+});
 
 self.addEventListener("fetch", (event) => {
   const { request } = event;

@@ -111,6 +111,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
         app.fill([
             header.element(),
             &headline,
+            &shell::about::newer(keep),
             host.element(),
             fetch.element(),
             progress.element(),

@@ -4,6 +4,7 @@ use super::{Load, Page};
 use crate::pool::Input;
 use crate::ui::settings;
 use crate::ui::settings::Store;
+use crate::ui::shell::reopen;
 use crate::ui::shell::undo::Undo;
 use pathlight_backend::source::Wanted;
 use pathlight_ingest::Keep;
@@ -65,12 +66,24 @@ impl Page {
 
     /// Reads what a person opened, besides what is loaded.
     pub fn open(self, inputs: Vec<Input>) {
-        self.note_opened(&inputs);
+        self.note_opened(&inputs, 0);
         self.load(inputs);
     }
 
+    /// Reads again what was open before a reload, each into its group.
+    pub fn reopen(self, inputs: Vec<(Input, u8)>) {
+        settings::put(Store::Window, settings::OPENED, "");
+        for group in 0..=1 {
+            let of_group = inputs.iter().filter(|(_, of)| *of == group);
+            let of_group: Vec<Input> = of_group.map(|(input, _)| input.clone()).collect();
+            self.note_opened(&of_group, group);
+            self.load_group(of_group, group);
+        }
+    }
+
     /// Remembers what no address can name: a link lacks it, and the start page names it after a reload.
-    fn note_opened(self, inputs: &[Input]) {
+    fn note_opened(self, inputs: &[Input], group: u8) {
+        reopen::remember(inputs, group);
         self.0.load.borrow_mut().opened += inputs.len();
         let before = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
         let names = inputs.iter().map(|input| input.name.as_str());
@@ -80,9 +93,9 @@ impl Page {
 
     /// Reads more data into a side; a comparison with a set of its own begins if there is none.
     fn load_side(self, inputs: Vec<Input>, side: Side) {
-        self.note_opened(&inputs);
         self.change(Address::compare_sets);
         let group = self.0.address.borrow().side(side).group;
+        self.note_opened(&inputs, group);
         self.load_group(inputs, group);
     }
 
@@ -124,7 +137,9 @@ impl Page {
         self.0.fetching.cancel(self);
         for group in 0..=1 {
             let of_group = undo.inputs.iter().filter(|(_, of)| *of == group);
-            self.load_group(of_group.map(|(input, _)| input.clone()).collect(), group);
+            let of_group: Vec<Input> = of_group.map(|(input, _)| input.clone()).collect();
+            reopen::remember(&of_group, group);
+            self.load_group(of_group, group);
         }
         self.0.fetching.resume(self);
     }
@@ -241,6 +256,7 @@ impl Page {
         let next_error = self.0.load.borrow().next_error;
         self.0.load.replace(Load { next_error, ..Load::default() });
         settings::put(Store::Window, settings::OPENED, "");
+        reopen::forget();
         self.0.address.borrow_mut().chosen = None;
         self.forget_answers();
         self.0.has_data.set(false);

@@ -5,6 +5,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::keys;
+use crate::ui::shell::reopen;
 use js_sys::{Array, Promise, Reflect};
 use pathlight_backend::source::DEMO;
 use pathlight_model::sort::Arrange;
@@ -281,6 +282,7 @@ pub struct Picker {
     chosen: Option<Intake>,
     /// What is done with what is picked next.
     next: Rc<Cell<Option<Intake>>>,
+    page: Page,
 }
 
 impl Picker {
@@ -314,7 +316,7 @@ impl Picker {
             })
         };
         let (files, folder) = (input("file-input"), input("folder-input").attr("webkitdirectory", ""));
-        Picker { files, folder, chosen, next }
+        Picker { page, files, folder, chosen, next }
     }
 
     /// The inputs, to be put into the page.
@@ -325,14 +327,29 @@ impl Picker {
     /// Asks for files.
     pub fn open_files(&self) {
         // A picker that was closed without a choice leaves what was asked for then.
-        self.next.set(self.chosen);
-        self.files.html().click();
+        self.ask(self.chosen);
     }
 
     /// Asks for files to do this with.
     pub fn open_files_to(&self, intake: Intake) {
-        self.next.set(Some(intake));
-        self.files.html().click();
+        self.ask(Some(intake));
+    }
+
+    /// Asks for files that can come back after a reload, where the browser can do that.
+    fn ask(&self, intake: Option<Intake>) {
+        self.next.set(intake);
+        let (page, files) = (self.page, self.files.clone());
+        spawn_local(async move {
+            match reopen::pick().await {
+                Some(mut inputs) => {
+                    inputs.arrange_by(|a, b| a.name.cmp(&b.name));
+                    if !inputs.is_empty() {
+                        load(page, inputs, intake);
+                    }
+                }
+                None => files.html().click(),
+            }
+        });
     }
 
     /// Asks for a folder.

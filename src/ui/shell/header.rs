@@ -1,5 +1,6 @@
 //! The header: name, files in and out, search, help, colours. Absent inside another page.
 
+use super::about;
 use super::keys;
 use super::offline;
 use super::search::Search;
@@ -93,6 +94,12 @@ impl Header {
             .on_click(&keep, move || share::open(page, &from));
         let mut more = vec![commands, link, save.clone()];
         more.extend(offline::toggle(page, &keep));
+        more.push(
+            button("About\u{2026}")
+                .attr("title", "Version, and notices of what is built in")
+                .test("about-open")
+                .on_click(&keep, about::show),
+        );
         let opener =
             button("").class("quiet square").label("More").test("more").node(&icon("M3 8h.1M8 8h.1M13 8h.1"));
         let more =

@@ -3,11 +3,11 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::shell::about::bundled;
 use crate::ui::shell::palette::Palette;
-use pathlight_view::address::View;
 use pathlight_view::glossary::WORDS;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlDialogElement, HtmlTemplateElement, KeyboardEvent, Node};
+use web_sys::{HtmlDialogElement, KeyboardEvent};
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,13 +234,6 @@ fn is_control(event: &web_sys::Event) -> bool {
     target.is_some_and(|target| matches!(target.tag_name().as_str(), "BUTTON" | "A" | "SUMMARY"))
 }
 
-/// Returns the page of the guide about a view, which the build has put into the page (`docs/guide`).
-fn guide(view: View) -> Option<Node> {
-    let pages = dom::document().get_element_by_id("guide")?.dyn_into::<HtmlTemplateElement>().ok()?.content();
-    let page = pages.query_selector(&format!("[data-guide='{}']", view.key())).ok()??;
-    page.clone_node_with_deep(true).ok()
-}
-
 /// Explains the view in sight, the keys and the words.
 pub fn show_help(page: Page) {
     let keep = Keep::default();
@@ -249,7 +242,7 @@ pub fn show_help(page: Page) {
     let head = div("dialog-head").child(&el("h2").text("Help")).child(&close);
     let view = page.address().view;
     let about = div("about-view").test("about-view");
-    if let Some(page) = guide(view) {
+    if let Some(page) = bundled("guide", &format!("[data-guide='{}']", view.key())) {
         let _ = about.html().append_child(&page);
     }
     let groups = div("key-groups");

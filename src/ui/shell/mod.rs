@@ -1,5 +1,6 @@
 //! The parts of the page around the views: header, sidebar, status, dialogs, and what they know.
 
+pub mod about;
 pub mod banners;
 pub mod detail;
 pub mod fetch_row;
@@ -20,6 +21,7 @@ pub mod palette;
 pub mod progress;
 pub mod queries;
 pub mod range_bar;
+pub mod reopen;
 pub mod saved_report;
 pub mod search;
 pub mod search_field;

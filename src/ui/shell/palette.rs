@@ -1,5 +1,6 @@
 //! The command palette: every command, view, service and endpoint by its name.
 
+use super::about;
 use super::keys;
 use super::keys::Command;
 use super::notes;
@@ -70,6 +71,7 @@ impl Palette {
             entries.command(name, "", move || page.change(|address| address.theme = theme));
         }
         entries.command("Help: this view, keys, words", "?", move || keys::show_help(page));
+        entries.command("About: version, third-party notices", "", about::show);
         if page.has_data() {
             for (at, view) in View::ALL.into_iter().enumerate() {
                 let key =

@@ -7,7 +7,9 @@ use crate::ui::settings::Store;
 use crate::ui::shell::file_input;
 use crate::ui::shell::file_input::Picker;
 use crate::ui::shell::jaeger_dialog;
+use crate::ui::shell::reopen;
 use pathlight_view::sharing::reopen_words;
+use wasm_bindgen_futures::spawn_local;
 
 /// The start screen.
 pub struct Start {
@@ -41,8 +43,19 @@ impl Start {
         ];
         let opened = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
         let words = reopen_words(&opened.lines().collect::<Vec<_>>());
-        let reopen = el("p").class("start-reopen").test("reopen").text(words.as_deref().unwrap_or_default());
+        let reopen = div("start-reopen").test("reopen");
         reopen.show(words.is_some());
+        reopen.add(&el("p").text(words.as_deref().unwrap_or_default()));
+        if words.is_some() {
+            let again = button("Open again").class("primary").test("reopen-again");
+            let again = again.on_click(&keep, move || spawn_local(reopen::again(page)));
+            let row = reopen.clone();
+            spawn_local(async move {
+                if reopen::is_possible().await {
+                    row.add(&again);
+                }
+            });
+        }
         let field = div("start-field")
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
             .child(&el("h1").text("See where the latency of your requests comes from."))

@@ -17,7 +17,7 @@ use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
-use crate::{Outcome, guide, html, order, sh, single, tools};
+use crate::{Outcome, about, guide, html, order, sh, single, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
@@ -46,7 +46,7 @@ pub fn build(fast: bool) -> Outcome {
     if !index.is_file() {
         return Err("there is no index.html".to_owned());
     }
-    let index = guide::fill(&sh::on(&index, fs::read_to_string(&index))?)?;
+    let index = about::fill(&guide::fill(&sh::on(&index, fs::read_to_string(&index))?)?)?;
 
     let mut sizes = Vec::new();
     let _ = fs::remove_dir_all(dist());

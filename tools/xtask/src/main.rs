@@ -2,6 +2,7 @@
 //!
 //! One file a command. A new command is a new file with a `run(&[String]) -> Outcome` and a row in [`COMMANDS`].
 
+mod about;
 mod args;
 mod bench;
 mod build;

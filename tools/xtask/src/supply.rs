@@ -22,18 +22,18 @@ pub fn run(arguments: &[String]) -> Outcome {
 }
 
 /// What cargo knows of all packages.
-fn metadata(manifest: &str) -> Outcome<Value> {
+pub fn metadata(manifest: &str, more: &[&str]) -> Outcome<Value> {
     let mut cargo = sh::cargo();
-    cargo.args(["metadata", "--format-version", "1", "--manifest-path", manifest]);
+    cargo.args(["metadata", "--format-version", "1", "--manifest-path", manifest]).args(more);
     let text = sh::output(&mut cargo).ok_or("cargo metadata fails")?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+pub fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 
@@ -51,15 +51,21 @@ fn checksums(lock: &str) -> BTreeMap<(&str, &str), &str> {
     sums
 }
 
-/// The bill of materials of program and page: every crate that is built into one of them or runs while it is built, on any
-/// system. The same lock file gives the same bytes.
-fn bill_of_materials() -> Outcome<Value> {
-    let metadata = metadata("Cargo.toml")?;
-    let lock = sh::root().join("Cargo.lock");
-    let lock = sh::on(&lock, std::fs::read_to_string(&lock))?;
-    let sums = checksums(&lock);
+/// What a package needs, and what that needs.
+struct Built<'a> {
+    /// Every package by its id.
+    packages: BTreeMap<&'a str, &'a Value>,
+    /// By id: what it is built with, but not what it is only tested with.
+    uses: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// The id of package pathlight.
+    root: &'a str,
+    /// Ids of all that is built into it or runs while it is built.
+    reached: BTreeSet<&'a str>,
+}
+
+fn reach(metadata: &Value) -> Outcome<Built<'_>> {
     let packages: BTreeMap<&str, &Value> =
-        list(&metadata, "packages").iter().map(|package| (text(package, "id"), package)).collect();
+        list(metadata, "packages").iter().map(|package| (text(package, "id"), package)).collect();
     let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for node in list(&metadata["resolve"], "nodes") {
         let is_built_in = |dependency: &&Value| {
@@ -76,6 +82,25 @@ fn bill_of_materials() -> Outcome<Value> {
             next.extend(uses.get(id).into_iter().flatten());
         }
     }
+    Ok(Built { packages, uses, root, reached })
+}
+
+/// The packages that are built into package pathlight or run while it is built, itself too, by name and version.
+pub fn built_in(metadata: &Value) -> Outcome<Vec<&Value>> {
+    let Built { packages, reached, .. } = reach(metadata)?;
+    let mut found: Vec<&Value> = reached.iter().filter_map(|id| packages.get(id).copied()).collect();
+    found.sort_by_key(|package| (text(package, "name"), text(package, "version")));
+    Ok(found)
+}
+
+/// The bill of materials of program and page: every crate that is built into one of them or runs while it is built, on any
+/// system. The same lock file gives the same bytes.
+fn bill_of_materials() -> Outcome<Value> {
+    let metadata = metadata("Cargo.toml", &[])?;
+    let lock = sh::root().join("Cargo.lock");
+    let lock = sh::on(&lock, std::fs::read_to_string(&lock))?;
+    let sums = checksums(&lock);
+    let Built { packages, uses, root, reached } = reach(&metadata)?;
     let purl = |id: &str| {
         let (name, version) = packages.get(id).map_or(("", ""), |of| (text(of, "name"), text(of, "version")));
         format!("pkg:cargo/{name}@{version}")
@@ -126,7 +151,7 @@ pub fn check_reasons() -> Outcome {
     let page = sh::on(&file, std::fs::read_to_string(&file))?;
     let mut named = BTreeSet::new();
     for manifest in ["Cargo.toml", "tools/fuzz/Cargo.toml"] {
-        let metadata = metadata(manifest)?;
+        let metadata = metadata(manifest, &[])?;
         let members: BTreeSet<&str> =
             list(&metadata, "workspace_members").iter().filter_map(Value::as_str).collect();
         for package in list(&metadata, "packages").iter().filter(|of| members.contains(text(of, "id"))) {

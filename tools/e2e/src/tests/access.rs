@@ -1,11 +1,11 @@
 //! Without a mouse and without sight: the rules of axe-core, the command palette, brush and splitter by keys.
 
-use e2e::browser::{Modifiers, Page, plain};
+use e2e::browser::{Look, Modifiers, Page, plain};
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::target;
+use e2e::process::{dist, target};
 use serde_json::Value;
 
-use super::drop::shop;
+use super::drop::{generated, shop};
 
 /// Every view of the sidebar.
 pub const VIEWS: [&str; 12] = [
@@ -230,4 +230,93 @@ pub async fn brush_splitter_and_selection_have_keys_and_are_announced(page: &Pag
     ensure(said.as_str().is_some_and(|words| words.starts_with("Selected: ")), || format!("it says {said}"))?;
     page.key("Escape", Modifiers::None).await?;
     page.hidden(".detail").await
+}
+
+/// A picker that gives handles of files of the browser's own, with the traces of one that lies on the disk.
+const PICKER: &str = "
+    window.showOpenFilePicker = async () => {
+        const folder = await navigator.storage.getDirectory();
+        const handle = await folder.getFileHandle('picked.json', { create: true });
+        if ((await handle.getFile()).size === 0) {
+            const into = await handle.createWritable();
+            await into.write(TEXT);
+            await into.close();
+        }
+        return [handle];
+    };";
+
+pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome {
+    let text = std::fs::read_to_string(generated("picked.json", "--traces 40 --spans 10 --seed 5")?)?;
+    page.open("view=flame").await?;
+    page.run(&PICKER.replace("TEXT", &serde_json::Value::from(text).to_string())).await?;
+    page.click("[data-test='open-start']").await?;
+    page.ready().await?;
+    let nodes = page.number("[data-test='flame']", "data-nodes").await?;
+    page.client().refresh().await?;
+    page.visible("[data-test='reopen-again']").await?;
+    page.picture("reopen-again").await?;
+    page.click("[data-test='reopen-again']").await?;
+    page.ready().await?;
+    same("frames", page.number("[data-test='flame']", "data-nodes").await?, nodes)?;
+    // It holds for the next time too; what is cleared is forgotten.
+    page.client().refresh().await?;
+    page.visible("[data-test='reopen-again']").await?;
+    page.click("[data-test='reopen-again']").await?;
+    page.ready().await?;
+    page.click("[data-test='clear']").await?;
+    page.state("empty").await?;
+    let count = "return pathlightFiles.count()";
+    page.until("the handles to be forgotten", count, |count| *count == 0).await?;
+    // The file is gone: what was open is said, and that it could not be read.
+    page.run(&PICKER.replace("TEXT", "''")).await?;
+    page.click("[data-test='open-start']").await?;
+    page.ready().await?;
+    page.run("return navigator.storage.getDirectory().then((folder) => folder.removeEntry('picked.json'))")
+        .await?;
+    page.client().refresh().await?;
+    page.click("[data-test='reopen-again']").await?;
+    let said = page.text("[data-test='error-message']").await?;
+    same("said of a file that is gone", said.as_str(), "Part of what was open could not be read again.")
+}
+
+pub async fn the_page_says_its_version_and_what_is_built_in(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='about-open']").await?;
+    let words = page.text("[data-test='about']").await?;
+    for part in
+        ["Pathlight 0.", "Apache-2.0", "Third-party notices", "wasm-bindgen", "Permission is hereby granted"]
+    {
+        ensure(words.contains(part), || format!("{part} is not in {words:.300}"))?;
+    }
+    page.picture("about").await?;
+    page.click("[data-test='close-about']").await?;
+    page.open(&format!("file://{}", dist().join("pathlight.html").canonicalize()?.display())).await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='about-open']").await?;
+    same("in the single file", page.text("[data-test='about']").await?, words)
+}
+
+pub async fn tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_row(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    page.look(Look::NARROW).await?;
+    let over = "return [...document.querySelectorAll('.tools, .tools *')].filter((element) => element.checkVisibility() \
+                && element.getBoundingClientRect().right > innerWidth + 0.5).map((element) => element.outerHTML.slice(0, 120))";
+    for view in VIEWS {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let over = page.run(over).await?;
+        ensure(over.as_array().is_some_and(Vec::is_empty), || format!("{view}: {over} runs off the edge"))?;
+    }
+    page.look(Look::DESK).await?;
+    page.drop_files_on("[data-test='drop-compare']", &[shop()?]).await?;
+    page.ready().await?;
+    page.visible("[data-test='undo']").await?;
+    let [_, top, ..] = page.place(".undo").await?;
+    let [_, from, _, height] = page.place(".companion:not([hidden])").await?;
+    ensure(from + height <= top + 1.0, || {
+        format!("the table ends at {}, the notice begins at {top}", from + height)
+    })
 }

@@ -1,9 +1,9 @@
 //! Without a network.
 
 use e2e::browser::Page;
-use e2e::failure::{Outcome, ensure, same};
+use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::firefox::Firefox;
-use e2e::process::{Server, dist};
+use e2e::process::{Server, dist, scratch};
 use e2e::webkit::WebKit;
 use serde_json::{Value, json};
 
@@ -104,4 +104,46 @@ pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outc
             .is_string(),
         || "Firefox shows no trace".to_owned(),
     )
+}
+
+pub async fn a_page_that_is_old_says_so_once_a_newer_one_is_kept(page: &Page) -> Outcome {
+    let folder = scratch()?.join("newer");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    for entry in std::fs::read_dir(dist())? {
+        let path = entry?.path();
+        if path.is_file() {
+            std::fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    let server = Server::start(&folder)?;
+    page.open(&server.url).await?;
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='offline']").await?;
+    let pressed = "return document.querySelector(\"[data-test='offline']\").ariaChecked";
+    page.until("the page to be kept", pressed, |pressed| pressed == "true").await?;
+    let look = "return document.querySelector(\"[data-test='newer']\").hidden";
+    // The same page as before is no newer one.
+    let asked = "const { active } = await navigator.serviceWorker.getRegistration(); active.postMessage('look');
+                 await new Promise((done) => navigator.serviceWorker.addEventListener('message', done, { once: true }))";
+    page.run(&format!("return (async () => {{ {asked} }})()")).await?;
+    same("said of the same page", page.run(look).await?, Value::from(true))?;
+    // The next version: its style sheet has another name.
+    let index = std::fs::read_to_string(folder.join("index.html"))?;
+    let at = index
+        .find("style-")
+        .map(|at| at + "style-".len())
+        .ok_or_else(|| Failure("no style sheet".to_owned()))?;
+    let hash = &index[at..at + 10];
+    let newer = format!("{}{}", &hash[5..], &hash[..5]);
+    std::fs::copy(folder.join(format!("style-{hash}.css")), folder.join(format!("style-{newer}.css")))?;
+    std::fs::write(folder.join("index.html"), index.replace(hash, &newer))?;
+    page.run("document.dispatchEvent(new Event('visibilitychange'))").await?;
+    page.visible("[data-test='newer']").await?;
+    page.picture("newer").await?;
+    page.click("[data-test='newer-reload']").await?;
+    let style = "return document.querySelector('link[rel=stylesheet]').href";
+    page.until("the newer page", style, |style| style.as_str().is_some_and(|style| style.contains(&newer)))
+        .await?;
+    page.hidden("[data-test='newer']").await
 }

@@ -1,0 +1,140 @@
+// Files that were opened come back after a reload, where the browser gives handles of them that last: of what is dropped or
+// picked. Handles are kept in IndexedDB, by window; what is in the files is not.
+"use strict";
+{
+  // Windows that are remembered, the latest, and handles of one.
+  const WINDOWS = 8;
+  const HANDLES = 1000;
+
+  // Handles by what tells a file from others, folders by their name.
+  const known = new Map();
+  const keyOf = ({ name, size, lastModified }) => `${name} ${size} ${lastModified}`;
+  const learn = async (handle) => {
+    if (handle?.kind === "directory") known.set(`${handle.name}/`, handle);
+    else if (handle) known.set(keyOf(await handle.getFile()), handle);
+  };
+
+  let learning = Promise.resolve();
+  addEventListener("drop", ({ dataTransfer }) => {
+    // They must be asked for before the event is over.
+    const items = [...dataTransfer?.items ?? []].filter((item) => item.kind === "file");
+    learning = Promise.allSettled(items.map((item) => item.getAsFileSystemHandle?.().then(learn)));
+  }, true);
+
+  const KEY = "pathlight-window";
+  const ofWindow = () => {
+    const id = sessionStorage.getItem(KEY) ?? crypto.randomUUID();
+    sessionStorage.setItem(KEY, id);
+    return id;
+  };
+
+  const inStore = (mode, work) => new Promise((resolve, reject) => {
+    const opening = indexedDB.open("pathlight", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("opened");
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const base = opening.result;
+      const act = base.transaction("opened", mode);
+      const asked = work(act.objectStore("opened"));
+      act.oncomplete = () => {
+        base.close();
+        resolve(asked.result);
+      };
+      act.onabort = () => {
+        base.close();
+        reject(act.error);
+      };
+    };
+  });
+  const stored = async () => (await inStore("readonly", (store) => store.get(ofWindow())))?.opened ?? [];
+
+  const hasSame = async (opened, { handle, group }) => {
+    for (const other of opened) {
+      if (other.group === group && other.handle.name === handle.name && await other.handle.isSameEntry(handle)) return true;
+    }
+    return false;
+  };
+
+  const note = async (inputs) => {
+    await learning;
+    const opened = await stored();
+    const found = new Map();
+    for (const [name, blob, group] of inputs) {
+      const handle = known.get(keyOf(blob)) ?? known.get(name.slice(0, name.indexOf("/") + 1));
+      if (handle) found.set(handle, group);
+    }
+    for (const [handle, group] of found) {
+      if (opened.length < HANDLES && !await hasSame(opened, { handle, group })) opened.push({ handle, group });
+    }
+    if (found.size === 0) return;
+    await inStore("readwrite", (store) => store.put({ at: Date.now(), opened }, ofWindow()));
+    const keys = await inStore("readonly", (store) => store.getAllKeys());
+    const all = await inStore("readonly", (store) => store.getAll());
+    const oldest = keys.map((key, at) => [all[at].at, key]).sort(([a], [b]) => b - a).slice(WINDOWS);
+    for (const [, key] of oldest) await inStore("readwrite", (store) => store.delete(key));
+  };
+
+  const walk = async (folder) => {
+    const files = [];
+    const waiting = [[`${folder.name}/`, folder]];
+    while (waiting.length > 0) {
+      const [path, of] = waiting.pop();
+      for await (const entry of of.values()) {
+        if (entry.name.startsWith(".")) continue;
+        if (entry.kind === "directory") waiting.push([`${path}${entry.name}/`, entry]);
+        else files.push([path + entry.name, await entry.getFile()]);
+      }
+    }
+    return files;
+  };
+
+  // One thing after the other: what is noted may be forgotten next.
+  let last = Promise.resolve();
+  const after = (work) => {
+    last = last.then(work).catch(() => {});
+    return last;
+  };
+
+  self.pathlightFiles = {
+    /** Remembers the handles of inputs ([name, blob, group]), of those that have one. */
+    remember: (inputs) => after(() => note(inputs)),
+    /** Forgets what was opened in this window. */
+    forget: () => after(() => inStore("readwrite", (store) => store.delete(ofWindow()))),
+    /** How many handles there are of what was opened in this window. */
+    count: async () => {
+      await last;
+      return (await stored()).length;
+    },
+    /** Reads them again, asking where the browser wants it: { inputs, missing }, the second by name. */
+    again: async () => {
+      const [inputs, missing] = [[], []];
+      for (const { handle, group } of await stored()) {
+        try {
+          const how = { mode: "read" };
+          const may = await handle.queryPermission(how) === "granted" || await handle.requestPermission(how) === "granted";
+          if (!may) throw new Error("not allowed");
+          const files = handle.kind === "directory" ? await walk(handle) : [[handle.name, await handle.getFile()]];
+          for (const [name, file] of files) {
+            inputs.push([name, file, group]);
+            known.set(handle.kind === "directory" ? `${handle.name}/` : keyOf(file), handle);
+          }
+        } catch {
+          missing.push(handle.name);
+        }
+      }
+      return { inputs, missing };
+    },
+    /** Asks for files; null where the browser gives no handles of what is picked. */
+    pick: async () => {
+      if (!self.showOpenFilePicker) return null;
+      try {
+        const handles = await self.showOpenFilePicker({ multiple: true });
+        learning = Promise.allSettled(handles.map(learn));
+        return await Promise.all(handles.map(async (handle) => [handle.name, await handle.getFile()]));
+      } catch (error) {
+        // Closed without a choice; a frame of another origin may not ask at all.
+        return error.name === "AbortError" ? [] : null;
+      }
+    },
+  };
+}
