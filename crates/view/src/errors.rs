@@ -178,13 +178,12 @@ pub fn facts(report: &ErrorsReport, service: &str, operation: &str) -> Vec<(&'st
     let row = report.rows.iter().find(|row| report.name(row.endpoint) == (service, operation));
     let Some(row) = row.filter(|row| row.has_errors()) else { return Vec::new() };
     let [own, propagated, stopped] = [row.own, row.propagated, row.stopped].map(count);
-    let on_path = format!("{} of {}", count(row.path_errors), counted(row.path_spans, "span"));
-    vec![
-        ("Errors that start here", own),
-        ("Passed on", propagated),
-        ("Stopped", stopped),
-        ("In error on the critical path", on_path),
-    ]
+    let mut facts = vec![("Errors that start here", own), ("Passed on", propagated), ("Stopped", stopped)];
+    if row.path_spans > 0 {
+        let on_path = format!("{} of {}", count(row.path_errors), counted(row.path_spans, "span"));
+        facts.push(("In error on the critical path", on_path));
+    }
+    facts
 }
 
 /// Returns the companion table.

@@ -253,7 +253,7 @@ impl Detail {
         }
         if contexts.is_empty() {
             // Zeros would say that it is nowhere.
-            let words = "It lies on no critical path of these requests: they never wait for it alone.";
+            let words = "It lies on no critical path of these requests.";
             self.body.add(&el("p").class("muted").test("off-path").text(words));
             return;
         }

@@ -16,6 +16,21 @@ const TEMPLATE: &str = "<template id=\"about\"></template>";
 /// What the terms of most crates begin with: what stands before are a title and who holds the rights.
 const TERMS: &str = "Permission is hereby granted";
 
+/// The terms of the MIT licence, for packages that came without their own copy.
+const MIT: &str = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated \
+                   documentation files (the \"Software\"), to deal in the Software without restriction, including without \
+                   limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of \
+                   the Software, and to permit persons to whom the Software is furnished to do so, subject to the following \
+                   conditions: The above copyright notice and this permission notice shall be included in all copies or \
+                   substantial portions of the Software. THE SOFTWARE IS PROVIDED \"AS IS\", WITHOUT WARRANTY OF ANY KIND, \
+                   EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A \
+                   PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR \
+                   ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, \
+                   OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.";
+
+/// A licence has at least so many bytes; what has less is a link that was packed as a file.
+const LEAST: usize = 200;
+
 /// Fills the template of the page.
 pub fn fill(index: &str) -> Outcome<String> {
     if !index.contains(TEMPLATE) {
@@ -72,12 +87,17 @@ fn notice(package: &Value) -> Outcome<(Vec<String>, String)> {
         }
     }
     files.sort();
-    let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
+    let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).filter(|text| text.len() >= LEAST).collect();
     let (holders, terms) = parts(&texts);
     if terms.is_empty() {
-        // The package came without its text, as some parts of a workspace do: the expression names it.
-        let authors = list(package, "authors").iter().filter_map(Value::as_str).map(str::to_owned).collect();
-        return Ok((authors, format!("By the terms of {}.", text(package, "license").replace('/', " OR "))));
+        // The package came without its text, as some parts of a workspace do.
+        let name = text(package, "name");
+        let authors: Vec<&str> = list(package, "authors").iter().filter_map(Value::as_str).collect();
+        let holder = if authors.is_empty() { format!("the authors of {name}") } else { authors.join(", ") };
+        let licence = text(package, "license");
+        // Anything else is seen by the test.
+        let terms = if licence.contains("MIT") { MIT.to_owned() } else { format!("By the terms of {licence}.") };
+        return Ok((vec![holder], terms));
     }
     Ok((holders, terms))
 }
@@ -122,6 +142,10 @@ mod tests {
             assert!(!page.contains(&format!("<li>{name} ")), "{name} is not in the page");
         }
         assert!(page.contains("Copyright (c) 2014 Alex Crichton") && page.contains(TERMS));
+        for line in page.split("<pre>").skip(1) {
+            let terms = line.split("</pre>").next().unwrap_or_default();
+            assert!(terms.len() >= LEAST, "no terms: {terms}");
+        }
         assert!(!page.contains("href=") && !page.contains(" src=\""), "nothing that would be fetched");
         assert!(page.len() < 60_000, "{} bytes", page.len());
         assert_eq!(page, fill(&format!("<body>{TEMPLATE}</body>")).unwrap());
