@@ -8,7 +8,7 @@ use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
 use pathlight::model::ordered::OrderedSet;
 use pathlight::model::stats::Summary as Percentiles;
-use pathlight::model::trace::{Endpoint, Portable, TraceId, TraceSet};
+use pathlight::model::trace::{Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::query::native::Pool;
 use pathlight::query::{
     Aggregates, AnomalySettings, Detector, Filter, FlowReport, FlowSettings, GroupBy, PlaceChange, Quantity,

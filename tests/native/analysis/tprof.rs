@@ -1,6 +1,6 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 
-use crate::common::{Span, generated, load, real_files, set_of, span, stage};
+use crate::common::{Span, load, real_files, set_of, span, stage};
 use pathlight::analysis::requests::{RequestTypes, TypeNames};
 use pathlight::analysis::tprof::{
     TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive, to_jaeger,
@@ -294,7 +294,7 @@ fn the_gap_between_client_and_server_is_a_place_of_its_own() {
 }
 
 /// Ten traces of a type: in one of them B takes `more` time.
-fn a_type(root: &str, first: u64, more: u64) -> Vec<Span> {
+pub(super) fn a_type(root: &str, first: u64, more: u64) -> Vec<Span> {
     let mut spans = Vec::new();
     for number in first..first + 10 {
         let late = if number == first { more } else { 0 };

@@ -1,6 +1,6 @@
 //! What a diagnosis reports, and how it is told: types, lists, sentences and tables.
 
-use super::tprof::{a_trace, part, report, report_by};
+use super::tprof::{a_trace, a_type, part, report, report_by};
 use crate::common::{Span, generated, set_of, stage};
 use pathlight::analysis::tprof::{Traces, Verdict};
 use pathlight::model::trace::{SpanKind, TraceSet};
@@ -9,7 +9,7 @@ use pathlight::query::{GroupBy, Selection, SetsReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
 use pathlight::view::diagnosis;
 use pathlight::view::diagnosis_tables::layers_csv;
-use pathlight::view::diagnosis_words::{lines, markdown, place_name, sets_markdown};
+use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
 
 #[test]
