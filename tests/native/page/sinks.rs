@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// What makes markup or script of text, as Rust and JavaScript spell it.
-const SINKS: [&str; 22] = [
+const SINKS: [&str; 21] = [
     "inner_html",
     "innerHTML",
     "set_outer_html",
@@ -25,11 +25,11 @@ const SINKS: [&str; 22] = [
     "attr(\"on",
     "setAttribute(\"on",
     "javascript:",
-    "importScripts(",
 ];
 
-/// What makes an address of text, and where that is done: from a fixed scheme, of a Blob, or checked before.
-const ADDRESSES: [(&str, &[&str]); 6] = [
+/// What makes an address of text, and where that is done: of an address that was checked, a Blob, or the page's own files.
+const ADDRESSES: [(&str, &[&str]); 7] = [
+    ("importScripts(", &["www/boot.js", "www/worker.js"]),
     ("attr(\"href\"", &["src/ui/shell/fetch_row.rs", "src/ui/widgets/export.rs", "src/ui/widgets/links.rs"]),
     ("set_href(", &[]),
     ("attr(\"src\"", &[]),
