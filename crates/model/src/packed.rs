@@ -106,6 +106,7 @@ impl<T: Number> Visitor<'_> for Bytes<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flat;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Columns {

@@ -87,7 +87,8 @@ fn notice(package: &Value) -> Outcome<(Vec<String>, String)> {
         }
     }
     files.sort();
-    let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).filter(|text| text.len() >= LEAST).collect();
+    let texts: Vec<&str> =
+        files.iter().map(|(_, text)| text.as_str()).filter(|text| text.len() >= LEAST).collect();
     let (holders, terms) = parts(&texts);
     if terms.is_empty() {
         // The package came without its text, as some parts of a workspace do.
@@ -96,7 +97,8 @@ fn notice(package: &Value) -> Outcome<(Vec<String>, String)> {
         let holder = if authors.is_empty() { format!("the authors of {name}") } else { authors.join(", ") };
         let licence = text(package, "license");
         // Anything else is seen by the test.
-        let terms = if licence.contains("MIT") { MIT.to_owned() } else { format!("By the terms of {licence}.") };
+        let terms =
+            if licence.contains("MIT") { MIT.to_owned() } else { format!("By the terms of {licence}.") };
         return Ok((vec![holder], terms));
     }
     Ok((holders, terms))
