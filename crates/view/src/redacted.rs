@@ -254,8 +254,8 @@ fn request_type(
     pseudonyms: &Pseudonyms,
     parts: &mut Vec<String>,
 ) {
-    let ends = name.match_indices(' ').map(|(at, _)| at).chain([name.len()]);
-    let known = ends.filter(|&end| pseudonyms.known_operation(service, &name[..end]).is_some()).last();
+    let mut ends = name.match_indices(' ').map(|(at, _)| at).chain([name.len()]);
+    let known = ends.rfind(|&end| pseudonyms.known_operation(service, &name[..end]).is_some());
     let part = name.split_off(known.unwrap_or(0));
     if redaction.names {
         *name = pseudonyms.operation(service, name);

@@ -248,7 +248,7 @@ const PICKER: &str = "
 pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome {
     let text = std::fs::read_to_string(generated("picked.json", "--traces 40 --spans 10 --seed 5")?)?;
     page.open("view=flame").await?;
-    page.run(&PICKER.replace("TEXT", &serde_json::Value::from(text).to_string())).await?;
+    page.run(&PICKER.replace("TEXT", &Value::from(text).to_string())).await?;
     page.click("[data-test='open-start']").await?;
     page.ready().await?;
     let nodes = page.number("[data-test='flame']", "data-nodes").await?;

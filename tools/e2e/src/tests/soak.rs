@@ -255,8 +255,11 @@ async fn all_say_the_same(page: &Page, file: &Path, what: &str) -> Outcome {
     Ok(())
 }
 
-/// A format by the end of a file's name, and how Jaeger JSON is written in it.
-const FORMATS: [(&str, fn(&[u8]) -> Outcome<Vec<u8>>); 3] =
+/// Writes Jaeger JSON in another format.
+type Convert = fn(&[u8]) -> Outcome<Vec<u8>>;
+
+/// Formats by the end of a file's name.
+const FORMATS: [(&str, Convert); 3] =
     [("json.gz", packed), ("otlp.jsonl", as_otlp), ("zipkin.ndjson", as_zipkin)];
 
 fn packed(jaeger: &[u8]) -> Outcome<Vec<u8>> {
