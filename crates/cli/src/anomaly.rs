@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         latent,
         flow: args.flow,
         epochs: args.epochs,
-        parts: args.parts,
+        parts: args.parts.unwrap_or(0),
         seed: args.seed,
     };
     let settings = AnomalySettings {
