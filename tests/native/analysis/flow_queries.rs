@@ -428,10 +428,9 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
     }
     assert_eq!(checked, [120, 120]);
     assert!(missed[0].is_empty(), "{missed:#?}");
-    // A retry is taken to last the mean of all calls. Where the request is little more than that call, the spread of the
-    // second calls is missing in the latencies.
-    assert!(missed[1].len() <= 18 && missed[1].iter().all(|miss| miss.contains("chain-")), "{missed:#?}");
-    assert!(worst[1] < 0.22, "{worst:?}");
+    // Where the request is little more than that call, and few of the requests have a second one, chance decides much of it.
+    assert!(missed[1].len() <= 5 && missed[1].iter().all(|miss| miss.contains("chain-")), "{missed:#?}");
+    assert!(worst[1] < 0.2, "{worst:?}");
     assert!(effective.iter().all(|&effective| effective >= 15), "{effective:?}");
 }
 
