@@ -122,9 +122,9 @@ pub fn show(page: Page) {
     let list = el("dl").class("facts");
     for fact in &facts {
         let number = span("number", &format::count(fact.count))
-            .test(&format!("quality-{}", fact.test))
+            .test(&format!("quality-{}", fact.key))
             .attr("data-value", &fact.count.to_string());
-        let is_grave = fact.test == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
+        let is_grave = fact.key == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
         number.class_if("grave", is_grave);
         list.add(&el("dt").child(&number).text(" ").text(&fact.what));
         let meaning = el("dd").text(&fact.meaning);
