@@ -111,7 +111,7 @@ pub fn calls() -> Vec<Vec<u8>> {
     let set = set();
     let portable = flat::write(&Portable::copy(&set, 0..3));
     seeds.push(of(1, &portable));
-    let keys = Session::of(set).trace_keys().unwrap();
+    let keys = Session::of(set).trace_keys();
     seeds.extend([of(2, &keys), of(3, &keys)]);
     seeds.sort();
     seeds.dedup();
@@ -138,7 +138,7 @@ pub fn check_call(bytes: &[u8]) {
             });
         }
         _ => {
-            let keys = session.trace_keys().unwrap();
+            let keys = session.trace_keys();
             let _ = pathlight::query::plan_moves(&[keys, rest.to_vec()]);
         }
     }
