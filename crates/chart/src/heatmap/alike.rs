@@ -17,6 +17,9 @@ const HALVINGS: u32 = 20;
 /// How often the means of two halves are moved.
 const MOVES: usize = 8;
 
+/// Points nearer than this, squared, differ by rounding.
+const SAME: f32 = 1e-9;
+
 /// Points of equally many coordinates.
 struct Points {
     size: usize,
@@ -58,7 +61,7 @@ impl Points {
     fn halves(&self, points: &[u32]) -> Option<Vec<bool>> {
         let (first, _) = self.farthest(points, &self.mean(points));
         let (second, far) = self.farthest(points, self.at(first));
-        if far <= 0.0 {
+        if far <= SAME {
             return None;
         }
         let mut means = [self.at(first).to_vec(), self.at(second).to_vec()];

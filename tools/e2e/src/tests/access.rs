@@ -252,12 +252,15 @@ pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome 
     page.click("[data-test='open-start']").await?;
     page.ready().await?;
     let nodes = page.number("[data-test='flame']", "data-nodes").await?;
+    let count = "return pathlightFiles.count()";
+    page.until("a handle to be kept", count, |count| *count == 1).await?;
     page.client().refresh().await?;
     page.visible("[data-test='reopen-again']").await?;
     page.picture("reopen-again").await?;
     page.click("[data-test='reopen-again']").await?;
     page.ready().await?;
     same("frames", page.number("[data-test='flame']", "data-nodes").await?, nodes)?;
+    page.until("the handle to be kept", count, |count| *count == 1).await?;
     // It holds for the next time too; what is cleared is forgotten.
     page.client().refresh().await?;
     page.visible("[data-test='reopen-again']").await?;
@@ -265,12 +268,12 @@ pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome 
     page.ready().await?;
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
-    let count = "return pathlightFiles.count()";
     page.until("the handles to be forgotten", count, |count| *count == 0).await?;
     // The file is gone: what was open is said, and that it could not be read.
     page.run(&PICKER.replace("TEXT", "''")).await?;
     page.click("[data-test='open-start']").await?;
     page.ready().await?;
+    page.until("the next handle to be kept", count, |count| *count == 1).await?;
     page.run("return navigator.storage.getDirectory().then((folder) => folder.removeEntry('picked.json'))")
         .await?;
     page.client().refresh().await?;
