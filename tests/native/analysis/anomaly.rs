@@ -419,7 +419,7 @@ fn what_is_held_out_changes_nothing_of_the_network_but_its_threshold() {
     let sizes = VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 2, parts: 0, seed: 3 };
     let before = network(&normal(1..61), sizes);
     let mut held_out = 0;
-    for number in 1..61 {
+    for number in 1..61_u32 {
         let mut spans = normal(1..61);
         for span in spans.iter_mut().filter(|span| span.trace == u128::from(number)) {
             span.duration_us += 40;
