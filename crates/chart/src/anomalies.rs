@@ -1,5 +1,6 @@
 //! How anomalous requests are over time: a dot for each, the most anomalous on top, and the line above which they are
-//! abnormal. Beside it the distributions of the scores of the baseline and of the judged requests.
+//! abnormal. Requests of the baseline stand on the left, on a time axis of their own: they may be of another day. On the right
+//! are the distributions of the scores of the baseline and of the judged requests.
 
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
@@ -19,6 +20,8 @@ const BARS: usize = 40;
 const BAR_PX: (f64, f64) = (92.0, 14.0);
 /// Scores at which there are lines.
 const MARKS: [f64; 11] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+/// Room between the requests of the baseline and the judged ones, and the least room of each, in CSS pixels.
+const BETWEEN_PX: (f64, f64) = (28.0, 150.0);
 /// How near the pointer must be to a dot.
 const REACH_PX: f64 = 7.0;
 
@@ -26,38 +29,72 @@ const REACH_PX: f64 = 7.0;
 #[derive(Clone, Debug)]
 pub struct AnomalyLayout {
     size: ChartSize,
-    /// Microseconds since the first request, to pixels; `None` if all began at once.
-    axis: Option<ValueAxis>,
-    start_us: u64,
+    /// The judged requests; before them those of the baseline, where they are known and there is room.
+    panes: Vec<Pane>,
     /// The least score drawn, and the logarithm of the range.
     least: f64,
     depth: f64,
     /// Centre of the dot of each row of the report.
     dots: Vec<(i32, i32)>,
+    /// Likewise of each training request that is drawn.
+    learned: Vec<(i32, i32)>,
+}
+
+/// Some requests over time.
+#[derive(Clone, Debug)]
+struct Pane {
+    /// Leftmost and rightmost pixel.
+    ends: (i32, i32),
+    start_us: u64,
+    /// Microseconds since then, to pixels; `None` if all began at once.
+    axis: Option<ValueAxis>,
+}
+
+impl Pane {
+    fn of(ends: (i32, i32), starts: impl Iterator<Item = u64> + Clone) -> Pane {
+        let (start_us, end_us) = (starts.clone().min().unwrap_or(0), starts.max().unwrap_or(0));
+        let axis = ValueAxis::new(ends, (0.0, (end_us - start_us) as f64), Scale::Linear, Unit::Time);
+        Pane { ends, start_us, axis }
+    }
+
+    fn x(&self, start_us: u64) -> i32 {
+        match &self.axis {
+            Some(axis) => axis.pixel((start_us - self.start_us) as f64),
+            None => (self.ends.0 + self.ends.1) / 2,
+        }
+    }
 }
 
 impl AnomalyLayout {
     /// The layout of a report in a room.
     pub fn new(report: &AnomalyReport, size: ChartSize) -> AnomalyLayout {
         let px = |css: f64| size.px(css);
-        let starts = || report.rows.iter().map(|row| row.start_us);
-        let (start_us, end_us) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
-        let ends = (px(AROUND_PX.0), size.width - px(AROUND_PX.1));
-        let axis = ValueAxis::new(ends, (0.0, (end_us - start_us) as f64), Scale::Linear, Unit::Time);
+        let (left, right) = (px(AROUND_PX.0), size.width - px(AROUND_PX.1));
+        let half = (right - left - px(BETWEEN_PX.0)) / 2;
+        let is_beside = !report.learned.is_empty() && half >= px(BETWEEN_PX.1);
+        let judged = report.rows.iter().map(|row| row.start_us);
+        let panes = match is_beside {
+            true => vec![
+                Pane::of((left, left + half), report.learned.iter().map(|(start_us, _)| *start_us)),
+                Pane::of((right - half, right), judged),
+            ],
+            false => vec![Pane::of((left, right), judged)],
+        };
         // A score of the default detector is never below 0; one of the auto-encoder may be.
         let all = || report.rows.iter().map(|row| row.score).chain(report.baseline.iter().copied());
         let least = all().fold(0.0, f64::min);
         let depth = all().fold(report.threshold() + 1.0, f64::max) - least;
         let depth = (1.0 + depth).ln() * 1.03;
-        let mut layout = AnomalyLayout { size, axis, start_us, least, depth, dots: Vec::new() };
-        let dots = report.rows.iter().map(|row| {
-            let x = match &layout.axis {
-                Some(axis) => axis.pixel((row.start_us - start_us) as f64),
-                None => (ends.0 + ends.1) / 2,
-            };
-            (x, layout.height(row.score))
-        });
-        layout.dots = dots.collect();
+        let mut layout = AnomalyLayout { size, panes, least, depth, dots: Vec::new(), learned: Vec::new() };
+        let dot = |pane: &Pane, start_us: u64, score: f64| (pane.x(start_us), layout.height(score));
+        let (mut dots, mut learned) = (Vec::new(), Vec::new());
+        if let [before @ .., pane] = layout.panes.as_slice() {
+            dots.extend(report.rows.iter().map(|row| dot(pane, row.start_us, row.score)));
+            for pane in before {
+                learned.extend(report.learned.iter().map(|&(start_us, score)| dot(pane, start_us, score)));
+            }
+        }
+        (layout.dots, layout.learned) = (dots, learned);
         layout
     }
 
@@ -108,6 +145,7 @@ pub fn draw<DB: DrawingBackend>(
             return Ok(());
         }
         let (left, right) = (px(AROUND_PX.0), size.width - px(AROUND_PX.1));
+        let small = px(1.5);
         let style = size.text(theme.muted, HPos::Right, VPos::Center);
         for mark in MARKS.into_iter().filter(|mark| layout.share(*mark) < 1.0) {
             let y = layout.height(mark);
@@ -140,20 +178,24 @@ pub fn draw<DB: DrawingBackend>(
         // The ordinary first, so that no odd one is hidden.
         let rows = report.rows.iter().zip(&layout.dots);
         let (odd, plain): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| report.is_abnormal(row));
-        for (_, dot) in plain {
-            area.draw(&Circle::new(*dot, px(1.5), rgba(theme.muted.with_alpha(0.5)).filled()))
+        for dot in layout.learned.iter().chain(plain.into_iter().map(|(_, dot)| dot)) {
+            area.draw(&Circle::new(*dot, small, rgba(theme.muted.with_alpha(0.5)).filled()))
                 .map_err(words)?;
         }
         for (_, dot) in odd {
             area.draw(&Circle::new(*dot, px(3.0), rgba(theme.accent).filled())).map_err(words)?;
         }
         let y = size.height - px(AROUND_PX.3);
-        if let Some(axis) = &layout.axis {
-            plot::draw_axis(area, (left, right), axis, y, size, theme)?;
+        let names: &[&str] = if layout.panes.len() > 1 { &["baseline, ", "judged, "] } else { &[""] };
+        for (pane, name) in layout.panes.iter().zip(names) {
+            if let Some(axis) = &pane.axis {
+                plot::draw_axis(area, pane.ends, axis, y, size, theme)?;
+            }
+            let style = size.text(theme.muted, HPos::Left, VPos::Top);
+            let since = format!("{name}since {}", format::moment(pane.start_us));
+            area.draw(&Text::new(since, (pane.ends.0, px(1.0)), style)).map_err(words)?;
         }
-        let style = size.text(theme.muted, HPos::Left, VPos::Top);
-        let since = format!("since {}", format::moment(layout.start_us));
-        area.draw(&Text::new(since, (left, px(1.0)), style)).map_err(words)
+        Ok(())
     })
 }
 
@@ -216,6 +258,27 @@ mod tests {
             assert_eq!(layout.row_at((dot.0 + 2, dot.1 - 2)), Some(row));
         }
         assert_eq!(layout.row_at((0, 0)), None);
+    }
+
+    #[test]
+    fn the_baseline_stands_beside_what_is_judged_on_its_own_days() {
+        let day_us = 86_400_000_000;
+        let learned = vec![(5, 1.0), (day_us, 3.0)];
+        let report = AnomalyReport { learned, ..report(&[(40 * day_us, 9.0), (41 * day_us, 0.5)]) };
+        let wide = ChartSize { width: 900, height: 200, metrics: Metrics::default() };
+        let layout = AnomalyLayout::new(&report, wide);
+        let [before, judged] = layout.panes.as_slice() else { panic!("{layout:?}") };
+        assert_eq!(
+            layout.learned,
+            [(before.ends.0, layout.height(1.0)), (before.ends.1, layout.height(3.0))]
+        );
+        assert_eq!(layout.dots.iter().map(|dot| dot.0).collect::<Vec<_>>(), [judged.ends.0, judged.ends.1]);
+        assert!(before.ends.1 < judged.ends.0);
+        let svg = export_svg(&report, wide, &Theme::light(), "odd").unwrap();
+        assert!(svg.contains("baseline, since ") && svg.contains("judged, since "), "{svg}");
+        // Without room for both only the judged ones are drawn.
+        let narrow = AnomalyLayout::new(&report, ChartSize { width: 390, ..wide });
+        assert_eq!((narrow.panes.len(), narrow.learned.len(), narrow.dots.len()), (1, 0, 2));
     }
 
     #[test]

@@ -7,7 +7,8 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
-use pathlight_analysis::anomaly::{EXPLAINED, Encoding};
+use pathlight_analysis::anomaly::{EXPLAINED, Encoding, Model, ModelError, SPLITS};
+use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_query::{AnomalyReport, AnomalySettings, Detector, EvaluationTable, Selection, queries};
 use pathlight_text::format as words;
 use pathlight_view::{anomalies, json};
@@ -28,6 +29,9 @@ pub struct Args {
     /// Learn from half of the training traces; judge the rest, as it is and made abnormal
     #[arg(long, conflicts_with_all = ["test", "model", "save_model"])]
     evaluate: bool,
+    /// With `--evaluate`: how often the traces are halved anew to count false alarms
+    #[arg(long, value_name = "N", default_value_t = SPLITS, requires = "evaluate")]
+    splits: u32,
     /// Accepted share of false alarms
     #[arg(long, default_value_t = 0.01, value_parser = parse::positive_share)]
     alpha: f64,
@@ -66,10 +70,10 @@ pub struct Args {
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Judge by a model that `--save-model` has written
-    #[arg(long, value_name = "FILE", conflicts_with = "train")]
-    model: Option<PathBuf>,
-    /// Write the trained model to this file
+    /// Judge by a model that `--save-model` has written; several, of different requests, are merged
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "train")]
+    model: Vec<PathBuf>,
+    /// Write the trained or merged model to this file
     #[arg(long, value_name = "FILE")]
     save_model: Option<PathBuf>,
     #[command(flatten)]
@@ -121,7 +125,7 @@ fn watch() -> impl FnMut(&TrainingProgress) {
 fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
     let selection = args.settings.selection();
     let mut pool = args.settings.load_groups(&[&args.train])?;
-    let query = queries::AnomalyEvaluation { selection, seed: args.seed, settings };
+    let query = queries::AnomalyEvaluation { selection, seed: args.seed, splits: args.splits, settings };
     let table = pool.run_watched(query, &mut watch())?;
     let text = if args.settings.json { json::anomaly_evaluation(&table)? + "\n" } else { table_text(&table) };
     args.settings.print(&text)
@@ -147,13 +151,12 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     let mut groups: Vec<&[PathBuf]> = Vec::new();
     groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
     groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
-    if let Some(file) = &args.model {
-        let bytes = std::fs::read(file)
-            .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))?;
-        settings.model = Some(bytes);
-    }
+    settings.model = given(&args.model)?;
     for file in args.save_model.iter().chain(&args.settings.out) {
-        output::refuse_inputs(file, &[groups.concat(), args.model.iter().cloned().collect()].concat())?;
+        output::refuse_inputs(file, &[groups.concat(), args.model.clone()].concat())?;
+    }
+    if let (true, Some(file), Some(bytes)) = (groups.is_empty(), &args.save_model, &settings.model) {
+        return output::write(file, bytes);
     }
     if groups.is_empty() {
         return Err(Failure::Usage("name what to judge by the model: --test FILE...".to_owned()));
@@ -176,6 +179,26 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
         Some(least) if report.abnormal() >= least => Err(Failure::Abnormal(report.abnormal())),
         _ => Ok(()),
     }
+}
+
+/// The model that files hold, or all of them merged.
+fn given(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
+    let read = |file: &PathBuf| {
+        std::fs::read(file)
+            .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))
+    };
+    if let [] | [_] = files {
+        return files.first().map(read).transpose();
+    }
+    let wrong = |error: ModelError| Failure::Usage(error.to_string());
+    let model = |file: &PathBuf| {
+        let name = file.display().to_string();
+        let model = Model::from_bytes(&read(file)?);
+        Ok((name.clone(), model.map_err(|error| Failure::Usage(format!("{name}: {error}")))?))
+    };
+    let models = files.iter().map(model).collect::<Result<Vec<_>, Failure>>()?;
+    let merged = all_at_once(Model::merge(models, &mut Pace::default())).map_err(wrong)?;
+    merged.to_bytes().map(Some).map_err(wrong)
 }
 
 fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
@@ -220,11 +243,15 @@ fn table_text(table: &EvaluationTable) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "trained on {} requests, {} held out, {:.1} % of spans dropped where spans are dropped\n",
+        "trained on {} requests, {} held out, {:.1} % of spans dropped where spans are dropped",
         table.trained,
         table.held_out,
         100.0 * table.dropped_share,
     );
+    for line in anomalies::false_alarms(table) {
+        let _ = writeln!(out, "{line}");
+    }
+    out.push('\n');
     let mut rows = Table::new([
         Left("detector"),
         Left("vectors"),

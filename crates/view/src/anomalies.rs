@@ -5,7 +5,7 @@ use crate::comparing::{Against, Comparison};
 use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::anomaly::{EXPLAINED, Part, Thresholds};
+use pathlight_analysis::anomaly::{EXPLAINED, FalseAlarmRow, Part, Thresholds};
 use pathlight_query::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Endpoint, EvaluationTable, Filter,
     ReasonGroup, Selection, VectorsReport,
@@ -419,6 +419,21 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
         ]
     });
     (words, lines.collect())
+}
+
+/// Returns how many normal requests were called abnormal, a line for each number of training requests.
+pub fn false_alarms(table: &EvaluationTable) -> Vec<String> {
+    let line = |row: &FalseAlarmRow| {
+        format!(
+            "With {} training requests {} of normal ones are called abnormal, at an accepted rate of {} (mean of {}; at most {})",
+            count(row.trained.round() as u64),
+            share(row.mean),
+            share(row.alpha),
+            counted(row.splits.into(), "split"),
+            share(row.greatest),
+        )
+    };
+    table.false_alarms.iter().map(line).collect()
 }
 
 /// Returns how far the training of the auto-encoder is.

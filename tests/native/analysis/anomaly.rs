@@ -171,6 +171,11 @@ fn what_is_anomalous_is_found_and_explained() {
     odd.extend(trace(905, 7400, &[("B", 1, 100, 1100), ("B", 1, 1200, 2200), ("C", 1, 2300, 7300)]));
     let report = judged(&normal(1..501), &odd, alpha(0.01));
     assert_eq!((report.trained, report.features, report.alpha, report.has_verdicts), (500, 3, 0.01, true));
+    // The baseline over time, to be drawn beside what is judged: the scores that the threshold is made of.
+    let mut learned: Vec<f64> = report.learned.iter().map(|(_, score)| *score).collect();
+    learned.sort_by(f64::total_cmp);
+    assert_eq!(learned, report.baseline);
+    assert!(report.learned.iter().all(|(start_us, _)| *start_us == 10_000));
     let row = |number: u64| {
         report.rows.iter().find(|row| row.request.trace_id.ends_with(&format!("{number:x}"))).unwrap()
     };
@@ -513,7 +518,7 @@ fn the_auto_encoder_and_the_rule_are_no_defaults() {
 fn table(mut pool: Pool) -> EvaluationTable {
     let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, parts: 0, seed: 1 });
     let settings = AnomalySettings { detector: vae, ..alpha(0.1) };
-    let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings };
+    let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, splits: 3, settings };
     let mut table = pool.run(query).unwrap();
     table.rows.iter_mut().for_each(|row| (row.train_ms, row.score_ms) = (None, None));
     table
@@ -532,6 +537,19 @@ fn the_evaluation_finds_the_injected_and_prints_every_pair() {
         assert_eq!(pair[0].accuracy.auprc, pair[1].accuracy.auprc);
     }
     assert_eq!(table.trained + table.held_out, 399);
+    // With 20, 50 and 100 training requests, and with a half.
+    let trained: Vec<f64> = table.false_alarms.iter().map(|row| row.trained.round()).collect();
+    assert_eq!((trained.len(), &trained[..3]), (4, &[20.0, 50.0, 100.0][..]));
+    assert!(trained[3] > 150.0 && trained[3] < 250.0, "{trained:?}");
+    for row in &table.false_alarms {
+        assert!(row.splits == 3 && row.alpha == 0.1, "{row:?}");
+        assert!(row.mean > 0.0 && row.mean < 0.25 && row.mean < row.greatest, "{row:?}");
+    }
+    let few = normal(1..90).into_iter().map(|s| (false, s)).collect::<Vec<_>>();
+    let few = self::table(Pool::of(sets_of(&few, 1)).unwrap());
+    let least = few.false_alarms.iter().map(|row| row.trained).fold(f64::MAX, f64::min);
+    assert!(least == 20.0 && few.false_alarms.iter().all(|row| row.trained < 100.0), "{few:?}");
+    assert!(anomalies::false_alarms(&few)[0].starts_with("With 20 training requests "), "{few:?}");
     let rule = table.rows.iter().find(|row| {
         (row.detector, row.encoding, row.injection)
             == (Detector::Rule, Some(Encoding::Scpv), Injection::Structure)

@@ -24,6 +24,52 @@ fn write(folder: &Path, name: &str, seed: u64, inject: Option<&str>) {
 
 const DELAY: &str = "catalog:redis GET product_details:0=+40000";
 
+#[test]
+fn as_many_abnormal_requests_as_are_named_give_an_exit_status() {
+    let folder = Scratch::new("abnormal");
+    write(folder.path(), "a", 1, None);
+    write(folder.path(), "b", 2, Some(DELAY));
+    let judge = |more: &[&str]| {
+        pathlight(folder.path(), &[&["anomaly", "--train", "a", "--test", "b", "--json"], more].concat())
+    };
+    let (output, status) = judge(&[]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let abnormal = report["abnormal"].as_u64().unwrap();
+    assert!(status == 0 && abnormal > 10, "{status} {abnormal}");
+    let (failed, status) = judge(&["--fail-on", &abnormal.to_string()]);
+    assert_eq!((status, failed.stdout), (3, output.stdout));
+    assert!(String::from_utf8_lossy(&failed.stderr).contains(&format!("{abnormal} ")), "{:?}", failed.stderr);
+    assert_eq!(judge(&["--fail-on", &(abnormal + 1).to_string()]).1, 0);
+}
+
+#[test]
+fn merged_baselines_are_one_that_has_learned_from_all() {
+    let folder = Scratch::new("baselines");
+    write(folder.path(), "a", 1, None);
+    write(folder.path(), "b", 2, None);
+    write(folder.path(), "odd", 3, Some(DELAY));
+    let out = |args: &str| {
+        let (output, status) = pathlight(folder.path(), &args.split(' ').collect::<Vec<_>>());
+        assert_eq!(status, 0, "{args}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (from, to) in [("--train a", "a.bin"), ("--train b", "b.bin"), ("--train a b", "ab.bin")] {
+        out(&format!("anomaly {from} --save-model {to}"));
+    }
+    out("anomaly --model b.bin a.bin --save-model merged.bin");
+    let bytes = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert!(bytes("merged.bin") == bytes("ab.bin"), "not the bytes of one that has learned from both");
+    let both = out("anomaly --train a b --test odd --json");
+    assert!(both.contains("\"trained\": 800"));
+    assert_eq!(out("anomaly --model a.bin b.bin --test odd --json"), both);
+    // What lacks the requests that calibrate it is refused by its name.
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/upgrade/0.1/anomaly.model");
+    let old = old.to_string_lossy();
+    let (output, status) = pathlight(folder.path(), &["anomaly", "--model", "a.bin", &old, "--test", "odd"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(status == 2 && said.contains("anomaly.model cannot be merged"), "{status} {said}");
+}
+
 /// The commands of the steps of a workflow, by name.
 fn steps(markdown: &str) -> Vec<(String, String)> {
     let yaml = markdown.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();

@@ -22,7 +22,7 @@ pub use inject::{Injected, Injection, Victims, inject, is_held_out};
 pub use model::{Model, ModelError};
 pub use report::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationRow, EvaluationTable,
-    ReasonGroup, ReasonNames, ReasonRow, Thresholds,
+    FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,
 };
 pub use rule::{Judge, Lookup, Rule, RuleTraining, Scores, Verdict};
 pub use vectors::{VectorRow, VectorsReport};

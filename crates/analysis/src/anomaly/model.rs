@@ -2,14 +2,15 @@
 
 use super::features::Encoding;
 use super::vae::Vae;
-use super::whole::TreeModel;
+use super::whole::{FactPart, TreeModel};
 use pathlight_model::flat::{self, Damaged};
+use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
-const MAGIC: &[u8] = b"pathlight anomaly model 3\n";
-/// The format before, which had no checksum.
-const BEFORE: &[u8] = b"pathlight anomaly model 2\n";
+const MAGIC: &[u8] = b"pathlight anomaly model 4\n";
+/// The formats before: without what merging needs, and without a checksum.
+const BEFORE: [&[u8]; 2] = [b"pathlight anomaly model 3\n", b"pathlight anomaly model 2\n"];
 
 /// A baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,11 @@ pub enum ModelError {
     /// Bytes of it were changed or lost.
     #[error("the model file is damaged (its checksum differs); train again or choose another")]
     Changed,
+    /// It cannot be merged: it was written before models kept what that needs, or holds an auto-encoder.
+    #[error(
+        "{0} cannot be merged with others: models of the auto-encoder cannot, nor those of earlier versions; train again"
+    )]
+    Alone(String),
 }
 
 /// FNV-1a of 64 bits.
@@ -46,7 +52,7 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 impl Model {
     /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let model = flat::write(self);
+        let model = flat::write(&(self, self.tree.ticks, &self.tree.kept));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
@@ -55,22 +61,40 @@ impl Model {
     /// # Errors
     /// [`ModelError`] if it is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
-        let model = match bytes.strip_prefix(BEFORE) {
-            Some(model) => model,
-            None => {
+        let checked = |rest: &'_ [u8]| {
+            let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
+            if *sum == checksum(model) { Ok(model.to_vec()) } else { Err(ModelError::Changed) }
+        };
+        let model: Model = match BEFORE.map(|magic| bytes.strip_prefix(magic)) {
+            [Some(rest), _] => flat::read(&checked(rest)?)?,
+            [_, Some(model)] => flat::read(model)?,
+            _ => {
                 let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
-                let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
-                if *sum != checksum(model) {
-                    return Err(ModelError::Changed);
-                }
+                let (mut model, ticks, kept): (Model, [u64; 4], FactPart) =
+                    flat::read(&checked(rest)?)?;
+                (model.tree.ticks, model.tree.kept) = (ticks, kept);
                 model
             }
         };
-        let model: Model = flat::read(model)?;
         let vae = model.vae.as_ref();
         if !model.tree.is_sound() || vae.is_some_and(|(_, vae)| !vae.is_sound()) {
             return Err(ModelError::Unsound);
         }
         Ok(model)
+    }
+
+    /// One baseline of several with their names, which have learned from different requests.
+    ///
+    /// # Errors
+    /// [`ModelError::Alone`] of one that cannot be merged.
+    pub async fn merge(models: Vec<(String, Model)>, pace: &mut Pace) -> Result<Model, ModelError> {
+        let is_alone =
+            |model: &Model| model.vae.is_some() || model.tree.kept.rows.is_empty() && !model.tree.is_empty();
+        if let Some((name, _)) = models.iter().find(|(_, model)| is_alone(model)) {
+            return Err(ModelError::Alone(name.clone()));
+        }
+        let trees = models.into_iter().map(|(_, model)| model.tree);
+        let tree = TreeModel::merge(trees.collect(), pace).await;
+        Ok(Model { tree, vae: None })
     }
 }

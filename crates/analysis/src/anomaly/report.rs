@@ -90,6 +90,9 @@ pub struct AnomalyReport {
     pub rows: Vec<AnomalyRow>,
     /// Scores of the training requests, each by what the others say, ascending.
     pub baseline: Vec<f64>,
+    /// When each training request began, and its score; empty where they are the judged ones too, come from a file, or have
+    /// an auto-encoder's.
+    pub learned: Vec<(u64, f64)>,
     /// Endpoints as (service, operation).
     pub endpoints: Vec<Endpoint>,
     /// Call paths that reasons name, as endpoint numbers from the root.
@@ -395,8 +398,39 @@ pub struct EvaluationTable {
     pub held_out: u64,
     /// Share of the spans that "spans dropped" really lost, subtrees included.
     pub dropped_share: f64,
+    /// How many normal requests are called abnormal, by the number of training requests.
+    pub false_alarms: Vec<FalseAlarmRow>,
     /// One row per detector, vectors and injection.
     pub rows: Vec<EvaluationRow>,
+}
+
+/// How often training requests are halved anew unless something else is asked for.
+pub const SPLITS: u32 = 20;
+
+/// Normal requests that the default detector calls abnormal, over several ways to halve them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FalseAlarmRow {
+    /// Requests trained on, mean.
+    pub trained: f64,
+    /// Ways to halve them.
+    pub splits: u32,
+    /// The accepted rate of false alarms, or the least that can fire: the greatest of all splits.
+    pub alpha: f64,
+    /// Share of the held-out normal requests that is called abnormal, mean.
+    pub mean: f64,
+    /// The greatest such share.
+    pub greatest: f64,
+}
+
+impl FalseAlarmRow {
+    /// Takes note of another split.
+    pub fn add(&mut self, trained: usize, alpha: f64, share: f64) {
+        self.splits += 1;
+        let part = 1.0 / f64::from(self.splits);
+        self.trained += (trained as f64 - self.trained) * part;
+        self.mean += (share - self.mean) * part;
+        (self.alpha, self.greatest) = (self.alpha.max(alpha), self.greatest.max(share));
+    }
 }
 
 /// One row of the evaluation.

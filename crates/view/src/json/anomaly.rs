@@ -2,8 +2,8 @@
 
 use super::{Text, compact, pretty, public_json};
 use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, Part, ReasonGroup, ReasonKind,
-    ReasonRow, Thresholds, VectorsReport,
+    AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, FalseAlarmRow, Part, ReasonGroup,
+    ReasonKind, ReasonRow, Thresholds, VectorsReport,
 };
 use pathlight_text::format::duration;
 
@@ -143,12 +143,30 @@ public_json! {
         alpha: f64 = table.alpha,
         /// Share of all spans that "spans dropped" really takes away, subtrees included, 0 to 1.
         dropped_share: f64 = table.dropped_share,
+        /// Normal requests that the whole-tree detector calls abnormal, by the number of training requests.
+        false_alarms: Vec<FalseAlarms> = table.false_alarms.iter().map(FalseAlarms::of).collect(),
         /// Normal requests held out.
         held_out: u64 = table.held_out,
         /// By detector, vectors and injection.
         rows: Vec<EvaluatedRow> = table.rows.iter().map(EvaluatedRow::of).collect(),
         /// Requests trained on.
         trained: u64 = table.trained,
+    }
+}
+
+public_json! {
+    /// Normal requests called abnormal, over several ways to halve all of them (`--splits`).
+    FalseAlarms(row: &FalseAlarmRow) {
+        /// The accepted rate of false alarms, 0 to 1; raised where so few training requests could raise no alarm.
+        alpha: f64 = row.alpha,
+        /// The greatest share of any split, 0 to 1.
+        greatest: f64 = row.greatest,
+        /// Share of the normal requests held out, 0 to 1, mean of the splits.
+        mean: f64 = row.mean,
+        /// How many splits.
+        splits: u32 = row.splits,
+        /// Requests trained on, mean of the splits.
+        trained: f64 = row.trained,
     }
 }
 

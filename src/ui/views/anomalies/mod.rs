@@ -20,6 +20,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::ScrolledPlot;
+use pathlight_analysis::anomaly::SPLITS;
 use pathlight_query::{AnomalyReport, AnomalySettings, EvaluationTable, RequestRef, queries};
 use pathlight_text::format;
 use pathlight_view::address::View;
@@ -48,7 +49,9 @@ pub fn query(page: Page) {
     // What takes long comes last.
     if address.anomaly.evaluate {
         let settings = AnomalySettings { model: None, ..settings };
-        queries.anomaly_evaluation.want(page, queries::AnomalyEvaluation { selection, seed: SEED, settings });
+        queries
+            .anomaly_evaluation
+            .want(page, queries::AnomalyEvaluation { selection, seed: SEED, splits: SPLITS, settings });
     }
 }
 
@@ -116,7 +119,8 @@ impl Anomalies {
         reasons.show(false);
         let figures = div("evaluation-box").test("anomaly-figures");
         let groups = el("ul").class("reasons").test("anomaly-groups");
-        let below = div("companion").child(&figures).child(&groups).child(&reasons).child(table.element());
+        let notes = div("anomaly-notes").child(&reasons).child(&groups);
+        let below = div("companion").child(&figures).child(&notes).child(table.element());
         let frame = Frame::new(View::Anomalies, "anomaly", chart, below)
             .with(tools.element())
             .with(network.element())
@@ -209,7 +213,7 @@ impl Anomalies {
 }
 
 /// The figures of the evaluation.
-fn evaluation(table: &EvaluationTable) -> [El; 2] {
+fn evaluation(table: &EvaluationTable) -> [El; 3] {
     let (words, lines) = anomalies::evaluation(table);
     let cell = |tag: &str, is_number: bool| el(tag).class(if is_number { "num" } else { "" });
     let head = anomalies::EVALUATION.map(|(name, is)| cell("th", is).attr("scope", "col").text(name));
@@ -222,7 +226,10 @@ fn evaluation(table: &EvaluationTable) -> [El; 2] {
     let body = body.fold(el("tbody"), |body, row| body.child(&row));
     let head = el("thead").child(&el("tr").children(&head));
     let grid = el("table").class("evaluation").child(&head).child(&body);
-    [div("muted").text(&words), div("evaluation-scroll").child(&grid)]
+    let lines = anomalies::false_alarms(table);
+    let alarms = lines.iter().map(|line| div("muted").test("evaluation-alarms").text(line));
+    let alarms = alarms.fold(div(""), |all, line| all.child(&line));
+    [div("muted").text(&words), alarms, div("evaluation-scroll").child(&grid)]
 }
 
 /// Returns the report at the chosen rate of false alarms.

@@ -127,6 +127,14 @@ pub async fn a_chosen_request_stands_beside_the_normal_one_most_like_it(page: &P
     page.hidden(STRIP).await?;
     let first = &report["traces"][0];
     let list = "return [...document.querySelectorAll('[data-test=\"anomaly-reasons\"] li')].map((e) => e.textContent)";
+    // The window is 1280 by 800: reasons and groups leave rows of the table in sight.
+    let rows_in_sight = "const table = document.querySelector('[data-test=\"anomaly-table\"]').getBoundingClientRect(); \
+         return [...document.querySelectorAll('[data-test=\"anomaly\"]')].filter((row) => { const at = row.getBoundingClientRect(); \
+         return at.top >= table.top && at.bottom <= Math.min(table.bottom, innerHeight) && \
+         row.contains(document.elementFromPoint(at.left + 40, (at.top + at.bottom) / 2)); }).length";
+    let in_sight = page.run(rows_in_sight).await?;
+    ensure(in_sight.as_u64() >= Some(2), || format!("{in_sight} rows of the table are in sight"))?;
+    page.visible("[data-test='anomaly-group']").await?;
     let words = first["reasons"].as_array().into_iter().flatten().map(|reason| reason["text"].clone());
     same("reasons", page.run(list).await?, Value::Array(words.collect()))?;
     let [odd, normal] =

@@ -121,7 +121,7 @@ pub struct FactRow {
 }
 
 /// The facts of some requests of one worker.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FactPart {
     /// Spans that an injection took out, and spans before it.
     pub lost: (u64, u64),
@@ -171,7 +171,7 @@ pub(super) fn push_fact(bytes: &mut Vec<u8>, cell: u32, value: Option<u64>) {
 }
 
 /// The number in a merged dictionary of each call path, and of each cell, of one that went into it.
-type Numbers = (Vec<u32>, Vec<u32>);
+pub(super) type Numbers = (Vec<u32>, Vec<u32>);
 
 /// Facts of many requests over one dictionary, with rows by request id.
 #[derive(Clone, Debug, Default)]
@@ -190,7 +190,7 @@ pub struct Facts {
 
 impl Dictionary {
     /// Joins dictionaries; also returns the new number of each call path and of each cell of every one.
-    fn merge(parts: Vec<Dictionary>) -> (Dictionary, Vec<Numbers>) {
+    pub(super) fn merge(parts: Vec<Dictionary>) -> (Dictionary, Vec<Numbers>) {
         let (mut forests, mut rest) = (Vec::new(), Vec::new());
         for (part, dictionary) in parts.into_iter().enumerate() {
             let mut node = 0;

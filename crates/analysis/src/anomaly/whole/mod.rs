@@ -3,6 +3,7 @@
 
 mod categories;
 mod facts;
+mod merge;
 mod model;
 mod observe;
 mod reasons;

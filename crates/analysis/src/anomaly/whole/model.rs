@@ -1,7 +1,7 @@
 //! What normal requests are like, and how far another is from that (`docs/definitions/anomaly.md` sections 2 and 3).
 
 use super::categories::{Categories, Counts, Unseen};
-use super::facts::{CellKey, Dictionary, Fact, Facts, Kind, Part};
+use super::facts::{CellKey, Dictionary, Fact, FactPart, Facts, Kind, Part};
 use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
 use super::views::{ViewScores, Views};
 use crate::anomaly::examples::Examples;
@@ -43,6 +43,12 @@ pub struct TreeModel {
     pub(super) roots: Vec<u32>,
     /// Some training requests, to stand beside an anomalous one.
     pub examples: Examples,
+    /// Durations of training above 0, and those of them that 10, 100 and 1,000 us divide.
+    #[serde(skip)]
+    pub(in crate::anomaly) ticks: [u64; 4],
+    /// The facts of some training requests, by which a merged baseline is calibrated again; none but in a file.
+    #[serde(skip)]
+    pub(in crate::anomaly) kept: FactPart,
 }
 
 /// What the judgement of a training request was.
@@ -122,13 +128,18 @@ pub fn fold(trace_id: &str) -> u8 {
     (!crc % FOLDS as u32) as u8
 }
 
-/// The least distance of times that can be told apart: what nearly all durations of training are multiples of.
-fn offset_us(facts: &Facts, rows: &[u32]) -> u64 {
+/// Durations of some rows above 0, and those of them that 10, 100 and 1,000 us divide.
+fn ticks(facts: &Facts, rows: &[u32]) -> [u64; 4] {
     let mut sums = [0u64; 4];
     for &row in rows {
         let ticks = facts.rows[row as usize].ticks;
         sums.iter_mut().zip(ticks).for_each(|(sum, n)| *sum += u64::from(n));
     }
+    sums
+}
+
+/// The least distance of times that can be told apart: what nearly all durations of training are multiples of.
+pub(super) fn offset_us(sums: &[u64; 4]) -> u64 {
     let is_tick = |sum: u64| 10 * sum >= 9 * sums[0].max(1);
     let tick = [(sums[3], 1000), (sums[2], 100), (sums[1], 10)].into_iter().find(|(sum, _)| is_tick(*sum));
     tick.map_or(1, |(_, tick)| tick).max(LEAST_OFFSET_US)
@@ -164,9 +175,11 @@ impl TreeModel {
     /// Learns from rows, all of which are normal.
     async fn fit(facts: &Facts, rows: &[u32], pace: &mut Pace) -> (TreeModel, Tables, Vec<Trained>) {
         let quantiser = Quantiser::default();
+        let ticks = ticks(facts, rows);
         let mut model = TreeModel {
             dictionary: facts.dictionary.clone(),
-            offset_us: offset_us(facts, rows),
+            offset_us: offset_us(&ticks),
+            ticks,
             ..TreeModel::default()
         };
         let cells = &facts.dictionary.cells;
@@ -212,18 +225,32 @@ impl TreeModel {
             pace.spend(4 * numbers.len()).await;
         }
         let mut tables = Tables::of_states(&model, quantiser, pace).await;
-        let located = tables.own(&model);
+        let trained = model.calibrate(&mut tables, facts, rows, pace).await;
+        (model, tables, trained)
+    }
+
+    /// Judges each training request by the other folds; their scores are what others are compared with. The facts have the
+    /// model's own dictionary.
+    pub(super) async fn calibrate(
+        &mut self,
+        tables: &mut Tables,
+        facts: &Facts,
+        rows: &[u32],
+        pace: &mut Pace,
+    ) -> Vec<Trained> {
+        let mut scratch = Scratch::default();
+        let located = tables.own(self);
         for &row in rows {
             let fold = fold(&facts.rows[row as usize].facts.request.trace_id);
-            tables.read(&model, &located, facts, row as usize, &mut scratch);
-            let scores = tables.scores(&model, &located, &mut scratch, usize::from(fold));
-            model.calibration.push((fold, scores));
+            tables.read(self, &located, facts, row as usize, &mut scratch);
+            let scores = tables.scores(self, &located, &mut scratch, usize::from(fold));
+            self.calibration.push((fold, scores));
             pace.spend(scratch.facts.len()).await;
         }
-        tables.views = Views::new(&model.calibration);
+        tables.views = Views::new(&self.calibration);
         let trained = rows
             .iter()
-            .zip(&model.calibration)
+            .zip(&self.calibration)
             .map(|(&row, (_, scores))| Trained { row, verdict: tables.views.own_verdict(scores) });
         let trained: Vec<Trained> = trained.collect();
         let mut normal = Vec::new();
@@ -233,8 +260,8 @@ impl TreeModel {
             normal.push((request.clone(), facts.self_times(&scratch.facts)));
             pace.spend(scratch.facts.len()).await;
         }
-        model.examples = Examples::of(normal);
-        (model, tables, trained)
+        self.examples = Examples::of(normal);
+        trained
     }
 
     /// Training requests.
@@ -288,7 +315,7 @@ async fn score_rows(
 }
 
 impl Tables {
-    async fn of_states(model: &TreeModel, quantiser: Quantiser, pace: &mut Pace) -> Tables {
+    pub(super) async fn of_states(model: &TreeModel, quantiser: Quantiser, pace: &mut Pace) -> Tables {
         let cells = &model.dictionary.cells;
         let mut tables = Tables {
             key_of: Vec::with_capacity(cells.len()),
@@ -552,6 +579,7 @@ impl TreeModel {
             && self.roots.is_sorted()
             && self.roots.iter().all(|&root| (root as usize) < paths)
             && self.examples.is_sound(paths)
+            && self.kept.is_sound()
     }
 
     /// The endpoints of a set of calls; none of other categories.

@@ -2,7 +2,7 @@
 //!
 //! Which ones they are depends on ids alone, so the sample of all requests is the sample of the samples of any parts.
 
-use super::facts::{CellKey, Dictionary, FactPart, Facts, Kind, Part, next_number, push_fact};
+use super::facts::{CellKey, Dictionary, FactPart, FactRow, Facts, Kind, Part, next_number, push_fact};
 use crate::critical_path::{Context, Contexts};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
@@ -50,7 +50,8 @@ impl FactPart {
             part.only(&rows)
         });
         // Merging brings names and requests into their order, which does not depend on that of the parts.
-        Facts::merge(kept.collect()).into_part()
+        let facts = Facts::merge(kept.collect());
+        facts.part(&(0..facts.len()).collect::<Vec<_>>())
     }
 
     /// The requests by the endpoint at their root.
@@ -202,18 +203,31 @@ fn each_fact(mut bytes: &[u8], mut each: impl FnMut(u32, Option<u64>)) {
 }
 
 impl Facts {
-    /// All of it as one part.
-    fn into_part(mut self) -> FactPart {
+    /// Of some rows, ascending, those whose trace ids have the smallest hashes, at most so many, as one part.
+    pub(super) fn sample(&self, rows: &[u32], most: usize) -> FactPart {
+        let request = |row: u32| &self.rows[row as usize].facts.request;
+        let mut chosen: Vec<(u64, u32)> =
+            rows.iter().map(|&row| (sample_key(&request(row).trace_id), row)).collect();
+        chosen.arrange();
+        chosen.truncate(most);
+        let mut rows: Vec<usize> = chosen.into_iter().map(|(_, row)| row as usize).collect();
+        rows.sort_unstable();
+        let part = self.part(&rows);
+        part.only(&(0..rows.len()).collect::<Vec<_>>())
+    }
+
+    /// Some rows with all names.
+    fn part(&self, rows: &[usize]) -> FactPart {
         let (mut out, mut facts) = (FactPart::default(), Vec::new());
-        for row in 0..self.rows.len() {
+        for &row in rows {
             self.row(row, &mut facts);
             for fact in &facts {
                 let is_category = self.dictionary.cells[fact.cell as usize].kind.is_category();
                 push_fact(&mut out.bytes, fact.cell, (!is_category).then_some(fact.value));
             }
-            self.rows[row].end = out.bytes.len() as u64;
+            out.rows.push(FactRow { end: out.bytes.len() as u64, ..self.rows[row].clone() });
         }
-        (out.rows, out.dictionary, out.lost) = (self.rows, self.dictionary, self.lost);
+        (out.dictionary, out.lost) = (self.dictionary.clone(), self.lost);
         out
     }
 }

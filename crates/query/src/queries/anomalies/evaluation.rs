@@ -9,15 +9,18 @@ use crate::{EngineError, clock};
 use pathlight_analysis::anomaly::vae::Vae;
 use pathlight_analysis::anomaly::whole::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
 use pathlight_analysis::anomaly::{
-    Accuracy, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable, Features, Injection,
-    Judged, Rule, Victims, is_held_out,
+    Accuracy, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable, FalseAlarmRow, Features,
+    Injection, Judged, Rule, Victims, is_held_out,
 };
 use pathlight_analysis::requests::Selection;
+use pathlight_model::stats::{Random, mix};
 use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// The share of training requests that are abnormal where training is contaminated, in millionths; so much is left out.
 const CONTAMINATED_PPM: u32 = 50_000;
+/// So few training requests are looked at too.
+const FEW: [usize; 3] = [20, 50, 100];
 
 /// Reports how well detectors find what was made abnormal. Trains on half of the requests, then judges the other half as
 /// it is and made abnormal in every way, by the default detector and by those it is compared with.
@@ -27,6 +30,8 @@ pub struct AnomalyEvaluation {
     pub selection: Selection,
     /// Of the halves and of the injections.
     pub seed: u64,
+    /// So many times the requests are halved anew, to see how many normal ones are called abnormal.
+    pub splits: u32,
     /// Accepted rate of false alarms in millionths, and what the auto-encoder is, if it takes part.
     pub settings: AnomalySettings,
 }
@@ -35,13 +40,13 @@ impl Query for AnomalyEvaluation {
     type Report = EvaluationTable;
 
     async fn run(self, workers: Workers) -> Result<EvaluationTable, EngineError> {
-        let AnomalyEvaluation { selection, seed, settings } = self;
+        let AnomalyEvaluation { selection, seed, splits, settings } = self;
         let selection = selection.with_recorded_calls();
         workers.needs_traces(&selection, "the evaluation changes").await?;
         let (requests, _) = workers.cut(&selection).await?;
         let alpha = f64::from(settings.alpha_ppm) / 1e6;
         let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
-        whole(&requests, seed, alpha, &mut table).await?;
+        whole(&requests, (seed, splits), alpha, &mut table).await?;
         let mut detectors = vec![Detector::Rule];
         detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
         let encodings = [Encoding::Scpv, Encoding::Stv];
@@ -142,16 +147,51 @@ impl Trained {
     }
 }
 
+/// The rows that are judged, and those that are learned from.
+fn halves(all: &Facts, seed: u64) -> (Vec<u32>, Vec<u32>) {
+    let is_out = |row: &u32| is_held_out(seed, &all.rows[*row as usize].facts.request.trace_id);
+    (0..all.len() as u32).partition(is_out)
+}
+
+/// The normal requests called abnormal over several ways to halve all of them, where few of a half are learned from, and
+/// where all are.
+async fn false_alarms(all: &Facts, seed: u64, splits: u32, asked_alpha: f64) -> Vec<FalseAlarmRow> {
+    let mut rows = Vec::new();
+    for most in FEW.into_iter().chain([usize::MAX]) {
+        let mut row = FalseAlarmRow { alpha: asked_alpha, ..FalseAlarmRow::default() };
+        for split in 0..u64::from(splits) {
+            // The first is the one that all other figures are of.
+            let seed = if split == 0 { seed } else { mix(seed ^ split << 32) };
+            let (held_out, mut learned) = halves(all, seed);
+            let is_all = most == usize::MAX;
+            if held_out.is_empty() || learned.len() <= if is_all { 0 } else { most } {
+                continue;
+            }
+            Random::new(seed, 0, 0).shuffle(&mut learned);
+            learned.truncate(most);
+            learned.sort_unstable();
+            let trained = Trained::on(all, &learned, 0).await;
+            let alpha = trained.model.possible_alpha(asked_alpha);
+            let located = trained.tables.own(&trained.model);
+            let (judged, _) = trained.judge(all, &located, &held_out, (alpha, false)).await;
+            let called = judged.iter().filter(|one| one.is_called).count();
+            row.add(learned.len(), alpha, called as f64 / judged.len() as f64);
+        }
+        rows.extend((row.splits > 0).then_some(row));
+    }
+    rows
+}
+
 /// Evaluates the default detector, on training requests as they are, and with abnormal ones among them.
 async fn whole(
     requests: &RangeRequests<'_>,
-    seed: u64,
+    (seed, splits): (u64, u32),
     asked_alpha: f64,
     table: &mut EvaluationTable,
 ) -> Result<(), EngineError> {
     let all = Facts::merge(parts(requests, None).await?);
-    let is_out = |row: &u32| is_held_out(seed, &all.rows[*row as usize].facts.request.trace_id);
-    let (held_out, learned): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(is_out);
+    table.false_alarms = false_alarms(&all, seed, splits, asked_alpha).await;
+    let (held_out, learned) = halves(&all, seed);
     (table.trained, table.held_out) = (learned.len() as u64, held_out.len() as u64);
     let clean = Trained::on(&all, &learned, 0).await;
     // Some of the training requests give way to abnormal copies of themselves.

@@ -74,6 +74,7 @@ impl Query for Anomalies {
         };
         let judged = facts(&workers, &test).await?;
         let mut own: OrderedMap<u32, TreeVerdict> = OrderedMap::new();
+        let mut learned: Vec<(u64, f64)> = Vec::new();
         let (model, tables, training) = match given {
             Some(model) => {
                 let tables = model.tree.tables(&mut Pace::default()).await;
@@ -87,6 +88,10 @@ impl Query for Anomalies {
             None => {
                 let facts = facts(&workers, &normal).await?;
                 let (model, tables, trained, training) = learn(&workers, &normal, &facts, &settings).await?;
+                if model.vae.is_none() {
+                    let start_us = |row: u32| facts.rows[row as usize].facts.start_us;
+                    learned = trained.iter().map(|one| (start_us(one.row), one.verdict.score)).collect();
+                }
                 if normal.group == test.group {
                     // Requests that were learned from are judged by the other folds.
                     let rows = judged.rows.iter().zip(0..).map(|(row, at)| (&row.facts.request, at));
@@ -118,6 +123,7 @@ impl Query for Anomalies {
             trained: model.tree.len() as u64,
             features: model.tree.dictionary.paths.nodes.len() as u64,
             baseline: tables.baseline(),
+            learned,
             training,
             ..AnomalyReport::default()
         };
@@ -216,7 +222,10 @@ impl Query for AnomalyModel {
                     workers.needs_traces(&normal, LEARNS).await?;
                 }
                 let facts = facts(&workers, &normal).await?;
-                learn(&workers, &normal, &facts, &settings).await?.0
+                let (mut model, _, trained, _) = learn(&workers, &normal, &facts, &settings).await?;
+                let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
+                model.tree.keep(&facts, &rows);
+                model
             }
         };
         Ok(model.to_bytes())
