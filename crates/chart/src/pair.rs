@@ -86,11 +86,18 @@ fn sign(reason: &ReasonRow) -> Sign {
         ReasonKind::CriticalPath => {
             ('~', if reason.value == 1 { "on the critical path" } else { "off the critical path" }.to_owned())
         }
+        ReasonKind::Outside => ('\u{25b2}', "calls reach beyond it".to_owned()),
         _ => {
             let (low, high) = reason.baseline.unwrap_or((0.0, 0.0));
+            // The bar shows the whole of a span.
+            let (what, less, more) = match reason.kind {
+                ReasonKind::SelfTime => ("self time ", "shorter", "longer"),
+                ReasonKind::Wait => ("wait before it ", "shorter", "longer"),
+                _ => ("", "faster", "slower"),
+            };
             match reason.value as f64 {
-                us if us < low => ('\u{25bc}', format!("{:.1} times faster", low / us.max(1.0))),
-                us => ('\u{25b2}', format!("{:.1} times slower", us / high.max(1.0))),
+                us if us < low => ('\u{25bc}', format!("{what}{:.1} times {less}", low / us.max(1.0))),
+                us => ('\u{25b2}', format!("{what}{:.1} times {more}", us / high.max(1.0))),
             }
         }
     };
@@ -204,7 +211,10 @@ mod tests {
         };
         assert_eq!(
             said(&odd),
-            [(1, '\u{25b2}', "22.5 times slower".to_owned()), (2, '#', "called 6 times".to_owned())]
+            [
+                (1, '\u{25b2}', "self time 22.5 times longer".to_owned()),
+                (2, '#', "called 6 times".to_owned())
+            ]
         );
         assert_eq!(said(&normal), [(0, '\u{2212}', "missing in the other".to_owned())]);
     }

@@ -205,7 +205,7 @@ const GROUPS: usize = 8;
 pub fn groups(report: &AnomalyReport) -> Vec<GroupLine> {
     let line = |group: &ReasonGroup| GroupLine {
         requests: group.rows.len() as u64,
-        words: printable(&report.group_words(group)),
+        words: printable(&group.words),
         first: group.rows[0],
     };
     report.groups().iter().take(GROUPS).map(line).collect()

@@ -165,6 +165,8 @@ pub struct ReasonRow {
 /// Requests with one leading reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReasonGroup {
+    /// The reason in words for all of them.
+    pub words: String,
     /// Rows of the report, the most anomalous first.
     pub rows: Vec<usize>,
 }
@@ -246,22 +248,23 @@ impl AnomalyReport {
 
     /// The abnormal requests by their first reason, the largest group first; without verdicts all that have a reason.
     pub fn groups(&self) -> Vec<ReasonGroup> {
-        let mut groups: OrderedMap<(u32, ReasonKind, Option<u32>), Vec<usize>> = OrderedMap::new();
+        // Call paths that differ only between their root and the caller are one to whoever reads.
+        let mut groups: OrderedMap<String, Vec<usize>> = OrderedMap::new();
         for (at, row) in self.rows.iter().enumerate() {
             if let Some(reason) = row.reasons.first()
                 && (self.is_abnormal(row) || !self.has_verdicts)
             {
-                groups.entry((reason.path, reason.kind, reason.after)).or_default().push(at);
+                groups.entry(self.leading_words(reason)).or_default().push(at);
             }
         }
-        let mut groups: Vec<ReasonGroup> = groups.into_values().map(|rows| ReasonGroup { rows }).collect();
+        let mut groups: Vec<ReasonGroup> =
+            groups.into_iter().map(|(words, rows)| ReasonGroup { words, rows }).collect();
         groups.arrange_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
         groups
     }
 
     /// The first reason of the requests of a group, in words for all of them.
-    pub fn group_words(&self, group: &ReasonGroup) -> String {
-        let Some(reason) = self.rows[group.rows[0]].reasons.first() else { return String::new() };
+    fn leading_words(&self, reason: &ReasonRow) -> String {
         let (operation, service, caller) = self.names(reason.path);
         let by = if caller.is_empty() { String::new() } else { format!(" called by {caller}") };
         // The same call in requests of another root endpoint is another group.
@@ -470,6 +473,41 @@ mod tests {
         // 5 are expected.
         assert!(binomial_tail(500, 9, 0.01) > 0.001 && binomial_tail(500, 14, 0.01) < 0.001);
         assert!(binomial_tail(500, 500, 0.01) < 1e-12);
+    }
+
+    #[test]
+    fn requests_are_grouped_by_what_is_said_of_them() {
+        let mut report = AnomalyReport { has_verdicts: true, alpha: 0.01, ..AnomalyReport::default() };
+        report.endpoints = ["root", "x", "y", "caller", "call"].map(|name| Endpoint::new("s", name)).into();
+        report.paths = vec![vec![0, 1, 3, 4], vec![0, 2, 3, 4], vec![0, 3, 4]];
+        let row = |path, kind| AnomalyRow {
+            request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
+            start_us: 0,
+            score: 9.0,
+            p: 0.001,
+            part: Part::Structure,
+            is_unknown: false,
+            is_unexplained: false,
+            reasons: vec![ReasonRow {
+                kind,
+                part: Part::Structure,
+                path,
+                after: None,
+                calls: 1,
+                alike: 0,
+                value: 1,
+                baseline: None,
+            }],
+            nearest: None,
+        };
+        let missing = ReasonKind::MissingCall;
+        report.rows = vec![row(0, ReasonKind::Error), row(0, missing), row(1, missing), row(2, missing)];
+        let groups = report.groups();
+        assert_eq!(groups[0].words, "call in s called by caller below root is missing");
+        assert_eq!(
+            groups.iter().map(|group| group.rows.clone()).collect::<Vec<_>>(),
+            [vec![1, 2, 3], vec![0]]
+        );
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Further {
             by_chance,
             trained: report.trained,
             has_drifted: report.has_drifted(),
-            reasons: reasons.map(|group| (group.rows.len() as u64, report.group_words(group))).collect(),
+            reasons: reasons.map(|group| (group.rows.len() as u64, group.words.clone())).collect(),
         };
         // The most anomalous comes first.
         let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());

@@ -27,7 +27,7 @@ public_json! {
         /// Call paths that the training requests have.
         features: u64 = report.features,
         /// The abnormal requests by their first reason, the largest group first. Without verdicts all that have a reason.
-        groups: Vec<Group> = report.groups().iter().map(|group| Group::of(report, group)).collect(),
+        groups: Vec<Group> = report.groups().iter().map(Group::of).collect(),
         /// The least score that is abnormal, as far as the training requests tell.
         threshold: f64 = report.threshold(),
         /// Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`.
@@ -59,11 +59,11 @@ public_json! {
 
 public_json! {
     /// Requests with one leading reason.
-    Group(report: &AnomalyReport, group: &ReasonGroup) {
+    Group(group: &ReasonGroup) {
         /// How many.
         requests: usize = group.rows.len(),
         /// The reason in words.
-        text: String = report.group_words(group),
+        text: String = group.words.clone(),
     }
 }
 
