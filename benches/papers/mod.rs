@@ -141,7 +141,8 @@ fn features() -> std::io::Result<Vec<String>> {
         put("largest trace", set.traces().iter().map(|trace| trace.len()).max().unwrap_or(0) as f64, "spans");
         let settings =
             AnomalySettings { detector: Detector::Vae(VaeSettings::default()), ..AnomalySettings::default() };
-        let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 1, splits: 0, settings };
+        let query =
+            queries::AnomalyEvaluation { selection: Selection::default(), seed: 1, splits: 0, settings };
         let table = Session::of(set).run(query).map_err(failed)?;
         put("requests to learn from", table.trained as f64, "");
         for (encoding, what) in

@@ -130,6 +130,13 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let rule =
         queries::Anomalies { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };
     put("abnormal requests: train and judge", timed(session, now_ms, rule), 1000.0);
+    // The later half by the earlier: ten thousand requests each.
+    let middle_us = overview.start_us / 2 + overview.end_us / 2;
+    let [mut train, mut test] = [all.clone(), all.clone()];
+    train.filters.push(Filter::Time { from_us: 0, to_us: middle_us });
+    test.filters.push(Filter::Time { from_us: middle_us, to_us: u64::MAX });
+    let halves = queries::Anomalies { train, test, settings: AnomalySettings::default() };
+    put("abnormal requests: learn from one half, judge the other", timed(session, now_ms, halves), 3000.0);
     let findings = queries::Findings { selection: all.clone(), baseline: None };
     let first = timed(session, now_ms, findings.clone());
     put("findings: the first", first, 1000.0);

@@ -6,6 +6,7 @@
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
 //! | summaries | summing a set up, joining many sums | `benches/native.rs` |
 //! | diagnosis | whether tprof names an injected delay; how long its steps take | `benches/diagnosis` |
+//! | anomalies | whether requests that were made abnormal are found, and only they | `benches/anomalies` |
 //! | findings | whether the findings name an injected cause | `benches/findings` |
 //! | papers | how many traces suffice; the columns of CRISP's Table 2 | `benches/papers` |
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
@@ -29,7 +30,7 @@ use crate::{Outcome, build, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
@@ -37,6 +38,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         "native",
         "summaries",
         "diagnosis",
+        "anomalies",
         "findings",
         "papers",
         "weeks",
@@ -72,6 +74,9 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     if wanted("diagnosis") {
         count(&["diagnosis"], report)?;
         bench(&["diagnosis", "steps"], report)?;
+    }
+    if wanted("anomalies") {
+        count(&["anomalies"], report)?;
     }
     if wanted("findings") {
         count(&["findings"], report)?;
