@@ -274,6 +274,13 @@ fn errors_say_why_there_is_no_graph() {
     assert!(errors::why_no_graph(&report).starts_with("No error lies on a critical path"));
     report.rows = vec![ErrorRow { own: 2, spans: 3, ..ErrorRow::default() }, ErrorRow::default()];
     let mut table = errors::table();
+    let own = errors::facts(&report, "db", "query, \"fast\"");
+    assert_eq!(own[0], ("Errors that start here", "2".to_owned()));
+    assert_eq!(
+        (own.len(), errors::facts(&report, "shop", "GET /cart")),
+        (3, Vec::new()),
+        "on no path; no row"
+    );
     table.set_rows(errors::Line::of(&Rc::new(report)));
     assert_eq!(
         table.csv(),
@@ -295,7 +302,7 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     report.missing = 3;
     assert_eq!(
         split::title(&Address::default(), &report),
-        "All requests; latency of one request; 3 without the tag"
+        "All requests; latency of one request, by the tag of its root span; 3 without the tag"
     );
     let mut table = split::table();
     table.set_rows(vec![value]);
@@ -308,6 +315,17 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     assert_eq!(cells[0], Cell::Text("(empty)".to_owned()));
     assert_eq!(cells[8], Cell::Number("1.50 (1.25\u{2013}2.00)".to_owned(), "1.5".to_owned()));
     assert_eq!(cells[9], Cell::Text(pathlight_text::format::DASH.to_owned()));
+    let tag = |key: &str| pathlight_query::TagKey {
+        key: key.to_owned(),
+        values: vec!["a".to_owned(), "b".to_owned()],
+        high_cardinality: false,
+    };
+    let overview =
+        OverviewReport { tag_keys: vec![tag("host"), tag("db.rows")], ..OverviewReport::default() };
+    let left_out = vec![("host".to_owned(), pathlight_query::NotProposed::TooFewSamples)];
+    let proposals = pathlight_query::ProposalsReport { left_out, ..Default::default() };
+    let offered = |proposals| split::offers(&overview, proposals, None).1.len();
+    assert_eq!((offered(None), offered(Some(&proposals))), (2, 1), "no root span has db.rows");
     let (differ, others) = split::offers(&OverviewReport::default(), None, Some("host"));
     assert_eq!((differ.len(), others), (0, vec![("host".to_owned(), "host".to_owned())]));
 }
