@@ -70,8 +70,7 @@ impl Model {
             [_, Some(model)] => flat::read(model)?,
             _ => {
                 let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
-                let (mut model, ticks, kept): (Model, [u64; 4], FactPart) =
-                    flat::read(&checked(rest)?)?;
+                let (mut model, ticks, kept): (Model, [u64; 4], FactPart) = flat::read(&checked(rest)?)?;
                 (model.tree.ticks, model.tree.kept) = (ticks, kept);
                 model
             }

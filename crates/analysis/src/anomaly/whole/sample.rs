@@ -207,7 +207,7 @@ impl Facts {
     pub(super) fn sample(&self, rows: &[u32], most: usize) -> FactPart {
         let request = |row: u32| &self.rows[row as usize].facts.request;
         let mut chosen: Vec<(u64, u32)> =
-            rows.iter().map(|&row| (sample_key(&request(row).trace_id), row)).collect();
+            rows.iter().map(|&row| (hash_text(&request(row).trace_id), row)).collect();
         chosen.arrange();
         chosen.truncate(most);
         let mut rows: Vec<usize> = chosen.into_iter().map(|(_, row)| row as usize).collect();
