@@ -198,7 +198,7 @@ fn given(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
     };
     let models = files.iter().map(model).collect::<Result<Vec<_>, Failure>>()?;
     let merged = all_at_once(Model::merge(models, &mut Pace::default())).map_err(wrong)?;
-    merged.to_bytes().map(Some).map_err(wrong)
+    Ok(Some(merged.to_bytes()))
 }
 
 fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
