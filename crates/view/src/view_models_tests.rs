@@ -315,15 +315,15 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     assert_eq!(cells[0], Cell::Text("(empty)".to_owned()));
     assert_eq!(cells[8], Cell::Number("1.50 (1.25\u{2013}2.00)".to_owned(), "1.5".to_owned()));
     assert_eq!(cells[9], Cell::Text(pathlight_text::format::DASH.to_owned()));
-    let tag = |key: &str| pathlight_query::TagKey {
+    let tag = |key: &str| TagKey {
         key: key.to_owned(),
         values: vec!["a".to_owned(), "b".to_owned()],
         high_cardinality: false,
     };
     let overview =
         OverviewReport { tag_keys: vec![tag("host"), tag("db.rows")], ..OverviewReport::default() };
-    let left_out = vec![("host".to_owned(), pathlight_query::NotProposed::TooFewSamples)];
-    let proposals = pathlight_query::ProposalsReport { left_out, ..Default::default() };
+    let left_out = vec![("host".to_owned(), NotProposed::TooFewSamples)];
+    let proposals = ProposalsReport { left_out, ..Default::default() };
     let offered = |proposals| split::offers(&overview, proposals, None).1.len();
     assert_eq!((offered(None), offered(Some(&proposals))), (2, 1), "no root span has db.rows");
     let (differ, others) = split::offers(&OverviewReport::default(), None, Some("host"));

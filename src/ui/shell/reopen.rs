@@ -50,7 +50,7 @@ pub async fn again(page: Page) {
     let Ok(answer) = read_again().await else { return };
     let list = |key: &str| {
         let list = Reflect::get(&answer, &key.into()).ok().and_then(|list| list.dyn_into::<Array>().ok());
-        list.unwrap_or_else(Array::new)
+        list.unwrap_or_default()
     };
     let missing: Vec<String> = list("missing").iter().filter_map(|name| name.as_string()).collect();
     if !missing.is_empty() {

@@ -510,7 +510,12 @@ fn the_auto_encoder_and_the_rule_are_no_defaults() {
     assert_eq!(AnomalySettings::default().detector, Detector::Tree);
     assert_eq!((VaeSettings::default().flow, VaeSettings::default().parts), (10, 0));
     let spans: Vec<(bool, Span)> = normal(1..60).into_iter().map(|s| (false, s)).collect();
-    let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, settings: alpha(0.1) };
+    let query = queries::AnomalyEvaluation {
+        selection: Selection::default(),
+        seed: 9,
+        splits: 0,
+        settings: alpha(0.1),
+    };
     let table = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
     assert!(table.rows.iter().all(|row| matches!(row.detector, Detector::Tree | Detector::Rule)));
 }
