@@ -4,6 +4,7 @@ use super::Theme;
 use super::axis::Unit;
 use super::histogram::{self, Bars, HistogramView};
 use super::plot::{self, Area, ChartError, ChartSize, words};
+use super::text::elide;
 use pathlight_analysis::critical_path::{HistogramsReport, Quantity};
 use pathlight_model::stats::Distribution;
 use pathlight_text::format;
@@ -128,12 +129,12 @@ fn panel<DB: DrawingBackend>(
     let room = size.width - px(16.0);
     let sample = format::sample(of.n);
     let (taken, _) = area.estimate_text_size(&sample, &quiet).map_err(words)?;
-    if let Some(title) = plot::fitting(area, quantity.title(), room - taken as i32 - px(8.0), &plain) {
+    if let Some(title) = plot::fitting(area, quantity.title(), room - taken as i32 - px(8.0), &plain, elide) {
         area.draw(&Text::new(title, (px(8.0), px(4.0)), plain)).map_err(words)?;
     }
     let at = (size.width - px(8.0) - taken as i32, px(4.0));
     area.draw(&Text::new(sample, at, quiet.clone())).map_err(words)?;
-    if let Some(figures) = plot::fitting(area, &averages(quantity, of), room, &quiet) {
+    if let Some(figures) = plot::fitting(area, &averages(quantity, of), room, &quiet, elide) {
         area.draw(&Text::new(figures, (px(8.0), px(19.0)), quiet)).map_err(words)?;
     }
     let head = px(HEAD_PX);

@@ -3,7 +3,6 @@
 use super::axis::ValueAxis;
 use super::backend::SvgBackend;
 use super::color::Rgba;
-use super::text::elide_middle;
 use super::{Measure, Metrics, Theme, svg};
 use pathlight_model::sort::Arrange;
 use plotters::coord::Shift;
@@ -98,19 +97,22 @@ pub(super) fn draw_axis<DB: DrawingBackend>(
     Ok(())
 }
 
-/// A text as far as it fits into so many pixels, without its middle if it is too long: titles begin alike; `None` if
-/// nothing of it does.
+/// How a text that is too long is cut: [`elide`](super::text::elide) or [`elide_middle`](super::text::elide_middle).
+pub(super) type Cut = fn(&str, f64, &mut dyn Measure) -> Option<String>;
+
+/// Returns as much of a text as fits into so many pixels; `None` if nothing of it does.
 pub(super) fn fitting<DB: DrawingBackend>(
     area: &Area<DB>,
     text: &str,
     room_px: i32,
     style: &TextStyle,
+    cut: Cut,
 ) -> Option<String> {
     let width = |text: &str| area.estimate_text_size(text, style).map_or(0.0, |(width, _)| f64::from(width));
     if width(text) <= f64::from(room_px) {
         return Some(text.to_owned());
     }
-    elide_middle(text, f64::from(room_px), &mut Widths(|c: char| width(c.encode_utf8(&mut [0; 4]))))
+    cut(text, f64::from(room_px), &mut Widths(|c: char| width(c.encode_utf8(&mut [0; 4]))))
 }
 
 /// Measures by a function of characters.

@@ -5,6 +5,7 @@ use super::axis::{Scale, Unit, ValueAxis};
 use super::color::Rgba;
 use super::multiples::Grid;
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
+use super::text::elide_middle;
 use pathlight_text::format;
 use plotters::element::{Circle, PathElement, Text};
 use plotters::style::Color as _;
@@ -89,7 +90,7 @@ fn panel<DB: DrawingBackend>(
     let room = size.width - px(2.0 * SIDE_PX);
     let note_color = if of.is_changed { theme.accent } else { theme.muted };
     for (words_of, y, color) in [(&of.title, 4.0, theme.text), (&of.note, 19.0, note_color)] {
-        if let Some(line) = plot::fitting(area, words_of, room, &text(color, HPos::Left)) {
+        if let Some(line) = plot::fitting(area, words_of, room, &text(color, HPos::Left), elide_middle) {
             let at = (px(SIDE_PX), px(y));
             area.draw(&Text::new(line, at, text(color, HPos::Left))).map_err(words)?;
         }
@@ -128,7 +129,7 @@ fn panel<DB: DrawingBackend>(
     let ends = [(days.first(), left, HPos::Left), (days.get(1..).and_then(<[_]>::last), right, HPos::Right)];
     for (day, x, horizontal) in ends {
         let style = style(horizontal);
-        if let Some(name) = day.and_then(|day| plot::fitting(area, day, half, &style)) {
+        if let Some(name) = day.and_then(|day| plot::fitting(area, day, half, &style, elide_middle)) {
             area.draw(&Text::new(name, (x, bottom + px(3.0)), style)).map_err(words)?;
         }
     }

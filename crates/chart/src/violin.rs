@@ -3,6 +3,7 @@
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
+use super::text::{elide, elide_middle};
 use pathlight_analysis::critical_path::{SplitReport, SplitValue};
 use pathlight_model::stats::{exp, ln};
 use pathlight_text::format;
@@ -140,7 +141,8 @@ pub fn draw<DB: DrawingBackend>(
             }
             let label = if value.value.is_empty() { "(empty)" } else { &value.value };
             let style = size.text(theme.text, HPos::Right, VPos::Center);
-            if let Some(label) = plot::fitting(area, &format::printable(label), axis.left - px(20.0), &style)
+            if let Some(label) =
+                plot::fitting(area, &format::printable(label), axis.left - px(20.0), &style, elide_middle)
             {
                 area.draw(&Text::new(label, (axis.left - px(12.0), middle), style)).map_err(words)?;
             }
@@ -153,7 +155,9 @@ pub fn draw<DB: DrawingBackend>(
             plot::name_marks(area, &axis, layout.row(0).0, &marks, size, theme)?;
         }
         let style = size.text(theme.muted, HPos::Left, VPos::Top);
-        if let Some(caption) = plot::fitting(area, report.of.sample_words(), size.width - px(8.0), &style) {
+        if let Some(caption) =
+            plot::fitting(area, report.of.sample_words(), size.width - px(8.0), &style, elide)
+        {
             area.draw(&Text::new(caption, (px(4.0), px(2.0)), style)).map_err(words)?;
         }
         let y = layout.row(layout.rows).0;
