@@ -228,12 +228,12 @@ impl Pool {
     }
 
     /// Returns the columns of all workers, one Blob a worker, as [`ingest`](pathlight_ingest) reads them, without what is
-    /// left out: `given` as [`saved`](pathlight_view::saved) writes it.
+    /// left out: `redaction` as [`saved`](pathlight_view::saved) writes it.
     ///
     /// # Errors
     /// In words: a load is under way or began meanwhile, a worker ended, the browser's memory ended.
-    pub async fn columns(&self, given: String) -> Result<Vec<Blob>, String> {
-        self.written(|save| Event::Save { save, given }).await
+    pub async fn columns(&self, redaction: String) -> Result<Vec<Blob>, String> {
+        self.written(|save| Event::Save { save, redaction }).await
     }
 
     /// Returns what workers write for the page, one Blob a worker.

@@ -204,13 +204,13 @@ impl Worker {
                 let _ = write_jaeger(&Options::demo(), &mut json);
                 self.answer(number, Ok((Done::Nothing, vec![wire::buffer(&json)])));
             }
-            Call::CopyColumns { from, first, given } => {
-                let Ok(given) = saved::read_given(&given) else {
-                    // Rather nothing than what was not to travel.
+            Call::CopyColumns { from, first, redaction } => {
+                let Ok(redaction) = saved::decode_redaction(&redaction) else {
+                    // Rather nothing than what was to be left out.
                     self.post(&FromWorker::Failed(number, "what is left out is damaged".to_owned()), &[]);
                     return;
                 };
-                let columns = saved::columns(&self.session.borrow().set, from, &given, first);
+                let columns = saved::columns(&self.session.borrow().set, from, &redaction, first);
                 let answer = columns.map(|(bytes, next)| (Done::Columns(next), vec![wire::buffer(&bytes)]));
                 self.answer(number, answer);
             }

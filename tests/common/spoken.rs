@@ -182,7 +182,7 @@ pub fn check_embedding(bytes: &[u8]) {
 
 /// The traces of a saved report, unpacked.
 pub fn columns() -> Vec<Vec<u8>> {
-    vec![saved::columns(&set(), 0, &saved::Given::default(), 1).unwrap().0]
+    vec![saved::columns(&set(), 0, &saved::ExportRedaction::default(), 1).unwrap().0]
 }
 
 /// What is read can be asked, and saved again.
@@ -194,7 +194,7 @@ pub fn check_columns(bytes: &[u8]) {
     }
     reader.finish(&mut set);
     set.seal().unwrap();
-    let again = saved::columns(&set, 0, &saved::Given::default(), 1).unwrap().0;
+    let again = saved::columns(&set, 0, &saved::ExportRedaction::default(), 1).unwrap().0;
     let mut copy = TraceSet::new();
     let mut reader = Reader::new("again", Reading::default());
     reader.feed(&again, &mut copy).unwrap();

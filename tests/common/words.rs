@@ -1,4 +1,4 @@
-//! Traces whose every name is a word that stands nowhere else, so that it is seen wherever it travels to.
+//! Traces whose every name is a word that stands nowhere else, so that it is found wherever it ends up.
 
 use std::fmt::Write as _;
 

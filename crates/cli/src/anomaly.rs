@@ -151,7 +151,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     let mut groups: Vec<&[PathBuf]> = Vec::new();
     groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
     groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
-    settings.model = given(&args.model)?;
+    settings.model = read_models(&args.model)?;
     for file in args.save_model.iter().chain(&args.settings.out) {
         output::refuse_inputs(file, &[groups.concat(), args.model.clone()].concat())?;
     }
@@ -182,7 +182,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
 }
 
 /// The model that files hold, or all of them merged.
-fn given(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
+fn read_models(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
     let read = |file: &PathBuf| {
         std::fs::read(file)
             .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))

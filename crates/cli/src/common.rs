@@ -16,7 +16,7 @@ use pathlight_query::{
 };
 use pathlight_text::format::{counted, duration};
 use pathlight_view::address::Address;
-use pathlight_view::saved::Given;
+use pathlight_view::saved::ExportRedaction;
 use pathlight_view::search_help;
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ impl ReadingOption {
     }
 }
 
-/// What does not travel with what is written.
+/// What is left out of what is written.
 #[derive(Debug, clap::Args)]
 pub struct RedactionOptions {
     /// Leave out tags, and findings about them; hosts get pseudonyms
@@ -71,7 +71,7 @@ impl RedactionOptions {
     ///
     /// # Errors
     /// [`Failure`] of the query.
-    pub fn given(&self, pool: &mut Pool) -> Result<Given, Failure> {
+    pub fn export_redaction(&self, pool: &mut Pool) -> Result<ExportRedaction, Failure> {
         let redaction = Redaction { tags: self.no_tags, names: self.pseudonyms };
         let pseudonyms =
             if redaction.is_nothing() { Pseudonyms::default() } else { pool.run(queries::Pseudonyms {})? };

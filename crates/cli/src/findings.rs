@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let further = pool.run(queries::FurtherFindings::of(selection.clone(), baseline, &report))?;
     let report = report.with(&further);
     let tags = pool.run(queries::Tags { selection })?;
-    let (redaction, pseudonyms) = args.redaction.given(&mut pool)?;
+    let (redaction, pseudonyms) = args.redaction.export_redaction(&mut pool)?;
     let report = redacted::findings(&report, redaction, &pseudonyms);
     let tags = redacted::tags(&tags, redaction);
     let is_of_range = !range.is_all();

@@ -17,7 +17,7 @@ use pathlight_query::queries;
 use pathlight_view::address::{Address, View};
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
-use pathlight_view::saved::{self, Given};
+use pathlight_view::saved::{self, ExportRedaction};
 
 /// Options of `pathlight report`.
 #[derive(Debug, clap::Args)]
@@ -59,16 +59,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let query = queries::Findings { selection: args.common.selection(), baseline: None };
     let report = pool.run(query)?;
-    let given = args.redaction.given(&mut pool)?;
-    let headline = finding_words::headline(&redacted::findings(&report, given.0, &given.1));
-    let address = redacted::report_address(&address, given.0);
+    let redaction = args.redaction.export_redaction(&mut pool)?;
+    let headline = finding_words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
+    let address = redacted::report_address(&address, redaction.0);
     let mut out = head.to_owned();
     out.push_str(&saved::facts(&address.to_fragment(), &headline));
     for (number, session) in
         (1..).zip(pool.sessions()).filter(|(_, session)| !session.set.traces().is_empty())
     {
         out.push_str(saved::PART.0);
-        BASE64_STANDARD.encode_string(pack(&session.set, &given, number << u32::BITS)?, &mut out);
+        BASE64_STANDARD.encode_string(pack(&session.set, &redaction, number << u32::BITS)?, &mut out);
         out.push_str(saved::PART.1);
     }
     out.push_str(tail);
@@ -76,11 +76,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// A set's columns as a gzip file without a time stamp: same input, same file.
-fn pack(set: &TraceSet, given: &Given, first: u64) -> Result<Vec<u8>, Failure> {
+fn pack(set: &TraceSet, redaction: &ExportRedaction, first: u64) -> Result<Vec<u8>, Failure> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     let mut from = Some(0);
     while let Some(trace) = from {
-        let (bytes, next) = saved::columns(set, trace, given, first)?;
+        let (bytes, next) = saved::columns(set, trace, redaction, first)?;
         gzip.write_all(&bytes)?;
         from = next;
     }

@@ -1,7 +1,7 @@
 //! Passes over the requests inside a cut: what a worker does for one.
 
 use super::EngineError;
-use super::queries::{Made, Told, TracesPass, VectorPass};
+use super::queries::{InjectionPlan, TracesPass, VectorKind, VectorPass};
 use super::requests::{path_of, slowest};
 use super::workers::frame;
 use pathlight_analysis::critical_path::{
@@ -47,7 +47,7 @@ pub(super) enum RequestPass {
     /// Sizes of requests.
     Histograms,
     /// Facts or vectors of requests, or of abnormal copies of some.
-    Vectors { told: Told, made: Option<Made> },
+    Vectors { kind: VectorKind, plan: Option<InjectionPlan> },
     /// Times by value of a tag.
     Split { of: SplitOf, key: String },
     /// Times by value of every tag.
@@ -160,8 +160,8 @@ impl RunningPass {
     ) -> RunningPass {
         let state = match pass {
             RequestPass::Traces => State::Trees(Box::new(TracesPass::new(set, types, settings, requests))),
-            RequestPass::Vectors { told, made } => {
-                State::Trees(Box::new(VectorPass::new(set, *told, *made, settings, requests)))
+            RequestPass::Vectors { kind, plan } => {
+                State::Trees(Box::new(VectorPass::new(set, *kind, *plan, settings, requests)))
             }
             RequestPass::Culprit => State::Trees(Box::new(Walk::new(
                 CulpritObserver::new(set, settings.overlap),

@@ -1,4 +1,4 @@
-//! Findings, diagnoses and addresses as they are given away: without tags, or with pseudonyms of names. Traces are redacted
+//! Findings, diagnoses and addresses as they are saved and copied: without tags, or with pseudonyms of names. Traces are redacted
 //! where they are copied ([`Portable::redact`](pathlight_model::trace::Portable::redact)), by the same [`Pseudonyms`].
 
 use crate::address::{Address, SplitChoice};
@@ -22,7 +22,7 @@ enum Named<'a> {
     Operation(&'a str, &'a mut String),
 }
 
-/// Returns findings without what is not to travel. Those about a tag are left out with the tags, and reasons of anomalies,
+/// Returns findings without what is left out. Those about a tag are left out with the tags, and reasons of anomalies,
 /// which are sentences with names, with the names.
 pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> FindingsReport {
     let mut out = report.clone();
@@ -75,7 +75,7 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
     out
 }
 
-/// Returns the tags of a report, none of them if they do not travel.
+/// Returns the tags of a report, none of them if they are left out.
 pub fn tags(report: &TagsReport, redaction: Redaction) -> TagsReport {
     let mut out = report.clone();
     if redaction.tags {
@@ -157,7 +157,7 @@ fn walk_culprit(report: &mut CulpritReport, see: &mut dyn FnMut(Named<'_>)) {
     report.failing.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
 }
 
-/// Returns what the words of a diagnosis are made of, without what is not to travel.
+/// Returns what the words of a diagnosis are made of, without what is left out.
 pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> TprofReport {
     let mut out = report.clone();
     if redaction.is_nothing() {
@@ -271,13 +271,13 @@ fn request_type(
     }
 }
 
-/// Returns an address that names nothing that is not to travel: choices stay, what was searched for goes.
+/// Returns an address that names nothing that is left out: choices stay, what was searched for goes.
 pub fn address(address: &Address, redaction: Redaction) -> Address {
     if redaction.is_nothing() {
         return address.clone();
     }
     let Redaction { tags, names } = redaction;
-    // Every field by its name, so that nobody adds one that travels without a thought.
+    // Every field by its name, so that a new field does not compile until somebody decides whether it is left out.
     let Address {
         view,
         source,
@@ -366,9 +366,9 @@ pub fn report_address(shown: &Address, redaction: Redaction) -> Address {
     out
 }
 
-/// What carries traces or what was found in them out of here.
+/// What is saved, copied or linked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub enum ShareKind {
     /// A saved report.
     Report,
     /// An incident note.
@@ -379,38 +379,38 @@ pub enum Carrier {
     Link,
 }
 
-/// Returns what will travel, in one line.
-pub fn travels(carrier: Carrier, redaction: Redaction) -> String {
+/// Returns what it will contain, in one line.
+pub fn contents(share: ShareKind, redaction: Redaction) -> String {
     let Redaction { tags, names } = redaction;
-    let always = match carrier {
-        Carrier::Report => "times and errors of every span",
-        Carrier::Note => "what was found, with numbers",
-        Carrier::List => "times and numbers of calls",
-        Carrier::Link => "the address of this page and its view",
+    let always = match share {
+        ShareKind::Report => "times and errors of every span",
+        ShareKind::Note => "what was found, with numbers",
+        ShareKind::List => "times and numbers of calls",
+        ShareKind::Link => "the address of this page and its view",
     };
-    let named = match (carrier, names) {
-        (Carrier::Link, true) => "",
+    let named = match (share, names) {
+        (ShareKind::Link, true) => "",
         (_, true) => ", services and operations as service-1 and operation-1",
-        (Carrier::Report, false) => ", names of services and operations, ids",
-        (Carrier::Note, false) => {
+        (ShareKind::Report, false) => ", names of services and operations, ids",
+        (ShareKind::Note, false) => {
             ", names of services and operations, ids, names of files, and links to this page"
         }
-        (Carrier::List, false) => ", names of services and operations",
-        (Carrier::Link, false) => {
+        (ShareKind::List, false) => ", names of services and operations",
+        (ShareKind::Link, false) => {
             ", names of services and operations that were chosen, where traces come from"
         }
     };
-    let tagged = match (carrier, tags) {
+    let tagged = match (share, tags) {
         (_, true) => "",
-        (Carrier::Report, false) => ", all tags with their values",
-        (Carrier::Note, false) => ", tags that findings name",
-        (Carrier::List, false) => ", tags that request types are named by",
-        (Carrier::Link, false) => ", tags that were filtered by",
+        (ShareKind::Report, false) => ", all tags with their values",
+        (ShareKind::Note, false) => ", tags that findings name",
+        (ShareKind::List, false) => ", tags that request types are named by",
+        (ShareKind::Link, false) => ", tags that were filtered by",
     };
-    let is_searched = redaction.is_nothing() && matches!(carrier, Carrier::Report | Carrier::Link);
+    let is_searched = redaction.is_nothing() && matches!(share, ShareKind::Report | ShareKind::Link);
     let searched = if is_searched { ", what was searched for" } else { "" };
     let warned = if names && !tags { " Tags may hold the same names." } else { "" };
-    format!("Travels: {always}{named}{tagged}{searched}.{warned}")
+    format!("Contains: {always}{named}{tagged}{searched}.{warned}")
 }
 
 #[cfg(test)]
@@ -424,7 +424,7 @@ mod tests {
          &of=%5B%22alfax%22%2C%22bravox%22%5D&allow=limax&mikex=novemberx&by=tag%3Dcharliex&range=P95-99&error=1";
 
     #[test]
-    fn an_address_names_nothing_that_does_not_travel() {
+    fn a_redacted_address_names_nothing_that_is_left_out() {
         let whole = Address::parse(SECRET);
         assert_eq!(address(&whole, Redaction::default()), whole);
         let all = address(&whole, Redaction { tags: true, names: true }).to_fragment();
@@ -445,13 +445,13 @@ mod tests {
     }
 
     #[test]
-    fn what_travels_is_said_in_one_line() {
+    fn the_contents_are_said_in_one_line() {
         let all = Redaction { tags: true, names: true };
-        for carrier in [Carrier::Report, Carrier::Note, Carrier::List, Carrier::Link] {
-            let (whole, none) = (travels(carrier, Redaction::default()), travels(carrier, all));
+        for share in [ShareKind::Report, ShareKind::Note, ShareKind::List, ShareKind::Link] {
+            let (whole, none) = (contents(share, Redaction::default()), contents(share, all));
             assert!(whole.contains("tags") && whole.contains("names"), "{whole}");
             assert!(!none.contains("tags") && !none.contains("names"), "{none}");
-            assert!(travels(carrier, Redaction { tags: false, names: true }).contains("Tags may hold"));
+            assert!(contents(share, Redaction { tags: false, names: true }).contains("Tags may hold"));
         }
     }
 }

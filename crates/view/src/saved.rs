@@ -29,25 +29,25 @@ const FACTS: (&str, &str) = ("<script type=\"application/json\" id=\"report\">",
 const PLACE: &str = "<script id=\"asset-glue\">";
 
 /// What is left out of a report, and the pseudonyms of names.
-pub type Given = (Redaction, Pseudonyms);
+pub type ExportRedaction = (Redaction, Pseudonyms);
 
 /// Writes it for workers, as hexadecimal digits; empty if nothing is left out.
-pub fn write_given(given: &Given) -> String {
-    if given.0.is_nothing() {
+pub fn encode_redaction(redaction: &ExportRedaction) -> String {
+    if redaction.0.is_nothing() {
         return String::new();
     }
     let digit = |four: u8| char::from(b"0123456789abcdef"[usize::from(four)]);
-    let bytes = flat::write(given);
+    let bytes = flat::write(redaction);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Reads what [`write_given`] wrote.
+/// Reads what [`encode_redaction`] wrote.
 ///
 /// # Errors
 /// [`EngineError::Message`] if it is something else.
-pub fn read_given(text: &str) -> Result<Given, EngineError> {
+pub fn decode_redaction(text: &str) -> Result<ExportRedaction, EngineError> {
     if text.is_empty() {
-        return Ok(Given::default());
+        return Ok(ExportRedaction::default());
     }
     let four = |digit: u8| char::from(digit).to_digit(16).map(|four| four as u8);
     let byte = |pair: &[u8]| Some(four(pair[0])? << 4 | four(*pair.get(1)?)?);
@@ -64,7 +64,7 @@ pub fn read_given(text: &str) -> Result<Given, EngineError> {
 pub fn columns(
     set: &TraceSet,
     from: u32,
-    (redaction, pseudonyms): &Given,
+    (redaction, pseudonyms): &ExportRedaction,
     first: u64,
 ) -> Result<(Vec<u8>, Option<u32>), EngineError> {
     let traces = set.traces();
@@ -133,12 +133,15 @@ mod tests {
 
     #[test]
     fn what_is_left_out_comes_to_a_worker_as_it_was_or_not_at_all() {
-        let given: Given = (Redaction { tags: true, names: true }, Pseudonyms::default());
-        let text = write_given(&given);
-        assert_eq!(read_given(&text).unwrap(), given);
-        assert_eq!(read_given(&write_given(&Given::default())).unwrap(), Given::default());
+        let redaction: ExportRedaction = (Redaction { tags: true, names: true }, Pseudonyms::default());
+        let text = encode_redaction(&redaction);
+        assert_eq!(decode_redaction(&text).unwrap(), redaction);
+        assert_eq!(
+            decode_redaction(&encode_redaction(&ExportRedaction::default())).unwrap(),
+            ExportRedaction::default()
+        );
         for damaged in ["0", "zz", "01", &text[1..]] {
-            assert!(read_given(damaged).is_err(), "{damaged}");
+            assert!(decode_redaction(damaged).is_err(), "{damaged}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What travels with a link, and what was open before a reload, in words.
+//! What a link contains, and what was open before a reload, in words.
 
 use pathlight_text::format::{counted, printable};
 

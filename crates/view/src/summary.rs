@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The percentiles that each have a list.
 const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 
-/// What stands for names, if they are not to travel.
+/// Pseudonyms of names, if names are left out.
 pub type Names<'a> = Option<&'a Pseudonyms>;
 
 /// How a name is written: by [`printable`], [`markdown`] or as it is.

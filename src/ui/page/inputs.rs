@@ -12,7 +12,7 @@ use pathlight_view::address::Address;
 use pathlight_view::comparing::{Against, Side, set_name};
 use pathlight_view::intake::Intake;
 use pathlight_view::saved;
-use pathlight_view::saved::Given;
+use pathlight_view::saved::ExportRedaction;
 use pathlight_view::selection_words::range_words;
 
 /// Files whose names are remembered over a reload.
@@ -209,8 +209,8 @@ impl Page {
     ///
     /// # Errors
     /// In words.
-    pub async fn columns(self, given: &Given) -> Result<Vec<web_sys::Blob>, String> {
-        let message = saved::write_given(given);
+    pub async fn columns(self, redaction: &ExportRedaction) -> Result<Vec<web_sys::Blob>, String> {
+        let message = saved::encode_redaction(redaction);
         let mut columns = self.0.pool.columns(message).await?;
         let load = self.0.load.borrow();
         let is_summary = |name: &str| {
@@ -221,7 +221,7 @@ impl Page {
             if *group != 0 {
                 return Err("A comparison with a summary cannot be saved: stop comparing first.".to_owned());
             }
-            if !given.0.is_nothing() {
+            if !redaction.0.is_nothing() {
                 return Err("A summary can only be saved as it is, with its names.".to_owned());
             }
             // As it is: it is read again as any input is.

@@ -5,17 +5,17 @@ use crate::pool::{Input, UserError};
 use crate::ui::dom;
 use crate::ui::dom::El;
 use crate::ui::page::Page;
-use crate::ui::shell::give;
 use crate::ui::shell::queries::of_findings;
+use crate::ui::shell::redaction_dialog;
 use crate::ui::widgets::export::save;
 use crate::wire::words;
 use js_sys::{Array, Function, Promise, Reflect};
 use pathlight_query::queries;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
-use pathlight_view::redacted::Carrier;
+use pathlight_view::redacted::ShareKind;
 use pathlight_view::saved;
-use pathlight_view::saved::Given;
+use pathlight_view::saved::ExportRedaction;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -27,8 +27,8 @@ pub struct Origin(Rc<JsValue>);
 
 impl Origin {
     /// From the object that boot.js hands over.
-    pub fn new(given: JsValue) -> Origin {
-        Origin(Rc::new(given))
+    pub fn new(boot: JsValue) -> Origin {
+        Origin(Rc::new(boot))
     }
 
     fn get(&self, name: &str) -> Option<JsValue> {
@@ -79,14 +79,14 @@ impl Origin {
         JsFuture::from(packed).await
     }
 
-    async fn report(&self, page: Page, given: &Given) -> Result<Blob, JsValue> {
-        let fragment = redacted::report_address(&page.address(), given.0).to_fragment();
+    async fn report(&self, page: Page, redaction: &ExportRedaction) -> Result<Blob, JsValue> {
+        let fragment = redacted::report_address(&page.address(), redaction.0).to_fragment();
         let template = self.page().await?;
         let Some((head, tail)) = saved::split(&template) else {
             return Err(JsValue::from_str("pathlight.html is another version's"));
         };
-        let columns = page.columns(given).await.map_err(|reason| JsValue::from_str(&reason))?;
-        let headline = first_finding(page, given).await;
+        let columns = page.columns(redaction).await.map_err(|reason| JsValue::from_str(&reason))?;
+        let headline = first_finding(page, redaction).await;
         let parts = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());
         for blob in &columns {
             parts.push(&saved::PART.0.into());
@@ -97,17 +97,17 @@ impl Origin {
         Blob::new_with_str_sequence(&parts)
     }
 
-    /// Asks what is to travel, then saves what is loaded and shown as one file.
+    /// Asks what to leave out, then saves what is loaded and shown as one file.
     pub fn open(&self, page: Page) {
         let origin = self.clone();
-        let act = move |given: Given, _: &El| origin.save(page, given);
-        give::open(page, "Save report", Carrier::Report, ("Save report", "give-report"), act);
+        let act = move |redaction: ExportRedaction, _: &El| origin.save(page, redaction);
+        redaction_dialog::open(page, "Save report", ShareKind::Report, ("Save report", "redact-report"), act);
     }
 
-    fn save(&self, page: Page, given: Given) {
+    fn save(&self, page: Page, redaction: ExportRedaction) {
         let origin = self.clone();
         spawn_local(async move {
-            match origin.report(page, &given).await {
+            match origin.report(page, &redaction).await {
                 Ok(blob) => save(page, &blob, "pathlight-report.html"),
                 Err(error) => page.fail(UserError {
                     message: "The report could not be saved.".to_owned(),
@@ -121,7 +121,7 @@ impl Origin {
 }
 
 /// The first finding about what is selected, in words; empty where there is none, as of summaries.
-async fn first_finding(page: Page, (redaction, pseudonyms): &Given) -> String {
+async fn first_finding(page: Page, (redaction, pseudonyms): &ExportRedaction) -> String {
     if page.is_summary() {
         return String::new();
     }

@@ -5,11 +5,11 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
 use crate::ui::shell::banners::copy_text;
-use crate::ui::shell::give::switches;
+use crate::ui::shell::redaction_dialog::switches;
 use crate::ui::shell::saved_report::Origin;
 use pathlight_model::trace::Redaction;
 use pathlight_view::redacted;
-use pathlight_view::redacted::Carrier;
+use pathlight_view::redacted::ShareKind;
 use pathlight_view::sharing::{Needs, link_words};
 use web_sys::HtmlInputElement;
 
@@ -56,7 +56,7 @@ pub fn open(page: Page, origin: &Origin) {
             origin.open(page);
         }));
     }
-    let switches = switches(&keep, Carrier::Link, show);
+    let switches = switches(&keep, ShareKind::Link, show);
     let body = div("share-body").child(&field).child(&words).child(&switches).child(&buttons);
     let dialog: El = el("dialog").class("share").test("share").attr("aria-label", "Link to this view");
     keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);

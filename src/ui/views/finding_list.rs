@@ -125,7 +125,7 @@ fn percent(part: f64) -> String {
 
 /// Draws a chart as boxes whose places are parts of the space there is.
 fn drawn(chart: &FindingChart) -> El {
-    let out = div("finding-picture").attr("aria-hidden", "true");
+    let out = div("finding-chart").attr("aria-hidden", "true");
     let row = |name: &str, track: El, words: &str| {
         div("finding-bar-row").child(&span("muted", name)).child(&track).child(&span("number", words))
     };

@@ -9,7 +9,7 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::settings;
 use crate::ui::settings::Store;
 use crate::ui::shell::banners::copy_text;
-use crate::ui::shell::give;
+use crate::ui::shell::redaction_dialog;
 use crate::ui::shell::selection_bar::look_at_type;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
@@ -26,9 +26,9 @@ use pathlight_view::findings;
 use pathlight_view::findings::{Cost, ShareBar, TypeLine};
 use pathlight_view::json;
 use pathlight_view::redacted;
-use pathlight_view::redacted::Carrier;
+use pathlight_view::redacted::ShareKind;
 use pathlight_view::request_types;
-use pathlight_view::saved::Given;
+use pathlight_view::saved::ExportRedaction;
 use pathlight_view::summaries;
 use pathlight_view::summary;
 use pathlight_view::summary::{ListsBy, Names};
@@ -241,17 +241,23 @@ fn note(page: Page, keep: &Keep) -> El {
         .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
         .test("copy-findings");
     copy.on_click(keep, move || {
-        let act = move |given: Given, pressed: &El| {
+        let act = move |redaction: ExportRedaction, pressed: &El| {
             if let Some((report, _)) = all_findings(page) {
-                copy_text(&note_text(page, &report, &given), pressed);
+                copy_text(&note_text(page, &report, &redaction), pressed);
             }
         };
-        give::open(page, "Incident note", Carrier::Note, ("Copy as Markdown", "give-note"), act);
+        redaction_dialog::open(
+            page,
+            "Incident note",
+            ShareKind::Note,
+            ("Copy as Markdown", "redact-note"),
+            act,
+        );
     })
 }
 
 /// The findings as an incident note, without what is left out.
-fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &Given) -> String {
+fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &ExportRedaction) -> String {
     let base = dom::window().location().href().unwrap_or_default();
     let base = base.split('#').next().unwrap_or_default().to_owned();
     // A file's address names folders of this machine.
@@ -296,12 +302,12 @@ fn copies(page: Page, keep: &Keep) -> El {
         copies.add(&copy.on_click(keep, move || {
             let chosen = lists.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
             let by = ListsBy::from_key(&chosen.unwrap_or_default());
-            let act = move |(redaction, pseudonyms): Given, pressed: &El| {
+            let act = move |(redaction, pseudonyms): ExportRedaction, pressed: &El| {
                 if let Some((report, at)) = reports(page) {
                     copy_text(&write(&report, &at, by, redaction.names.then_some(&pseudonyms)), pressed);
                 }
             };
-            give::open(page, "Summary", Carrier::List, ("Copy summary", "give-list"), act);
+            redaction_dialog::open(page, "Summary", ShareKind::List, ("Copy summary", "redact-list"), act);
         }));
     }
     let formats: Vec<export::Format> = vec![

@@ -1,4 +1,4 @@
-//! What is left out does not travel: not in a report, not in findings of any format.
+//! What is left out is nowhere: not in a report, not in findings of any format.
 
 use crate::common::replay::read;
 use crate::common::words::{Words, words};

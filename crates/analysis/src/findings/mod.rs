@@ -25,8 +25,8 @@ pub use further::{Further, FurtherTail, Saved};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{
-    Asked, AskedTail, BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint,
-    FindingsReport, Gap, GrowsWith, Halved, Place, SharedTag, TimeBin,
+    BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint, FindingsReport, FollowUpTail,
+    FollowUps, Gap, GrowsWith, Halved, Place, SharedTag, TimeBin,
 };
 pub use tag_rows::{PairsObserver, PairsPart, TagRow, TagValue, TagsReport, tail_groups};
 pub use tags::{TagGroup, TagsObserver, TagsPart};

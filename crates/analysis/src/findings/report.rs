@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 const TWICE: f64 = 2.0;
 
 /// Findings of a kind of which more is found out: each takes passes of its own.
-const MOST_ASKED: usize = 3;
+const MOST_FOLLOW_UPS: usize = 3;
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -462,32 +462,32 @@ pub struct FindingsReport {
 }
 
 impl FindingsReport {
-    /// Returns what more can be found out of.
-    pub fn asked(&self) -> Asked {
-        let mut asked = Asked { tails: self.slow_tails(), ..Asked::default() };
+    /// Returns what [`Further`](super::Further) questions these findings raise.
+    pub fn follow_ups(&self) -> FollowUps {
+        let mut out = FollowUps { tails: self.slow_tails(), ..FollowUps::default() };
         for finding in &self.findings {
             match (&finding.facts, &finding.place) {
-                (Facts::Errors { .. }, _) => asked.has_errors = true,
-                (Facts::OneAfterTheOther { caller, .. }, _) => asked.callers.push(caller.clone()),
+                (Facts::Errors { .. }, _) => out.has_errors = true,
+                (Facts::OneAfterTheOther { caller, .. }, _) => out.callers.push(caller.clone()),
                 (Facts::SinceWhen { from_us, .. }, Place::RequestType(root)) => {
-                    asked.changes.push((root.clone(), *from_us));
+                    out.changes.push((root.clone(), *from_us));
                 }
                 (Facts::Who { root, .. }, Place::Tag { key, value }) => {
-                    asked.tags.push((root.clone(), TagValue { key: key.clone(), value: value.clone() }));
+                    out.tags.push((root.clone(), TagValue { key: key.clone(), value: value.clone() }));
                 }
                 _ => {}
             }
         }
-        asked.callers.dedup();
-        asked.callers.truncate(MOST_ASKED);
-        asked.changes.truncate(MOST_ASKED);
-        asked.tags.truncate(MOST_ASKED);
-        asked
+        out.callers.dedup();
+        out.callers.truncate(MOST_FOLLOW_UPS);
+        out.changes.truncate(MOST_FOLLOW_UPS);
+        out.tags.truncate(MOST_FOLLOW_UPS);
+        out
     }
 
-    /// Returns the slow tails of which more can be found out.
-    fn slow_tails(&self) -> Vec<AskedTail> {
-        let asked = |finding: &Finding| {
+    /// Returns the slow tails to ask more about.
+    fn slow_tails(&self) -> Vec<FollowUpTail> {
+        let follow_up = |finding: &Finding| {
             let (Facts::SlowTail { root, latency_us, is_only_in_tail, tag, .. }, Place::Endpoint(place)) =
                 (&finding.facts, &finding.place)
             else {
@@ -498,17 +498,17 @@ impl FindingsReport {
             let value =
                 |tag: &SharedTag| (TagValue { key: tag.key.clone(), value: tag.value.clone() }, tag.slow);
             let tag = tag.as_ref().map(value);
-            Some(AskedTail { group, tag })
+            Some(FollowUpTail { group, tag })
         };
-        self.findings.iter().filter_map(asked).collect()
+        self.findings.iter().filter_map(follow_up).collect()
     }
 }
 
-/// Of what more is to be found out.
+/// What further queries are about: they take longer than the findings that raise them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct FollowUps {
     /// Slow tails.
-    pub tails: Vec<AskedTail>,
+    pub tails: Vec<FollowUpTail>,
     /// What errors cost.
     pub has_errors: bool,
     /// Callers: how far their flow is off.
@@ -519,9 +519,9 @@ pub struct Asked {
     pub tags: Vec<(RequestType, TagValue)>,
 }
 
-/// A slow tail of which more is to be found out.
+/// A slow tail to ask more about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedTail {
+pub struct FollowUpTail {
     /// Its request type and its slow requests.
     pub group: TagGroup,
     /// The tag that they share, and how many of them have it.

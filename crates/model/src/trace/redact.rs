@@ -143,7 +143,7 @@ impl Pseudonyms {
     }
 }
 
-/// What of traces does not travel.
+/// What is left out of a copy of traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
     /// Tags and tags of processes are left out; hosts, which are told by such tags, have pseudonyms.
@@ -153,7 +153,7 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Whether everything travels.
+    /// Whether nothing is left out.
     pub fn is_nothing(self) -> bool {
         self == Redaction::default()
     }
@@ -165,7 +165,7 @@ impl Redaction {
 }
 
 impl Portable {
-    /// Leaves out and replaces what is not to travel. Traces that lose their ids are numbered from `first`.
+    /// Leaves out tags and replaces names, as chosen. Traces that lose their ids are numbered from `first`.
     pub fn redact(&mut self, redaction: Redaction, pseudonyms: &Pseudonyms, first: u64) {
         if redaction.is_nothing() {
             return;

@@ -57,7 +57,7 @@ pub enum Event<P> {
         /// Number of the copy.
         save: u64,
         /// What is left out, for the workers to read.
-        given: String,
+        redaction: String,
     },
     /// The demo traces are wanted, as a file of Jaeger JSON. The number is like that of a copy.
     WriteDemo {

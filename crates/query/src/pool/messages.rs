@@ -61,7 +61,7 @@ pub enum Call {
         /// What the traces of this worker are numbered from if they lose their ids.
         first: u64,
         /// What is left out, and the pseudonyms of names, as `saved` of crate view writes them; empty: nothing.
-        given: String,
+        redaction: String,
     },
     /// Begin the plan of a query; its message is attached. Answered by [`Done::Pass`], [`Done::Working`] or
     /// [`Done::Report`], with the pass, the progress or the report attached.

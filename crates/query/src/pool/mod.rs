@@ -143,7 +143,7 @@ impl<P: Clone> PoolState<P> {
             Event::Tick => self.look_after_workers(),
             Event::Wake => self.wake(),
             Event::Query { query, message } => self.add_query(query, message),
-            Event::Save { save, given } => self.begin_save(save, given),
+            Event::Save { save, redaction } => self.begin_save(save, redaction),
             Event::WriteDemo { save } => self.begin_demo(save),
             Event::Cancel(number) => self.cancel(number),
             Event::Message { slot, serial, message, attachments } => {

@@ -13,7 +13,7 @@ pub(super) struct Save<P> {
     /// The data that is copied; `None` for the demo, which has nothing to do with it.
     generation: Option<u64>,
     /// What is left out, for the workers to read.
-    given: String,
+    redaction: String,
     /// Slots of the workers that are still to be copied; the first is being copied.
     slots: VecDeque<usize>,
     /// The columns of each worker.
@@ -25,25 +25,27 @@ impl<P> Save<P> {
     fn copy(&self, from: u32) -> Call {
         // No number of a trace comes twice: no worker has so many.
         let first = (self.columns.len() as u64) << u32::BITS;
-        Call::CopyColumns { from, first, given: self.given.clone() }
+        Call::CopyColumns { from, first, redaction: self.redaction.clone() }
     }
 }
 
 impl<P: Clone> PoolState<P> {
-    pub(super) fn begin_save(&mut self, save: u64, given: String) {
+    pub(super) fn begin_save(&mut self, save: u64, redaction: String) {
         if self.is_loading() {
             return self.end_save(save, Err("traces are still being read"));
         }
         let slots = self.holders().into();
         let generation = Some(self.generation);
-        self.saves.insert(save, Save { generation, given, slots, columns: Vec::new() });
+        self.saves.insert(save, Save { generation, redaction, slots, columns: Vec::new() });
         self.copy_next_worker(save);
     }
 
     pub(super) fn begin_demo(&mut self, save: u64) {
         let slots = VecDeque::from([COORDINATOR]);
-        self.saves
-            .insert(save, Save { generation: None, given: String::new(), slots, columns: vec![Vec::new()] });
+        self.saves.insert(
+            save,
+            Save { generation: None, redaction: String::new(), slots, columns: vec![Vec::new()] },
+        );
         self.call(COORDINATOR, Purpose::Save(save), Call::WriteDemo, Vec::new());
     }
 

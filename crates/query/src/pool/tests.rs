@@ -475,7 +475,7 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
 fn columns_are_copied_worker_by_worker_unless_something_changes() {
     let mut sim = Sim::new(2, 0);
     sim.load(&texts());
-    sim.handle(Event::Save { save: 1, given: String::new() });
+    sim.handle(Event::Save { save: 1, redaction: String::new() });
     sim.settle();
     let parts = || vec![vec![0], vec![1], vec![2]];
     assert_eq!(sim.saved, [Ok(vec![parts(), parts()])]);
@@ -485,7 +485,7 @@ fn columns_are_copied_worker_by_worker_unless_something_changes() {
         sim.settle();
         assert_eq!(sim.saved, [Ok(vec![vec![b"demo".to_vec()]])]);
         sim.saved.clear();
-        sim.handle(Event::Save { save: 2, given: String::new() });
+        sim.handle(Event::Save { save: 2, redaction: String::new() });
         match change {
             0 => sim.add(&[jaeger(1..3, "w")], 0),
             1 => sim.kill(0),

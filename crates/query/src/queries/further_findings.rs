@@ -6,7 +6,7 @@ use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::AnomalySettings;
 use pathlight_analysis::findings::{
-    Asked, AskedTail, FindingsReport, Further, FurtherTail, PairsPart, TagValue,
+    FindingsReport, FollowUpTail, FollowUps, Further, FurtherTail, PairsPart, TagValue,
 };
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
@@ -21,13 +21,13 @@ const WHAT_IFS: usize = 3;
 pub struct FurtherFindings {
     selection: Selection,
     baseline: Option<Selection>,
-    asked: Asked,
+    follow_ups: FollowUps,
 }
 
 impl FurtherFindings {
     /// Asks more about the requests of a report on findings.
     pub fn of(selection: Selection, baseline: Option<Selection>, report: &FindingsReport) -> FurtherFindings {
-        FurtherFindings { selection, baseline, asked: report.asked() }
+        FurtherFindings { selection, baseline, follow_ups: report.follow_ups() }
     }
 }
 
@@ -35,8 +35,8 @@ impl Query for FurtherFindings {
     type Report = Further;
 
     async fn run(self, workers: Workers) -> Result<Further, EngineError> {
-        let FurtherFindings { selection, baseline, asked } = self;
-        let Asked { tails: asked, has_errors, callers, changes, tags: asked_tags } = asked;
+        let FurtherFindings { selection, baseline, follow_ups } = self;
+        let FollowUps { tails, has_errors, callers, changes, tags: root_tags } = follow_ups;
         let mut further = Further::default();
         let of_type = |root: &RequestType| {
             let mut selection = selection.clone();
@@ -44,10 +44,10 @@ impl Query for FurtherFindings {
             selection
         };
         let mut tags: Vec<TagValue> =
-            asked.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
+            tails.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
         tags.arrange();
         tags.dedup();
-        let groups: Vec<_> = asked.iter().map(|tail| tail.group.clone()).collect();
+        let groups: Vec<_> = tails.iter().map(|tail| tail.group.clone()).collect();
         let pairs = if tags.is_empty() {
             PairsPart::default()
         } else {
@@ -56,7 +56,7 @@ impl Query for FurtherFindings {
             PairsPart::merge(requests.partials(pass).await?)
         };
         let mut what_ifs = 0;
-        for (number, AskedTail { group, tag }) in asked.into_iter().enumerate() {
+        for (number, FollowUpTail { group, tag }) in tails.into_iter().enumerate() {
             let mut tail = FurtherTail { root: group.root.clone(), tag_at: None, p99_us: None };
             if let Some((tag, slow)) = tag
                 && let Some(place) = tags.iter().position(|known| *known == tag)
@@ -99,7 +99,7 @@ impl Query for FurtherFindings {
             b.filters.push(Filter::Time { from_us, to_us: u64::MAX });
             further.take_change(root, &Culprit { a, b }.run(workers.clone()).await?);
         }
-        for (root, tag) in asked_tags {
+        for (root, tag) in root_tags {
             let tags = Tags { selection: of_type(&root).at_any_latency() };
             further.take_pair(root, tag, &tags.run(workers.clone()).await?);
         }

@@ -57,7 +57,7 @@ pub use tags::Tags;
 pub use trace::Trace;
 pub use trend::{Trend, TrendDay, TrendReport};
 
-pub(super) use anomalies::{Made, Told, VectorPass};
+pub(super) use anomalies::{InjectionPlan, VectorKind, VectorPass};
 pub(super) use diagnosis::TracesPass;
 pub(super) use find_spans::find_spans;
 pub(super) use flow::{FlowCache, FlowPass, FlowTask};

@@ -7,9 +7,9 @@ pub mod tree;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::banners::copy_text;
-use crate::ui::shell::give;
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::keys::Command;
+use crate::ui::shell::redaction_dialog;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::diagnosis::trace::{AggregateSpans, Shown};
 use crate::ui::views::diagnosis::tree::DiagnosisTree;
@@ -37,9 +37,9 @@ use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::redacted;
-use pathlight_view::redacted::Carrier;
+use pathlight_view::redacted::ShareKind;
 use pathlight_view::request_types;
-use pathlight_view::saved::Given;
+use pathlight_view::saved::ExportRedaction;
 use pathlight_view::summaries;
 use std::rc::Rc;
 
@@ -398,7 +398,7 @@ fn copy_button(page: Page, keep: &Keep) -> El {
         .attr("title", "The list in sight, for a ticket")
         .test("copy-diagnosis");
     copy.on_click(keep, move || {
-        let act = move |(redaction, pseudonyms): Given, pressed: &El| {
+        let act = move |(redaction, pseudonyms): ExportRedaction, pressed: &El| {
             let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
                 (Some(sets), _) => sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
                 (None, Some(report)) => markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)),
@@ -406,7 +406,7 @@ fn copy_button(page: Page, keep: &Keep) -> El {
             };
             copy_text(&text, pressed);
         };
-        give::open(page, "Diagnosis", Carrier::List, ("Copy as Markdown", "give-list"), act);
+        redaction_dialog::open(page, "Diagnosis", ShareKind::List, ("Copy as Markdown", "redact-list"), act);
     })
 }
 

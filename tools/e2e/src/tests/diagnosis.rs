@@ -72,8 +72,8 @@ pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(pag
         page.picture(name).await?;
     }
     // Copied and saved is what the binary writes.
-    let copied = written(page, Some("[data-test='copy-diagnosis']"), "[data-test='give-list']").await?;
-    page.click("[data-test='give-close']").await?;
+    let copied = written(page, Some("[data-test='copy-diagnosis']"), "[data-test='redact-list']").await?;
+    page.click("[data-test='redact-close']").await?;
     let path = file.to_string_lossy();
     same("Markdown", copied.into_bytes(), pathlight(&["diagnosis", "--all", &path])?)?;
     same("JSON", serde_json::from_str::<Value>(&exported(page, "json").await?)?, report.clone())?;

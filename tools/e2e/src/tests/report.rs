@@ -23,7 +23,7 @@ async fn save(page: &Page) -> Outcome<PathBuf> {
     page.devtools("Browser.setDownloadBehavior", to).await?;
     page.click("[data-test='more']").await?;
     page.click("[data-test='save-report']").await?;
-    page.click("[data-test='give-report']").await?;
+    page.click("[data-test='redact-report']").await?;
     let (file, start) = (folder.join("pathlight-report.html"), Instant::now());
     while !file.is_file() {
         if start.elapsed() > Duration::from_secs(30) {
@@ -116,22 +116,24 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
     page.ready().await?;
     page.hidden("[data-test='findings-coming']").await?;
     catch_files(page).await?;
-    let whole = caught(page, &["[data-test='copy-findings']", "[data-test='give-note']"]).await?;
+    let whole = caught(page, &["[data-test='copy-findings']", "[data-test='redact-note']"]).await?;
     ensure(whole.contains(&words.services[3]), || format!("the whole note names no service: {whole}"))?;
-    page.click("[data-test='give-close']").await?;
+    page.click("[data-test='redact-close']").await?;
     // Left out, nothing of it is in the note, and its pseudonyms are those of the binary.
-    let choices = ["[data-test='give-tags']", "[data-test='give-names']"];
+    let choices = ["[data-test='redact-tags']", "[data-test='redact-names']"];
     let note =
-        caught(page, &["[data-test='copy-findings']", choices[0], choices[1], "[data-test='give-note']"])
+        caught(page, &["[data-test='copy-findings']", choices[0], choices[1], "[data-test='redact-note']"])
             .await?;
     same("words in the note", words::Words::found(&all, &note), Vec::<&str>::new())?;
-    let said = page.text("[data-test='give-words']").await?;
+    let said = page.text("[data-test='redact-words']").await?;
     ensure(said.starts_with("Travels: ") && !said.contains("tags"), || format!("the dialog says {said:?}"))?;
-    for (name, look) in [("give-narrow", Look::NARROW), ("give-dark", Look::DARK), ("give", Look::DESK)] {
+    for (name, look) in
+        [("redaction-narrow", Look::NARROW), ("redaction-dark", Look::DARK), ("redaction", Look::DESK)]
+    {
         page.look(look).await?;
         page.picture(name).await?;
     }
-    page.click("[data-test='give-close']").await?;
+    page.click("[data-test='redact-close']").await?;
     let path = file.to_string_lossy();
     let tag = format!("{}={}", words.tags[0], words.tags[4]);
     let options =
@@ -145,13 +147,13 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
         let copy = format!("[data-test='{copy}']");
-        let whole = caught(page, &[&copy, "[data-test='give-list']"]).await?;
+        let whole = caught(page, &[&copy, "[data-test='redact-list']"]).await?;
         ensure(whole.contains(&words.services[3]), || format!("{copy}: {whole:?} names no service"))?;
-        page.click("[data-test='give-close']").await?;
-        let reduced = caught(page, &[&copy, choices[0], choices[1], "[data-test='give-list']"]).await?;
+        page.click("[data-test='redact-close']").await?;
+        let reduced = caught(page, &[&copy, choices[0], choices[1], "[data-test='redact-list']"]).await?;
         same(&copy, words::Words::found(&all, &reduced), Vec::<&str>::new())?;
         ensure(reduced.contains("service-"), || format!("{copy}: {reduced:?}"))?;
-        page.click("[data-test='give-close']").await?;
+        page.click("[data-test='redact-close']").await?;
     }
     page.go(&format!("view=findings&{filter}")).await?;
     page.ready().await?;
@@ -162,7 +164,7 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
         "[data-test='save-report']",
         choices[0],
         choices[1],
-        "[data-test='give-report']",
+        "[data-test='redact-report']",
     ] {
         page.click(selector).await?;
     }
@@ -176,7 +178,7 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
     page.click("[data-test='share-open']").await?;
     page.click(choices[0]).await?;
     page.click(choices[1]).await?;
-    let offered = page.text("[data-test='share'] .give").await?;
+    let offered = page.text("[data-test='share'] .redaction").await?;
     ensure(offered.contains("Leave names") && !offered.contains("service-1"), || offered.clone())?;
     let link = page.run("return document.querySelector(\"[data-test='share-link']\").value").await?;
     same(

@@ -47,17 +47,17 @@ pub async fn the_summary_is_copied_as_the_binary_writes_it(page: &Page) -> Outco
     catch_files(page).await?;
     let path = file.to_string_lossy();
     for (button, format) in [("copy-text", "text"), ("copy-markdown", "markdown"), ("copy-csv", "csv")] {
-        let copied = caught(page, &[&format!("[data-test='{button}']"), "[data-test='give-list']"]).await?;
+        let copied = caught(page, &[&format!("[data-test='{button}']"), "[data-test='redact-list']"]).await?;
         let printed = pathlight(&["summary", "--range", "P95-100", "--format", format, &path])?;
         same(format, copied, String::from_utf8_lossy(&printed).into_owned())?;
-        let said = "return document.querySelector(\"[data-test='give-list']\").textContent";
+        let said = "return document.querySelector(\"[data-test='redact-list']\").textContent";
         page.until("a confirmation", said, |text| text == "Copied").await?;
-        page.click("[data-test='give-close']").await?;
+        page.click("[data-test='redact-close']").await?;
     }
     // The other lists: of each endpoint's own time.
     page.run("document.querySelector(\"[data-test='summary-lists']\").value = 'endpoint'").await?;
-    let copied = caught(page, &["[data-test='copy-text']", "[data-test='give-list']"]).await?;
-    page.click("[data-test='give-close']").await?;
+    let copied = caught(page, &["[data-test='copy-text']", "[data-test='redact-list']"]).await?;
+    page.click("[data-test='redact-close']").await?;
     let printed = pathlight(&["summary", "--range", "P95-100", "--lists", "endpoint", &path])?;
     same("lists by endpoint", copied, String::from_utf8_lossy(&printed).into_owned())?;
     let saved = caught(

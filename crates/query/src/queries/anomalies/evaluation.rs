@@ -1,7 +1,7 @@
 //! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 7).
 
 use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
-use super::vectors::{Made, Told};
+use super::vectors::{InjectionPlan, VectorKind};
 use crate::queries::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
@@ -51,7 +51,7 @@ impl Query for AnomalyEvaluation {
         detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
         let encodings = [Encoding::Scpv, Encoding::Stv];
         for (detector, encoding) in detectors.into_iter().flat_map(|d| encodings.map(|e| (d, e))) {
-            let vectors = |made| RequestPass::Vectors { told: Told::Vectors(encoding), made };
+            let vectors = |plan| RequestPass::Vectors { kind: VectorKind::Vectors(encoding), plan };
             let all = Features::merge(requests.partials(vectors(None)).await?);
             let trained = all.only(|row| !is_held_out(seed, &row.request.trace_id));
             let held_out = all.only(|row| is_held_out(seed, &row.request.trace_id));
@@ -98,8 +98,11 @@ fn accuracy(normal: &[Judged], abnormal: &[Judged], injection: Injection) -> Acc
     Accuracy::of([normal, abnormal].concat())
 }
 
-async fn parts(requests: &RangeRequests<'_>, made: Option<Made>) -> Result<Vec<FactPart>, EngineError> {
-    requests.partials(RequestPass::Vectors { told: Told::Facts, made }).await
+async fn parts(
+    requests: &RangeRequests<'_>,
+    plan: Option<InjectionPlan>,
+) -> Result<Vec<FactPart>, EngineError> {
+    requests.partials(RequestPass::Vectors { kind: VectorKind::Facts, plan }).await
 }
 
 /// A trained default detector, ready to judge.

@@ -5,7 +5,7 @@ mod training;
 mod vectors;
 
 pub use evaluation::AnomalyEvaluation;
-pub(crate) use vectors::{Made, Told, VectorPass};
+pub(crate) use vectors::{InjectionPlan, VectorKind, VectorPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
 use super::Query;
@@ -62,7 +62,7 @@ impl Query for Anomalies {
             workers.needs_traces(&normal, LEARNS).await?;
         }
         workers.needs_traces(&test, "judging needs").await?;
-        let given = given(&settings)?;
+        let given = saved_model(&settings)?;
         // With a sliding window, the networks are trained as their time comes.
         let windowed = match settings.detector {
             Detector::Vae(sizes) if sizes.parts > 0 && given.is_none() => Some((normal.clone(), sizes)),
@@ -215,7 +215,7 @@ impl Query for AnomalyModel {
     async fn run(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
         let AnomalyModel { train: normal, settings } = self;
         let normal = normal.with_recorded_calls();
-        let model = match given(&settings)? {
+        let model = match saved_model(&settings)? {
             Some(model) => model,
             None => {
                 if !matches!(settings.detector, Detector::Tree) {
@@ -258,8 +258,8 @@ impl Query for AnomalyVectors {
     }
 }
 
-/// The model that settings hold.
-fn given(settings: &AnomalySettings) -> Result<Option<Model>, EngineError> {
+/// Returns the saved model of these settings.
+fn saved_model(settings: &AnomalySettings) -> Result<Option<Model>, EngineError> {
     Ok(settings.model.as_ref().map(|bytes| Model::from_bytes(bytes)).transpose()?)
 }
 
@@ -329,7 +329,7 @@ async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, Engine
         };
         return Ok(Facts::merge(vec![part]));
     }
-    let pass = RequestPass::Vectors { told: Told::Facts, made: None };
+    let pass = RequestPass::Vectors { kind: VectorKind::Facts, plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
     Ok(Facts::merge(parts))
 }
@@ -339,7 +339,7 @@ async fn vectors(
     selection: &Selection,
     encoding: Encoding,
 ) -> Result<Features, EngineError> {
-    let pass = RequestPass::Vectors { told: Told::Vectors(encoding), made: None };
+    let pass = RequestPass::Vectors { kind: VectorKind::Vectors(encoding), plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
     Ok(Features::merge(parts))
 }

@@ -9,9 +9,9 @@ use pathlight_model::flat;
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
-/// What is told of each request.
+/// What is recorded of each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum VectorKind {
     /// A vector.
     Vectors(Encoding),
     /// The facts of its whole tree.
@@ -19,13 +19,13 @@ pub(crate) enum Told {
 }
 
 /// How requests are made abnormal: in which way, by which seed, and which ones.
-pub(crate) type Made = (Injection, u64, Victims);
+pub(crate) type InjectionPlan = (Injection, u64, Victims);
 
 /// Looks at one worker's requests, in steps.
 pub(crate) struct VectorPass {
-    told: Told,
+    kind: VectorKind,
     settings: PathSettings,
-    made: Option<Made>,
+    plan: Option<InjectionPlan>,
     requests: Vec<u32>,
     at: usize,
     tree: Tree,
@@ -44,19 +44,19 @@ impl VectorPass {
     /// A pass over some requests, or over abnormal copies of those that are to be made abnormal.
     pub fn new(
         set: &TraceSet,
-        told: Told,
-        made: Option<Made>,
+        kind: VectorKind,
+        plan: Option<InjectionPlan>,
         settings: PathSettings,
         requests: Vec<u32>,
     ) -> VectorPass {
         VectorPass {
-            told,
+            kind,
             settings,
-            made,
+            plan,
             requests,
             at: 0,
             tree: Tree::default(),
-            copies: made.map(|_| Box::new(set.without_traces())),
+            copies: plan.map(|_| Box::new(set.without_traces())),
             builder: None,
             table: None,
             vectors: None,
@@ -68,7 +68,7 @@ impl VectorPass {
 
     /// Makes abnormal copies of requests; true when all are made.
     fn inject(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
-        let (Some((how, seed, victims)), Some(copies)) = (self.made, &mut self.copies) else { return true };
+        let (Some((how, seed, victims)), Some(copies)) = (self.plan, &mut self.copies) else { return true };
         while let Some(&request) = self.requests.get(self.at) {
             if self.at.is_multiple_of(16) && time_is_up() {
                 return false;
@@ -100,13 +100,13 @@ impl VectorPass {
             .injected
             .iter()
             .fold((0, 0), |(lost, of), (made, spans)| (lost + u64::from(made.lost), of + u64::from(*spans)));
-        match self.told {
-            Told::Vectors(Encoding::Scpv) => {
+        match self.kind {
+            VectorKind::Vectors(Encoding::Scpv) => {
                 let mut part = FeaturePart::observe(set, table, &requests);
                 part.lost = lost;
                 self.done = flat::write(&part);
             }
-            Told::Vectors(Encoding::Stv) => {
+            VectorKind::Vectors(Encoding::Stv) => {
                 let walk = self.vectors.take();
                 let mut walk = walk.unwrap_or_else(|| Walk::new(StvObserver::new(), self.settings, requests));
                 if !walk.step(set, table, time_is_up) {
@@ -117,7 +117,7 @@ impl VectorPass {
                 part.lost = lost;
                 self.done = flat::write(&part);
             }
-            Told::Facts => {
+            VectorKind::Facts => {
                 let walk = self.facts.take();
                 let mut walk = walk.unwrap_or_else(|| {
                     Walk::new(FactObserver::new(self.settings.overlap), self.settings, requests)

@@ -1,4 +1,4 @@
-//! Giving something away: what will travel is said before it is saved or copied, and tags and names can be left out.
+//! The dialog before anything is saved or copied: it says what the copy will contain, and can leave tags and names out.
 
 use super::keys;
 use crate::pool::UserError;
@@ -6,32 +6,32 @@ use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
 use pathlight_model::trace::Redaction;
 use pathlight_query::queries;
-use pathlight_view::redacted::{Carrier, travels};
-use pathlight_view::saved::Given;
+use pathlight_view::redacted::{ShareKind, contents};
+use pathlight_view::saved::ExportRedaction;
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
 
-/// What can be left out: its name in tests, and in words; in those of a link, which has no pseudonyms.
+/// What can be left out: the name for tests, the label, and the label for a link, which has no pseudonyms.
 const LEFT_OUT: [(&str, &str, &str); 2] = [
-    ("give-tags", "Leave tags out", "Leave tags out"),
+    ("redact-tags", "Leave tags out", "Leave tags out"),
     (
-        "give-names",
+        "redact-names",
         "Replace names of services and operations (service-1, operation-1)",
         "Leave names of services and operations out",
     ),
 ];
 
-/// Returns switches of what is left out, with a line that says what will travel; `changed` hears of every choice.
-pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'static) -> El {
+/// Returns switches of what is left out, with a line that says what the copy will contain; `changed` is called with every choice.
+pub fn switches(keep: &Keep, share: ShareKind, changed: impl Fn(Redaction) + 'static) -> El {
     let chosen = Rc::new(Cell::new(Redaction::default()));
     let changed = Rc::new(changed);
-    let line = el("p").class("muted").test("give-words").attr("aria-live", "polite");
-    line.set_text(&travels(carrier, chosen.get()));
-    let group = div("give").attr("role", "group").attr("aria-label", "What travels");
+    let line = el("p").class("muted").test("redact-words").attr("aria-live", "polite");
+    line.set_text(&contents(share, chosen.get()));
+    let group = div("redaction").attr("role", "group").attr("aria-label", "What it contains");
     for (name, words, of_link) in LEFT_OUT {
-        let words = if carrier == Carrier::Link { of_link } else { words };
+        let words = if share == ShareKind::Link { of_link } else { words };
         let check = el("input").attr("type", "checkbox").test(name);
         let input = check.as_kind::<HtmlInputElement>().cloned();
         let (chosen, changed, line) = (chosen.clone(), changed.clone(), line.clone());
@@ -42,7 +42,7 @@ pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'st
                 true => Redaction { tags: is_on, ..now },
                 false => Redaction { names: is_on, ..now },
             });
-            line.set_text(&travels(carrier, chosen.get()));
+            line.set_text(&contents(share, chosen.get()));
             changed(chosen.get());
         });
         group.add(&el("label").child(&check).text(" ").text(words));
@@ -50,29 +50,29 @@ pub fn switches(keep: &Keep, carrier: Carrier, changed: impl Fn(Redaction) + 'st
     group.child(&line)
 }
 
-/// Opens a dialog with the switches, and a button that gives it away: `act` hears what is left out, with the button.
+/// Opens a dialog with the switches and a button that saves or copies: `act` gets what is left out, and the button.
 pub fn open(
     page: Page,
     title: &'static str,
-    carrier: Carrier,
+    share: ShareKind,
     (label, test): (&'static str, &'static str),
-    act: impl Fn(Given, &El) + 'static,
+    act: impl Fn(ExportRedaction, &El) + 'static,
 ) {
     let keep = Keep::default();
-    let close = button("Close").class("quiet").test("give-close");
+    let close = button("Close").class("quiet").test("redact-close");
     let head = div("dialog-head").child(&el("h2").text(title)).child(&close);
     let chosen = Rc::new(Cell::new(Redaction::default()));
-    let takes = chosen.clone();
-    let switches = switches(&keep, carrier, move |redaction| takes.set(redaction));
-    let give = button(label).class("primary").test(test).attr("aria-live", "polite");
-    let (pressed, act, closing) = (give.clone(), Rc::new(act), close.clone());
-    let give = give.on_click(&keep, move || {
+    let choice = chosen.clone();
+    let switches = switches(&keep, share, move |redaction| choice.set(redaction));
+    let submit = button(label).class("primary").test(test).attr("aria-live", "polite");
+    let (pressed, act, closing) = (submit.clone(), Rc::new(act), close.clone());
+    let submit = submit.on_click(&keep, move || {
         let (redaction, act, pressed) = (chosen.get(), act.clone(), pressed.clone());
-        if carrier == Carrier::Report {
+        if share == ShareKind::Report {
             closing.html().click();
         }
         if redaction.is_nothing() {
-            return act(Given::default(), &pressed);
+            return act(ExportRedaction::default(), &pressed);
         }
         spawn_local(async move {
             match page.pool().run(&queries::Pseudonyms {}).await {
@@ -85,7 +85,7 @@ pub fn open(
             }
         });
     });
-    let body = div("share-body").child(&switches).child(&div("buttons").child(&give));
-    let dialog = el("dialog").class("ask").test("give").attr("aria-label", title);
+    let body = div("share-body").child(&switches).child(&div("buttons").child(&submit));
+    let dialog = el("dialog").class("ask").test("redaction").attr("aria-label", title);
     keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);
 }
