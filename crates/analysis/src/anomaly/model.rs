@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
 const MAGIC: &[u8] = b"pathlight anomaly model 4\n";
-/// The formats before: without what merging needs, and without a checksum.
+/// The formats before: without what merging needs; without a checksum too.
 const BEFORE: [&[u8]; 2] = [b"pathlight anomaly model 3\n", b"pathlight anomaly model 2\n"];
 
 /// A baseline.
@@ -49,6 +49,15 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
 }
 
+/// Reads a model of the formats before. Their auto-encoder, which comes last, ends before the likelihoods of held-out
+/// requests: it gets an empty list of them.
+fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
+    flat::read(&model).or_else(|_| {
+        model.push(0);
+        flat::read(&model)
+    })
+}
+
 impl Model {
     /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -66,8 +75,8 @@ impl Model {
             if *sum == checksum(model) { Ok(model.to_vec()) } else { Err(ModelError::Changed) }
         };
         let model: Model = match BEFORE.map(|magic| bytes.strip_prefix(magic)) {
-            [Some(rest), _] => flat::read(&checked(rest)?)?,
-            [_, Some(model)] => flat::read(model)?,
+            [Some(rest), _] => before(checked(rest)?)?,
+            [_, Some(model)] => before(model.to_vec())?,
             _ => {
                 let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
                 let (mut model, ticks, kept): (Model, [u64; 4], FactPart) = flat::read(&checked(rest)?)?;

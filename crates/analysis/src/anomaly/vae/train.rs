@@ -378,20 +378,20 @@ impl Vae {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anomaly::{Encoding, Model};
+    use pathlight_model::flat;
 
-    #[test]
-    fn the_likelihood_of_a_toy_density_is_found() {
-        // With a decoder that ignores z and gives mean 0 and deviation d, p(x) is that normal density whatever z is,
-        // and every importance weight is p(z) / q(z): its mean is 1.
+    /// An auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
+    fn toy() -> Vae {
         let sizes = Sizes { inputs: 1, hidden: 2, latent: 1, flow: 0 };
         let mut parameters = vec![0.0; sizes.parameters()];
-        // The last bias is that of the deviation: softplus(b) + 1e-4 = d. The bias of the latent deviation makes q
-        // standard normal, so that the weights are exactly 1.
+        // The last bias is that of the deviation.
         let last = parameters.len() - 1;
         parameters[last] = 0.5;
-        // encode 1*2+2, latent mean 2+1, latent deviation 2 weights then its bias.
+        // The bias of the latent deviation makes q standard normal: encode 1*2+2, latent mean 2+1, latent deviation 2
+        // weights, then its bias.
         parameters[4 + 3 + 2] = 0.541_1;
-        let vae = Vae {
+        Vae {
             paths: Contexts::default(),
             columns: vec![Column { mean: 0.0, deviation: 1.0 }],
             sizes,
@@ -399,7 +399,13 @@ mod tests {
             likelihoods: Vec::new(),
             seed: 1,
             held_out: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn the_likelihood_of_a_toy_density_is_found() {
+        // p(x) is a normal density whatever z is, and every importance weight is p(z) / q(z): its mean is 1.
+        let vae = toy();
         let d = (0.5f64.exp() + 1.0).ln() + 1e-4;
         for x in [-2.0f32, 0.0, 0.7, 3.0] {
             let found = vae.log_likelihoods(&[x], 0, &mut vae.pass())[0];
@@ -407,5 +413,18 @@ mod tests {
             let expected = -0.5 * (wide / d) * (wide / d) - d.ln() - 0.5 * (2.0 * std::f64::consts::PI).ln();
             assert!((f64::from(found) - expected).abs() < 2e-3, "{x}: {found} against {expected}");
         }
+    }
+
+    #[test]
+    fn a_model_from_before_held_out_likelihoods_is_read() {
+        let sizes = Sizes { inputs: 0, hidden: 2, latent: 1, flow: 0 };
+        let parameters = vec![0.0; sizes.parameters()];
+        let vae = Vae { columns: Vec::new(), sizes, parameters, ..toy() };
+        let model = Model { vae: Some((Encoding::Scpv, vae)), ..Model::default() };
+        let mut bytes = flat::write(&model);
+        assert_eq!(bytes.pop(), Some(0), "the empty list of held-out likelihoods comes last");
+        let file = [b"pathlight anomaly model 2\n", bytes.as_slice()].concat();
+        assert_eq!(Model::from_bytes(&file).unwrap(), model);
+        assert!(Model::from_bytes(&file[..file.len() - 1]).is_err());
     }
 }
