@@ -27,7 +27,7 @@ pub fn write_after<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> 
     out.0
 }
 
-/// The value that [`write`] wrote; what follows it is ignored.
+/// The value that [`write()`] wrote; what follows it is ignored.
 ///
 /// # Errors
 /// [`Damaged`] unless the bytes are such a value.
