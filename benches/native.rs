@@ -74,8 +74,9 @@ mod bench {
         }
         let what =
             words.iter().take(2).filter(|word| !word.contains('/')).copied().collect::<Vec<_>>().join(" ");
-        let budget = format!("< {MOST_WAITED}");
-        println!("{}", row("Native runs: time waited for a processor", &what, percent, "%", &budget));
+        let (what, budget) = (format!("{what}: time waited for a processor"), format!("< {MOST_WAITED}"));
+        // Without a group of its own: it stands beside the figures of the run.
+        println!("{}", row("", &what, percent, "%", &budget));
         if percent > MOST_WAITED {
             let reason = format!("refused: it waited for a processor for {percent:.0} % of its time");
             return Err(std::io::Error::new(std::io::ErrorKind::ResourceBusy, reason));
@@ -178,7 +179,7 @@ mod bench {
             println!("{}", row(group, &format!("{name}: {what}"), value, unit, budget));
         };
         put("peak memory, read from disk", (peak() - before) / 1e6, "MB", "");
-        put("memory of a span, tags interned", heap / spans, "bytes", "< 56");
+        put("memory of a span, tags interned", heap / spans, "bytes", "< 48");
         drop(set);
         let bytes = std::fs::read(file)?;
         let megabytes = bytes.len() as f64 / 1e6;
@@ -187,7 +188,8 @@ mod bench {
         put("read, by processor time", megabytes / processor_s, "MB/s", "");
         put("read", spans / seconds, "spans/s", "");
         let (wall_s, seconds) = measure_both(|| whole(&bytes));
-        put("critical-path, whole", megabytes / wall_s, "MB/s", "");
+        let budget = if name == "chain" { "> 250" } else { "" };
+        put("critical-path, whole", megabytes / wall_s, "MB/s", budget);
         put("critical-path, whole, by processor time", megabytes / seconds, "MB/s", "");
         // CRISP's figures are times of the processor as well.
         put("critical-path, bytes per second against CRISP", megabytes / seconds / CRISP.0, "times", "> 30");

@@ -129,7 +129,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     put("tprof, four layers and report", timed(session, now_ms, tprof), 2000.0);
     let rule =
         queries::Anomalies { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };
-    put("abnormal requests: train and judge", timed(session, now_ms, rule), 1000.0);
+    put("abnormal requests: train and judge", timed(session, now_ms, rule), 3000.0);
     // The later half by the earlier: ten thousand requests each.
     let middle_us = overview.start_us / 2 + overview.end_us / 2;
     let [mut train, mut test] = [all.clone(), all.clone()];

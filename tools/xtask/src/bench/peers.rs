@@ -1,7 +1,7 @@
 //! Other tools on the same bytes, where `PEERS` names a folder with checkouts of them.
 
 use std::path::Path;
-use std::time::Instant;
+use std::process::Command;
 
 use super::report::{Report, Row};
 use super::sets::Sets;
@@ -30,8 +30,7 @@ fn crisp(checkout: &Path, sets: &Sets, report: &mut Report) -> Outcome {
     }
     let out = sets.folder.join("crisp");
     sh::on(&out, std::fs::create_dir_all(&out))?;
-    let start = Instant::now();
-    sh::run(
+    let peer_s = processor_s(
         sh::command("python3")
             .current_dir(checkout)
             .arg("process.py")
@@ -41,8 +40,52 @@ fn crisp(checkout: &Path, sets: &Sets, report: &mut Report) -> Outcome {
             .arg("-o")
             .arg(&out),
     )?;
-    let seconds = start.elapsed().as_secs_f64();
-    let what = format!("CRISP (Python), {files} files, one process");
-    report.add(Row::new("Other tools", &what, bytes as f64 / 1e6 / seconds, "MB/s", ""));
+    sh::run(sh::cargo().args(["build", "--release", "--package", "pathlight", "--bin", "pathlight"]))?;
+    let binary = sh::target().join("release").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX));
+    let report_file = sets.folder.join("critical-path.json");
+    let ours_s = processor_s(
+        sh::command(binary)
+            .args(["critical-path", "--threads", "1", "--json", "--out"])
+            .arg(&report_file)
+            .arg(&traces),
+    )?;
+    let group = "Other tools";
+    let mut put = |what: &str, value: f64, unit: &str, budget: &str| {
+        report.add(Row::new(group, what, value, unit, budget))
+    };
+    let megabytes = bytes as f64 / 1e6;
+    let rate = format!("{files} files, one process, bytes by processor time");
+    put(&format!("CRISP (Python), {rate}"), megabytes / peer_s, "MB/s", "");
+    put(&format!("Pathlight, {rate}"), megabytes / ours_s, "MB/s", "");
+    put("Pathlight against CRISP, processor time", peer_s / ours_s, "times", "> 30");
     Ok(())
+}
+
+/// Runs a command; returns the seconds of the processor that it took.
+fn processor_s(command: &mut Command) -> Outcome<f64> {
+    let before = children_s()?;
+    sh::run(command)?;
+    Ok(children_s()? - before)
+}
+
+/// Seconds of the processor that ended children of this process took; Linux counts them in hundredths.
+fn children_s() -> Outcome<f64> {
+    let path = Path::new("/proc/self/stat");
+    let text = sh::on(path, std::fs::read_to_string(path))?;
+    let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let ticks = after_name.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<f64>().ok());
+    Ok(ticks.sum::<f64>() / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_time_of_a_child_is_counted() {
+        let mut busy = sh::command("sh");
+        let seconds =
+            processor_s(busy.args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])).unwrap();
+        assert!(seconds > 0.0);
+    }
 }

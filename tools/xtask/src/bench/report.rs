@@ -30,6 +30,22 @@ impl Row {
         Some(Self::new(group, what, value, unit, budget))
     }
 
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Puts a row without a group into this one.
+    pub fn put_into(&mut self, group: &str) {
+        if self.group.is_empty() {
+            self.group = group.to_owned();
+        }
+    }
+
+    /// Whether it says that a run waited too long for a processor: then its times are those of other work.
+    pub fn has_waited(&self) -> bool {
+        self.what.contains("time waited for a processor") && self.is_kept() == Some(false)
+    }
+
     /// Whether the budget is kept; `None` without one.
     fn is_kept(&self) -> Option<bool> {
         let (sign, limit) = self.budget.split_once(' ')?;
@@ -198,6 +214,17 @@ mod tests {
         assert_eq!(Row::parse("running 2 tests"), None);
         assert_eq!(Row::new("", "", 1_000_000.0, "", "").figure(), "1,000,000");
         assert_eq!(Row::new("", "", 1.047, "times", "").figure(), "1.05 times");
+    }
+
+    #[test]
+    fn a_run_that_waited_for_a_processor_is_known_by_its_row() {
+        let mut row = Row::new("", "ingest: time waited for a processor", 21.0, "%", "< 20");
+        row.put_into("Ingest");
+        assert!(row.has_waited() && row.group() == "Ingest");
+        row.put_into("Other");
+        assert_eq!(row.group(), "Ingest");
+        assert!(!Row::new("Ingest", "ingest: time waited for a processor", 19.0, "%", "< 20").has_waited());
+        assert!(!Row::new("Ingest", "read", 21.0, "ms", "< 20").has_waited());
     }
 
     #[test]

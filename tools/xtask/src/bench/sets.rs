@@ -60,6 +60,11 @@ impl Maker {
     }
 }
 
+/// Writes the set of five million spans in all, if it is missing.
+pub fn five_million(quick: bool) -> Outcome<String> {
+    Maker::new(quick)?.many("five-million.json", 45_000, "6")
+}
+
 /// Writes the set of many traces with a million spans in all, if it is missing; returns its file.
 pub fn million(quick: bool) -> Outcome<String> {
     Maker::new(quick)?.million()
