@@ -153,7 +153,9 @@
     workers?.addEventListener("message", ({ data }) => {
       const own = [...document.querySelectorAll("link[href], script[src]")].map((element) => element.href || element.src);
       const isOld = own.some((address) => !address.includes(".wasm-") && !data?.kept?.includes(address));
-      if (data?.kept && isOld) dispatchEvent(new Event("pathlight-newer"));
+      // A Pathlight beside this one, under another path, is another page.
+      const isOurs = data?.kept && data.scope === new URL("./", location.href).href;
+      if (isOurs && isOld) dispatchEvent(new Event("pathlight-newer"));
     });
     workers?.startMessages();
     workers && document.addEventListener("visibilitychange", async () => {

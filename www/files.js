@@ -23,7 +23,8 @@
 
   const KEY = "pathlight-window";
   const ofWindow = () => {
-    const id = sessionStorage.getItem(KEY) ?? crypto.randomUUID();
+    // crypto.randomUUID is missing where the page comes by http from another machine.
+    const id = sessionStorage.getItem(KEY) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
     sessionStorage.setItem(KEY, id);
     return id;
   };
@@ -34,16 +35,21 @@
     opening.onerror = () => reject(opening.error);
     opening.onsuccess = () => {
       const base = opening.result;
-      const act = base.transaction("opened", mode);
-      const asked = work(act.objectStore("opened"));
-      act.oncomplete = () => {
+      try {
+        const act = base.transaction("opened", mode);
+        const asked = work(act.objectStore("opened"));
+        act.oncomplete = () => {
+          base.close();
+          resolve(asked.result);
+        };
+        act.onabort = () => {
+          base.close();
+          reject(act.error);
+        };
+      } catch (error) {
         base.close();
-        resolve(asked.result);
-      };
-      act.onabort = () => {
-        base.close();
-        reject(act.error);
-      };
+        reject(error);
+      }
     };
   });
   const stored = async () => (await inStore("readonly", (store) => store.get(ofWindow())))?.opened ?? [];

@@ -38,7 +38,7 @@ const keep = async (answer) => {
     if (other.startsWith(PREFIX + scope + " ") && other !== name) await caches.delete(other);
   }
   const kept = files(page);
-  for (const client of await self.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ kept });
+  for (const client of await self.clients.matchAll({ includeUncontrolled: true })) client.postMessage({ kept, scope });
 };
 
 const fresh = async () => {

@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, default_value_t = VaeSettings::default().epochs)]
     epochs: u32,
     /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..), requires = "vae", conflicts_with = "evaluate")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..=1000), requires = "vae", conflicts_with = "evaluate")]
     parts: Option<u32>,
     /// How many requests are explained, the most anomalous
     #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
@@ -187,16 +187,16 @@ fn read_models(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
         std::fs::read(file)
             .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", file.display())))
     };
-    if let [] | [_] = files {
-        return files.first().map(read).transpose();
-    }
     let wrong = |error: ModelError| Failure::Usage(error.to_string());
     let model = |file: &PathBuf| {
         let name = file.display().to_string();
         let model = Model::from_bytes(&read(file)?);
         Ok((name.clone(), model.map_err(|error| Failure::Usage(format!("{name}: {error}")))?))
     };
-    let models = files.iter().map(model).collect::<Result<Vec<_>, Failure>>()?;
+    let mut models = files.iter().map(model).collect::<Result<Vec<_>, Failure>>()?;
+    if models.len() < 2 {
+        return Ok(models.pop().map(|(_, model)| model.to_bytes()));
+    }
     let merged = all_at_once(Model::merge(models, &mut Pace::default())).map_err(wrong)?;
     Ok(Some(merged.to_bytes()))
 }

@@ -128,15 +128,15 @@ fn verdicts(report: &AnomalyReport) -> String {
     if let Some(Thresholds { abnormal_held_out, held_out: Some(_), held_out_requests, .. }) =
         report.thresholds
     {
+        let by = held_out_requests.map_or(String::new(), |requests| count(requests) + " ");
         words.push_str(&format!(
-            "; {} abnormal by {} baseline requests that were not learned from",
+            "; {} abnormal by {by}baseline requests that were not learned from",
             count(abnormal_held_out),
-            count(held_out_requests)
         ));
     }
     if unknown > 0 {
         let why = match report.detector {
-            Detector::Vae(_) => "began before there were 14 parts of time to learn from",
+            Detector::Vae(_) => "have nothing in the 14 parts of time before them to learn from",
             _ => "have a root endpoint that the baseline lacks",
         };
         words.push_str(&format!("; {} {why}: no verdict", count(unknown)));

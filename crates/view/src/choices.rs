@@ -50,10 +50,10 @@ impl Choices {
             "own" => self.diff.measure = if value == "1" { Measure::Exclusive } else { Measure::Subtree },
             "width" => self.diff.width = if value == "b" { DiffWidth::B } else { DiffWidth::Larger },
             "least" => self.diff.least_ppm = value.parse().unwrap_or(0),
-            "rows" if value == "alike" => self.alike_rows = true,
             "rows" => {
                 let (time, stat) = value.split_once('-').unwrap_or(("", value));
                 self.row_time = if time == "inclusive" { RowTime::Inclusive } else { RowTime::Exclusive };
+                self.alike_rows = stat == "alike";
                 self.row_stat =
                     RowStat::ALL.into_iter().find(|known| known.name() == stat).unwrap_or_default();
             }
@@ -90,8 +90,8 @@ impl Choices {
         put("least", self.diff.least_ppm == defaults.diff.least_ppm, self.diff.least_ppm.to_string());
         let time = if self.row_time == RowTime::Inclusive { "inclusive-" } else { "" };
         let is_default = (self.row_time, self.row_stat) == (defaults.row_time, defaults.row_stat);
-        let rows =
-            if self.alike_rows { "alike".to_owned() } else { format!("{time}{}", self.row_stat.name()) };
+        let stat = if self.alike_rows { "alike" } else { self.row_stat.name() };
+        let rows = format!("{time}{stat}");
         put("rows", is_default && !self.alike_rows, rows);
         let columns = match &self.columns {
             _ if self.alike_columns => "alike".to_owned(),

@@ -150,5 +150,5 @@ fn network(value: &str) -> Option<VaeSettings> {
         };
         *of(&mut network) = u32::try_from(size).ok().filter(|size| (least..=most).contains(size))?;
     }
-    Some(network)
+    Some(network.with_whole_window())
 }

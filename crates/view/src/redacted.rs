@@ -373,8 +373,10 @@ pub enum ShareKind {
     Report,
     /// An incident note.
     Note,
-    /// A list in words: a diagnosis, or the summary.
+    /// A diagnosis in words.
     List,
+    /// A summary in words: it has no tags.
+    Summary,
     /// A link.
     Link,
 }
@@ -385,7 +387,7 @@ pub fn contents(share: ShareKind, redaction: Redaction) -> String {
     let always = match share {
         ShareKind::Report => "times and errors of every span",
         ShareKind::Note => "what was found, with numbers",
-        ShareKind::List => "times and numbers of calls",
+        ShareKind::List | ShareKind::Summary => "times and numbers of calls",
         ShareKind::Link => "the address of this page and its view",
     };
     let named = match (share, names) {
@@ -395,13 +397,13 @@ pub fn contents(share: ShareKind, redaction: Redaction) -> String {
         (ShareKind::Note, false) => {
             ", names of services and operations, ids, names of files, and links to this page"
         }
-        (ShareKind::List, false) => ", names of services and operations",
+        (ShareKind::List | ShareKind::Summary, false) => ", names of services and operations",
         (ShareKind::Link, false) => {
             ", names of services and operations that were chosen, where traces come from"
         }
     };
     let tagged = match (share, tags) {
-        (_, true) => "",
+        (_, true) | (ShareKind::Summary, _) => "",
         (ShareKind::Report, false) => ", all tags with their values",
         (ShareKind::Note, false) => ", tags that findings name",
         (ShareKind::List, false) => ", tags that request types are named by",
@@ -409,7 +411,8 @@ pub fn contents(share: ShareKind, redaction: Redaction) -> String {
     };
     let is_searched = redaction.is_nothing() && matches!(share, ShareKind::Report | ShareKind::Link);
     let searched = if is_searched { ", what was searched for" } else { "" };
-    let warned = if names && !tags { " Tags may hold the same names." } else { "" };
+    let warned =
+        if names && !tags && share != ShareKind::Summary { " Tags may hold the same names." } else { "" };
     format!("Contains: {always}{named}{tagged}{searched}.{warned}")
 }
 
@@ -452,6 +455,10 @@ mod tests {
             assert!(whole.contains("tags") && whole.contains("names"), "{whole}");
             assert!(!none.contains("tags") && !none.contains("names"), "{none}");
             assert!(contents(share, Redaction { tags: false, names: true }).contains("Tags may hold"));
+        }
+        for names in [false, true] {
+            let words = contents(ShareKind::Summary, Redaction { tags: false, names });
+            assert!(!words.to_lowercase().contains("tags"), "{words}");
         }
     }
 }

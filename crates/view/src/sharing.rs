@@ -35,8 +35,9 @@ pub fn link_words(needs: Needs) -> &'static str {
 const NAMED: usize = 3;
 
 /// Returns what the start page says of the files (their names, in order) that were open before a reload; `None` of none.
-pub fn reopen_words(files: &[&str]) -> Option<String> {
-    let names: Vec<String> = files.iter().take(NAMED).map(|name| printable(name)).collect();
+/// `can_reopen` says whether the browser gives them back when a person asks.
+pub fn reopen_words(files: &[impl AsRef<str>], can_reopen: bool) -> Option<String> {
+    let names: Vec<String> = files.iter().take(NAMED).map(|name| printable(name.as_ref())).collect();
     let more = files.len().saturating_sub(NAMED) as u64;
     let list = match names.as_slice() {
         [] => return None,
@@ -45,11 +46,14 @@ pub fn reopen_words(files: &[&str]) -> Option<String> {
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     };
     let them = if files.len() == 1 { "it" } else { "them" };
-    Some(format!(
-        "{list} {} open before the page was loaded again. A page may not read files by itself: drop {them} here, or open \
-         {them}, and this view comes back.",
-        if files.len() == 1 { "was" } else { "were" }
-    ))
+    let were = if files.len() == 1 { "was" } else { "were" };
+    let how = match can_reopen {
+        true => format!("Open {them} again, and this view comes back."),
+        false => format!(
+            "A page may not read files by itself: drop {them} here, or open {them}, and this view comes back."
+        ),
+    };
+    Some(format!("{list} {were} open before the page was loaded again. {how}"))
 }
 
 #[cfg(test)]
@@ -58,12 +62,12 @@ mod tests {
 
     #[test]
     fn what_was_open_is_named_and_counted() {
-        assert_eq!(reopen_words(&[]), None);
-        let one = reopen_words(&["shop.json"]).unwrap_or_default();
+        assert_eq!(reopen_words(&[""; 0], false), None);
+        let one = reopen_words(&["shop.json"], false).unwrap_or_default();
         assert!(one.starts_with("shop.json was open before") && one.contains("drop it here"), "{one}");
-        let two = reopen_words(&["a", "b"]).unwrap_or_default();
-        assert!(two.starts_with("a and b were open"), "{two}");
-        let many = reopen_words(&["a", "b", "c", "d", "e"]).unwrap_or_default();
+        let two = reopen_words(&["a", "b"], true).unwrap_or_default();
+        assert!(two.starts_with("a and b were open") && !two.contains("drop"), "{two}");
+        let many = reopen_words(&["a", "b", "c", "d", "e"], false).unwrap_or_default();
         assert!(many.starts_with("a, b, c and 2 more files were open"), "{many}");
     }
 

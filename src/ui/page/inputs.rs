@@ -70,9 +70,12 @@ impl Page {
         self.load(inputs);
     }
 
-    /// Reads again what was open before a reload, each into its group.
-    pub fn reopen(self, inputs: Vec<(Input, u8)>) {
-        settings::put(Store::Window, settings::OPENED, "");
+    /// Reads again what was open before a reload, each into its group; names of what is missing stay for the next time.
+    pub fn reopen(self, inputs: Vec<(Input, u8)>, missing: &[String]) {
+        if inputs.is_empty() {
+            return;
+        }
+        settings::put(Store::Window, settings::OPENED, &missing.join("\n"));
         for group in 0..=1 {
             let of_group = inputs.iter().filter(|(_, of)| *of == group);
             let of_group: Vec<Input> = of_group.map(|(input, _)| input.clone()).collect();

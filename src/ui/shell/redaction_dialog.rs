@@ -30,7 +30,8 @@ pub fn switches(keep: &Keep, share: ShareKind, changed: impl Fn(Redaction) + 'st
     let line = el("p").class("muted").test("redact-words").attr("aria-live", "polite");
     line.set_text(&contents(share, chosen.get()));
     let group = div("redaction").attr("role", "group").attr("aria-label", "What it contains");
-    for (name, words, of_link) in LEFT_OUT {
+    let has_tags = share != ShareKind::Summary;
+    for (name, words, of_link) in LEFT_OUT.into_iter().skip(usize::from(!has_tags)) {
         let words = if share == ShareKind::Link { of_link } else { words };
         let check = el("input").attr("type", "checkbox").test(name);
         let input = check.as_kind::<HtmlInputElement>().cloned();
@@ -77,9 +78,9 @@ pub fn open(
         spawn_local(async move {
             match page.pool().run(&queries::Pseudonyms {}).await {
                 Ok(pseudonyms) => act((redaction, pseudonyms), &pressed),
-                Err(_) => page.fail(UserError {
+                Err(error) => page.fail(UserError {
                     message: "The names to replace could not be read.".to_owned(),
-                    detail: String::new(),
+                    detail: error.to_string(),
                     next_step: "Wait until everything is read, and try again.".to_owned(),
                 }),
             }

@@ -53,6 +53,7 @@ pub async fn again(page: Page) {
         list.unwrap_or_default()
     };
     let missing: Vec<String> = list("missing").iter().filter_map(|name| name.as_string()).collect();
+    page.reopen(list("inputs").iter().filter_map(|entry| input(&entry)).collect(), &missing);
     if !missing.is_empty() {
         page.fail(UserError {
             message: "Part of what was open could not be read again.".to_owned(),
@@ -60,7 +61,6 @@ pub async fn again(page: Page) {
             next_step: "Drop or open these files, if they are still there.".to_owned(),
         });
     }
-    page.reopen(list("inputs").iter().filter_map(|entry| input(&entry)).collect());
 }
 
 /// Asks for files such that they can come back; `None` where the browser cannot do that.

@@ -42,16 +42,28 @@ impl Start {
             button("Demo traces").test("demo").on_click(&keep, move || file_input::load_demo(page)),
         ];
         let opened = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
-        let words = reopen_words(&opened.lines().collect::<Vec<_>>());
+        let names: Vec<String> = opened.lines().map(str::to_owned).collect();
+        let words = reopen_words(&names, false);
         let reopen = div("start-reopen").test("reopen");
         reopen.show(words.is_some());
-        reopen.add(&el("p").text(words.as_deref().unwrap_or_default()));
+        let line = el("p").text(words.as_deref().unwrap_or_default());
+        reopen.add(&line);
         if words.is_some() {
             let again = button("Open again").class("primary").test("reopen-again");
-            let again = again.on_click(&keep, move || spawn_local(reopen::again(page)));
+            let pressed = again.clone();
+            let again = again.on_click(&keep, move || {
+                // Once is enough: a second click would read everything twice.
+                pressed.set("disabled", "");
+                let pressed = pressed.clone();
+                spawn_local(async move {
+                    reopen::again(page).await;
+                    pressed.unset("disabled");
+                });
+            });
             let row = reopen.clone();
             spawn_local(async move {
                 if reopen::is_possible().await {
+                    line.set_text(&reopen_words(&names, true).unwrap_or_default());
                     row.add(&again);
                 }
             });

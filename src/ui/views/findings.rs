@@ -307,7 +307,7 @@ fn copies(page: Page, keep: &Keep) -> El {
                     copy_text(&write(&report, &at, by, redaction.names.then_some(&pseudonyms)), pressed);
                 }
             };
-            redaction_dialog::open(page, "Summary", ShareKind::List, ("Copy summary", "redact-list"), act);
+            redaction_dialog::open(page, "Summary", ShareKind::Summary, ("Copy summary", "redact-list"), act);
         }));
     }
     let formats: Vec<export::Format> = vec![

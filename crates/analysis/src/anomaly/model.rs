@@ -61,7 +61,7 @@ fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
 impl Model {
     /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let model = flat::write(&(self, self.tree.ticks, &self.tree.kept));
+        let model = flat::write(&(self, self.tree.ticks, self.tree.learned, &self.tree.kept));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
@@ -79,8 +79,9 @@ impl Model {
             [_, Some(model)] => before(model.to_vec())?,
             _ => {
                 let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
-                let (mut model, ticks, kept): (Model, [u64; 4], FactPart) = flat::read(&checked(rest)?)?;
-                (model.tree.ticks, model.tree.kept) = (ticks, kept);
+                let (mut model, ticks, learned, kept): (Model, [u64; 4], u64, FactPart) =
+                    flat::read(&checked(rest)?)?;
+                (model.tree.ticks, model.tree.learned, model.tree.kept) = (ticks, learned, kept);
                 model
             }
         };
@@ -94,7 +95,7 @@ impl Model {
     /// One baseline of several with their names, which have learned from different requests.
     ///
     /// # Errors
-    /// [`ModelError::Alone`] of one that cannot be merged.
+    /// [`ModelError::Alone`] of one that cannot be merged, [`ModelError::Unsound`] if parts of one do not fit together.
     pub async fn merge(models: Vec<(String, Model)>, pace: &mut Pace) -> Result<Model, ModelError> {
         let is_alone =
             |model: &Model| model.vae.is_some() || model.tree.kept.rows.is_empty() && !model.tree.is_empty();
@@ -102,7 +103,7 @@ impl Model {
             return Err(ModelError::Alone(name.clone()));
         }
         let trees = models.into_iter().map(|(_, model)| model.tree);
-        let tree = TreeModel::merge(trees.collect(), pace).await;
+        let tree = TreeModel::merge(trees.collect(), pace).await.ok_or(ModelError::Unsound)?;
         Ok(Model { tree, vae: None })
     }
 }

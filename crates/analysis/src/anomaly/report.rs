@@ -114,7 +114,7 @@ pub struct Thresholds {
     /// Judged requests that are abnormal by those held out.
     pub abnormal_held_out: u64,
     /// Requests held out.
-    pub held_out_requests: u64,
+    pub held_out_requests: Option<u64>,
 }
 
 /// One judged request.
@@ -234,6 +234,9 @@ impl AnomalyReport {
 
     /// The least score that is abnormal, as far as the training requests tell.
     pub fn threshold(&self) -> f64 {
+        if let Some(thresholds) = self.thresholds {
+            return thresholds.learned;
+        }
         let allowed = (self.alpha * (self.baseline.len() as f64 + 1.0) * (1.0 + 1e-9)) as usize;
         let at = self.baseline.len().saturating_sub(allowed.max(1));
         self.baseline.get(at).copied().unwrap_or(0.0)

@@ -25,7 +25,11 @@ pub enum ServiceChoice {
 
 /// Returns how a search text deals with the spans of a service.
 pub fn service_choice(text: &str, service: &str) -> ServiceChoice {
-    let of_services: Vec<Token> = tokens(text).into_iter().filter(Token::is_service).collect();
+    let tokens = tokens(text);
+    if tokens.iter().any(Token::is_or) {
+        return ServiceChoice::Plain;
+    }
+    let of_services: Vec<Token> = tokens.into_iter().filter(Token::is_service).collect();
     let is_it = |token: &Token| token.value.as_deref() == Some(service);
     match of_services.as_slice() {
         [token] if is_it(token) && !token.negated => ServiceChoice::Only,
@@ -39,6 +43,9 @@ pub fn service_choice(text: &str, service: &str) -> ServiceChoice {
 pub fn with_service(text: &str, service: &str, choice: ServiceChoice) -> String {
     let tokens = tokens(text);
     let has_alternatives = tokens.iter().any(Token::is_or);
+    if has_alternatives && choice == ServiceChoice::Plain {
+        return text.to_owned();
+    }
     let stays = |token: &&Token| {
         let is_it = token.value.as_deref() == Some(service);
         let is_hidden = choice != ServiceChoice::Only && token.negated && !is_it;
@@ -410,5 +417,8 @@ mod tests {
         assert_eq!(["auth", "ads", "cart"].map(|of| service_choice(&hidden, of)), [Hidden, Hidden, Plain]);
         assert_eq!(with_service(&hidden, "auth", Plain), "GET error=true -service=ads");
         assert_eq!(with_service("a=1 OR b=2", "auth", Hidden), "-service=auth");
+        let either = "service=auth OR error=true";
+        assert_eq!(service_choice(either, "auth"), Plain, "other spans match too");
+        assert_eq!(with_service(either, "auth", Plain), either);
     }
 }

@@ -12,6 +12,8 @@ use std::cmp::Reverse;
 /// Rows that columns are compared by, those with most time; ranges of columns that rows are compared by.
 const ROWS: usize = 48;
 const RANGES: usize = 96;
+/// Rows that are put beside those that they are like, those with most time; others follow by their time.
+const MOST_ROWS: usize = 4096;
 /// How often a part is halved again at most; what is left then stays as it was.
 const HALVINGS: u32 = 20;
 /// How often the means of two halves are moved.
@@ -143,10 +145,11 @@ fn brightness(ppm: u32) -> f32 {
 }
 
 /// Returns the rows of a report such that those stand side by side whose shares rise and fall together over its columns,
-/// however large they are.
+/// however large they are. Beyond the 4,096 with most time they follow by their time.
 pub fn alike_rows(report: &HeatmapReport) -> Vec<EndpointId> {
-    let rows = by_time(report);
-    let mut place = vec![0; rows.len()];
+    let mut rows = by_time(report);
+    let rest = rows.split_off(rows.len().min(MOST_ROWS));
+    let mut place = vec![usize::MAX; report.rows.rows.len()];
     rows.iter().zip(0..).for_each(|(&row, at)| place[row as usize] = at);
     let columns = report.column_requests.len();
     let ranges = columns.min(RANGES);
@@ -154,6 +157,9 @@ pub fn alike_rows(report: &HeatmapReport) -> Vec<EndpointId> {
     for column in 0..columns {
         for cell in report.cells(column) {
             let row: usize = place[report.cell_row[cell] as usize];
+            if row == usize::MAX {
+                continue;
+            }
             points.values[row * ranges + column * ranges / columns] +=
                 brightness(report.cell_share_ppm[cell]);
         }
@@ -162,7 +168,8 @@ pub fn alike_rows(report: &HeatmapReport) -> Vec<EndpointId> {
         let length = of.iter().map(|value| value * value).sum::<f32>().sqrt();
         of.iter_mut().for_each(|value| *value /= length.max(f32::MIN_POSITIVE));
     }
-    points.order(rows.len() as u32).into_iter().map(|at| EndpointId(rows[at as usize])).collect()
+    let alike = points.order(rows.len() as u32).into_iter().map(|at| rows[at as usize]);
+    alike.chain(rest).map(EndpointId).collect()
 }
 
 /// Returns a report whose columns stand side by side if they spend their time in the same rows.
@@ -248,6 +255,20 @@ mod tests {
             assert_eq!(order, (0..rows.len() as u32).map(EndpointId).collect::<Vec<_>>());
             assert_eq!(with_alike_columns(&report).column_start_us, report.column_start_us);
         }
+    }
+
+    #[test]
+    fn many_rows_are_all_there_and_the_rest_follows_by_time() {
+        let rows: Vec<Vec<u32>> = (0..MOST_ROWS as u32 + 100).map(|row| vec![row % 7, row % 5]).collect();
+        let mut report = report(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        for (row, at) in report.rows.rows.iter_mut().zip(0..) {
+            row.exclusive_us.sum = at;
+        }
+        let order = alike_rows(&report);
+        assert_eq!(order[MOST_ROWS..], (0..100).rev().map(EndpointId).collect::<Vec<_>>());
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..rows.len() as u32).map(EndpointId).collect::<Vec<_>>());
     }
 
     #[test]

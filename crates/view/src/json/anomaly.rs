@@ -51,7 +51,7 @@ public_json! {
         /// The score above which a request is abnormal by training requests that were held out; `null` if none were.
         held_out: Option<f64> = thresholds.held_out,
         /// Training requests that were held out.
-        held_out_requests: u64 = thresholds.held_out_requests,
+        held_out_requests: Option<u64> = thresholds.held_out_requests,
         /// The score above which a request is abnormal by the requests learned from, as in the paper.
         learned: f64 = thresholds.learned,
     }

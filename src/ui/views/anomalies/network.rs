@@ -31,6 +31,7 @@ impl Network {
                 page.change(|address| {
                     let place = of(&mut address.anomaly.network);
                     *place = typed.map_or(*place, |size: u32| size.clamp(least, most));
+                    address.anomaly.network = address.anomaly.network.with_whole_window();
                 });
                 page.refresh();
             });

@@ -50,7 +50,7 @@ impl Spans for TraceSpans {
 /// The rows and bars of a trace.
 pub struct TimelineChart {
     page: Page,
-    /// VectorKind of the span that is chosen.
+    /// Called with the span that is chosen.
     chosen: Box<dyn Fn(Option<u32>)>,
     /// What is selected of them, and what tips say.
     source: Rc<dyn Spans>,

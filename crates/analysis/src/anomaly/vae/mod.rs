@@ -9,4 +9,4 @@ mod train;
 
 pub use judge::{P_VALUE, VaeJudge, VaeVerdict};
 pub use model::Sizes;
-pub use train::{Training, TrainingProgress, Vae, VaeSettings};
+pub use train::{Training, TrainingProgress, Vae, VaeSettings, WINDOW};

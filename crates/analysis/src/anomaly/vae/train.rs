@@ -43,6 +43,20 @@ pub struct VaeSettings {
     pub seed: u64,
 }
 
+/// Parts of time that the sliding window of the paper has: days (appendix C).
+pub const WINDOW: u32 = 14;
+
+impl VaeSettings {
+    /// Returns the settings with at least one part that has a whole window before it, unless there are no parts.
+    #[must_use]
+    pub fn with_whole_window(mut self) -> VaeSettings {
+        if self.parts > 0 {
+            self.parts = self.parts.max(WINDOW + 1);
+        }
+        self
+    }
+}
+
 impl Default for VaeSettings {
     fn default() -> VaeSettings {
         VaeSettings { hidden: 500, latent: 10, flow: 10, epochs: 20, parts: 0, seed: 1 }
@@ -311,7 +325,10 @@ impl Vae {
     pub(in crate::anomaly) fn is_sound(&self) -> bool {
         let Sizes { inputs, hidden, latent, flow } = self.sizes;
         let most = self.parameters.len().min(1 << 28);
-        self.paths.is_sound()
+        hidden > 0
+            && latent > 0
+            && inputs > 0
+            && self.paths.is_sound()
             && self.columns.len() == self.paths.nodes.len()
             && inputs as usize == self.columns.len()
             && [inputs, hidden, latent, flow].iter().all(|&size| size as usize <= most)
@@ -379,7 +396,10 @@ impl Vae {
 mod tests {
     use super::*;
     use crate::anomaly::{Encoding, Model};
+    use crate::critical_path::Context;
     use pathlight_model::flat;
+    use pathlight_model::trace::Endpoint;
+    use pathlight_model::trace::NO_ROW;
 
     /// An auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
     fn toy() -> Vae {
@@ -392,7 +412,10 @@ mod tests {
         // weights, then its bias.
         parameters[4 + 3 + 2] = 0.541_1;
         Vae {
-            paths: Contexts::default(),
+            paths: Contexts {
+                endpoints: vec![Endpoint::new("shop", "buy")],
+                nodes: vec![Context { parent: NO_ROW, endpoint: 0, value: () }],
+            },
             columns: vec![Column { mean: 0.0, deviation: 1.0 }],
             sizes,
             parameters,
@@ -417,14 +440,27 @@ mod tests {
 
     #[test]
     fn a_model_from_before_held_out_likelihoods_is_read() {
-        let sizes = Sizes { inputs: 0, hidden: 2, latent: 1, flow: 0 };
-        let parameters = vec![0.0; sizes.parameters()];
-        let vae = Vae { columns: Vec::new(), sizes, parameters, ..toy() };
-        let model = Model { vae: Some((Encoding::Scpv, vae)), ..Model::default() };
+        let model = Model { vae: Some((Encoding::Scpv, toy())), ..Model::default() };
         let mut bytes = flat::write(&model);
         assert_eq!(bytes.pop(), Some(0), "the empty list of held-out likelihoods comes last");
         let file = [b"pathlight anomaly model 2\n", bytes.as_slice()].concat();
         assert_eq!(Model::from_bytes(&file).unwrap(), model);
         assert!(Model::from_bytes(&file[..file.len() - 1]).is_err());
+    }
+
+    #[test]
+    fn a_network_without_width_is_refused() {
+        assert!(toy().is_sound());
+        for sizes in [
+            Sizes { hidden: 0, ..toy().sizes },
+            Sizes { latent: 0, ..toy().sizes },
+            Sizes { inputs: 0, ..toy().sizes },
+        ] {
+            let mut vae = Vae { sizes, parameters: vec![0.0; sizes.parameters()], ..toy() };
+            if sizes.inputs == 0 {
+                (vae.paths, vae.columns) = (Contexts::default(), Vec::new());
+            }
+            assert!(!vae.is_sound(), "{sizes:?}");
+        }
     }
 }

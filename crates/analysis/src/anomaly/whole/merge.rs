@@ -30,11 +30,13 @@ impl TreeModel {
 
     /// One baseline of several that have learned from different requests; the same as one that has learned from all of
     /// them, as long as those are no more than are kept, and clocks tick alike. Each has [kept](Self::keep) requests.
-    pub(in crate::anomaly) async fn merge(models: Vec<TreeModel>, pace: &mut Pace) -> TreeModel {
+    /// `None` if one keeps facts that it has no counts of.
+    pub(in crate::anomaly) async fn merge(models: Vec<TreeModel>, pace: &mut Pace) -> Option<TreeModel> {
         let dictionaries = models.iter().map(|model| model.dictionary.clone());
         let (dictionary, numbers) = Dictionary::merge(dictionaries.collect());
         let mut all = TreeModel::default();
         for model in &models {
+            all.learned += model.learned();
             all.ticks.iter_mut().zip(model.ticks).for_each(|(sum, n)| *sum += n);
         }
         all.offset_us = offset_us(&all.ticks);
@@ -73,10 +75,13 @@ impl TreeModel {
         // With names that no kept request has, the numbers are those of the dictionary.
         let names = FactPart { dictionary: dictionary.clone(), ..FactPart::default() };
         let facts = Facts::merge(vec![names, all.kept.clone()]);
+        if facts.dictionary != dictionary {
+            return None;
+        }
         all.dictionary = dictionary;
         let rows: Vec<u32> = (0..facts.len() as u32).collect();
         let mut tables = Tables::of_states(&all, quantiser, pace).await;
         all.calibrate(&mut tables, &facts, &rows, pace).await;
-        all
+        Some(all)
     }
 }

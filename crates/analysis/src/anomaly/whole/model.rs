@@ -49,6 +49,9 @@ pub struct TreeModel {
     /// The facts of some training requests, by which a merged baseline is calibrated again; none but in a file.
     #[serde(skip)]
     pub(in crate::anomaly) kept: FactPart,
+    /// Requests that merged baselines have learned from; 0 where they are those of the calibration.
+    #[serde(skip)]
+    pub(in crate::anomaly) learned: u64,
 }
 
 /// What the judgement of a training request was.
@@ -267,6 +270,11 @@ impl TreeModel {
     /// Training requests.
     pub fn len(&self) -> usize {
         self.calibration.len()
+    }
+
+    /// Returns the number of requests that it has learned from. A merged baseline is calibrated by some of them.
+    pub fn learned(&self) -> u64 {
+        self.learned.max(self.len() as u64)
     }
 
     /// Whether it has learned from nothing.

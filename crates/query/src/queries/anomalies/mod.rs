@@ -65,7 +65,9 @@ impl Query for Anomalies {
         let given = saved_model(&settings)?;
         // With a sliding window, the networks are trained as their time comes.
         let windowed = match settings.detector {
-            Detector::Vae(sizes) if sizes.parts > 0 && given.is_none() => Some((normal.clone(), sizes)),
+            Detector::Vae(sizes) if sizes.parts > 0 && given.is_none() => {
+                Some((normal.clone(), sizes.with_whole_window()))
+            }
             _ => None,
         };
         let settings = AnomalySettings {
@@ -88,7 +90,7 @@ impl Query for Anomalies {
             None => {
                 let facts = facts(&workers, &normal).await?;
                 let (model, tables, trained, training) = learn(&workers, &normal, &facts, &settings).await?;
-                if model.vae.is_none() {
+                if model.vae.is_none() && windowed.is_none() {
                     let start_us = |row: u32| facts.rows[row as usize].facts.start_us;
                     learned = trained.iter().map(|one| (start_us(one.row), one.verdict.score)).collect();
                 }
@@ -120,7 +122,7 @@ impl Query for Anomalies {
             },
             asked_alpha,
             detector,
-            trained: model.tree.len() as u64,
+            trained: model.tree.learned(),
             features: model.tree.dictionary.paths.nodes.len() as u64,
             baseline: tables.baseline(),
             learned,
@@ -138,12 +140,14 @@ impl Query for Anomalies {
             judgements.push(Judgement { score, p, verdict, is_trained: known.is_some() });
             pace.spend(1_000).await;
         }
+        let is_windowed = windowed.is_some();
         let found = if let Some((normal, sizes)) = windowed {
             let learned = vectors(&workers, &normal, settings.encoding).await?;
             let judged = vectors(&workers, &test, settings.encoding).await?;
             let parts = Parts::new(&[&learned, &judged], sizes.parts);
             let (found, last) = parts.judge(&workers, (&learned, &judged), sizes).await;
             report.training = last.as_ref().map(|(_, went)| went.clone());
+            report.baseline.clear();
             Some((found, last.map(|(vae, _)| vae)))
         } else if let Some((encoding, vae)) = model.vae {
             let vectors = vectors(&workers, &test, encoding).await?;
@@ -172,7 +176,7 @@ impl Query for Anomalies {
                     learned: learned.unwrap_or_default(),
                     held_out,
                     abnormal_held_out: found.iter().flatten().filter(is_abnormal).count() as u64,
-                    held_out_requests: vae.held_out().len() as u64,
+                    held_out_requests: (!is_windowed).then(|| vae.held_out().len() as u64),
                 });
             }
         }

@@ -1,7 +1,9 @@
 //! Training the detectors of vectors and judging by them, in small steps.
 
 use crate::workers::Workers;
-use pathlight_analysis::anomaly::vae::{Training, TrainingProgress, Vae, VaeJudge, VaeSettings, VaeVerdict};
+use pathlight_analysis::anomaly::vae::{
+    Training, TrainingProgress, Vae, VaeJudge, VaeSettings, VaeVerdict, WINDOW,
+};
 use pathlight_analysis::anomaly::{Features, Rule, RuleTraining, Verdict};
 
 /// Requests judged in one step.
@@ -17,9 +19,6 @@ pub(super) async fn train_rule(workers: &Workers, features: &Features) -> Rule {
         }
     }
 }
-
-/// Parts of time that the sliding window of the paper has: days (appendix C).
-const WINDOW: u32 = 14;
 
 /// Trains the auto-encoder, on at least one request; also says how that went. It is one training (from 0) of several.
 pub(super) async fn train_vae(
