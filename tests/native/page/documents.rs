@@ -1,4 +1,4 @@
-//! What the documentation says of tests is so.
+//! What the documentation says of tests and files is so.
 
 use std::path::Path;
 
@@ -42,4 +42,67 @@ fn every_row_of_reliability_names_a_test_that_there_is() {
         }
     }
     assert!(rows > 50, "{rows} rows");
+}
+
+/// Adds the paths of all files and folders below `folder`, relative to the root.
+fn paths(root: &Path, folder: &str, all: &mut Vec<String>) {
+    for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        if entry.path().is_dir() && !["target", ".git"].contains(&name.as_str()) {
+            paths(root, &path, all);
+        }
+        all.push(path);
+    }
+}
+
+/// Returns the folder that a path such as `crates/view/src/<view>.rs` or `crates/serve/src/lib.rs` stands for.
+fn folder_of(path: &str) -> &str {
+    let path = path.split('<').next().unwrap_or_default().trim_end_matches('/');
+    let is_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
+    if is_file { path.rsplit_once('/').map_or("", |(folder, _)| folder) } else { path }
+}
+
+#[test]
+fn every_path_of_architecture_and_contributing_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Vec::new();
+    paths(root, "", &mut all);
+    let has = |path: &str| all.iter().any(|known| known == path);
+    let is_from_root = |path: &str| path.split_once('/').is_some_and(|(first, _)| has(first));
+    let ends = [".rs", ".md", ".js", ".css", ".py", ".html", ".toml"];
+    let mut checked = 0;
+    for file in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = std::fs::read_to_string(root.join(file)).unwrap();
+        for line in text.lines().filter(|line| !line.starts_with("```")) {
+            let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+            let named = line.split('`').skip(1).step_by(2).chain(links);
+            let named: Vec<&str> = named
+                .filter(|path| path.contains('/') || ends.iter().any(|end| path.ends_with(end)))
+                // What is no path: a command, an address, data outside the repository, any name in capitals.
+                .filter(|path| !path.contains([' ', ':']) && !path.starts_with(".."))
+                .filter(|path| !path.contains("/SUITE/") && !path.contains("/TARGET/"))
+                .collect();
+            // Other paths of the line are short: they lie in these folders.
+            let folders: Vec<&str> =
+                named.iter().filter(|path| is_from_root(path)).map(|path| folder_of(path)).collect();
+            for path in named {
+                let whole = if path.contains('<') { folder_of(path) } else { path.trim_end_matches('/') };
+                let is_near = |known: &&String| {
+                    folders.is_empty() || folders.iter().any(|folder| known.starts_with(folder))
+                };
+                let ends_so = |known: &String| known.ends_with(&format!("/{whole}"));
+                let of_crate = whole.split_once('/').map(|(name, rest)| format!("crates/{name}/src/{rest}"));
+                let exists = has(whole)
+                    || has(&format!("crates/{whole}"))
+                    || has(&format!("src/{whole}"))
+                    || of_crate.is_some_and(|path| has(&path))
+                    || !is_from_root(path) && all.iter().filter(is_near).any(ends_so);
+                assert!(exists, "{file}: there is no {path}, of: {line}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 100, "{checked} paths");
 }
