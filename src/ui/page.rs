@@ -16,6 +16,7 @@ use pathlight_query::Endpoint;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::anomalies;
 use pathlight_view::comparing::Side;
+use pathlight_view::keys::Command;
 use pathlight_view::summaries;
 use std::cell::{Cell, Ref, RefCell};
 
@@ -82,7 +83,7 @@ pub trait Part {
     fn update(&mut self, page: Page);
 
     /// A command of the keyboard; tells whether it was one for this part.
-    fn command(&mut self, _page: Page, _command: crate::ui::shell::keys::Command) -> bool {
+    fn command(&mut self, _page: Page, _command: Command) -> bool {
         false
     }
 }
@@ -372,7 +373,7 @@ impl Page {
     }
 
     /// Hands a command to the first part that takes it.
-    pub fn command(self, command: crate::ui::shell::keys::Command) -> bool {
+    pub fn command(self, command: Command) -> bool {
         self.0.parts.borrow_mut().iter_mut().any(|part| part.command(self, command))
     }
 

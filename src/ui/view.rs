@@ -3,7 +3,7 @@
 
 use crate::ui::dom::El;
 use crate::ui::page::{Page, Part};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::shell::search;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::widgets::companion::CompanionTable;

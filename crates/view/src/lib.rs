@@ -32,6 +32,7 @@ pub mod glossary;
 pub mod heatmap;
 pub mod intake;
 pub mod json;
+pub mod keys;
 mod normal;
 pub mod over_time;
 pub mod palette;

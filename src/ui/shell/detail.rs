@@ -1,7 +1,7 @@
 //! What is selected, in numbers and examples.
 
 use super::jump::Jump;
-use super::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::moved;
 use crate::ui::page::{Focus, Page, Part};
@@ -109,7 +109,7 @@ impl Detail {
                 page.zoom_to(zoom.clone());
             },
         )));
-        self.exemplars(page, &node.exemplars, report.facts.requests);
+        self.exemplars(page, &node.exemplars);
     }
 
     /// The name of an endpoint and where else it is shown; `path` leads to it.
@@ -169,11 +169,11 @@ impl Detail {
             .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
         let body = el("tbody")
             .child(&weight(
-                "own",
+                "Self time",
                 "Time on the critical path in spans of this call path itself",
                 &node.exclusive_us,
             ))
-            .child(&weight("whole", "Duration of its spans", &node.inclusive_us));
+            .child(&weight("Total time", "Duration of its spans", &node.inclusive_us));
         let table = el("table").class("weights").child(&el("thead").child(&head)).child(&body);
         self.body.add(&table);
         let note =
@@ -185,7 +185,7 @@ impl Detail {
         self.body.add(&el("p").class("muted small").text(&words));
     }
 
-    fn exemplars(&self, page: Page, exemplars: &[Exemplar], _requests: u64) {
+    fn exemplars(&self, page: Page, exemplars: &[Exemplar]) {
         if exemplars.is_empty() {
             return;
         }
@@ -300,7 +300,7 @@ impl Detail {
                 .add(&div("muted small").text(&format!("and {}", format::counted(more, "other call path"))));
         }
         if let Some((_, node)) = contexts.first() {
-            self.exemplars(page, &node.exemplars, report.facts.requests);
+            self.exemplars(page, &node.exemplars);
         }
     }
 

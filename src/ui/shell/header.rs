@@ -15,6 +15,7 @@ use crate::ui::shell::saved_report::Origin;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::address::{Address, Theme};
 use pathlight_view::intake::Intake;
+use pathlight_view::keys::Command;
 
 /// The header.
 pub struct Header {
@@ -228,8 +229,8 @@ impl Part for Header {
         }
     }
 
-    fn command(&mut self, _page: Page, command: keys::Command) -> bool {
-        if command == keys::Command::Search && self.element.size().1 > 0.0 {
+    fn command(&mut self, _page: Page, command: Command) -> bool {
+        if command == Command::Search && self.element.size().1 > 0.0 {
             self.search.focus();
             return true;
         }

@@ -2,7 +2,7 @@
 
 use super::about;
 use super::keys;
-use super::keys::Command;
+use pathlight_view::keys::Command;
 use super::notes;
 use super::share;
 use crate::ui::dom::{El, Keep, button, div, el, span};

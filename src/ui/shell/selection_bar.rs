@@ -1,6 +1,6 @@
 //! Whose latency is looked at: the bar that says it, and the list it is chosen from.
 
-use super::keys::Command;
+use pathlight_view::keys::Command;
 use super::notes;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, icon, span};

@@ -1,6 +1,6 @@
 //! The views, as a sidebar beside them or, on a narrow page, as a select.
 
-use super::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::dom::{El, Keep, button, el, icon};
 use crate::ui::page::{Page, Part};
 use pathlight_view::address::View;

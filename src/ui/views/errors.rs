@@ -2,7 +2,7 @@
 
 use crate::ui::dom::{El, Keep, div, el, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::flame::chart;
 use crate::ui::views::flame::chart::{FlameChart, Words};

@@ -3,7 +3,7 @@
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;

@@ -3,7 +3,7 @@
 use super::export;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::Page;
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use pathlight_chart::Theme;
 
@@ -108,5 +108,5 @@ pub fn svg_format<P: ZoomableChart>(chart: ChartCanvas<P>) -> export::Format {
         let theme = chart.plain_theme();
         chart.look(|chart| Some(chart.svg(EXPORT_PX, &theme)))
     };
-    ("SVG picture", "svg", Box::new(write))
+    ("SVG image", "svg", Box::new(write))
 }

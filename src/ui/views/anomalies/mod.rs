@@ -12,7 +12,7 @@ use self::strip::Strip;
 use self::tools::Tools;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::CompanionTable;

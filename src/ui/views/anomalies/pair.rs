@@ -1,9 +1,9 @@
-//! The timeline of an odd request beside that of the normal one most like it, on one axis.
+//! The timeline of an anomalous request beside that of the normal one most like it, on one axis.
 
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::ui::widgets::controls;
@@ -67,12 +67,12 @@ impl Pair {
     /// Builds its elements, hidden at first.
     pub fn new(page: Page, keep: &Keep) -> Pair {
         let halves = [
-            ("anomaly-timeline", "Timeline of the odd request; its reasons are listed below"),
+            ("anomaly-timeline", "Timeline of the anomalous request; its reasons are listed below"),
             ("anomaly-nearest-timeline", "Timeline of the most similar normal request"),
         ]
         .map(|(test, label)| Half::new(page, test, label));
-        let [odd, normal] = halves.each_ref().map(|half| half.overview.clone());
-        for (leader, follower) in [(&odd, &normal), (&normal, &odd)] {
+        let [anomalous, normal] = halves.each_ref().map(|half| half.overview.clone());
+        for (leader, follower) in [(&anomalous, &normal), (&normal, &anomalous)] {
             let (from, to) = (leader.clone(), follower.clone());
             leader.repaint_overview.replace(Some(Box::new(move || from.lead(&to))));
         }
@@ -117,7 +117,7 @@ impl Pair {
         };
         // The window may have another size.
         self.charts().iter().for_each(|chart| chart.paint());
-        let slots = [&page.queries().odd_trace, &page.queries().normal_trace];
+        let slots = [&page.queries().anomalous_trace, &page.queries().normal_trace];
         let now = Some((row.request.clone(), slots[0].revision(), slots[1].revision()));
         let is_waiting = page.queries().anomaly.is_waiting() || slots.iter().any(|slot| slot.is_waiting());
         self.halves
@@ -144,8 +144,8 @@ impl Pair {
                 chart.set_path_only(only);
             });
         }
-        let [odd, normal] = &self.halves;
-        odd.set_title(
+        let [anomalous, normal] = &self.halves;
+        anomalous.set_title(
             if report.is_abnormal(row) { "Abnormal request" } else { "This request" },
             &row.request,
         );
@@ -174,7 +174,7 @@ pub fn query(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
     };
     let queries = page.queries();
     if let Some(nearest) = &row.nearest {
-        queries.odd_trace.want(page, trace(&row.request, groups.1));
+        queries.anomalous_trace.want(page, trace(&row.request, groups.1));
         queries.normal_trace.want(page, trace(nearest, groups.0));
     }
 }

@@ -8,7 +8,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::jump::Jump;
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::shell::redaction_dialog;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::diagnosis::trace::{AggregateSpans, Shown};

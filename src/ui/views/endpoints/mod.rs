@@ -5,7 +5,7 @@ pub mod affected;
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, div, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::ui::widgets::controls::Segments;

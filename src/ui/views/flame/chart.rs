@@ -3,7 +3,7 @@
 use crate::canvas::Surface;
 use crate::ui::dom::El;
 use crate::ui::page::{Focus, LONGEST_FOCUS, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::view::SearchResult;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::tip;

@@ -4,7 +4,7 @@ use super::go_to;
 use crate::canvas::Surface;
 use crate::ui::dom::El;
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;

@@ -15,7 +15,7 @@ pub mod what_if;
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::ui::widgets::companion::CompanionTable;

@@ -4,7 +4,7 @@ pub mod chart;
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
-use crate::ui::shell::keys::Command;
+use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::trace::chart::{Overview, OverviewChart, TimelineChart};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
