@@ -11,6 +11,7 @@ use pathlight::chart::histogram::{self, Bars, HistogramView};
 use pathlight::chart::pair::{align, signs};
 use pathlight::chart::plot::ChartSize;
 use pathlight::chart::timeline::{self, Timeline, TimelineView};
+use pathlight::chart::trend::{self, Line, Panel, TrendPanels};
 use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, violin};
 use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
@@ -240,5 +241,37 @@ fn curves_on_every_axis() {
         let rule = (case == "curves-ratio").then_some(1.0);
         let view = CurvesView { x: (x, "across"), y: (y, "up"), curves, rule, legend: Legend::TopLeft };
         check(case, &curves::export_svg(&view, size(640, 360), &Theme::light(), "Before and after").unwrap());
+    }
+}
+
+#[test]
+fn numbers_over_days() {
+    // A day without a value, a change, and one panel of a single line without a name.
+    let line = |name: &str, by: f64, change: Option<(usize, f64, f64)>| Line {
+        name: name.to_owned(),
+        points: (0..7).map(|day| (day != 3).then_some((by * (100.0 + f64::from(day)), by))).collect(),
+        change,
+    };
+    let changed = vec![
+        line("p50", 10.0, Some((4, 1_000.0, 1_060.0))),
+        line("p99", 40.0, Some((4, 4_000.0, 4_240.0))),
+    ];
+    let panel = |title: &str, note: &str, lines| Panel {
+        title: title.to_owned(),
+        note: note.to_owned(),
+        is_changed: !note.is_empty(),
+        lines,
+    };
+    let panels = TrendPanels {
+        days: (1..=7).map(|day| format!("2026-03-0{day}")).collect(),
+        panels: vec![
+            panel("gateway GET /cart", "+6 % since 2026-03-05", changed),
+            panel("cart Get", "", vec![line("", 5.0, None)]),
+        ],
+    };
+    let title = "Latency over days";
+    for (enlarged, theme, case) in [(None, Theme::light(), "trend"), (Some(0), Theme::dark(), "trend-panel")] {
+        let svg = trend::export_svg(&panels, enlarged, size(900, 320), &theme, title);
+        check(case, &svg.unwrap());
     }
 }

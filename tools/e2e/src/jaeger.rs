@@ -20,6 +20,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Map, Value, json};
 use tower_http::services::ServeFile;
 
@@ -474,21 +475,12 @@ fn result(traces: &[&Value]) -> Value {
     json!({ "result": { "resourceSpans": resources } })
 }
 
-/// The bytes of a hexadecimal number in base64.
+/// Returns the bytes of a hexadecimal number in base64.
 fn base64(hex: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let bytes: Vec<u32> = (0..hex.len() / 2)
-        .filter_map(|at| u32::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok())
+    let bytes: Vec<u8> = (0..hex.len() / 2)
+        .filter_map(|at| u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok())
         .collect();
-    let mut text = String::new();
-    for part in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, at| bits << 8 | part.get(at).copied().unwrap_or_default());
-        for at in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * at) & 63) as usize];
-            text.push(if at > part.len() { '=' } else { digit.into() });
-        }
-    }
-    text
+    BASE64_STANDARD.encode(bytes)
 }
 
 /// What the newest search page lists of traces.
