@@ -24,7 +24,7 @@ pub async fn png(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
     JsFuture::from(promise)
         .await?
         .dyn_into::<Blob>()
-        .map_err(|_| JsValue::from_str("The browser could not encode a picture of this size."))
+        .map_err(|_| JsValue::from_str("The browser could not encode an image of this size."))
 }
 
 /// A scene as PNG, on a canvas of its own; fonts are those of the page's body.

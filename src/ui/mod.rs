@@ -68,7 +68,7 @@ fn build(page: Page, keep: &Keep, origin: &Origin) {
     let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::Progress::new(page);
     let memory_row = shell::memory_row::MemoryRow::new();
-    let fetch = shell::fetch_row::FetchRow::new(page);
+    let fetch = shell::fetch_row::FetchRow::new();
     let root = shell::selection_bar::SelectionBar::new(page);
     let range = shell::range_bar::RangeBar::new(page);
     let sides = shell::sides::Sides::new(page);

@@ -175,14 +175,14 @@ pub fn draw<DB: DrawingBackend>(
             let ends = vec![(left, y), (from + px(BAR_PX.0), y)];
             area.draw(&PathElement::new(ends, stroke)).map_err(words)?;
         }
-        // The ordinary first, so that no odd one is hidden.
+        // Normal requests first, so that no anomalous one is hidden.
         let rows = report.rows.iter().zip(&layout.dots);
-        let (odd, plain): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| report.is_abnormal(row));
-        for dot in layout.learned.iter().chain(plain.into_iter().map(|(_, dot)| dot)) {
+        let (anomalous, normal): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| report.is_abnormal(row));
+        for dot in layout.learned.iter().chain(normal.into_iter().map(|(_, dot)| dot)) {
             area.draw(&Circle::new(*dot, small, rgba(theme.muted.with_alpha(0.5)).filled()))
                 .map_err(words)?;
         }
-        for (_, dot) in odd {
+        for (_, dot) in anomalous {
             area.draw(&Circle::new(*dot, px(3.0), rgba(theme.accent).filled())).map_err(words)?;
         }
         let y = size.height - px(AROUND_PX.3);

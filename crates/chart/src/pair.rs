@@ -1,4 +1,4 @@
-//! An odd request beside a normal one: both on one axis, with what tells them apart marked.
+//! An anomalous request beside a normal one: both on one axis, with what tells them apart marked.
 
 use super::timeline::Sign;
 use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, ReasonKind, ReasonRow};
@@ -61,7 +61,7 @@ fn cut<T>(column: &mut Vec<T>, spans: &std::ops::Range<usize>) {
     column.drain(..spans.start.min(column.len()));
 }
 
-/// What the reasons of an odd request mark: in its own timeline, and in that of the normal one.
+/// What the reasons of an anomalous request mark: in its own timeline, and in that of the normal one.
 pub fn signs(report: &AnomalyReport, row: &AnomalyRow, pair: &[TraceReport; 2]) -> [Vec<(u32, Sign)>; 2] {
     let mut signs = [OrderedMap::new(), OrderedMap::new()];
     for reason in &row.reasons {
@@ -151,17 +151,17 @@ mod tests {
     fn roots_start_together_and_the_axis_is_that_of_the_longer_one() {
         let mut plain = request(300, 40);
         plain.span_start_us[3] = 300;
-        let [odd, normal] = align([request(700, 900), plain]);
-        // The odd one has a span 20 us before its root, so both roots stand there.
+        let [anomalous, normal] = align([request(700, 900), plain]);
+        // The anomalous one has a span 20 us before its root, so both roots stand there.
         assert_eq!(
-            (odd.span_start_us.as_slice(), normal.span_start_us.as_slice()),
+            (anomalous.span_start_us.as_slice(), normal.span_start_us.as_slice()),
             (&[20, 70, 0][..], &[20, 70, 20][..])
         );
-        assert_eq!((odd.end_us, normal.end_us), (1020, 1020));
-        assert_eq!((odd.start_us, normal.start_us), (1_000_680, 1_000_280));
-        assert_eq!((odd.parent.as_slice(), odd.depth.as_slice()), (&[NONE, 0, 0][..], &[0, 1, 1][..]));
+        assert_eq!((anomalous.end_us, normal.end_us), (1020, 1020));
+        assert_eq!((anomalous.start_us, normal.start_us), (1_000_680, 1_000_280));
+        assert_eq!((anomalous.parent.as_slice(), anomalous.depth.as_slice()), (&[NONE, 0, 0][..], &[0, 1, 1][..]));
         assert_eq!(
-            (odd.segment_span.as_slice(), odd.segment_start_us.as_slice()),
+            (anomalous.segment_span.as_slice(), anomalous.segment_start_us.as_slice()),
             (&[0, 1, 0][..], &[20, 70, 970][..])
         );
         assert_eq!(normal.segment_end_us, [70, 110, 160]);
@@ -205,12 +205,12 @@ mod tests {
             paths: vec![vec![0], vec![0, 1], vec![0, 2]],
             ..AnomalyReport::default()
         };
-        let [odd, normal] = signs(&report, &row, &pair);
+        let [anomalous, normal] = signs(&report, &row, &pair);
         let said = |signs: &[(u32, Sign)]| -> Vec<(u32, char, String)> {
             signs.iter().map(|(span, sign)| (*span, sign.letter, sign.words.clone())).collect()
         };
         assert_eq!(
-            said(&odd),
+            said(&anomalous),
             [
                 (1, '\u{25b2}', "self time 22.5 times longer".to_owned()),
                 (2, '#', "called 6 times".to_owned())

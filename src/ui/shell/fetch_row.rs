@@ -26,7 +26,7 @@ pub struct FetchRow {
 
 impl FetchRow {
     /// Builds its elements, hidden at first.
-    pub fn new(_page: Page) -> FetchRow {
+    pub fn new() -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
         FetchRow { element, fill: None, words: None, trouble: None, keep: Keep::default(), shown: None }
@@ -60,7 +60,7 @@ impl FetchRow {
         (self.fill, self.words) = (Some(fill), Some(words));
     }
 
-    fn queries(&self, page: Page, origins: &[String]) {
+    fn ask_consent(&self, page: Page, origins: &[String]) {
         let words = format!("This link fetches traces from {}.", origins.join(" and "));
         let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
             "muted",
@@ -228,9 +228,9 @@ impl Part for FetchRow {
             (self.fill, self.words, self.trouble) = (None, None, None);
             let (name, shown) = match &phase {
                 Phase::Idle => ("idle", false),
-                Phase::Queries(origins) => {
-                    self.queries(page, origins);
-                    ("asks", true)
+                Phase::AwaitingConsent(origins) => {
+                    self.ask_consent(page, origins);
+                    ("awaiting-consent", true)
                 }
                 Phase::Running => {
                     self.running(page);

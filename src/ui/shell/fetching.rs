@@ -33,8 +33,8 @@ pub enum Phase {
     /// Nothing is fetched.
     #[default]
     Idle,
-    /// The user is asked whether these origins may be asked.
-    Queries(Vec<String>),
+    /// The user has to allow that these origins are asked.
+    AwaitingConsent(Vec<String>),
     /// Under way.
     Running,
     /// It did not even begin, or came to nothing.
@@ -411,7 +411,7 @@ impl Fetching {
         let foreign = urls.iter().filter(|url| !self.has_agreed(url)).filter_map(|url| origin(url));
         let foreign: OrderedSet<String> = foreign.collect();
         if !foreign.is_empty() {
-            self.set(page, Phase::Queries(foreign.into_iter().collect()));
+            self.set(page, Phase::AwaitingConsent(foreign.into_iter().collect()));
             return None;
         }
         let mut files = urls.split_off(api.map_or(0, |_| 1));
@@ -463,7 +463,7 @@ impl Fetching {
 
     /// The user agrees to the origins named.
     pub fn agree_and_start(&self, page: Page) {
-        if let Phase::Queries(origins) = self.phase() {
+        if let Phase::AwaitingConsent(origins) = self.phase() {
             origins.iter().for_each(|origin| self.agree(origin));
             self.start(page, false);
         }

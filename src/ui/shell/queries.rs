@@ -64,12 +64,12 @@ pub struct Queries {
     pub aggregate: Slot<queries::AggregateTraces>,
     /// Services and places by what changed between two sides.
     pub compare_diagnoses: Slot<queries::CompareDiagnoses>,
-    /// Requests by how odd they are.
+    /// Requests by how anomalous they are.
     pub anomaly: Slot<queries::Anomalies>,
-    /// How well odd requests are found.
+    /// How well anomalous requests are found.
     pub anomaly_evaluation: Slot<queries::AnomalyEvaluation>,
-    /// The trace of the chosen odd request.
-    pub odd_trace: Slot<queries::Trace>,
+    /// The trace of the chosen anomalous request.
+    pub anomalous_trace: Slot<queries::Trace>,
     /// That of the normal request most like it.
     pub normal_trace: Slot<queries::Trace>,
     /// The slowest requests of the percentile range.

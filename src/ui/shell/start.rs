@@ -79,7 +79,7 @@ impl Start {
             .child(&reopen);
         let steps = el("ol").class("start-steps").children(&[
             step("Critical path", "What every request really waited for, with clock skew taken out."),
-            step("Flame graph", "Those paths of thousands of requests in one picture, for any part of the latency distribution."),
+            step("Flame graph", "Those paths of thousands of requests in one chart, for any part of the latency distribution."),
             step("Timeline", "From a frame to example traces, and each trace with its path marked."),
         ]);
         let element = el("main").class("start").test("start").child(&field).child(&steps);

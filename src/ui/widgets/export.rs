@@ -26,14 +26,14 @@ fn file_name(page: Page, view: &str) -> String {
 pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
     let mut items = Vec::new();
     if let Some(canvas) = canvas {
-        items.push(button("PNG picture").test("export-png").on_click(keep, move || {
+        items.push(button("PNG image").test("export-png").on_click(keep, move || {
             let canvas = canvas.clone();
             spawn_local(async move {
                 let Some(canvas) = canvas.as_kind::<HtmlCanvasElement>() else { return };
                 match png(canvas).await {
                     Ok(blob) => save(page, &blob, &format!("{}.png", file_name(page, name))),
                     Err(error) => page.fail(UserError {
-                        message: "The picture could not be written.".to_owned(),
+                        message: "The image could not be written.".to_owned(),
                         detail: error.as_string().unwrap_or_default(),
                         next_step: "Make the window smaller, or save as SVG.".to_owned(),
                     }),

@@ -59,7 +59,7 @@ pub fn scrolled<P: Plot>(plot: P, test: &str, label: &str) -> (ChartCanvas<Scrol
     (chart, scroller)
 }
 
-/// Returns the export of a chart as a picture of this width and height in pixels, in plain colours.
+/// Returns the export of a chart as an image of this width and height in pixels, in plain colours.
 pub fn svg_format<P: Plot>(
     chart: ChartCanvas<ScrolledPlot<P>>,
     (width, height): (i32, i32),
@@ -70,7 +70,7 @@ pub fn svg_format<P: Plot>(
         let theme = chart.plain_theme();
         chart.look(|chart| write(&chart.plot, size, &theme))
     };
-    ("SVG picture", "svg", Box::new(write))
+    ("SVG image", "svg", Box::new(write))
 }
 
 /// Makes the canvas as high as its chart wants to be, at least as high as the window.

@@ -41,9 +41,9 @@ pub struct Scores {
 pub struct Verdict {
     /// Its scores.
     pub scores: Scores,
-    /// Share of training requests at least as odd in structure.
+    /// Share of training requests at least as anomalous in structure.
     pub p_structure: f64,
-    /// Share of training requests at least as odd in time.
+    /// Share of training requests at least as anomalous in time.
     pub p_time: f64,
 }
 

@@ -19,7 +19,7 @@ use pathlight_view::anomalies::AnomalyLine;
 use pathlight_view::json;
 use std::rc::Rc;
 
-/// Size of an exported picture.
+/// Size of an exported image.
 const EXPORT_PX: (i32, i32) = (1200, 360);
 
 /// A dot per request.

@@ -17,7 +17,7 @@ use pathlight_view::json;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, HtmlInputElement};
 
-/// The switches above the picture.
+/// The switches above the chart.
 pub struct Tools {
     element: El,
     normal: El,

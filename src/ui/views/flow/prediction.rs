@@ -122,8 +122,8 @@ fn formats(page: Page) -> Vec<export::Format> {
         })
     };
     vec![
-        ("SVG picture of the ratios", "ratios.svg", chart(Plot::Ratios)),
-        ("SVG picture of the errors", "errors.svg", chart(Plot::Errors)),
+        ("SVG image of the ratios", "ratios.svg", chart(Plot::Ratios)),
+        ("SVG image of the errors", "errors.svg", chart(Plot::Errors)),
         ("CSV table", "csv", Box::new(move || Some(flow_prediction::prediction_csv(&*report()?)))),
         ("JSON report", "json", Box::new(move || json::flow_evaluation(&*report()?).ok())),
     ]

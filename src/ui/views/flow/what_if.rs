@@ -106,7 +106,7 @@ fn formats(page: Page) -> Vec<export::Format> {
     let report = move || page.queries().what_if.get();
     vec![
         (
-            "SVG picture",
+            "SVG image",
             "svg",
             Box::new(move || {
                 let theme = export_theme();

@@ -253,7 +253,7 @@ pub async fn another_origin_is_asked_only_with_consent_and_cors_is_explained(pag
     let host = open_host()?;
     let fragment = stage.search(&stage.jaeger.encoded(), 100);
     page.open(&format!("{}/page/#{fragment}", host.url)).await?;
-    phase(page, "asks").await?;
+    phase(page, "awaiting-consent").await?;
     ensure(page.text(MESSAGE).await?.contains(&stage.jaeger.url), || "the origin is not named".to_owned())?;
     page.picture("jaeger-consent").await?;
     page.click("[data-test='fetch-refuse']").await?;
@@ -366,7 +366,7 @@ pub async fn files_beside_the_page_are_fetched(page: &Page) -> Outcome {
     let host = Jaeger::start(&Value::Null, Ways { files: files.into(), ..Ways::default() })?;
     let other = open_host()?;
     page.open(&format!("{}/page/#src={}%2Fdata%2Ftraces.json", other.url, host.encoded())).await?;
-    phase(page, "asks").await?;
+    phase(page, "awaiting-consent").await?;
     page.open(&format!("{}/page/#src=../data/traces.json", host.url)).await?;
     page.ready().await?;
     same("traces", summary(page).await?[0], 30)?;
