@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "the lint sees only functions marked as tests, not their helpers")]
 
 pub mod archives;
-pub mod kept;
 pub mod random;
 pub mod replay;
 pub mod spoken;
+pub mod stored;
 pub mod words;
 
 use pathlight::model::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};

@@ -1,7 +1,7 @@
 //! What page, workers and host pages say to each other, and the traces in saved reports: whatever the bytes, they are refused
 //! in words or understood, and what was loaded before is still there.
 
-use super::kept::set;
+use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::ingest::{Options as Reading, Reader};
 use pathlight::model::flat;

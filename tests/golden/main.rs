@@ -29,7 +29,7 @@ impl Golden {
         if stored == found {
             return;
         }
-        if std::env::var_os("PATHLIGHT_BLESS").is_some_and(|wish| wish == "1") {
+        if std::env::var_os("PATHLIGHT_BLESS").is_some_and(|value| value == "1") {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             return fs::write(&file, found).unwrap();
         }

@@ -134,7 +134,7 @@ fn what_earlier_versions_wrote_is_read() {
     let mut golden = Golden::default();
     for version in VERSIONS {
         let folder = golden_folder().join("upgrade").join(version);
-        if std::env::var_os("PATHLIGHT_BLESS").is_some_and(|wish| wish == "1") {
+        if std::env::var_os("PATHLIGHT_BLESS").is_some_and(|value| value == "1") {
             write(&folder);
         }
         let mut compare =

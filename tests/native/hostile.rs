@@ -148,8 +148,8 @@ fn a_bomb_takes_time_and_no_memory() {
 
 #[test]
 fn what_is_kept_between_runs_is_read_or_refused_whatever_its_bytes() {
-    for kept in crate::common::kept::KEPT {
-        crate::common::kept::replay(kept, 7, 300);
+    for stored in crate::common::stored::STORED {
+        crate::common::stored::replay(stored, 7, 300);
     }
 }
 

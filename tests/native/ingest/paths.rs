@@ -72,8 +72,8 @@ fn real_files_read_the_same_both_ways() {
 /// seed (`cargo xtask fuzz --replay`).
 #[test]
 fn changed_texts_read_the_same_both_ways() {
-    let wish = std::env::var("PATHLIGHT_REPLAY").unwrap_or_default();
-    let Some((name, how)) = wish.split_once(':') else {
+    let value = std::env::var("PATHLIGHT_REPLAY").unwrap_or_default();
+    let Some((name, how)) = value.split_once(':') else {
         for target in TARGETS {
             replay(target, 11, |number| number < 60);
         }

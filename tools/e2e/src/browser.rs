@@ -30,9 +30,9 @@ pub struct Look {
 
 impl Look {
     /// What tests run in.
-    pub const DESK: Look = Look { width: 1280, height: 800, dark: false };
+    pub const DESKTOP: Look = Look { width: 1280, height: 800, dark: false };
     /// The same in the dark.
-    pub const DARK: Look = Look { dark: true, ..Self::DESK };
+    pub const DARK: Look = Look { dark: true, ..Self::DESKTOP };
     /// A telephone held upright.
     pub const NARROW: Look = Look { width: 390, height: 844, dark: false };
 }
@@ -455,7 +455,7 @@ impl Page {
 
     /// Pictures of this state for the documentation: NAME.png, NAME-dark.png and NAME-narrow.png.
     pub async fn picture(&self, name: &str) -> Outcome {
-        for (look, suffix) in [(Look::DARK, "-dark"), (Look::NARROW, "-narrow"), (Look::DESK, "")] {
+        for (look, suffix) in [(Look::DARK, "-dark"), (Look::NARROW, "-narrow"), (Look::DESKTOP, "")] {
             self.look(look).await?;
             self.picture_of(&format!("{name}{suffix}")).await?;
         }
@@ -479,7 +479,7 @@ impl Page {
     pub async fn forget(&self) -> Outcome {
         let origin = json!({ "origin": self.base.trim_end_matches('/'), "storageTypes": "all" });
         self.devtools("Storage.clearDataForOrigin", origin).await?;
-        self.look(Look::DESK).await
+        self.look(Look::DESKTOP).await
     }
 
     /// Ends the session.

@@ -20,7 +20,7 @@ shot FRAGMENT OUT.png [STEP]...   a picture of the page; FRAGMENT may be '' or a
 /// Reads the command line and takes the picture.
 pub async fn run(arguments: &[String]) -> Outcome {
     let [fragment, out, rest @ ..] = arguments else { return fail(format!("usage: {USAGE}")) };
-    let mut look = Look::DESK;
+    let mut look = Look::DESKTOP;
     let mut dir = dist();
     let mut single = false;
     let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -3,8 +3,8 @@
 
 #[path = "../../../tests/common/archives.rs"]
 pub mod archives;
-#[path = "../../../tests/common/kept.rs"]
-pub mod kept;
+#[path = "../../../tests/common/stored.rs"]
+pub mod stored;
 #[path = "../../../tests/common/replay.rs"]
 pub mod replay;
 #[path = "../../../tests/common/spoken.rs"]
@@ -17,16 +17,16 @@ pub fn check(bytes: &[u8]) {
 }
 
 /// Reads bytes as what is kept between runs or said between page, workers and hosts.
-pub fn check_kept(name: &str, bytes: &[u8]) {
-    kept::KEPT.iter().filter(|(known, ..)| *known == name).for_each(|(_, _, check)| check(bytes));
+pub fn check_stored(name: &str, bytes: &[u8]) {
+    stored::STORED.iter().filter(|(known, ..)| *known == name).for_each(|(_, _, check)| check(bytes));
 }
 
 /// Writes the seeds of a target into the folder it was started with, before libFuzzer looks there.
 pub fn sow(target: &str) {
     let Some(folder) = std::env::args().skip(1).find(|word| !word.starts_with('-')) else { return };
     let texts = replay::TARGETS.iter().filter(|(name, _)| *name == target).map(|(_, texts)| texts);
-    let kept = kept::KEPT.iter().filter(|(name, ..)| *name == target).map(|(_, texts, _)| texts);
-    let texts = texts.chain(kept).flat_map(|texts| texts());
+    let stored = stored::STORED.iter().filter(|(name, ..)| *name == target).map(|(_, texts, _)| texts);
+    let texts = texts.chain(stored).flat_map(|texts| texts());
     for (number, text) in texts.enumerate() {
         std::fs::write(format!("{folder}/seed-{number}"), text).expect("the folder of the seeds");
     }

@@ -10,7 +10,7 @@ use crate::{Outcome, sh};
 
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
-/// As in `tests/common/replay.rs`, and then as in `tests/common/kept.rs`.
+/// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
 const TARGETS: [&str; 21] = [
     "jaeger",
     "jaeger-ui",

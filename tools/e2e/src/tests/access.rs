@@ -313,7 +313,7 @@ pub async fn tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_r
         let over = page.run(over).await?;
         ensure(over.as_array().is_some_and(Vec::is_empty), || format!("{view}: {over} runs off the edge"))?;
     }
-    page.look(Look::DESK).await?;
+    page.look(Look::DESKTOP).await?;
     page.drop_files_on("[data-test='drop-compare']", &[shop()?]).await?;
     page.ready().await?;
     page.visible("[data-test='undo']").await?;

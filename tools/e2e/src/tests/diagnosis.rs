@@ -64,7 +64,7 @@ pub async fn the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence(pag
     let words = page.text("[data-test='diagnosis-line'][data-level='3'] .tree-words").await?;
     ensure(words.contains("is slow") && words.contains("n = "), || format!("the page says {words:?}"))?;
     for (name, look) in
-        [("diagnosis-narrow", Look::NARROW), ("diagnosis-dark", Look::DARK), ("diagnosis", Look::DESK)]
+        [("diagnosis-narrow", Look::NARROW), ("diagnosis-dark", Look::DARK), ("diagnosis", Look::DESKTOP)]
     {
         page.look(look).await?;
         let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;

@@ -38,7 +38,8 @@ pub async fn errors_are_said_drawn_and_listed_as_the_binary_has_them(page: &Page
     // The selection is that of all views.
     page.click("[data-test='error-line']").await?;
     page.visible("[data-test='detail']").await?;
-    for (name, look) in [("errors-narrow", Look::NARROW), ("errors-dark", Look::DARK), ("errors", Look::DESK)]
+    for (name, look) in
+        [("errors-narrow", Look::NARROW), ("errors-dark", Look::DARK), ("errors", Look::DESKTOP)]
     {
         page.look(look).await?;
         let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;

@@ -38,7 +38,7 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     })
     .await?;
     for (name, look) in
-        [("findings-narrow", Look::NARROW), ("findings-dark", Look::DARK), ("findings", Look::DESK)]
+        [("findings-narrow", Look::NARROW), ("findings-dark", Look::DARK), ("findings", Look::DESKTOP)]
     {
         page.look(look).await?;
         let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;

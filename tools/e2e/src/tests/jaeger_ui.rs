@@ -183,7 +183,7 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     let narrower = beside("by keys").await?;
     same("by keys", narrower, wider + 40.0)?;
     // The tools of the timeline fit into the panel as it is at first in a window of 1440 pixels.
-    page.look(Look { width: 1440, ..Look::DESK }).await?;
+    page.look(Look { width: 1440, ..Look::DESKTOP }).await?;
     page.run("document.documentElement.style.setProperty('--pathlight-width', '648px')").await?;
     enter(page, "#pathlight-frame").await?;
     page.settled().await?;
@@ -192,7 +192,7 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
                 && e.getBoundingClientRect().right > w + 1).map((e) => e.outerHTML.slice(0, 80))]";
     same("what is wider than the panel", page.run(over).await?, json!([0]))?;
     leave(page).await?;
-    page.look(Look::DESK).await?;
+    page.look(Look::DESKTOP).await?;
     // Graphs that stand at the window's edge.
     for (place, graph) in
         [("trace/...", ".TraceDiff--graphWrapper"), ("dependencies", ".DependencyGraph--graphWrapper")]
@@ -238,7 +238,7 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     let window = page.run("return innerWidth").await?;
     ensure(window.as_f64() < Some(1000.0), || format!("the window is {window} wide"))?;
     same("the content's right edge", Some(x + width), window.as_f64())?;
-    page.look(Look::DESK).await
+    page.look(Look::DESKTOP).await
 }
 
 pub async fn following_a_selection_keeps_the_traces_and_finds_every_span(page: &Page) -> Outcome {

@@ -53,7 +53,7 @@ pub async fn readings(page: &Page) -> Outcome {
         page.open("").await?;
         page.drop_files(&[data(set)]).await?;
         page.ready().await?;
-        page.look(Look::DESK).await?;
+        page.look(Look::DESKTOP).await?;
         page.go(view).await?;
         page.ready().await?;
         for reading in ["plain", "real"] {

@@ -128,7 +128,7 @@ pub async fn what_is_left_out_is_in_no_report_note_or_link(page: &Page) -> Outco
     let said = page.text("[data-test='redact-words']").await?;
     ensure(said.starts_with("Travels: ") && !said.contains("tags"), || format!("the dialog says {said:?}"))?;
     for (name, look) in
-        [("redaction-narrow", Look::NARROW), ("redaction-dark", Look::DARK), ("redaction", Look::DESK)]
+        [("redaction-narrow", Look::NARROW), ("redaction-dark", Look::DARK), ("redaction", Look::DESKTOP)]
     {
         page.look(look).await?;
         page.picture(name).await?;

@@ -193,7 +193,7 @@ pub async fn tables_are_whole_on_any_page(page: &Page) -> Outcome {
         for view in ["endpoints", "split", "findings"] {
             page.go(&format!("view={view}")).await?;
             page.ready().await?;
-            for look in [Look::NARROW, Look::DESK] {
+            for look in [Look::NARROW, Look::DESKTOP] {
                 page.look(look).await?;
                 page.settled().await?;
                 let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;

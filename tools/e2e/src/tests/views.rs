@@ -288,7 +288,7 @@ pub async fn dark_and_narrow_pages_are_whole(page: &Page) -> Outcome {
     for view in ["findings", "flame", "compare", "heatmap", "requests", "trace"] {
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
-        for look in [Look::NARROW, Look::DARK, Look::DESK] {
+        for look in [Look::NARROW, Look::DARK, Look::DESKTOP] {
             page.look(look).await?;
             let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;
             ensure(wide.as_i64().is_some_and(|over| over <= 0), || {

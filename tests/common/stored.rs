@@ -16,10 +16,10 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 /// A kind of thing that is kept: its name, bytes that are changed, and what is checked of changed ones.
-pub type Kept = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
+pub type Stored = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
 
 /// All of them.
-pub const KEPT: [Kept; 6] = [
+pub const STORED: [Stored; 6] = [
     ("summary", summaries, check_summary),
     ("model", models, check_model),
     ("address", addresses, check_address),
@@ -116,7 +116,7 @@ fn found(name: &str) -> Vec<Vec<u8>> {
 }
 
 /// Checks what was found before, and so many seeded changes of what is kept.
-pub fn replay((name, texts, check): Kept, run: u64, cases: u64) {
+pub fn replay((name, texts, check): Stored, run: u64, cases: u64) {
     found(name).iter().for_each(|text| check(text));
     let texts = texts();
     texts.iter().for_each(|text| check(text));
