@@ -6,7 +6,7 @@ use super::{Failure, output};
 use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
 use pathlight_chart::theme::Theme;
 use pathlight_query::{DiffReport, Endpoint};
-use pathlight_summary::{Rule, Subject, Summary, Verdict, check, compare};
+use pathlight_summary::{Measured, Rule, Summary, Verdict, check, compare};
 use pathlight_text::format::{change, counted, duration, markdown as cell};
 use pathlight_view::culprit;
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let verdicts = check(&baseline, &candidate, &args.fail_on);
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
     let is_of_time =
-        |verdict: &&Verdict| verdict.is_broken && !matches!(verdict.rule.subject, Subject::Errors);
+        |verdict: &&Verdict| verdict.is_broken && !matches!(verdict.rule.measured, Measured::Errors);
     let worst = verdicts.iter().find(is_of_time).or(verdicts.iter().find(|verdict| verdict.is_broken));
     let worst = worst.map(|verdict| &verdict.root);
     let report = compare(&baseline, &candidate, worst);
@@ -89,8 +89,8 @@ fn picture(report: &DiffReport, root: Option<&Endpoint>) -> String {
 const ROWS: usize = 30;
 
 fn amount(verdict: &Verdict, value: f64) -> String {
-    match verdict.rule.subject {
-        Subject::Errors => format!("{:.2} %", 100.0 * value),
+    match verdict.rule.measured {
+        Measured::Errors => format!("{:.2} %", 100.0 * value),
         _ => duration(value),
     }
 }
@@ -126,8 +126,8 @@ fn markdown(
         );
     }
     for verdict in shown {
-        let growth = match verdict.rule.subject {
-            Subject::Errors => format!("{:+.2} points", 100.0 * verdict.growth()),
+        let growth = match verdict.rule.measured {
+            Measured::Errors => format!("{:+.2} points", 100.0 * verdict.growth()),
             _ => format!("{:+.1} %", 100.0 * verdict.growth()),
         };
         let _ = writeln!(

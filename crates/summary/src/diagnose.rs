@@ -1,8 +1,8 @@
 //! The diagnosis of a summary: endpoints, request types and parts of spans, without the groups of traces that show them
 //! (`docs/definitions/summary.md` section 9).
 
-use super::band::{Band, BandCut};
 use super::diagnosis::{DiagnosisSums, EndpointSums};
+use super::latency_bin::{LatencyBin, LatencyBinRange};
 use super::part::Summary;
 use super::reports::Choice;
 use pathlight_analysis::requests::PercentileRange;
@@ -35,37 +35,37 @@ struct Kind<'a> {
     root: &'a Endpoint,
     sums: &'a DiagnosisSums,
     traces: u64,
-    /// Bands of the tail, and how many requests lie below; `None` if there are too few to split, or all in one band.
+    /// Latency bins of the tail, and how many requests lie below; `None` if there are too few to split, or all in one bin.
     tail: Option<(Range<u32>, u64)>,
 }
 
 /// Adds how often and how long.
-fn add(total: &mut Total, band: &Band) {
-    total.add(band.requests, u128::from(band.us));
+fn add(total: &mut Total, bin: &LatencyBin) {
+    total.add(bin.requests, u128::from(bin.us));
 }
 
-fn total_of<'a>(bands: impl IntoIterator<Item = &'a Band>) -> Total {
+fn total_of<'a>(bins: impl IntoIterator<Item = &'a LatencyBin>) -> Total {
     let mut out = Total::default();
-    bands.into_iter().for_each(|band| add(&mut out, band));
+    bins.into_iter().for_each(|bin| add(&mut out, bin));
     out
 }
 
 impl<'a> Kind<'a> {
     fn of(root: &'a Endpoint, sums: &'a DiagnosisSums, settings: &Settings) -> Kind<'a> {
-        let bands = sums.requests.list();
-        let traces = bands.iter().map(|band| band.requests).sum();
+        let bins = sums.requests.list();
+        let traces = bins.iter().map(|bin| bin.requests).sum();
         let slowest = PercentileRange::open(100 * settings.tail_permille.min(1000), 100_000);
-        let cut = BandCut::of(&bands, slowest);
+        let cut = LatencyBinRange::of(&bins, slowest);
         let is_split = traces >= LEAST && cut.ranks.start > 0;
-        Kind { root, sums, traces, tail: is_split.then_some((cut.bands, cut.ranks.start)) }
+        Kind { root, sums, traces, tail: is_split.then_some((cut.bins, cut.ranks.start)) }
     }
 
     /// Of normal requests, and of the tail; all of them are normal where there is none.
-    fn halves(&self, bands: &[Band]) -> [Total; 2] {
+    fn halves(&self, bins: &[LatencyBin]) -> [Total; 2] {
         let mut out = [Total::default(); 2];
-        for band in bands {
-            let is_tail = self.tail.as_ref().is_some_and(|(tail, _)| tail.contains(&band.number));
-            add(&mut out[usize::from(is_tail)], band);
+        for bin in bins {
+            let is_tail = self.tail.as_ref().is_some_and(|(tail, _)| tail.contains(&bin.number));
+            add(&mut out[usize::from(is_tail)], bin);
         }
         out
     }
@@ -82,10 +82,10 @@ impl<'a> Kind<'a> {
             Some(_) => Verdict::of(normal, tail),
         };
         let mut parts: OrderedMap<(u32, u32), Total> = OrderedMap::new();
-        for (place, bands) in row.parts() {
+        for (place, bins) in row.parts() {
             let of = match verdict.is_of_tail() {
-                true => self.halves(&bands)[1],
-                false => total_of(&bands),
+                true => self.halves(&bins)[1],
+                false => total_of(&bins),
             };
             // The ends of a span stand behind all names, as in a diagnosis of traces.
             let key = |end: u32| end.checked_sub(1).unwrap_or(NO_ROW);
@@ -131,14 +131,14 @@ impl<'a> Kind<'a> {
         // By endpoint, whether it is a gap, and what stands before and after; of a gap the first endpoint of the caller.
         let mut sums: OrderedMap<(u32, bool, u32, u32), [Total; 2]> = OrderedMap::new();
         for row in &self.sums.rows {
-            for (place, bands) in row.parts() {
+            for (place, bins) in row.parts() {
                 let key = |end: u32| end.checked_sub(1).unwrap_or(NO_ROW);
                 let child = place.previous.max(place.next).saturating_sub(1);
                 let key = match place.is_gap {
                     true => (child, true, first(&names[row.endpoint as usize].service), NO_ROW),
                     false => (row.endpoint, false, key(place.previous), key(place.next)),
                 };
-                let halves = self.halves(&bands);
+                let halves = self.halves(&bins);
                 for (sum, half) in sums.entry(key).or_default().iter_mut().zip(halves) {
                     sum.add(half.count, half.sum);
                 }
@@ -227,7 +227,7 @@ impl Summary {
             for row in &kind.sums.rows {
                 let (total, [duration_us, self_us], rows) =
                     endpoints.entry(&kind.sums.endpoints[row.endpoint as usize]).or_default();
-                row.own.list().iter().for_each(|band| add(total, band));
+                row.own.list().iter().for_each(|bin| add(total, bin));
                 duration_us.merge(row.duration_us);
                 self_us.merge(row.self_us);
                 rows.push((number, row));

@@ -1,7 +1,7 @@
-//! What a diagnosis needs, in a summary: the times of endpoints and of the parts of their spans, by band of latency
+//! What a diagnosis needs, in a summary: the times of endpoints and of the parts of their spans, by latency bin
 //! (`docs/definitions/summary.md` section 1, `tprof.md` section 2).
 
-use super::band::Band;
+use super::latency_bin::LatencyBin;
 use super::names;
 use super::part::by_key;
 use super::sketch::{MOST, each_number, push_number};
@@ -17,25 +17,25 @@ use serde::{Deserialize, Serialize};
 /// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not told apart.
 pub const MOST_PLACES: usize = 64;
 
-/// Bands, each by the difference of its number from the one before.
+/// Latency bins, each by the difference of its number from the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bands(#[serde(with = "pathlight_model::packed")] Vec<u8>);
+pub(crate) struct LatencyBins(#[serde(with = "pathlight_model::packed")] Vec<u8>);
 
-impl Bands {
-    fn of(bands: impl IntoIterator<Item = Band>) -> Bands {
+impl LatencyBins {
+    fn of(bins: impl IntoIterator<Item = LatencyBin>) -> LatencyBins {
         let (mut out, mut last) = (Vec::new(), 0);
-        for Band { number, requests, us } in bands {
+        for LatencyBin { number, requests, us } in bins {
             push_number(&mut out, u64::from(number - last));
             push_number(&mut out, requests);
             push_number(&mut out, us);
             last = number;
         }
-        Bands(out)
+        LatencyBins(out)
     }
 
-    /// The bands by number.
-    pub fn list(&self) -> Vec<Band> {
-        let (mut out, mut place, mut next) = (Vec::new(), 0, Band::default());
+    /// The bins by number.
+    pub fn list(&self) -> Vec<LatencyBin> {
+        let (mut out, mut place, mut next) = (Vec::new(), 0, LatencyBin::default());
         each_number(&self.0, |number| {
             match place {
                 0 => next.number = next.number.saturating_add(u32::try_from(number).unwrap_or(u32::MAX)),
@@ -50,15 +50,15 @@ impl Bands {
         out
     }
 
-    fn join<'a>(of: impl Iterator<Item = &'a Bands>) -> Bands {
-        let lists: Vec<Vec<Band>> = of.map(Bands::list).collect();
-        Bands::of(Band::join(lists.iter().map(Vec::as_slice)))
+    fn join<'a>(of: impl Iterator<Item = &'a LatencyBins>) -> LatencyBins {
+        let lists: Vec<Vec<LatencyBin>> = of.map(LatencyBins::list).collect();
+        LatencyBins::of(LatencyBin::join(lists.iter().map(Vec::as_slice)))
     }
 
     fn is_sound(&self) -> bool {
-        let (list, last) = (self.list(), Band::of_latency(u64::MAX));
+        let (list, last) = (self.list(), LatencyBin::of_latency(u64::MAX));
         list.is_sorted_by(|a, b| a.number < b.number)
-            && list.iter().all(|band| band.number <= last && (1..=MOST).contains(&band.requests))
+            && list.iter().all(|bin| bin.number <= last && (1..=MOST).contains(&bin.requests))
     }
 }
 
@@ -80,11 +80,11 @@ impl Place {
     }
 }
 
-/// The time of a part of spans; in how many spans there is one stands in the bands as requests.
+/// The time of a part of spans; in how many spans there is one stands in the bins as requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PlaceTimes {
     pub place: Place,
-    pub times: Bands,
+    pub times: LatencyBins,
 }
 
 /// The spans of an endpoint.
@@ -96,7 +96,7 @@ pub(crate) struct EndpointSums {
     pub duration_us: Moments,
     pub self_us: Moments,
     /// Spans and their own time.
-    pub own: Bands,
+    pub own: LatencyBins,
     /// It has more than [`MOST_PLACES`] parts, which are then left out.
     pub is_too_wide: bool,
     /// The parts of spans that call something: those that call nothing have what is left of the own time.
@@ -115,7 +115,7 @@ pub struct DiagnosisSums {
     /// Names, sorted; numbers below are places here.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Requests and their latency.
-    pub(crate) requests: Bands,
+    pub(crate) requests: LatencyBins,
     pub(crate) latency_us: Moments,
     /// By endpoint.
     pub(crate) rows: Vec<EndpointSums>,
@@ -126,9 +126,9 @@ impl EndpointSums {
         if parts.len() == 1 {
             return parts.pop().unwrap_or_default();
         }
-        let own = Bands::join(parts.iter().map(|part| &part.own));
+        let own = LatencyBins::join(parts.iter().map(|part| &part.own));
         let mut out = EndpointSums { own, ..EndpointSums::default() };
-        let mut places: OrderedMap<Place, Vec<Bands>> = OrderedMap::new();
+        let mut places: OrderedMap<Place, Vec<LatencyBins>> = OrderedMap::new();
         for part in parts {
             out.endpoint = part.endpoint;
             out.requests += part.requests;
@@ -140,8 +140,10 @@ impl EndpointSums {
             }
         }
         if !out.is_too_wide {
-            let joined =
-                |(place, times): (Place, Vec<Bands>)| PlaceTimes { place, times: Bands::join(times.iter()) };
+            let joined = |(place, times): (Place, Vec<LatencyBins>)| PlaceTimes {
+                place,
+                times: LatencyBins::join(times.iter()),
+            };
             out.places = places.into_iter().map(joined).collect();
         }
         out.without_too_many()
@@ -161,25 +163,25 @@ impl EndpointSums {
         self
     }
 
-    /// Every part of its spans with its time by band; that of spans that call nothing last.
-    pub fn parts(&self) -> Vec<(Place, Vec<Band>)> {
+    /// Every part of its spans with its time by bin; that of spans that call nothing last.
+    pub fn parts(&self) -> Vec<(Place, Vec<LatencyBin>)> {
         if self.is_too_wide {
             return Vec::new();
         }
-        let mut out: Vec<(Place, Vec<Band>)> =
+        let mut out: Vec<(Place, Vec<LatencyBin>)> =
             self.places.iter().map(|of| (of.place, of.times.list())).collect();
-        let mut rest: OrderedMap<u32, Band> =
-            self.own.list().into_iter().map(|band| (band.number, band)).collect();
-        for (place, bands) in &out {
-            for band in bands {
-                let Some(rest) = rest.get_mut(&band.number) else { continue };
-                rest.us = rest.us.saturating_sub(band.us);
+        let mut rest: OrderedMap<u32, LatencyBin> =
+            self.own.list().into_iter().map(|bin| (bin.number, bin)).collect();
+        for (place, bins) in &out {
+            for bin in bins {
+                let Some(rest) = rest.get_mut(&bin.number) else { continue };
+                rest.us = rest.us.saturating_sub(bin.us);
                 // Each span that calls something has one part that begins with it.
-                let begins = if place.previous == 0 { band.requests } else { 0 };
+                let begins = if place.previous == 0 { bin.requests } else { 0 };
                 rest.requests = rest.requests.saturating_sub(begins);
             }
         }
-        let rest: Vec<Band> = rest.into_values().filter(|band| band.requests > 0).collect();
+        let rest: Vec<LatencyBin> = rest.into_values().filter(|bin| bin.requests > 0).collect();
         if !rest.is_empty() {
             out.push((Place { previous: 0, next: 0, is_gap: false }, rest));
         }
@@ -212,7 +214,7 @@ impl DiagnosisSums {
         if parts.len() == 1 {
             return parts.pop().unwrap_or_default();
         }
-        let requests = Bands::join(parts.iter().map(|part| &part.requests));
+        let requests = LatencyBins::join(parts.iter().map(|part| &part.requests));
         let mut out = DiagnosisSums { requests, ..DiagnosisSums::default() };
         let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
         out.endpoints = endpoints;
@@ -250,7 +252,7 @@ struct Seen {
     self_us: Moments,
 }
 
-/// An endpoint, a part of its spans or `None` for all of them, and a band.
+/// An endpoint, a part of its spans or `None` for all of them, and a bin.
 type Key = (u32, Option<Place>, u32);
 
 /// Sums the spans of the requests of one set.
@@ -262,7 +264,7 @@ pub(crate) struct DiagnosisObserver {
     several_roots: u64,
     requests: u64,
     latency_us: Moments,
-    bands: OrderedMap<u32, Band>,
+    bins: OrderedMap<u32, LatencyBin>,
     seen: Vec<Seen>,
     times: FxHashMap<Key, (u64, u64)>,
     events: Vec<Event>,
@@ -280,7 +282,7 @@ impl DiagnosisObserver {
             several_roots: 0,
             requests: 0,
             latency_us: Moments::default(),
-            bands: OrderedMap::new(),
+            bins: OrderedMap::new(),
             times: FxHashMap::default(),
             events: Vec::new(),
         }
@@ -292,9 +294,9 @@ impl DiagnosisObserver {
         *sum = sum.saturating_add(us);
     }
 
-    /// Takes note of a span in a request of this band. The order of events is that of `tprof.md` section 2; of children
+    /// Takes note of a span in a request of this bin. The order of events is that of `tprof.md` section 2; of children
     /// that begin and end together, those of one endpoint are alike here.
-    fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32, band: u32) {
+    fn look(&mut self, set: &TraceSet, tree: &Tree, span: u32, bin: u32) {
         let number = self.number_of[set.endpoint(tree.row(span)).0 as usize];
         let (begin, end) = (tree.start_us[span as usize], tree.end_us[span as usize]);
         self.events.clear();
@@ -315,12 +317,12 @@ impl DiagnosisObserver {
             for found in events.iter().filter_map(|event| subspans.pass(event)) {
                 // Counted from 1; none is 0.
                 let [previous, next] = [found.previous, found.next].map(|child| child.wrapping_add(1));
-                self.add((number, Some(Place { previous, next, is_gap }), band), found.us);
+                self.add((number, Some(Place { previous, next, is_gap }), bin), found.us);
                 own += found.us;
             }
             self.events = events;
         }
-        self.add((number, None, band), own);
+        self.add((number, None, bin), own);
         let seen = &mut self.seen[number as usize];
         seen.requests += u64::from(seen.last != self.requests);
         seen.last = self.requests;
@@ -345,11 +347,11 @@ impl Observer for DiagnosisObserver {
         }
         self.requests += 1;
         let latency_us = table.requests[request as usize].latency_us;
-        let number = Band::of_latency(latency_us);
+        let number = LatencyBin::of_latency(latency_us);
         self.latency_us.add(latency_us);
-        let band = self.bands.entry(number).or_insert(Band { number, ..Band::default() });
-        band.requests += 1;
-        band.us = band.us.saturating_add(latency_us);
+        let bin = self.bins.entry(number).or_insert(LatencyBin { number, ..LatencyBin::default() });
+        bin.requests += 1;
+        bin.us = bin.us.saturating_add(latency_us);
         let mut span = root;
         while span < tree.subtree_end[root as usize] {
             if span != root && tree.role[span as usize] != Role::Sync {
@@ -364,8 +366,12 @@ impl Observer for DiagnosisObserver {
     fn finish(self, _: &TraceSet) -> DiagnosisSums {
         let mut times: Vec<(Key, (u64, u64))> = self.times.into_iter().collect();
         times.arrange_by_key(|of| of.0);
-        let bands = |of: &[(Key, (u64, u64))]| {
-            Bands::of(of.iter().map(|&((_, _, number), (requests, us))| Band { number, requests, us }))
+        let bins = |of: &[(Key, (u64, u64))]| {
+            LatencyBins::of(of.iter().map(|&((_, _, number), (requests, us))| LatencyBin {
+                number,
+                requests,
+                us,
+            }))
         };
         let mut rows: Vec<EndpointSums> = Vec::new();
         for of in times.chunk_by(|a, b| (a.0.0, a.0.1) == (b.0.0, b.0.1)) {
@@ -374,11 +380,11 @@ impl Observer for DiagnosisObserver {
             if let Some(place) = place
                 && let Some(row) = rows.last_mut()
             {
-                row.places.push(PlaceTimes { place, times: bands(of) });
+                row.places.push(PlaceTimes { place, times: bins(of) });
                 continue;
             }
             let Seen { requests, duration_us, self_us, .. } = self.seen[endpoint as usize];
-            let own = bands(of);
+            let own = bins(of);
             rows.push(EndpointSums {
                 endpoint,
                 requests,
@@ -399,7 +405,7 @@ impl Observer for DiagnosisObserver {
             orphans: self.orphans,
             several_roots: self.several_roots,
             endpoints,
-            requests: Bands::of(self.bands.into_values()),
+            requests: LatencyBins::of(self.bins.into_values()),
             latency_us: self.latency_us,
             rows,
         }

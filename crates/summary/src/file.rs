@@ -1,6 +1,6 @@
 //! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by [`flat`].
 
-use super::band::Band;
+use super::latency_bin::LatencyBin;
 use super::part::{EndpointPart, NodePart, RootPart, Summary};
 use super::sketch::MOST;
 use flate2::Compression;
@@ -93,12 +93,12 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
 impl Summary {
     /// Whether what it holds can be merged and asked: somebody may have made the file by hand.
     fn is_sound(&self) -> bool {
-        let last_band = Band::of_latency(u64::MAX);
+        let last_bin = LatencyBin::of_latency(u64::MAX);
         let is_node_sound = |node: &NodePart| {
             node.exclusive.is_sound()
                 && node.inclusive.is_sound()
-                && node.bands.is_sorted_by(|a, b| a.number < b.number)
-                && node.bands.iter().all(|band| band.number <= last_band && band.requests <= MOST)
+                && node.bins.is_sorted_by(|a, b| a.number < b.number)
+                && node.bins.iter().all(|bin| bin.number <= last_bin && bin.requests <= MOST)
                 && node.spans.max(node.errors) <= MOST
         };
         let is_endpoint_sound =
@@ -130,7 +130,7 @@ mod before {
     use crate::normal::Normal;
     use crate::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings};
     use crate::sketch::Sketch;
-    use pathlight_analysis::anomaly::whole::FactPart;
+    use pathlight_analysis::anomaly::call_tree::FactPart;
     use pathlight_analysis::critical_path::{Contexts, DiffPart};
     use pathlight_analysis::culprit::CulpritPart;
     use pathlight_model::ordered::OrderedMap;

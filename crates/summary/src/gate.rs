@@ -17,7 +17,7 @@ const FALSE_DISCOVERIES: f64 = 0.01;
 
 /// What a rule looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
+pub enum Measured {
     /// The latency of the requests of each root endpoint.
     Latency,
     /// The self time of each endpoint on the critical paths of each root endpoint's requests.
@@ -30,7 +30,7 @@ pub enum Subject {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// What it looks at.
-    pub subject: Subject,
+    pub measured: Measured,
     /// Which number of it; unused for errors.
     pub statistic: Statistic,
     /// It is broken by growth of more than this share of the baseline (of errors: of the requests).
@@ -62,8 +62,8 @@ impl Verdict {
     /// Growth as a share of the baseline; of errors in the share of requests.
     pub fn growth(&self) -> f64 {
         let [before, after] = self.values;
-        match self.rule.subject {
-            Subject::Errors => after - before,
+        match self.rule.measured {
+            Measured::Errors => after - before,
             _ if before == after => 0.0,
             _ => (after - before) / before,
         }
@@ -85,9 +85,9 @@ impl FromStr for Rule {
             least = number.parse().map_err(|_| wrong())?;
             words.pop();
         }
-        let (subject, rest) = match words.as_slice() {
-            ["endpoint", "self", rest] => (Subject::EndpointSelf, *rest),
-            ["latency", rest] | [rest] => (Subject::Latency, *rest),
+        let (measured, rest) = match words.as_slice() {
+            ["endpoint", "self", rest] => (Measured::EndpointSelf, *rest),
+            ["latency", rest] | [rest] => (Measured::Latency, *rest),
             _ => return Err(wrong()),
         };
         let (name, limit) = rest.split_once('>').ok_or_else(wrong)?;
@@ -95,20 +95,20 @@ impl FromStr for Rule {
         if !(limit.is_finite() && limit >= 0.0) {
             return Err(wrong());
         }
-        let (subject, statistic) = match (name, subject) {
-            ("errors", Subject::Latency) => (Subject::Errors, Statistic::Mean),
-            _ => (subject, name.parse().map_err(|()| wrong())?),
+        let (measured, statistic) = match (name, measured) {
+            ("errors", Measured::Latency) => (Measured::Errors, Statistic::Mean),
+            _ => (measured, name.parse().map_err(|()| wrong())?),
         };
-        Ok(Rule { subject, statistic, limit: limit / 100.0, least: least.max(2) })
+        Ok(Rule { measured, statistic, limit: limit / 100.0, least: least.max(2) })
     }
 }
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.subject {
-            Subject::Latency => write!(f, "{}", self.statistic)?,
-            Subject::EndpointSelf => write!(f, "endpoint self {}", self.statistic)?,
-            Subject::Errors => write!(f, "errors")?,
+        match self.measured {
+            Measured::Latency => write!(f, "{}", self.statistic)?,
+            Measured::EndpointSelf => write!(f, "endpoint self {}", self.statistic)?,
+            Measured::Errors => write!(f, "errors")?,
         }
         // Rounded, as 100 times 0.07 is 7.000000000000001.
         write!(f, ">{}%", (1e8 * self.limit).round() / 1e6)?;
@@ -164,12 +164,12 @@ impl Rule {
     }
 
     fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Vec<Verdict> {
-        match self.subject {
-            Subject::Latency => {
+        match self.measured {
+            Measured::Latency => {
                 let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
                 self.judge_times(root, None, sides).into_iter().collect()
             }
-            Subject::Errors => {
+            Measured::Errors => {
                 let n = [a.requests(), b.requests()];
                 let test = || {
                     let share = |failed: u64, n: u64| failed as f64 / n.max(1) as f64;
@@ -178,7 +178,7 @@ impl Rule {
                 };
                 self.judge(root, None, n, test).into_iter().collect()
             }
-            Subject::EndpointSelf => {
+            Measured::EndpointSelf => {
                 let both = b.endpoints.iter().filter_map(|(endpoint, b)| {
                     let a = a.endpoints.get(endpoint)?;
                     let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];

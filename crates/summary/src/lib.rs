@@ -6,13 +6,13 @@
 //!
 //! Sums and counts are exact. Percentiles are exact up to [`EXACT`] values and within [`RELATIVE_ERROR`] beyond.
 
-mod band;
 mod compare;
 mod diagnose;
 mod diagnosis;
 mod file;
 mod flow;
 mod gate;
+mod latency_bin;
 mod merge;
 mod names;
 mod normal;
@@ -24,13 +24,13 @@ mod split;
 mod statistic;
 mod trend;
 
-pub use band::{Band, BandCut};
 pub use compare::compare;
 pub use diagnose::NoDiagnosis;
 pub use diagnosis::{DiagnosisSums, MOST_PLACES};
 pub use file::{FileError, is_summary, read, write};
 pub use flow::{FlowSums, MOST_NODES, NoFlow, REPEATS};
-pub use gate::{Rule, Subject, Verdict, check};
+pub use gate::{Measured, Rule, Verdict, check};
+pub use latency_bin::{LatencyBin, LatencyBinRange};
 pub use merge::{Merger, OtherSettings};
 pub use normal::{MOST_NORMAL, Normal};
 pub use part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};

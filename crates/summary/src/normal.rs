@@ -2,7 +2,7 @@
 
 use super::file::{FileError, unzip, zip};
 use super::part::{Settings, Summary};
-use pathlight_analysis::anomaly::whole::{FactObserver, FactPart};
+use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
 use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;

@@ -1,8 +1,8 @@
 //! From traces to a summary.
 
-use super::band::Band;
 use super::diagnosis::DiagnosisObserver;
 use super::flow::FlowObserver;
+use super::latency_bin::LatencyBin;
 use super::normal::Normal;
 use super::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
 use super::sketch::Sketch;
@@ -21,7 +21,7 @@ struct Values {
     errors: u64,
     exclusive: Vec<u64>,
     inclusive: Vec<u64>,
-    bands: OrderedMap<u32, Band>,
+    bins: OrderedMap<u32, LatencyBin>,
 }
 
 /// The requests of a set with one root endpoint.
@@ -58,14 +58,15 @@ impl Summary {
             root.latencies.push(request.latency_us);
             let start = request.start_us;
             start_us = Some(start_us.map_or((start, start), |(a, b)| (a.min(start), b.max(start))));
-            let band = Band::of_latency(request.latency_us);
+            let bin = LatencyBin::of_latency(request.latency_us);
             for entry in table.entries(number) {
                 let values = &mut contexts[entry.context as usize];
                 values.spans += u64::from(entry.spans);
                 values.errors += u64::from(entry.errors);
                 values.exclusive.push(entry.exclusive_us);
                 values.inclusive.push(entry.inclusive_us);
-                let sums = values.bands.entry(band).or_insert(Band { number: band, ..Band::default() });
+                let sums =
+                    values.bins.entry(bin).or_insert(LatencyBin { number: bin, ..LatencyBin::default() });
                 sums.requests += 1;
                 sums.us = sums.us.saturating_add(entry.exclusive_us);
                 let endpoint = table.contexts()[entry.context as usize].1.0;
@@ -91,7 +92,7 @@ impl Summary {
                 errors: values.errors,
                 exclusive: Sketch::of(values.exclusive),
                 inclusive: Sketch::of(values.inclusive),
-                bands: values.bands.into_values().collect(),
+                bins: values.bins.into_values().collect(),
             })
         });
         // Merging brings contexts into their order, which does not depend on that of the traces.

@@ -1,8 +1,8 @@
 //! What a summary holds.
 
-use super::band::Band;
 use super::diagnosis::DiagnosisSums;
 use super::flow::FlowSums;
+use super::latency_bin::LatencyBin;
 use super::normal::Normal;
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
@@ -71,8 +71,8 @@ pub struct NodePart {
     pub exclusive: Sketch,
     /// Duration of its spans, likewise.
     pub inclusive: Sketch,
-    /// Self time by band of the request's latency.
-    pub bands: Vec<Band>,
+    /// Self time by bin of the request's latency.
+    pub bins: Vec<LatencyBin>,
 }
 
 /// The requests of one root endpoint.
@@ -231,7 +231,7 @@ impl NodePart {
             errors: parts.iter().map(|part| part.errors).sum(),
             exclusive: Sketch::sum(parts.iter().map(|part| &part.exclusive)),
             inclusive: Sketch::sum(parts.iter().map(|part| &part.inclusive)),
-            bands: Band::join(parts.iter().map(|part| part.bands.as_slice())),
+            bins: LatencyBin::join(parts.iter().map(|part| part.bins.as_slice())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
 
-use super::band::{Band, BandCut};
 use super::flow::{FlowSums, NoFlow};
+use super::latency_bin::{LatencyBin, LatencyBinRange};
 use super::part::{EndpointPart, ErrorSums, NodePart, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{
@@ -28,7 +28,7 @@ const BINS: u32 = 40;
 pub struct Choice {
     /// Their root endpoint; `None` for all.
     pub root: Option<Endpoint>,
-    /// Which of them, by latency: the nearest that bands of latency allow.
+    /// Which of them, by latency: the nearest that latency bins allow.
     pub range: PercentileRange,
     /// Whether the range is cut out of all requests together, not out of those of each root endpoint.
     pub over_all: bool,
@@ -40,16 +40,16 @@ struct Tree<'a> {
     root: &'a Endpoint,
     /// Its calling contexts: numbers of nodes, the first of which is the root.
     nodes: Range<usize>,
-    bands: Range<u32>,
+    bins: Range<u32>,
     /// Ranks of the requests, of those of the root endpoint by latency.
     ranks: Range<u64>,
 }
 
 impl Tree<'_> {
-    /// Requests and microseconds of a context that lie in the bands.
+    /// Requests and microseconds of a context that lie in the bins.
     fn sum(&self, node: &NodePart) -> (u64, u64) {
-        let inside = node.bands.iter().filter(|band| self.bands.contains(&band.number));
-        inside.fold((0, 0), |(n, us): (u64, u64), band| (n + band.requests, us.saturating_add(band.us)))
+        let inside = node.bins.iter().filter(|bin| self.bins.contains(&bin.number));
+        inside.fold((0, 0), |(n, us): (u64, u64), bin| (n + bin.requests, us.saturating_add(bin.us)))
     }
 }
 
@@ -83,7 +83,7 @@ impl Summary {
         starts.push(nodes.len());
         let trees = starts.windows(2).map(|ends| {
             let root = &self.contexts.endpoints[nodes[ends[0]].endpoint as usize];
-            Tree { root, nodes: ends[0]..ends[1], bands: 0..0, ranks: 0..0 }
+            Tree { root, nodes: ends[0]..ends[1], bins: 0..0, ranks: 0..0 }
         });
         let trees = trees.filter(|tree| choice.root.as_ref().is_none_or(|root| root == tree.root)).collect();
         self.within(trees, choice.over_all, choice.range)
@@ -96,19 +96,18 @@ impl Summary {
         is_over_all: bool,
         range: PercentileRange,
     ) -> Vec<Tree<'a>> {
-        // Every request has its root context once, so its bands are those of the requests.
-        let bands_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start].value.bands;
-        let all: Vec<Band> = if is_over_all {
-            Band::join(trees.iter().map(|tree| bands_of(tree).as_slice()))
+        // Every request has its root context once, so its bins are those of the requests.
+        let bins_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start].value.bins;
+        let all: Vec<LatencyBin> = if is_over_all {
+            LatencyBin::join(trees.iter().map(|tree| bins_of(tree).as_slice()))
         } else {
             Vec::new()
         };
         for tree in &mut trees {
-            let bands = bands_of(tree);
-            tree.bands = BandCut::of(if is_over_all { &all } else { bands }, range).bands;
-            let below =
-                |end: u32| bands.iter().filter(move |band| band.number < end).map(|band| band.requests);
-            tree.ranks = below(tree.bands.start).sum()..below(tree.bands.end).sum();
+            let bins = bins_of(tree);
+            tree.bins = LatencyBinRange::of(if is_over_all { &all } else { bins }, range).bins;
+            let below = |end: u32| bins.iter().filter(move |bin| bin.number < end).map(|bin| bin.requests);
+            tree.ranks = below(tree.bins.start).sum()..below(tree.bins.end).sum();
         }
         trees
     }

@@ -122,7 +122,7 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
         );
         types(
             |kind| if is_small(kind) { 0 } else { kind.a_traces },
-            "left out, as all their latencies lie in one band of a summary",
+            "left out, as all their latencies lie in one latency bin of a summary",
         );
     }
     out

@@ -8,8 +8,8 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_query::{CriticalPathReport, ErrorsReport, Exemplar, RootEndpoint, SummaryFacts};
 use pathlight_summary::{
-    Band, BandCut, Choice, EndpointPart, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart, RELATIVE_ERROR,
-    REPEATS, RootPart, Summary,
+    Choice, EndpointPart, LatencyBin, LatencyBinRange, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart,
+    RELATIVE_ERROR, REPEATS, RootPart, Summary,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -57,7 +57,7 @@ pub const FLOW_ONLY: &str = "What if, targets, timeouts, predictions and savings
 /// What a diagnosis of a summary lacks.
 pub const DIAGNOSIS_ONLY: &str = "From sums over requests of any latency: there are no groups of traces with their \
                                   aggregate traces, no percentiles and no intervals. Request types are root endpoints, \
-                                  and the tail begins at the nearest band of latency.";
+                                  and the tail begins at the nearest latency bin.";
 
 /// What stands in place of the aggregate trace.
 pub const NO_AGGREGATE: &str = "An aggregate trace stands for traces of one structure, and a summary holds sums over all. \
@@ -88,7 +88,7 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
     let mut notes = vec![
         "Calls and names stand as they were recorded: rules that look at all traces at once do not apply to summaries."
             .to_owned(),
-        "A percentile range ends at the nearest band of latency, 6 to 12.5 % wide: its button says how many requests it holds."
+        "A percentile range ends at the nearest latency bin, 6 to 12.5 % wide: its button says how many requests it holds."
             .to_owned(),
         "In a percentile range, self time and requests are those of the range; percentiles, total time, spans and errors \
          of call paths and endpoints are over requests of any latency, and so is all of Errors, Flow and Diagnosis."
@@ -155,11 +155,11 @@ pub struct Selected<'a> {
     pub root: Option<&'a Endpoint>,
     /// What is summed of them, whatever their latency.
     pub part: RootPart,
-    /// The bands of latency that come nearest to the percentile range asked for.
-    pub cut: BandCut,
-    /// Requests in these bands.
+    /// The latency bins that come nearest to the percentile range asked for.
+    pub cut: LatencyBinRange,
+    /// Requests in these bins.
     pub requests: u64,
-    /// Calling contexts of the requests in these bands, in pre-order, siblings by name.
+    /// Calling contexts of the requests in these bins, in pre-order, siblings by name.
     pub nodes: Vec<Node<'a>>,
     /// Errors in the requests of any latency; `None` if the summary was written by a version that did not sum them.
     pub errors: Option<ErrorsReport>,
@@ -173,7 +173,7 @@ pub struct Node<'a> {
     pub depth: u32,
     /// Its endpoint.
     pub endpoint: &'a Endpoint,
-    /// Requests of the bands that have it.
+    /// Requests of the bins that have it.
     pub requests: u64,
     /// Sum of its self time on their critical paths, in microseconds.
     pub self_us: u64,
@@ -214,25 +214,27 @@ impl<'a> Selected<'a> {
         let is_root = |node: usize| {
             contexts.nodes[node].parent == NO_ROW && root.is_none_or(|root| endpoint(node) == root)
         };
-        // Every request has its root context once, so its bands are those of the requests.
-        let mut counts: OrderedMap<u32, Band> = OrderedMap::new();
-        for band in
-            (0..contexts.nodes.len()).filter(|&n| is_root(n)).flat_map(|n| &contexts.nodes[n].value.bands)
+        // Every request has its root context once, so its bins are those of the requests.
+        let mut counts: OrderedMap<u32, LatencyBin> = OrderedMap::new();
+        for bin in
+            (0..contexts.nodes.len()).filter(|&n| is_root(n)).flat_map(|n| &contexts.nodes[n].value.bins)
         {
-            counts.entry(band.number).or_insert(Band { number: band.number, ..Band::default() }).requests +=
-                band.requests;
+            counts
+                .entry(bin.number)
+                .or_insert(LatencyBin { number: bin.number, ..LatencyBin::default() })
+                .requests += bin.requests;
         }
-        let bands: Vec<Band> = counts.into_values().collect();
-        let cut = BandCut::of(&bands, range);
-        let requests = cut.sum(&bands).0;
+        let bins: Vec<LatencyBin> = counts.into_values().collect();
+        let cut = LatencyBinRange::of(&bins, range);
+        let requests = cut.sum(&bins).0;
         let exemplars = summary.exemplars();
         let mut place_of: Vec<Option<usize>> = vec![None; contexts.nodes.len()];
         let mut nodes: Vec<Node> = Vec::new();
         for (number, context) in contexts.nodes.iter().enumerate() {
             let parent = if context.parent == NO_ROW { None } else { place_of[context.parent as usize] };
-            let (in_bands, self_us) = cut.sum(&context.value.bands);
+            let (in_bins, self_us) = cut.sum(&context.value.bins);
             // A request has with a context all those above it.
-            if (parent.is_some() || is_root(number)) && in_bands > 0 {
+            if (parent.is_some() || is_root(number)) && in_bins > 0 {
                 place_of[number] = Some(nodes.len());
                 let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
                 let endpoint = endpoint(number);
@@ -241,11 +243,11 @@ impl<'a> Selected<'a> {
                     parent,
                     depth,
                     endpoint,
-                    requests: in_bands,
+                    requests: in_bins,
                     self_us,
                     total_us: self_us,
                     part,
-                    exclusive_all_us: part.bands.iter().fold(0, |sum: u64, band| sum.saturating_add(band.us)),
+                    exclusive_all_us: part.bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.us)),
                     exemplar: exemplars.get(number).copied().flatten(),
                 });
             }
@@ -284,7 +286,7 @@ impl<'a> Selected<'a> {
         let percent = |ppm: u32| f64::from(ppm) / 1000.0;
         (!range.is_all()).then(|| {
             format!(
-                "calling contexts below: P{}-{}, {} requests (bands of latency end there)",
+                "calling contexts below: P{}-{}, {} requests (latency bins end there)",
                 percent(range.lo),
                 percent(range.hi),
                 self.requests

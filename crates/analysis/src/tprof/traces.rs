@@ -55,7 +55,7 @@ pub struct TprofReport {
 }
 
 /// A diagnosis of a summary has neither groups of traces nor layers 3 and 4, percentiles and intervals. Request types are
-/// root endpoints, their traces are those of any latency, and the tail begins at the nearest end of a band of latency.
+/// root endpoints, their traces are those of any latency, and the tail begins at the nearest end of a latency bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfSummary {

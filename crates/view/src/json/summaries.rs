@@ -35,7 +35,7 @@ public_json! {
         /// that did not sum them.
         errors: Option<Errors<'a>> = selected.errors.as_ref().map(Errors::of),
         /// The percentile range that `nodes` is of, as `[from, to]` in percent: the nearest to the one asked for that ends
-        /// where bands of latency end.
+        /// where latency bins end.
         band: [f64; 2] = percent(Some(selected.cut.range())),
         /// Requests in that range.
         band_requests: u64 = selected.requests,
