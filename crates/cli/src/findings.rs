@@ -41,8 +41,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
     let report = pool.run(query)?;
-    let further = pool.run(queries::FurtherFindings::of(selection.clone(), baseline, &report))?;
-    let report = report.with(&further);
+    let late = pool.run(queries::LateFindingsQuery::of(selection.clone(), baseline, &report))?;
+    let report = report.with(&late);
     let tags = pool.run(queries::Tags { selection })?;
     let (redaction, pseudonyms) = args.redaction.export_redaction(&mut pool)?;
     let report = redacted::findings(&report, redaction, &pseudonyms);

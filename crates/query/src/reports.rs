@@ -18,8 +18,8 @@ pub use pathlight_analysis::culprit::{
 };
 pub use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport};
 pub use pathlight_analysis::findings::{
-    BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint, FindingsReport, Further, Gap,
-    GrowsWith, Halved, Place, SharedTag, TagRow, TagValue, TagsReport, TimeBin,
+    BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint, FindingsReport, Gap,
+    GrowsWith, Halved, LateFindings, Place, SharedTag, TagRow, TagValue, TagsReport, TimeBin,
 };
 pub use pathlight_analysis::flow::{
     CallBudget, CallTimeout, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings,

@@ -39,7 +39,7 @@ pub struct Queries {
     /// What is slow, where, why and for whom.
     pub findings: Slot<queries::Findings>,
     /// What joins the findings later.
-    pub further: Slot<queries::FurtherFindings>,
+    pub late_findings: Slot<queries::LateFindingsQuery>,
     /// Which tags tell slow requests from the others.
     pub tags: Slot<queries::Tags>,
     /// Times by endpoint.
@@ -137,7 +137,7 @@ pub fn query(page: Page) {
     }
     if address.view != View::Findings {
         queries.tags.stop();
-        queries.further.stop();
+        queries.late_findings.stop();
     }
     if address.view != View::Diagnosis {
         queries.diagnosis.stop();
@@ -183,13 +183,13 @@ pub fn query(page: Page) {
                 Some(report) => {
                     queries.tags.want(page, queries::Tags { selection: selection.clone() });
                     if queries.tags.fresh().is_some() || queries.tags.failure().is_some() {
-                        let query = queries::FurtherFindings::of(selection, baseline, &report);
-                        queries.further.want(page, query);
+                        let query = queries::LateFindingsQuery::of(selection, baseline, &report);
+                        queries.late_findings.want(page, query);
                     }
                 }
                 None => {
                     queries.tags.stop();
-                    queries.further.stop();
+                    queries.late_findings.stop();
                 }
             }
         }

@@ -219,9 +219,9 @@ fn share_row(keep: &Keep, bar: &ShareBar, test: &str, open: impl Fn() + 'static)
 fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
     let queries = page.queries();
     let report = queries.findings.get()?;
-    let further = queries.findings.fresh().and_then(|_| queries.further.fresh());
-    Some(match further.filter(|_| queries.tags.fresh().is_some()) {
-        Some(further) => (Rc::new(report.with(&further)), true),
+    let late = queries.findings.fresh().and_then(|_| queries.late_findings.fresh());
+    Some(match late.filter(|_| queries.tags.fresh().is_some()) {
+        Some(late) => (Rc::new(report.with(&late)), true),
         None => (report, false),
     })
 }
@@ -327,7 +327,7 @@ fn copies(page: Page, keep: &Keep) -> El {
 }
 
 impl PageView for Findings {
-    /// What is loaded, endpoints, findings, tags, further findings.
+    /// What is loaded, endpoints, findings, tags, late findings.
     type Content = [u64; 5];
 
     fn frame(&self) -> &Frame {
@@ -341,7 +341,7 @@ impl PageView for Findings {
             queries.endpoints.revision(),
             queries.findings.revision(),
             queries.tags.revision(),
-            queries.further.revision(),
+            queries.late_findings.revision(),
         ])
     }
 
@@ -375,7 +375,7 @@ impl PageView for Findings {
             if is_new(2) {
                 self.times.set(page, &report);
             }
-            let is_failed = queries.further.failure().is_some();
+            let is_failed = queries.late_findings.failure().is_some();
             self.coming.set_text(findings::coming(page.compares_sets()));
             self.coming.show(!is_whole && !is_failed);
         }

@@ -20,7 +20,7 @@ fn findings(spans: &[Span]) -> FindingsReport {
 fn completed(pool: &mut Pool, selection: Selection, baseline: Option<Selection>) -> FindingsReport {
     let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
     let report = pool.run(query).unwrap();
-    let further = pool.run(queries::FurtherFindings::of(selection, baseline, &report)).unwrap();
+    let further = pool.run(queries::LateFindingsQuery::of(selection, baseline, &report)).unwrap();
     report.with(&further)
 }
 

@@ -1,6 +1,6 @@
 //! Bursts: slow requests that start close together, more closely than requests do.
 
-use super::candidates::{Sums, plain};
+use super::candidates::{Sums, untested_finding};
 use super::report::{Burst, Facts, Finding, Place};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::fisher_p;
@@ -33,7 +33,7 @@ impl Sums<'_> {
             return Vec::new();
         }
         let facts = Facts::Bursts { bursts: found, requests: all.len() as u64 };
-        vec![plain(Place::Data, in_bursts, slow, facts)]
+        vec![untested_finding(Place::Data, in_bursts, slow, facts)]
     }
 }
 

@@ -13,17 +13,17 @@ use pathlight_model::stats::{
 };
 use pathlight_model::trace::Endpoint;
 
-/// A share of all latency below which an endpoint, or a service, is no hot spot.
+/// Least share of all latency that an endpoint must have to be a hot spot.
 const HOT_SHARE: f64 = 0.05;
-/// And a service.
+/// Least share of all latency that a service must have to be a hot spot.
 const HOT_SERVICE: f64 = 0.1;
 /// A service is named, and not its largest endpoint, if it has this many times the time of the largest endpoint of all.
 const SPREAD: f64 = 2.0;
-/// Hot spots told at most.
+/// Hot spots reported at most.
 const HOT_SPOTS: usize = 3;
-/// How much of an endpoint's time must be without anything recorded.
+/// Least share of an endpoint's time without a recorded child for its time to be reported as unrecorded.
 const UNRECORDED: f64 = 0.9;
-/// And how much of all latency.
+/// Least share of all latency that this time must have.
 const UNRECORDED_SHARE: f64 = 0.3;
 /// How much slower, or faster, a type must be for a change in time or a tag to be worth a word.
 const WORTH_RATIO: f64 = 1.25;
@@ -60,7 +60,7 @@ fn side(moments: Moments, n: u64) -> Side {
 }
 
 /// A finding without a test, a stake or an example.
-pub(super) fn plain(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
+pub(super) fn untested_finding(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
     Finding {
         place,
         stake_us: 0.0,
@@ -147,13 +147,13 @@ impl Sums<'_> {
 
     /// Whether the tails of the types have most of the latency: then a mean over all requests is that of few.
     fn are_tails_most(&self) -> bool {
-        2 * u128::from(self.part.usual.time.sum) < u128::from(self.part.latency.sum)
+        2 * u128::from(self.part.outside_tails.time.sum) < u128::from(self.part.latency.sum)
     }
 
     /// Time of the requests among which hot spots are looked for.
     fn looked_at(&self) -> HotSums {
         match self.are_tails_most() {
-            true => self.part.usual,
+            true => self.part.outside_tails,
             false => HotSums { requests: self.requests(), time: self.part.latency },
         }
     }
@@ -161,7 +161,7 @@ impl Sums<'_> {
     /// What these have of a place.
     fn hot_sums(&self, sums: &PathSums) -> HotSums {
         match self.are_tails_most() {
-            true => sums.usual,
+            true => sums.outside_tails,
             false => HotSums { requests: sums.requests, time: sums.time },
         }
     }
@@ -221,7 +221,7 @@ impl Sums<'_> {
         let found = found.map(|(endpoint, sums)| {
             let share = sums.between_us as f64 / self.total_us().max(1.0);
             let facts = Facts::NotInstrumented { share, gap: self.gap(endpoint) };
-            plain(Place::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
+            untested_finding(Place::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
         });
         found.collect()
     }

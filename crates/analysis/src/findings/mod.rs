@@ -4,24 +4,24 @@
 //! Three passes over the requests of a selection: [`TypeLatencies`](crate::requests::TypeLatencies) has the latencies by
 //! request type, of which its cuts are the slowest requests and the faster half of each; [`FindingsPart`] has what these spend where,
 //! and what is odd about their structure; [`TagsPart`] has the tags of the types that matter. [`rank()`] makes findings of
-//! them. What takes longer comes [`Further`] on: what-ifs, and requests unlike those of a baseline.
+//! them. What takes longer to find comes later, as [`LateFindings`]: what-ifs, and requests unlike those of a baseline.
 
 mod bursts;
 mod candidates;
-mod further;
+mod late_findings;
 mod over_time;
 mod part;
 mod points;
 mod rank;
 mod report;
+mod sibling_facts;
 mod siblings;
-mod siblings_told;
 mod structure;
 mod tag_rows;
 mod tags;
 mod waiting;
 
-pub use further::{Further, FurtherTail, Saved};
+pub use late_findings::{LateFindings, LateTail, Saved};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{

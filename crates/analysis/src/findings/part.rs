@@ -28,7 +28,7 @@ pub(super) struct PathSums {
     /// The part of the time in requests in which it has calls of its own.
     pub between_us: u64,
     /// The same of the requests outside the tails of their types.
-    pub usual: HotSums,
+    pub outside_tails: HotSums,
     /// Requests in which errors begin in it.
     pub failing: u64,
 }
@@ -79,7 +79,7 @@ pub struct FindingsPart {
     pub(super) requests: u64,
     pub(super) latency: Moments,
     /// Of the requests outside the tails of their types.
-    pub(super) usual: HotSums,
+    pub(super) outside_tails: HotSums,
     pub(super) endpoints: OrderedMap<Endpoint, PathSums>,
     pub(super) services: OrderedMap<String, PathSums>,
     /// By number of the cut, and endpoint.
@@ -135,14 +135,14 @@ impl FindingsPart {
         let path = |into: &mut PathSums, from: PathSums| {
             into.requests += from.requests;
             into.time.merge(from.time);
-            into.usual.merge(from.usual);
+            into.outside_tails.merge(from.outside_tails);
             into.between_us += from.between_us;
             into.failing += from.failing;
         };
         for part in parts {
             all.requests += part.requests;
             all.latency.merge(part.latency);
-            all.usual.merge(part.usual);
+            all.outside_tails.merge(part.outside_tails);
             join(&mut all.endpoints, part.endpoints, path);
             join(&mut all.services, part.services, path);
             join(&mut all.tails, part.tails, |into, from| {
@@ -318,7 +318,7 @@ impl Observer for FindingsObserver {
             (cut.tail_from_us.is_some() && latency_us <= cut.fast_to_us, is_tail)
         });
         if !is_tail {
-            self.part.usual.add(latency_us);
+            self.part.outside_tails.add(latency_us);
         }
         let of = |context: u32| table.contexts()[context as usize].1.0;
         let waits = table.waits(request).iter();
@@ -341,7 +341,7 @@ impl Observer for FindingsObserver {
             sums.time.add(us);
             sums.between_us += between_us;
             if !is_tail {
-                sums.usual.add(us);
+                sums.outside_tails.add(us);
             }
             services.push((self.service_of[endpoint as usize], us, between_us));
             self.inclusive_us.insert(endpoint, entry.inclusive_us);
@@ -368,7 +368,7 @@ impl Observer for FindingsObserver {
             sums.requests += 1;
             sums.time.add(us);
             if !is_tail {
-                sums.usual.add(us);
+                sums.outside_tails.add(us);
             }
             sums.between_us += same.iter().map(|s| s.2).sum::<u64>();
         }

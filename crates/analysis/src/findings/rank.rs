@@ -1,6 +1,6 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
-use super::candidates::{Sums, plain, shared_tag};
+use super::candidates::{Sums, shared_tag, untested_finding};
 use super::over_time::over_time;
 use super::part::FindingsPart;
 use super::points::points;
@@ -54,8 +54,8 @@ pub struct Before {
     pub report: FindingsReport,
 }
 
-/// Returns the findings about requests, best first. With a baseline, what changed speaks first, and what is as it was
-/// before speaks last.
+/// Returns the findings about requests, best first. With a baseline, what changed comes first, and what is as it was
+/// before comes last.
 pub fn rank(
     facts: RangeFacts,
     types: &TypeLatencies,

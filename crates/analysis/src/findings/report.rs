@@ -462,7 +462,7 @@ pub struct FindingsReport {
 }
 
 impl FindingsReport {
-    /// Returns what [`Further`](super::Further) questions these findings raise.
+    /// Returns what [`LateFindings`](super::LateFindings) questions these findings raise.
     pub fn follow_ups(&self) -> FollowUps {
         let mut out = FollowUps { tails: self.slow_tails(), ..FollowUps::default() };
         for finding in &self.findings {
@@ -504,7 +504,7 @@ impl FindingsReport {
     }
 }
 
-/// What further queries are about: they take longer than the findings that raise them.
+/// What the query for late findings is about: it takes longer than the findings that raise it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowUps {
     /// Slow tails.

@@ -1,6 +1,6 @@
 //! Waiting for a service: requests in which a call takes far longer than usual outside its callee.
 
-use super::candidates::{Sums, mean, plain};
+use super::candidates::{Sums, mean, untested_finding};
 use super::report::{Facts, Finding, Place};
 use super::structure::{add_bins, value_at};
 use pathlight_model::ordered::OrderedMap;

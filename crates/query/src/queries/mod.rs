@@ -12,9 +12,9 @@ mod errors;
 mod find_spans;
 mod findings;
 mod flow;
-mod further_findings;
 mod heatmap;
 mod histograms;
+mod late_findings;
 mod names;
 mod overview;
 mod per_request;
@@ -40,9 +40,9 @@ pub use errors::Errors;
 pub use find_spans::FindSpans;
 pub use findings::Findings;
 pub use flow::{Flow, FlowEvaluation, FlowParents, Savings, Target, Timeout, WhatIf};
-pub use further_findings::FurtherFindings;
 pub use heatmap::Heatmap;
 pub use histograms::Histograms;
+pub use late_findings::LateFindingsQuery;
 pub use names::Pseudonyms;
 pub use overview::{EndpointCount, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow};
 pub use per_request::{PerRequest, PerRequestReport};
@@ -139,7 +139,7 @@ list! {
     Flow,
     FlowEvaluation,
     FlowParents,
-    FurtherFindings,
+    LateFindingsQuery,
     Heatmap,
     Histograms,
     Overview,

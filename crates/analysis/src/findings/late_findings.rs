@@ -25,7 +25,7 @@ const BEYOND_CHANCE: f64 = 2.0;
 
 /// What is found out of a slow tail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FurtherTail {
+pub struct LateTail {
     /// Its request type.
     pub root: RequestType,
     /// Where the slow requests have the tag that they share, and how many other requests have it there.
@@ -34,7 +34,7 @@ pub struct FurtherTail {
     pub p99_us: Option<(f64, f64)>,
 }
 
-impl FurtherTail {
+impl LateTail {
     /// Says where all `slow` slow requests of a group have a tag of a list.
     pub fn place_tag(&mut self, pairs: &PairsPart, (group, tag): (u32, u32), slow: u64) {
         let place = pairs.place(group, tag, slow);
@@ -57,9 +57,9 @@ pub struct Saved {
 
 /// What takes longer to find out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Further {
+pub struct LateFindings {
     /// Of slow tails.
-    pub tails: Vec<FurtherTail>,
+    pub tails: Vec<LateTail>,
     /// How much less all latency would be without the spans in error, 0 to 1.
     pub without_errors: Option<f64>,
     /// Endpoints by what they would save of the mean, most first.
@@ -74,7 +74,7 @@ pub struct Further {
     pub pairs: Vec<(RequestType, TagValue, (TagValue, f64))>,
 }
 
-impl Further {
+impl LateFindings {
     /// Takes over what errors cost.
     pub fn take_errors(&mut self, report: &ErrorsReport) {
         let all_us = report.facts.latency_sum_us;
@@ -147,42 +147,42 @@ impl Further {
 impl FindingsReport {
     /// Returns these findings with what was found out later.
     #[must_use]
-    pub fn with(&self, further: &Further) -> FindingsReport {
+    pub fn with(&self, late: &LateFindings) -> FindingsReport {
         let mut report = self.clone();
         for finding in &mut report.findings {
             match (&mut finding.facts, &finding.place) {
                 (Facts::SlowTail { root, tag, p99_us, .. }, _) => {
-                    let Some(known) = further.tails.iter().find(|tail| tail.root == *root) else { continue };
+                    let Some(known) = late.tails.iter().find(|tail| tail.root == *root) else { continue };
                     *p99_us = known.p99_us;
                     if let (Some(tag), Some((place, others))) = (tag, &known.tag_at) {
                         (tag.at, tag.others) = (Some(place.clone()), *others);
                     }
                 }
-                (Facts::Errors { saved, .. }, _) => *saved = further.without_errors,
+                (Facts::Errors { saved, .. }, _) => *saved = late.without_errors,
                 (Facts::OneAfterTheOther { caller, model_error, .. }, _) => {
-                    let known = further.model_errors.iter().find(|known| known.0 == *caller);
+                    let known = late.model_errors.iter().find(|known| known.0 == *caller);
                     *model_error = known.map(|known| known.1);
                 }
                 (Facts::SinceWhen { change, .. }, Place::RequestType(root)) => {
-                    let known = further.changes.iter().find(|known| known.0 == *root);
+                    let known = late.changes.iter().find(|known| known.0 == *root);
                     *change = known.map(|known| known.1.clone());
                 }
                 (Facts::Who { root, only_with, .. }, Place::Tag { key, value }) => {
                     let is_it = |tag: &TagValue| tag.key == *key && tag.value == *value;
-                    let known = further.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
+                    let known = late.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
                     *only_with = known.map(|known| known.2.clone());
                 }
                 (Facts::HotSpot { halved, .. }, Place::Endpoint(endpoint)) => {
-                    let known = further.savings.iter().find(|saved| saved.endpoint == *endpoint);
+                    let known = late.savings.iter().find(|saved| saved.endpoint == *endpoint);
                     *halved = known.map(|saved| saved.halved);
                 }
                 _ => {}
             }
         }
         let latency = &report.facts.latency_us;
-        let of_mean = further.savings.first().filter(|s| s.halved.mean_us >= WORTH_MEAN * latency.mean);
+        let of_mean = late.savings.first().filter(|s| s.halved.mean_us >= WORTH_MEAN * latency.mean);
         let most = |best: &'_ Saved, next: &'_ Saved| next.halved.p99_us > best.halved.p99_us;
-        let of_p99 = further.savings.iter().reduce(|best, next| if most(best, next) { next } else { best });
+        let of_p99 = late.savings.iter().reduce(|best, next| if most(best, next) { next } else { best });
         let of_p99 = of_p99.filter(|saved| saved.halved.p99_us >= WORTH_P99 * latency.p99);
         let mut told: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
         told.dedup();
@@ -195,7 +195,7 @@ impl FindingsReport {
                 Some(_) => {}
                 None => {
                     let facts = Facts::WorthMakingFaster(saved.halved);
-                    let found = plain(place, saved.requests, report.facts.requests, facts);
+                    let found = untested_finding(place, saved.requests, report.facts.requests, facts);
                     report.findings.push(Finding {
                         stake_us: saved.halved.mean_us,
                         interval: saved.interval,
@@ -204,7 +204,7 @@ impl FindingsReport {
                 }
             }
         }
-        report.findings.extend(further.abnormal.clone());
+        report.findings.extend(late.abnormal.clone());
         arrange(&mut report.findings);
         report.left_out += report.findings.len().saturating_sub(MOST) as u64;
         report.findings.truncate(MOST);

@@ -6,7 +6,7 @@ use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::AnomalySettings;
 use pathlight_analysis::findings::{
-    FindingsReport, FollowUpTail, FollowUps, Further, FurtherTail, PairsPart, TagValue,
+    FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart, TagValue,
 };
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
@@ -18,26 +18,30 @@ const WHAT_IFS: usize = 3;
 
 /// Reports what takes longer than [`Findings`](super::Findings): [`FindingsReport::with`] adds it to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FurtherFindings {
+pub struct LateFindingsQuery {
     selection: Selection,
     baseline: Option<Selection>,
     follow_ups: FollowUps,
 }
 
-impl FurtherFindings {
+impl LateFindingsQuery {
     /// Asks more about the requests of a report on findings.
-    pub fn of(selection: Selection, baseline: Option<Selection>, report: &FindingsReport) -> FurtherFindings {
-        FurtherFindings { selection, baseline, follow_ups: report.follow_ups() }
+    pub fn of(
+        selection: Selection,
+        baseline: Option<Selection>,
+        report: &FindingsReport,
+    ) -> LateFindingsQuery {
+        LateFindingsQuery { selection, baseline, follow_ups: report.follow_ups() }
     }
 }
 
-impl Query for FurtherFindings {
-    type Report = Further;
+impl Query for LateFindingsQuery {
+    type Report = LateFindings;
 
-    async fn run(self, workers: Workers) -> Result<Further, EngineError> {
-        let FurtherFindings { selection, baseline, follow_ups } = self;
+    async fn run(self, workers: Workers) -> Result<LateFindings, EngineError> {
+        let LateFindingsQuery { selection, baseline, follow_ups } = self;
         let FollowUps { tails, has_errors, callers, changes, tags: root_tags } = follow_ups;
-        let mut further = Further::default();
+        let mut late = LateFindings::default();
         let of_type = |root: &RequestType| {
             let mut selection = selection.clone();
             selection.filters.push(Filter::Type(root.clone()));
@@ -57,7 +61,7 @@ impl Query for FurtherFindings {
         };
         let mut what_ifs = 0;
         for (number, FollowUpTail { group, tag }) in tails.into_iter().enumerate() {
-            let mut tail = FurtherTail { root: group.root.clone(), tag_at: None, p99_us: None };
+            let mut tail = LateTail { root: group.root.clone(), tag_at: None, p99_us: None };
             if let Some((tag, slow)) = tag
                 && let Some(place) = tags.iter().position(|known| *known == tag)
             {
@@ -78,35 +82,35 @@ impl Query for FurtherFindings {
                 let report = what_if.run(workers.clone()).await?;
                 tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
             }
-            further.tails.push(tail);
+            late.tails.push(tail);
         }
         if has_errors {
             let errors = Errors { selection: selection.clone() };
-            further.take_errors(&errors.run(workers.clone()).await?);
+            late.take_errors(&errors.run(workers.clone()).await?);
         }
         let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
-        further.take_savings(&savings.run(workers.clone()).await?);
+        late.take_savings(&savings.run(workers.clone()).await?);
         for caller in callers {
             let selection =
                 Selection { root: RootEndpoint::Endpoint(caller.clone()), ..selection.of_all_requests() };
             let settings = FlowSettings::default();
             let query = FlowEvaluation { selection, settings, min_children: 0 };
-            further.take_model_error(caller, &query.run(workers.clone()).await?);
+            late.take_model_error(caller, &query.run(workers.clone()).await?);
         }
         for (root, from_us) in changes {
             let (mut a, mut b) = (of_type(&root), of_type(&root));
             a.filters.push(Filter::Time { from_us: 0, to_us: from_us });
             b.filters.push(Filter::Time { from_us, to_us: u64::MAX });
-            further.take_change(root, &Culprit { a, b }.run(workers.clone()).await?);
+            late.take_change(root, &Culprit { a, b }.run(workers.clone()).await?);
         }
         for (root, tag) in root_tags {
             let tags = Tags { selection: of_type(&root).at_any_latency() };
-            further.take_pair(root, tag, &tags.run(workers.clone()).await?);
+            late.take_pair(root, tag, &tags.run(workers.clone()).await?);
         }
         if let Some(train) = baseline {
             let anomalies = Anomalies { train, test: selection, settings: AnomalySettings::default() };
-            further.take_abnormal(&anomalies.run(workers).await?);
+            late.take_abnormal(&anomalies.run(workers).await?);
         }
-        Ok(further)
+        Ok(late)
     }
 }

@@ -1,7 +1,7 @@
 //! What siblings and the data itself add to findings: what runs beside a hot spot, where nothing is recorded, what the number
 //! of calls grows with, what to read with care.
 
-use super::candidates::{Sums, plain};
+use super::candidates::{Sums, untested_finding};
 use super::report::{BesideCall, Facts, Finding, Gap, GrowsWith, Place};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::false_discovery;
@@ -93,6 +93,6 @@ impl Sums<'_> {
             rootless: (part.rootless, part.traces),
             skew: worst.map(|((caller, callee), spans)| (skewed, [caller.clone(), callee.clone()], *spans)),
         };
-        vec![plain(Place::Data, n, of, facts)]
+        vec![untested_finding(Place::Data, n, of, facts)]
     }
 }
