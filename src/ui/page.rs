@@ -1,9 +1,7 @@
 //! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
 
-mod file_errors;
 mod inputs;
 
-use self::file_errors::file_errors;
 use super::dom;
 use crate::pool::{Input, Limits, LoadProgress, MemoryForecast, Pool, PoolEvent, UserError};
 use crate::ui::shell::fetching::Fetching;
@@ -16,6 +14,7 @@ use pathlight_query::Endpoint;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::anomalies;
 use pathlight_view::comparing::Side;
+use pathlight_view::file_errors::file_errors;
 use pathlight_view::keys::Command;
 use pathlight_view::summaries;
 use std::cell::{Cell, Ref, RefCell};
@@ -408,7 +407,7 @@ impl Page {
                 }
             }
             PoolEvent::Preliminary => self.data_changed(),
-            PoolEvent::Short(forecast) => {
+            PoolEvent::WillNotFit(forecast) => {
                 self.0.load.borrow_mut().forecast = Some(forecast);
                 self.data_changed();
             }

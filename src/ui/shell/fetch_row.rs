@@ -6,9 +6,10 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::jaeger_dialog;
 use pathlight_backend::Explanation;
-use pathlight_backend::source::{Search, Wanted};
+use pathlight_backend::source::Wanted;
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use pathlight_view::loading_words::fetched;
 
 /// Failed parts and missing traces that are named one by one.
 const NAMED: usize = 20;
@@ -95,23 +96,23 @@ impl FetchRow {
             Wanted::Search(search) if is_following && is_resumed => {
                 format!("{} {}", search.service, search.operation)
             }
-            _ => summary(page, end),
+            _ => fetched(&source.wanted, &end.outcome, end.lost_files.len()),
         };
         text.add(&span("strong", &said).test("fetch-message"));
         let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
         let files = end.lost_files.iter().map(|(what, trouble)| (what, trouble));
-        let place = fetching.place(page);
+        let connection = fetching.connection(page);
         let mut lines: Vec<String> = parts
-            .map(|(what, trouble)| format!("{what}: {}", trouble.explain(&place).message))
+            .map(|(what, trouble)| format!("{what}: {}", trouble.explain(&connection).message))
             .chain(files.map(|(what, trouble)| {
-                let place = fetching.place_of(what.clone());
-                let told = trouble.explain(&place);
+                let connection = fetching.connection_to(what.clone());
+                let told = trouble.explain(&connection);
                 format!("{} {}", told.message, told.cures.join(" "))
             }))
             .collect();
         let has_failed = !lines.is_empty();
         lines.extend(
-            end.outcome.missing.iter().map(|id| format!("There is no trace {id} at {}.", place.base)),
+            end.outcome.missing.iter().map(|id| format!("There is no trace {id} at {}.", connection.base)),
         );
         let more = lines.len().saturating_sub(NAMED);
         lines.truncate(NAMED);
@@ -174,39 +175,6 @@ fn cures(lines: &[String]) -> El {
         list.add(&item);
     }
     list
-}
-
-/// What a fetch brought, in a sentence or two.
-fn summary(page: Page, end: &End) -> String {
-    let outcome = &end.outcome;
-    let limit = match &page.address().source.wanted {
-        Wanted::Search(search) => Some(u64::from(search.limit.unwrap_or(Search::LIMIT))),
-        _ => None,
-    };
-    let mut words = match (outcome.traces, limit) {
-        (0, Some(_)) if outcome.failed.is_empty() => {
-            "No trace fits this search: try a longer time range, fewer tags or another service.".to_owned()
-        }
-        (traces, Some(limit)) if traces >= limit => {
-            format!("The newest {}: the limit of the search. There may be more.", counted(traces, "trace"))
-        }
-        (traces, Some(_)) => format!("{} fetched, all that fit the search.", counted(traces, "trace")),
-        (traces, None) => format!("{} fetched.", counted(traces, "trace")),
-    };
-    if !outcome.failed.is_empty() || !end.lost_files.is_empty() {
-        let failed = (outcome.failed.len() + end.lost_files.len()) as u64;
-        words = format!("{} fetched; {} failed.", counted(outcome.traces, "trace"), counted(failed, "part"));
-    }
-    if outcome.crowded > 0 {
-        words.push_str(&format!(
-            " In {} there are more traces than one answer holds; some are left out.",
-            counted(outcome.crowded.into(), "millisecond")
-        ));
-    }
-    if outcome.repeated > 0 {
-        words.push_str(&format!(" {} came twice and was merged.", counted(outcome.repeated, "trace")));
-    }
-    words
 }
 
 /// Whether an end says more than that all went well.

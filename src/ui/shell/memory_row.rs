@@ -7,6 +7,7 @@ use pathlight_ingest as ingest;
 use pathlight_model::ordered::OrderedSet;
 use pathlight_query::{Endpoint, OverviewReport};
 use pathlight_text::format;
+use pathlight_view::loading_words::will_not_fit;
 use web_sys::HtmlSelectElement;
 
 /// Request types offered, and services: a browser builds an option for each.
@@ -37,16 +38,7 @@ impl MemoryRow {
     }
 
     fn fill(&self, page: Page, forecast: &MemoryForecast) {
-        let message = format!(
-            "This will not fit: all of it would take about {} of memory, and there are {}.",
-            format::bytes(forecast.needed),
-            format::bytes(forecast.limit)
-        );
-        let so_far = format!(
-            "Reading stopped after {} of {}. What is kept is read from the start.",
-            format::bytes(forecast.bytes),
-            format::bytes(forecast.total_bytes)
-        );
+        let [message, so_far] = will_not_fit(forecast);
         let words = div("memory-forecast-words")
             .child(&span("memory-forecast-message", &message).test("memory-forecast-message"))
             .child(&span("muted", &so_far));

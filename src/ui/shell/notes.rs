@@ -3,94 +3,18 @@
 use super::keys::open_dialog;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
-use pathlight_ingest::{Ended, FileReport};
+use pathlight_ingest::FileReport;
 use pathlight_model::sort::Arrange;
-use pathlight_query::{OverviewReport, Rule};
+use pathlight_query::Rule;
 use pathlight_text::format;
-use pathlight_text::format::counted;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::reading_words::{self, Note};
+use pathlight_view::data_quality::{self, ending, has_problems};
+use pathlight_view::reading_words;
 use pathlight_view::summaries;
 use web_sys::HtmlInputElement;
 
 /// Files listed at most; those with problems come first.
 const FILES_LISTED: usize = 500;
-
-/// Facts that are not zero, weightiest first.
-fn facts(overview: &OverviewReport) -> Vec<Note> {
-    let quality = &overview.quality;
-    let clipped = format!(
-        "They begin or end outside their parent. {} were cut off, {} of all span time; above 5 % the clocks deserve a look.",
-        format::duration_us(quality.clipped_us),
-        format::share(quality.clipped_share())
-    );
-    let dropped = format!(
-        "{} lie wholly outside their parent and count nowhere.",
-        counted(quality.dropped_subtrees, "subtree")
-    );
-    let orphans = format!(
-        "Each begins a tree of its own, which is on no critical path but its own. {} of all span time is left out by them.",
-        format::share(quality.orphan_share())
-    );
-    let fact = |key, count, what: &'static str, meaning: &str| Note {
-        key,
-        count,
-        what: what.into(),
-        meaning: meaning.to_owned(),
-        example: String::new(),
-    };
-    let mut all = vec![
-        fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
-        fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
-        fact(
-            "incomplete-traces",
-            quality.incomplete_traces,
-            "incomplete traces",
-            "No span of them is without a parent; their longest part stands for the whole.",
-        ),
-        fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
-        fact(
-            "multi-root-traces",
-            quality.multi_root_traces,
-            "traces with several roots",
-            "The root that starts first is a request; the others are if the rule for roots applies and they stand for \
-             themselves. Any endpoint can be chosen as root endpoint.",
-        ),
-        fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
-        fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),
-        fact(
-            "unknown-service",
-            quality.unknown_service_spans,
-            "spans of an unknown service",
-            "Their service reads unknown-service.",
-        ),
-        fact(
-            "start-missing",
-            quality.start_missing_spans,
-            "spans without a start",
-            "They are placed at their parent's start.",
-        ),
-        fact(
-            "async-spans",
-            quality.async_spans,
-            "asynchronous spans",
-            "Their parents do not wait for them; this is no fault.",
-        ),
-    ];
-    all.extend(reading_words::notes(&overview.reading));
-    all.retain(|fact| fact.count > 0);
-    all
-}
-
-fn is_bad(file: &FileReport) -> bool {
-    !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
-}
-
-/// Notes worth a word: kinds of oddities in the traces but for asynchronous spans, and files with problems.
-pub fn count(overview: &OverviewReport, files: &[FileReport]) -> usize {
-    let odd = facts(overview).iter().filter(|fact| fact.key != "async-spans").count();
-    odd + files.iter().filter(|file| is_bad(file)).count()
-}
 
 /// Shows the panel.
 pub fn show(page: Page) {
@@ -99,7 +23,7 @@ pub fn show(page: Page) {
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
     let body = div("dialog-body");
     let keep = Keep::default();
-    let facts = facts(&overview);
+    let facts = data_quality::facts(&overview);
     let is_summary = overview.summary.is_some();
     if let Some(summary) = &overview.summary {
         body.add(&el("h3").text("Summaries"));
@@ -204,7 +128,7 @@ fn reading(page: Page, close: &El, keep: &Keep) -> El {
 
 fn files(files: &[FileReport]) -> El {
     let mut order: Vec<&FileReport> = files.iter().collect();
-    order.arrange_by_key(|file| !is_bad(file));
+    order.arrange_by_key(|file| !has_problems(file));
     let rows = el("tbody");
     for file in order.iter().take(FILES_LISTED) {
         let name = el("td").class("file-name").child(&span("", &file.name));
@@ -253,21 +177,4 @@ fn files(files: &[FileReport]) -> El {
         );
     }
     all
-}
-
-fn ending(file: &FileReport) -> Option<String> {
-    match &file.ended {
-        Ended::Whole => None,
-        Ended::Cut { offset } => Some(format!(
-            "Ends at byte {} in the middle; everything complete is kept.",
-            format::count(*offset)
-        )),
-        Ended::Stopped => Some("Reading was stopped here.".to_owned()),
-        Ended::Failed(error) => Some(format!("{}. {}", capital(&error.reason), error.next)),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -1,6 +1,5 @@
 //! Whose latency is looked at: the bar that says it, and the list it is chosen from.
 
-use pathlight_view::keys::Command;
 use super::notes;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, icon, span};
@@ -13,6 +12,8 @@ use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RequestType, Ro
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::address::Address;
+use pathlight_view::data_quality;
+use pathlight_view::keys::Command;
 use pathlight_view::reading_words;
 use pathlight_view::table::fits;
 use std::cell::RefCell;
@@ -336,7 +337,7 @@ impl Part for SelectionBar {
             }
             self.figures.fill(&figures);
         }
-        let count = notes::count(&overview, page.loading().files()) as u64;
+        let count = data_quality::count(&overview, page.loading().files()) as u64;
         self.notes.class_if("calm", count == 0);
         let left_out = reading_words::left_out(&overview.quality);
         self.notes.class_if("grave", left_out.is_some());

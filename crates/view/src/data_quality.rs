@@ -1,0 +1,172 @@
+//! The words of the data-quality panel: what was found in the traces, and how the reading of each file ended.
+
+use super::reading_words::{self, Note};
+use pathlight_ingest::{Ended, FileReport};
+use pathlight_query::OverviewReport;
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// Returns a note for every fact that is not zero, the weightiest first.
+pub fn facts(overview: &OverviewReport) -> Vec<Note> {
+    let quality = &overview.quality;
+    let clipped = format!(
+        "They begin or end outside their parent. {} were cut off, {} of all span time; above 5 % the clocks deserve a look.",
+        format::duration_us(quality.clipped_us),
+        format::share(quality.clipped_share())
+    );
+    let dropped = format!(
+        "{} lie wholly outside their parent and count nowhere.",
+        counted(quality.dropped_subtrees, "subtree")
+    );
+    let orphans = format!(
+        "Each begins a tree of its own, which is on no critical path but its own. {} of all span time is left out by them.",
+        format::share(quality.orphan_share())
+    );
+    let fact = |key, count, what: &'static str, meaning: &str| Note {
+        key,
+        count,
+        what: what.into(),
+        meaning: meaning.to_owned(),
+        example: String::new(),
+    };
+    let mut all = vec![
+        fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
+        fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
+        fact(
+            "incomplete-traces",
+            quality.incomplete_traces,
+            "incomplete traces",
+            "No span of them is without a parent; their longest part stands for the whole.",
+        ),
+        fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
+        fact(
+            "multi-root-traces",
+            quality.multi_root_traces,
+            "traces with several roots",
+            "The root that starts first is a request; the others are if the rule for roots applies and they stand for \
+             themselves. Any endpoint can be chosen as root endpoint.",
+        ),
+        fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
+        fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),
+        fact(
+            "unknown-service",
+            quality.unknown_service_spans,
+            "spans of an unknown service",
+            "Their service reads unknown-service.",
+        ),
+        fact(
+            "start-missing",
+            quality.start_missing_spans,
+            "spans without a start",
+            "They are placed at their parent's start.",
+        ),
+        fact(
+            "async-spans",
+            quality.async_spans,
+            "asynchronous spans",
+            "Their parents do not wait for them; this is no fault.",
+        ),
+    ];
+    all.extend(reading_words::notes(&overview.reading));
+    all.retain(|fact| fact.count > 0);
+    all
+}
+
+/// Returns whether something of a file was left out or could not be read.
+pub fn has_problems(file: &FileReport) -> bool {
+    !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
+}
+
+/// Returns how many notes deserve attention: kinds of facts about the traces, asynchronous spans left out, and files with
+/// problems.
+pub fn count(overview: &OverviewReport, files: &[FileReport]) -> usize {
+    let odd = facts(overview).iter().filter(|fact| fact.key != "async-spans").count();
+    odd + files.iter().filter(|file| has_problems(file)).count()
+}
+
+/// Returns how the reading of a file ended, unless it was read whole.
+pub fn ending(file: &FileReport) -> Option<String> {
+    match &file.ended {
+        Ended::Whole => None,
+        Ended::Cut { offset } => Some(format!(
+            "Ends at byte {} in the middle; everything complete is kept.",
+            format::count(*offset)
+        )),
+        Ended::Stopped => Some("Reading was stopped here.".to_owned()),
+        Ended::Failed(error) => Some(format!("{}. {}", capital(&error.reason), error.next)),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_errors::tests::file;
+    use pathlight_ingest::{ErrorKind, IngestError, Keep};
+
+    #[test]
+    fn facts_are_those_that_are_not_zero() {
+        let mut overview = OverviewReport::default();
+        assert!(facts(&overview).is_empty());
+        let quality = &mut overview.quality;
+        (quality.clipped_spans, quality.clipped_us, quality.span_us) = (3, 1_500, 100_000);
+        (quality.dropped_spans, quality.dropped_subtrees) = (4, 2);
+        quality.orphan_roots = 2;
+        quality.orphan_us = 10_000;
+        quality.async_spans = 7;
+        let facts = facts(&overview);
+        let said: Vec<(&str, u64, &str)> = facts.iter().map(|f| (f.key, f.count, f.meaning.as_str())).collect();
+        let space = format::THIN;
+        assert_eq!(
+            said,
+            [
+                (
+                    "clipped-spans",
+                    3,
+                    &*format!(
+                        "They begin or end outside their parent. 1.50{space}ms were cut off, 1.5{space}% of all span \
+                         time; above 5 % the clocks deserve a look."
+                    )
+                ),
+                ("dropped-spans", 4, "2 subtrees lie wholly outside their parent and count nowhere."),
+                (
+                    "orphan-roots",
+                    2,
+                    &*format!(
+                        "Each begins a tree of its own, which is on no critical path but its own. 10.0{space}% of all \
+                         span time is left out by them."
+                    )
+                ),
+                ("async-spans", 7, "Their parents do not wait for them; this is no fault."),
+            ]
+        );
+        // Asynchronous spans are no fault.
+        assert_eq!(count(&overview, &[]), 3);
+    }
+
+    #[test]
+    fn files_that_were_not_read_whole_count_and_say_why() {
+        let whole = file("a.json", Ended::Whole);
+        let cut = file("b.json", Ended::Cut { offset: 12_345 });
+        let stopped = file("c.json", Ended::Stopped);
+        let error = IngestError {
+            kind: ErrorKind::Empty,
+            file: "d.json".to_owned(),
+            offset: 0,
+            reason: "it is empty".to_owned(),
+            next: "Export it again.".to_owned(),
+        };
+        let failed = file("d.json", Ended::Failed(error));
+        let sampled = FileReport { keep: Keep::Sample(4), ..whole.clone() };
+        assert_eq!(ending(&whole), None);
+        let words = format!("Ends at byte {} in the middle; everything complete is kept.", format::count(12_345));
+        assert_eq!(ending(&cut), Some(words));
+        assert_eq!(ending(&stopped).as_deref(), Some("Reading was stopped here."));
+        assert_eq!(ending(&failed).as_deref(), Some("It is empty. Export it again."));
+        assert_eq!(count(&OverviewReport::default(), &[whole, cut, stopped, failed, sampled]), 4);
+    }
+}

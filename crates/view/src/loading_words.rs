@@ -1,0 +1,103 @@
+//! Sentences about what is being loaded or was fetched.
+
+use pathlight_backend::Outcome;
+use pathlight_backend::source::{Search, Wanted};
+use pathlight_query::load::MemoryForecast;
+use pathlight_text::format;
+use pathlight_text::format::counted;
+
+/// Returns that what is loading will not fit into memory, and how far reading came.
+pub fn will_not_fit(forecast: &MemoryForecast) -> [String; 2] {
+    [
+        format!(
+            "This will not fit: all of it would take about {} of memory, and there are {}.",
+            format::bytes(forecast.needed),
+            format::bytes(forecast.limit)
+        ),
+        format!(
+            "Reading stopped after {} of {}. What is kept is read from the start.",
+            format::bytes(forecast.bytes),
+            format::bytes(forecast.total_bytes)
+        ),
+    ]
+}
+
+/// Returns what a fetch of this brought, in a sentence or two; `lost_files` could not be fetched.
+pub fn fetched(wanted: &Wanted, outcome: &Outcome, lost_files: usize) -> String {
+    let limit = match wanted {
+        Wanted::Search(search) => Some(u64::from(search.limit.unwrap_or(Search::LIMIT))),
+        _ => None,
+    };
+    let mut words = match (outcome.traces, limit) {
+        (0, Some(_)) if outcome.failed.is_empty() => {
+            "No trace fits this search: try a longer time range, fewer tags or another service.".to_owned()
+        }
+        (traces, Some(limit)) if traces >= limit => {
+            format!("The newest {}: the limit of the search. There may be more.", counted(traces, "trace"))
+        }
+        (traces, Some(_)) => format!("{} fetched, all that fit the search.", counted(traces, "trace")),
+        (traces, None) => format!("{} fetched.", counted(traces, "trace")),
+    };
+    if !outcome.failed.is_empty() || lost_files > 0 {
+        let failed = (outcome.failed.len() + lost_files) as u64;
+        words = format!("{} fetched; {} failed.", counted(outcome.traces, "trace"), counted(failed, "part"));
+    }
+    if outcome.crowded > 0 {
+        words.push_str(&format!(
+            " In {} there are more traces than one answer holds; some are left out.",
+            counted(outcome.crowded.into(), "millisecond")
+        ));
+    }
+    if outcome.repeated > 0 {
+        words.push_str(&format!(" {} came twice and was merged.", counted(outcome.repeated, "trace")));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_backend::Trouble;
+
+    #[test]
+    fn a_forecast_says_what_is_needed_and_how_far_reading_came() {
+        let forecast = MemoryForecast {
+            needed: 6_000_000_000,
+            limit: 4_000_000_000,
+            bytes: 250_000_000,
+            total_bytes: 1_000_000_000,
+            sample: 2,
+            has_whole_traces: true,
+        };
+        let [needed, limit, bytes, total] =
+            [forecast.needed, forecast.limit, forecast.bytes, forecast.total_bytes].map(format::bytes);
+        assert_eq!(
+            will_not_fit(&forecast),
+            [
+                format!("This will not fit: all of it would take about {needed} of memory, and there are {limit}."),
+                format!("Reading stopped after {bytes} of {total}. What is kept is read from the start."),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_fetch_says_what_it_brought() {
+        let search = Wanted::Search(Box::new(Search { limit: Some(20), ..Search::default() }));
+        let ids = Wanted::Traces(vec!["ab".to_owned()]);
+        let of = |traces| Outcome { traces, ..Outcome::default() };
+        let none = "No trace fits this search: try a longer time range, fewer tags or another service.";
+        assert_eq!(fetched(&search, &of(0), 0), none);
+        assert_eq!(fetched(&search, &of(1), 0), "1 trace fetched, all that fit the search.");
+        let limit = "The newest 20 traces: the limit of the search. There may be more.";
+        assert_eq!(fetched(&search, &of(20), 0), limit);
+        assert_eq!(fetched(&ids, &of(1), 0), "1 trace fetched.");
+        let crowded = Outcome { crowded: 2, repeated: 1, ..of(5) };
+        assert_eq!(
+            fetched(&search, &crowded, 0),
+            "5 traces fetched, all that fit the search. In 2 milliseconds there are more traces than one answer holds; \
+             some are left out. 1 trace came twice and was merged."
+        );
+        let failed = vec![("the first hour".to_owned(), Trouble::Base("x".to_owned()))];
+        assert_eq!(fetched(&search, &Outcome { failed, ..of(0) }, 1), "0 traces fetched; 2 parts failed.");
+    }
+}
