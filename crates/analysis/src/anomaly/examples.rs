@@ -7,7 +7,7 @@ use crate::critical_path::RequestRef;
 use serde::{Deserialize, Serialize};
 
 /// Requests kept of each set of call paths.
-const KEPT: usize = 40;
+const REQUESTS_PER_SET: usize = 40;
 
 /// Some requests of every set of call paths, with their self times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ impl Examples {
         let mut kept = vec![Vec::new(); sets.lists.len()];
         for ((request, cells), set) in requests.into_iter().zip(set_of) {
             let kept: &mut Vec<(RequestRef, Vec<u64>)> = &mut kept[set as usize];
-            if kept.len() < KEPT {
+            if kept.len() < REQUESTS_PER_SET {
                 kept.push((request, cells.iter().map(|cell| cell.us).collect()));
             }
         }

@@ -4,6 +4,7 @@
 //! [`vae`]; [`inject`] and [`Accuracy`] serve the evaluation.
 
 mod accuracy;
+pub mod call_tree;
 mod examples;
 mod features;
 mod inject;
@@ -14,9 +15,9 @@ mod rule;
 mod sets;
 pub mod vae;
 mod vectors;
-pub mod whole;
 
 pub use accuracy::{Accuracy, Judged, compare_ranks};
+pub use call_tree::{Part, ReasonKind};
 pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
 pub use inject::{Injected, Injection, Victims, inject, is_held_out};
 pub use model::{Model, ModelError};
@@ -26,4 +27,3 @@ pub use report::{
 };
 pub use rule::{Judge, Lookup, Rule, RuleTraining, Scores, Verdict};
 pub use vectors::{VectorRow, VectorsReport};
-pub use whole::{Part, ReasonKind};

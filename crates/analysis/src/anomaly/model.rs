@@ -1,8 +1,8 @@
 //! A baseline as a file.
 
+use super::call_tree::{FactPart, TreeModel};
 use super::features::Encoding;
 use super::vae::Vae;
-use super::whole::{FactPart, TreeModel};
 use pathlight_model::flat::{self, Damaged};
 use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! What is told of abnormal requests, in words and as JSON.
 
 use super::accuracy::Accuracy;
+use super::call_tree::{Part, ReasonKind, TreeReason};
 use super::features::Encoding;
 use super::inject::Injection;
 use super::vae::{TrainingProgress, VaeSettings};
-use super::whole::{Part, ReasonKind, TreeReason};
 use crate::critical_path::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;

@@ -6,8 +6,10 @@ use crate::queries::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use crate::{EngineError, clock};
+use pathlight_analysis::anomaly::call_tree::{
+    Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel,
+};
 use pathlight_analysis::anomaly::vae::Vae;
-use pathlight_analysis::anomaly::whole::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
 use pathlight_analysis::anomaly::{
     Accuracy, AnomalySettings, Detector, Encoding, EvaluationRow, EvaluationTable, FalseAlarmRow, Features,
     Injection, Judged, Rule, Victims, is_held_out,

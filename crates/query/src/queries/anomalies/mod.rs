@@ -12,10 +12,10 @@ use super::Query;
 use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
-use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress, VaeVerdict};
-use pathlight_analysis::anomaly::whole::{
+use pathlight_analysis::anomaly::call_tree::{
     Explainer, Facts, Part, Scratch, Tables, Trained, TreeModel, TreeVerdict,
 };
+use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames, Thresholds,
     VectorsReport,

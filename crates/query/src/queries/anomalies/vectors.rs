@@ -1,7 +1,7 @@
 //! A worker's part: the facts or the vectors of its requests, or of abnormal copies of them.
 
 use crate::request_pass::TreePass;
-use pathlight_analysis::anomaly::whole::FactObserver;
+use pathlight_analysis::anomaly::call_tree::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
 use pathlight_analysis::requests::{PathSettings, RootEndpoint};

@@ -10,7 +10,7 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 
 /// The most training requests whose facts are kept: with so many the least p-value is below 0.0005.
-const KEPT: usize = 2_000;
+const FACTS_KEPT: usize = 2_000;
 
 /// Times of another offset, as far as rounded logarithms tell.
 fn moved(histogram: &Histogram, from_us: u64, to_us: u64, quantiser: &Quantiser) -> Histogram {
@@ -25,7 +25,7 @@ fn moved(histogram: &Histogram, from_us: u64, to_us: u64, quantiser: &Quantiser)
 impl TreeModel {
     /// Keeps the facts of some of the rows that it has learned from, so that it can be merged.
     pub fn keep(&mut self, facts: &Facts, rows: &[u32]) {
-        self.kept = facts.sample(rows, KEPT);
+        self.kept = facts.sample(rows, FACTS_KEPT);
     }
 
     /// One baseline of several that have learned from different requests; the same as one that has learned from all of
@@ -71,7 +71,7 @@ impl TreeModel {
         }
         all.roots.arrange();
         all.roots.dedup();
-        all.kept = FactPart::sample(models.into_iter().map(|model| model.kept).collect(), KEPT);
+        all.kept = FactPart::sample(models.into_iter().map(|model| model.kept).collect(), FACTS_KEPT);
         // With names that no kept request has, the numbers are those of the dictionary.
         let names = FactPart { dictionary: dictionary.clone(), ..FactPart::default() };
         let facts = Facts::merge(vec![names, all.kept.clone()]);
