@@ -6,7 +6,7 @@ use super::pool::Input;
 use super::ui::dom::{self, How, Listener, pause};
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
-    Answer, Dialect, Listed, Listing, Lost, Next, Outcome, Place, Plan, Progress, Reply, Scan, Trouble,
+    Answer, Dialect, Listed, Listing, Lost, Next, Outcome, Connection, Plan, Progress, Reply, Scan, Trouble,
 };
 use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
@@ -22,7 +22,7 @@ use web_sys::{
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Who is asked.
-    pub place: Place,
+    pub connection: Connection,
     /// What Jaeger is asked for, if anything.
     pub plan: Option<Plan>,
     /// Whole addresses of files.
@@ -57,7 +57,7 @@ pub struct End {
 pub struct Fetch(Rc<Inner>);
 
 struct Inner {
-    place: Place,
+    connection: Connection,
     token: Option<String>,
     plan: RefCell<Option<Plan>>,
     files: RefCell<Vec<String>>,
@@ -75,7 +75,7 @@ impl Fetch {
     /// Begins.
     pub fn start(job: Job, on_event: impl Fn(Event) + 'static) -> Fetch {
         let fetch = Fetch(Rc::new(Inner {
-            place: job.place,
+            connection: job.connection,
             token: job.token,
             plan: RefCell::new(job.plan),
             files: RefCell::new(job.files),
@@ -163,7 +163,7 @@ impl Fetch {
             self.0.bytes.set(self.0.bytes.get() + bytes);
             (self.0.on_event)(Event::Moved);
         };
-        let (reply, body) = get(url, &self.0.place, self.0.token.as_deref(), signal, moved).await;
+        let (reply, body) = get(url, &self.0.connection, self.0.token.as_deref(), signal, moved).await;
         if signal.aborted() {
             return;
         }
@@ -194,8 +194,8 @@ impl Fetch {
         self.0.abort.replace(Some(abort));
         for url in self.0.files.take() {
             let moved = |bytes: u64| self.0.bytes.set(self.0.bytes.get() + bytes);
-            let place = Place { base: url.clone(), has_token: false, ..self.0.place.clone() };
-            let (reply, body) = get(&url, &place, None, &signal, moved).await;
+            let connection = Connection { base: url.clone(), has_token: false, ..self.0.connection.clone() };
+            let (reply, body) = get(&url, &connection, None, &signal, moved).await;
             if signal.aborted() {
                 return;
             }
@@ -228,13 +228,13 @@ impl Fetch {
 /// Why there is no list.
 pub async fn list(
     mut listing: Listing,
-    place: &Place,
+    connection: &Connection,
     token: Option<&str>,
 ) -> Result<(Dialect, Vec<String>), Trouble> {
     let Ok(abort) = AbortController::new() else { return Err(Trouble::Lost(Lost::Down)) };
     let mut url = listing.url();
     loop {
-        let (reply, body) = get(&url, place, token, &abort.signal(), |_| ()).await;
+        let (reply, body) = get(&url, connection, token, &abort.signal(), |_| ()).await;
         let text = match body {
             Some(body) => JsFuture::from(body.text()).await.ok().and_then(|text| text.as_string()),
             None => None,
@@ -332,7 +332,7 @@ async fn part(blob: &Blob, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {
 /// One GET: what came of it, and the body. `moved` is told the bytes of every chunk.
 async fn get(
     url: &str,
-    place: &Place,
+    connection: &Connection,
     token: Option<&str>,
     signal: &AbortSignal,
     moved: impl Fn(u64),
@@ -343,7 +343,7 @@ async fn get(
     let policy = Watch::policy();
     let Ok(response) = request(url, token, signal).await else {
         return (
-            Reply::Lost(if signal.aborted() { Lost::Broken } else { why(url, place, &policy).await }),
+            Reply::Lost(if signal.aborted() { Lost::Broken } else { why(url, connection, &policy).await }),
             None,
         );
     };
@@ -389,7 +389,7 @@ async fn read(response: &Response, moved: impl Fn(u64)) -> Result<(Scan, Blob), 
 }
 
 /// Why a request came to nothing: browsers do not tell scripts, so it is found out.
-async fn why(url: &str, place: &Place, policy: &Watch) -> Lost {
+async fn why(url: &str, connection: &Connection, policy: &Watch) -> Lost {
     // The report of a policy comes a moment after the failure.
     pause(50).await;
     if policy.has_seen() {
@@ -406,8 +406,8 @@ async fn why(url: &str, place: &Place, policy: &Watch) -> Lost {
     let options = RequestInit::new();
     options.set_mode(RequestMode::NoCors);
     // An answer nobody may read still says that somebody answers.
-    let probe = JsFuture::from(dom::window().fetch_with_str_and_init(&place.base, &options)).await;
-    let is_own = format!("{}/", place.base).starts_with(&format!("{}/", place.page_origin));
+    let probe = JsFuture::from(dom::window().fetch_with_str_and_init(&connection.base, &options)).await;
+    let is_own = format!("{}/", connection.base).starts_with(&format!("{}/", connection.page_origin));
     if probe.is_ok() && !is_own { Lost::Cors } else { Lost::Down }
 }
 

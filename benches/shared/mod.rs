@@ -73,7 +73,11 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let range = |lo: u32, hi: u32| PercentileRange::open(lo * 1000, hi * 1000);
     put("first aggregate", timed(session, now_ms, of(&all, PercentileRange::ALL)), 2000.0);
     let ranges = [range(95, 99), range(50, 95), range(0, 50)];
-    put("change of band", median(ranges.map(|b| timed(session, now_ms, of(&all, b))).into()), 300.0);
+    put(
+        "change of percentile range",
+        median(ranges.map(|b| timed(session, now_ms, of(&all, b))).into()),
+        300.0,
+    );
     let filters = [
         Filter::HasError,
         Filter::Tag { key: "region".to_owned(), value: "eu-west-1".to_owned() },
@@ -107,7 +111,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let endpoints = queries::Endpoints { selection: all.clone() };
     put_median("endpoints", [(); 3].map(|()| timed(session, now_ms, endpoints.clone())));
     put(
-        "compare two bands",
+        "compare two percentile ranges",
         timed(
             session,
             now_ms,
@@ -142,9 +146,9 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     put("findings: the first", first, 1000.0);
     if let Ok(report) = session.run(findings) {
         let tags = timed(session, now_ms, queries::Tags { selection: all.clone() });
-        let further = timed(session, now_ms, queries::FurtherFindings::of(all, None, &report));
+        let late = timed(session, now_ms, queries::LateFindingsQuery::of(all, None, &report));
         put("findings: tags", tags, 1000.0);
-        put("findings: all of them", first + tags + further, 5000.0);
+        put("findings: all of them", first + tags + late, 5000.0);
     }
     rows
 }

@@ -3,12 +3,12 @@
 
 use crate::ui::dom::El;
 use crate::ui::page::{Page, Part};
-use pathlight_view::keys::Command;
 use crate::ui::shell::search;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_view::finder::Finder;
+use pathlight_view::keys::Command;
 
 /// What a search found.
 pub struct SearchResult {

@@ -252,10 +252,8 @@ fn numbers_over_days() {
         points: (0..7).map(|day| (day != 3).then_some((by * (100.0 + f64::from(day)), by))).collect(),
         change,
     };
-    let changed = vec![
-        line("p50", 10.0, Some((4, 1_000.0, 1_060.0))),
-        line("p99", 40.0, Some((4, 4_000.0, 4_240.0))),
-    ];
+    let changed =
+        vec![line("p50", 10.0, Some((4, 1_000.0, 1_060.0))), line("p99", 40.0, Some((4, 4_000.0, 4_240.0)))];
     let panel = |title: &str, note: &str, lines| Panel {
         title: title.to_owned(),
         note: note.to_owned(),
@@ -270,7 +268,8 @@ fn numbers_over_days() {
         ],
     };
     let title = "Latency over days";
-    for (enlarged, theme, case) in [(None, Theme::light(), "trend"), (Some(0), Theme::dark(), "trend-panel")] {
+    for (enlarged, theme, case) in [(None, Theme::light(), "trend"), (Some(0), Theme::dark(), "trend-panel")]
+    {
         let svg = trend::export_svg(&panels, enlarged, size(900, 320), &theme, title);
         check(case, &svg.unwrap());
     }

@@ -18,4 +18,4 @@ pub use fields::{go_duration_ns, logfmt_of_tags, tags_of_logfmt};
 pub use listing::{Listed, Listing};
 pub use plan::{Next, Outcome, Plan, Progress};
 pub use request::{Dialect, trace_link, traces_link};
-pub use trouble::{Explanation, Place, Trouble};
+pub use trouble::{Connection, Explanation, Trouble};

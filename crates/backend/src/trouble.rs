@@ -50,7 +50,7 @@ pub enum Trouble {
 
 /// Who asks whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Connection {
     /// The whole base address of the query service.
     pub base: String,
     /// Origin of the page, as a browser sends it; `null` for a file on disk.
@@ -72,8 +72,8 @@ pub struct Explanation {
 
 impl Trouble {
     /// What happened and what helps.
-    pub fn explain(&self, place: &Place) -> Explanation {
-        let Place { base, page_origin, has_token } = place;
+    pub fn explain(&self, place: &Connection) -> Explanation {
+        let Connection { base, page_origin, has_token } = place;
         let origin = origin_of(base);
         let proxy = format!(
             "Or serve this page beside it: `pathlight serve dist --jaeger {base}`, base URL `/jaeger`."
@@ -245,8 +245,8 @@ fn origin_of(url: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn place(has_token: bool) -> Place {
-        Place {
+    fn place(has_token: bool) -> Connection {
+        Connection {
             base: "https://jaeger.example:16686/base".to_owned(),
             page_origin: "https://tools.example".to_owned(),
             has_token,

@@ -159,7 +159,10 @@ mod tests {
         );
         assert_eq!((anomalous.end_us, normal.end_us), (1020, 1020));
         assert_eq!((anomalous.start_us, normal.start_us), (1_000_680, 1_000_280));
-        assert_eq!((anomalous.parent.as_slice(), anomalous.depth.as_slice()), (&[NONE, 0, 0][..], &[0, 1, 1][..]));
+        assert_eq!(
+            (anomalous.parent.as_slice(), anomalous.depth.as_slice()),
+            (&[NONE, 0, 0][..], &[0, 1, 1][..])
+        );
         assert_eq!(
             (anomalous.segment_span.as_slice(), anomalous.segment_start_us.as_slice()),
             (&[0, 1, 0][..], &[20, 70, 970][..])

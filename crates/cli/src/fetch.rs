@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use pathlight_backend::source::{Search, Wanted};
 use pathlight_backend::{
-    Answer, Dialect, Listed, Listing, Lost, Next, Place, Plan, Reply, Scan, Trouble, go_duration_ns,
+    Answer, Connection, Dialect, Listed, Listing, Lost, Next, Plan, Reply, Scan, Trouble, go_duration_ns,
 };
 use pathlight_text::format::{counted, harmless};
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let known = args.tempo.is_some().then_some(Dialect::Tempo);
     let mut client = Client {
         agent,
-        place: Place { base: without_login(&base), has_token: token.is_some(), ..Place::default() },
+        connection: Connection { base: without_login(&base), has_token: token.is_some(), ..Connection::default() },
         base,
         token,
         dialect: known,
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let end_us = now_us();
     let mut job = Job {
-        base: client.place.base.clone(),
+        base: client.connection.base.clone(),
         all: args.all,
         services: args.service.clone(),
         start_us: end_us.saturating_sub(args.since),
@@ -156,7 +156,7 @@ struct Client {
     agent: Agent,
     /// The base address, perhaps with a name and password.
     base: String,
-    place: Place,
+    connection: Connection,
     token: Option<String>,
     dialect: Option<Dialect>,
     /// What the last request that got no answer failed of.
@@ -164,7 +164,7 @@ struct Client {
 }
 
 /// What came of one GET.
-struct Got {
+struct GetResult {
     reply: Reply,
     body: Vec<u8>,
     /// Why there is no answer, in the words of the HTTP client.
@@ -172,9 +172,12 @@ struct Got {
 }
 
 /// One GET.
-fn get(agent: &Agent, url: &str, token: Option<&str>) -> Got {
-    let lost =
-        |lost: Lost, error: String| Got { reply: Reply::Lost(lost), body: Vec::new(), error: Some(error) };
+fn get(agent: &Agent, url: &str, token: Option<&str>) -> GetResult {
+    let lost = |lost: Lost, error: String| GetResult {
+        reply: Reply::Lost(lost),
+        body: Vec::new(),
+        error: Some(error),
+    };
     let mut request = agent.get(url).header("Accept", "application/json");
     if let Some(token) = token {
         request = request.header("Authorization", &format!("Bearer {token}"));
@@ -194,7 +197,7 @@ fn get(agent: &Agent, url: &str, token: Option<&str>) -> Got {
     if body.len() as u64 > LARGEST_ANSWER {
         return lost(Lost::Broken, format!("an answer is larger than {} GiB", LARGEST_ANSWER >> 30));
     }
-    Got { reply: Reply::Answer(Answer { status, retry_after_s, body: scan(&body) }), body, error: None }
+    GetResult { reply: Reply::Answer(Answer { status, retry_after_s, body: scan(&body) }), body, error: None }
 }
 
 fn scan(body: &[u8]) -> Scan {
@@ -210,7 +213,7 @@ impl Client {
 
     /// What went wrong, in words.
     fn words(&self, trouble: &Trouble) -> String {
-        let explained = trouble.explain(&self.place);
+        let explained = trouble.explain(&self.connection);
         // The cures are those of a page, but for the token.
         let hint = match trouble {
             Trouble::Unauthorized | Trouble::Forbidden(_) => {

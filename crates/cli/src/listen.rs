@@ -17,7 +17,7 @@ use flate2::write::GzEncoder;
 use pathlight_ingest::{Ended, ErrorKind, Options, ProblemKind, Reader, otlp_json};
 use pathlight_model::trace::TraceSet;
 use pathlight_serve::bind;
-use pathlight_serve::listen::{Encoding, Inbox, MOST_BYTES, Refused, STREAM, Tail, Taken, listen};
+use pathlight_serve::listen::{AcceptedExport, Encoding, Inbox, MOST_BYTES, Refused, STREAM, Tail, listen};
 
 use super::{Failure, page};
 
@@ -268,7 +268,7 @@ impl Mutexed {
 }
 
 impl Inbox for Mutexed {
-    fn take(&self, body: &[u8], encoding: Encoding) -> Result<Taken, Refused> {
+    fn take(&self, body: &[u8], encoding: Encoding) -> Result<AcceptedExport, Refused> {
         let (line, taken) = read(body, encoding)?;
         if let Some(line) = line {
             let member = pack(&line).map_err(Refused::Full)?;
@@ -296,7 +296,7 @@ fn pack(line: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Returns a body as a line of JSON, `None` if it holds no span, and what the reader of files says of it.
-fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, Taken), Refused> {
+fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExport), Refused> {
     let mut unpacked = Vec::new();
     let body = if body.starts_with(b"\x1f\x8b") {
         let mut gzip = MultiGzDecoder::new(body).take(MOST_BYTES as u64 + 1);
@@ -319,7 +319,7 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, Taken), Ref
         }
     };
     if line.trim_ascii() == b"{}" {
-        return Ok((None, Taken::default()));
+        return Ok((None, AcceptedExport::default()));
     }
     let mut set = TraceSet::new();
     let mut reader = Reader::new("the body", Options::default());
@@ -327,7 +327,9 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, Taken), Ref
     let _ = reader.feed(&line, &mut set);
     let report = reader.finish(&mut set);
     match &report.ended {
-        Ended::Failed(error) if error.kind == ErrorKind::NoTraces => return Ok((None, Taken::default())),
+        Ended::Failed(error) if error.kind == ErrorKind::NoTraces => {
+            return Ok((None, AcceptedExport::default()));
+        }
         Ended::Failed(error) => {
             return Err(Refused::Bad(format!("The body cannot be read: {}.", error.reason)));
         }
@@ -350,7 +352,7 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, Taken), Ref
         )
     };
     let lost: Vec<_> = report.problems.iter().filter(|problem| lost(problem.kind)).collect();
-    let taken = Taken {
+    let taken = AcceptedExport {
         rejected: lost.iter().map(|problem| problem.count).sum(),
         message: lost.first().map_or(String::new(), |problem| problem.example.text.clone()),
     };
@@ -361,7 +363,7 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, Taken), Ref
 mod tests {
     use super::*;
 
-    fn json(bytes: &[u8]) -> Result<(Option<Vec<u8>>, Taken), Refused> {
+    fn json(bytes: &[u8]) -> Result<(Option<Vec<u8>>, AcceptedExport), Refused> {
         read(bytes, Encoding::Json)
     }
 
@@ -385,7 +387,7 @@ mod tests {
     #[test]
     fn bodies_are_judged_by_the_readers_of_files() {
         let (line, taken) = json(span("a1").as_bytes()).unwrap();
-        assert_eq!((line.unwrap().contains(&b'\n'), taken), (false, Taken::default()));
+        assert_eq!((line.unwrap().contains(&b'\n'), taken), (false, AcceptedExport::default()));
         for empty in ["{}", " {} ", "{\"resourceSpans\":[]}"] {
             assert!(matches!(json(empty.as_bytes()), Ok((None, _))), "{empty}");
         }

@@ -254,7 +254,7 @@ struct Sums {
 
 /// What is summed, and how.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct SumOptions<'a> {
     /// How requests are read.
     pub settings: &'a Settings,
     /// Whether each day (UTC) has a summary of its own.
@@ -266,11 +266,11 @@ pub struct Wanted<'a> {
 }
 
 impl Sums {
-    fn observe(&mut self, set: &TraceSet, wanted: Wanted<'_>) -> Result<(), Failure> {
-        let parts = if wanted.per_day {
-            by_day(set, wanted.settings).map_err(|error| Failure::Usage(error.to_string()))?
+    fn observe(&mut self, set: &TraceSet, options: SumOptions<'_>) -> Result<(), Failure> {
+        let parts = if options.per_day {
+            by_day(set, options.settings).map_err(|error| Failure::Usage(error.to_string()))?
         } else {
-            BTreeMap::from([(0, Summary::observe(set, wanted.settings))])
+            BTreeMap::from([(0, Summary::observe(set, options.settings))])
         };
         parts.into_iter().try_for_each(|(day, part)| self.add(day, part))
     }
@@ -297,7 +297,7 @@ impl Sums {
 
 /// What all threads share.
 struct Shared<'a> {
-    wanted: Wanted<'a>,
+    options: SumOptions<'a>,
     cutter: Mutex<Cutter>,
     turn: Mutex<Turn>,
     next: Condvar,
@@ -321,8 +321,8 @@ impl Shared<'_> {
             let chunk = self.cutter.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(mut chunk) = chunk else { break };
             let number = chunk.number;
-            let _taken = Taken { shared: self, number };
-            let early = if chunk.rest.is_none() { Some(chunk.read(self.wanted.keep)) } else { None };
+            let _guard = TurnGuard { shared: self, number };
+            let early = if chunk.rest.is_none() { Some(chunk.read(self.options.keep)) } else { None };
             let mut turn = self.wait_for(number);
             let (mut set, report) = match (turn.unread.take(), early) {
                 (None, Some(early)) => early,
@@ -330,7 +330,7 @@ impl Shared<'_> {
                     if let Some(before) = before {
                         chunk = chunk.after(before);
                     }
-                    chunk.read(self.wanted.keep)
+                    chunk.read(self.options.keep)
                 }
             };
             turn.number += 1;
@@ -347,7 +347,7 @@ impl Shared<'_> {
                 input::warn(Path::new(&chunk.name), &text);
             }
             drop(chunk);
-            if let Err(error) = settled.and_then(|()| sums.observe(&set, self.wanted)) {
+            if let Err(error) = settled.and_then(|()| sums.observe(&set, self.options)) {
                 failure.get_or_insert(error);
             }
         }
@@ -359,12 +359,12 @@ impl Shared<'_> {
 }
 
 /// A chunk that a thread works on. If the thread panics, its turn passes, so that no other one waits for ever.
-struct Taken<'a> {
+struct TurnGuard<'a> {
     shared: &'a Shared<'a>,
     number: u64,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let mut turn = self.shared.wait_for(self.number);
@@ -395,8 +395,8 @@ pub fn on_threads<T: Send>(
 ///
 /// # Errors
 /// As [`by_days`].
-pub fn summarise(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Summary, Failure> {
-    by_days(files, Wanted { per_day: false, ..wanted })?.into_values().next().ok_or(Failure::NoTrace)
+pub fn summarise(files: &[PathBuf], options: SumOptions<'_>) -> Result<Summary, Failure> {
+    by_days(files, SumOptions { per_day: false, ..options })?.into_values().next().ok_or(Failure::NoTrace)
 }
 
 /// Summarises files, folders and `-` held in memory as columns, so that spans of a trace may lie anywhere in them; at least
@@ -404,18 +404,21 @@ pub fn summarise(files: &[PathBuf], wanted: Wanted<'_>) -> Result<Summary, Failu
 ///
 /// # Errors
 /// As [`by_days`].
-pub fn by_days_at_once(files: &[PathBuf], wanted: Wanted<'_>) -> Result<BTreeMap<u64, Summary>, Failure> {
-    let loaded = input::load(&[files], wanted.threads, wanted.keep, None)?;
+pub fn by_days_at_once(
+    files: &[PathBuf],
+    options: SumOptions<'_>,
+) -> Result<BTreeMap<u64, Summary>, Failure> {
+    let loaded = input::load(&[files], options.threads, options.keep, None)?;
     let left = Mutex::new(Pool::of(loaded.sets)?.into_sets().into_iter());
     let run = || {
         let mut sums = Sums::default();
         loop {
             let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(set) = next else { return Ok(sums) };
-            sums.observe(&set, wanted)?;
+            sums.observe(&set, options)?;
         }
     };
-    Sums::join(on_threads(wanted.threads, run)?)
+    Sums::join(on_threads(options.threads, run)?)
 }
 
 /// Summarises files, folders and `-`; at least one summary. A trace that stands in several places is counted once, by what
@@ -423,20 +426,20 @@ pub fn by_days_at_once(files: &[PathBuf], wanted: Wanted<'_>) -> Result<BTreeMap
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all or memory ends; [`Failure::NoTrace`].
-pub fn by_days(files: &[PathBuf], wanted: Wanted<'_>) -> Result<BTreeMap<u64, Summary>, Failure> {
+pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u64, Summary>, Failure> {
     let paths = input::list(files)?;
     let shared = Shared {
-        wanted,
+        options,
         cutter: Mutex::new(Cutter { paths: paths.into_iter(), open: None, number: 0 }),
         turn: Mutex::default(),
         next: Condvar::new(),
     };
-    let mut parts = on_threads(wanted.threads, || shared.run())?;
+    let mut parts = on_threads(options.threads, || shared.run())?;
     // Nothing comes after what was kept back.
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut sums) = (TraceSet::new(), Sums::default());
     turn.settle(&mut last)?;
-    sums.observe(&last, wanted)?;
+    sums.observe(&last, options)?;
     parts.push(sums);
     if turn.repeated > 0 {
         eprintln!(

@@ -1,7 +1,7 @@
 //! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
 
 use super::common::{OutputOptions, RootOption, SummaryOptions};
-use super::stream::Wanted;
+use super::stream::SumOptions;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use super::{Failure, input, output, parse, stream};
@@ -80,7 +80,7 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
     output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
     let (per_day, threads) = (args.per_day, args.reading.threads);
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
-    let wanted = Wanted { settings: &args.reading.settings(), per_day, threads, keep: &keep };
+    let wanted = SumOptions { settings: &args.reading.settings(), per_day, threads, keep: &keep };
     let days = if args.scattered {
         stream::by_days_at_once(&args.files, wanted)?
     } else {
@@ -226,7 +226,7 @@ pub fn is_summary(path: &Path) -> bool {
 pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) -> Result<Summary, Failure> {
     let (summaries, traces): (Vec<PathBuf>, Vec<PathBuf>) =
         input::list(files)?.into_iter().partition(|path| is_summary(path));
-    let wanted = Wanted { settings, per_day: false, threads, keep: &Keep::All };
+    let wanted = SumOptions { settings, per_day: false, threads, keep: &Keep::All };
     if summaries.is_empty() {
         return stream::summarise(&traces, wanted);
     }
@@ -234,7 +234,7 @@ pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) 
     if traces.is_empty() {
         return Ok(sum);
     }
-    let more = stream::summarise(&traces, Wanted { settings: &sum.settings, ..wanted })?;
+    let more = stream::summarise(&traces, SumOptions { settings: &sum.settings, ..wanted })?;
     Summary::merge(sum, more).map_err(|error| Failure::Usage(error.to_string()))
 }
 

@@ -16,7 +16,7 @@ use pathlight_model::trace::{SetFull, TraceSet};
 
 /// Text is taken in pieces of this size, so that what is worked on stays in the processor's cache.
 pub(super) const PIECE: usize = 64 << 10;
-/// Archives within archives.
+/// Greatest depth of archives inside archives.
 const MAX_LAYERS: u32 = 4;
 
 /// What a source needs while it reads.
@@ -27,12 +27,12 @@ pub(super) struct Context<'a> {
     pub masks: Masks,
 }
 
-/// Why a source gives nothing.
+/// Reason why reading a source stopped.
 #[derive(Clone, Debug)]
 pub(super) enum Stop {
-    /// Memory ended.
+    /// The memory for traces is full.
     Full(SetFull),
-    /// The content is nothing known; the first bytes and what they may be.
+    /// The format is not recognised; the first bytes, and what they may be.
     Unknown(Vec<u8>, &'static str),
     /// A summary of traces that cannot be unpacked, and why.
     Summary(String),
@@ -54,7 +54,7 @@ pub(super) struct Source {
 
 #[derive(Default)]
 enum Opened {
-    /// Too few bytes to tell.
+    /// Too few bytes read to recognise the format.
     #[default]
     No,
     Text(Box<Text>),
@@ -97,13 +97,13 @@ impl Source {
         Source { layer, ..Source::default() }
     }
 
-    /// A text from a split point on.
+    /// Returns a source for text from a split point on.
     pub fn from_split_point(point: &SplitPoint, reference: bool, masks: Masks) -> Source {
         let text = Text::new(Window::default(), point.at, Walker::from_split_point(point), reference, masks);
         Source { opened: Opened::Text(Box::new(text)), ..Source::default() }
     }
 
-    /// Whether everything before the split point was read, and a reader from there on goes on as this one would.
+    /// Returns whether this reader has reached the split point in the state that the next reader assumed.
     pub fn meets(&self, point: &SplitPoint) -> bool {
         matches!(&self.opened, Opened::Text(text) if text.walker.meets(point))
     }
@@ -135,7 +135,7 @@ impl Source {
         self.pass(&head[skip..], cx)
     }
 
-    /// Decides what the source is; the number of bytes to leave out.
+    /// Recognises the format; returns how many bytes to skip.
     fn open(&mut self, head: &[u8], cx: &mut Context<'_>) -> Result<usize, Stop> {
         let refuse = |what| Err(Stop::Unknown(head[..head.len().min(HEAD)].to_vec(), what));
         match sniff::sniff(head) {
@@ -196,7 +196,7 @@ impl Source {
         }
     }
 
-    /// The input has ended.
+    /// Finishes reading; returns whether the input was complete.
     pub fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
         if matches!(self.opened, Opened::No) && !self.head.is_empty() {
             self.open_head(&mut &[][..], cx)?;

@@ -33,7 +33,7 @@ fn apart<K, V>(entry: &mut (K, V)) -> (&K, &mut V) {
 }
 
 /// A place: the run and the entry in it. Behind the last entry of a run stands the first of the next.
-type Place = (usize, usize);
+type RunSlot = (usize, usize);
 
 /// What is looked for in the runs of a map, whatever its types.
 trait Sought {
@@ -41,7 +41,7 @@ trait Sought {
     fn entries(&self, run: usize) -> usize;
 
     /// How the key of an entry compares with the one looked for.
-    fn compare(&self, place: Place) -> Ordering;
+    fn compare(&self, place: RunSlot) -> Ordering;
 }
 
 struct Key<'a, K, V, Q: ?Sized> {
@@ -54,14 +54,14 @@ impl<K: Borrow<Q>, V, Q: Ord + ?Sized> Sought for Key<'_, K, V, Q> {
         self.runs[run].len()
     }
 
-    fn compare(&self, (run, at): Place) -> Ordering {
+    fn compare(&self, (run, at): RunSlot) -> Ordering {
         self.runs[run][at].0.borrow().cmp(self.key)
     }
 }
 
 /// Where among so many runs the thing looked for is (`Ok`), or would be inserted (`Err`).
 #[inline(never)]
-fn find(runs: usize, sought: &dyn Sought) -> Result<Place, Place> {
+fn find(runs: usize, sought: &dyn Sought) -> Result<RunSlot, RunSlot> {
     let run = match search(runs, |run| sought.compare((run, 0))) {
         Ok(run) => return Ok((run, 0)),
         Err(0) => return Err((0, 0)),
@@ -180,7 +180,7 @@ impl<K, V> OrderedMap<K, V> {
     }
 
     /// Inserts an entry at its place; the value as it now stands.
-    fn insert_at(&mut self, (mut run, mut at): Place, key: K, value: V) -> &mut V {
+    fn insert_at(&mut self, (mut run, mut at): RunSlot, key: K, value: V) -> &mut V {
         if self.runs.is_empty() {
             self.runs.push(Vec::new());
         }
@@ -198,7 +198,7 @@ impl<K, V> OrderedMap<K, V> {
         &mut self.runs[run][at].1
     }
 
-    fn remove_at(&mut self, (run, at): Place) -> (K, V) {
+    fn remove_at(&mut self, (run, at): RunSlot) -> (K, V) {
         self.len -= 1;
         let entry = self.runs[run].remove(at);
         if self.runs[run].is_empty() {
@@ -209,7 +209,7 @@ impl<K, V> OrderedMap<K, V> {
 }
 
 impl<K: Ord, V> OrderedMap<K, V> {
-    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<Place, Place>
+    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<RunSlot, RunSlot>
     where
         K: Borrow<Q>,
     {
@@ -280,7 +280,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
     /// The entries whose keys lie in a range, in order.
     pub fn range(&self, range: impl RangeBounds<K>) -> Iter<'_, K, V> {
         let at = |key: &K| self.find(key);
-        let behind = |(run, at): Place| (run, at + 1);
+        let behind = |(run, at): RunSlot| (run, at + 1);
         let (Ok(start) | Err(start)) = match range.start_bound() {
             Bound::Unbounded => Ok((0, 0)),
             Bound::Included(key) => at(key),
@@ -307,7 +307,7 @@ pub enum Entry<'a, K, V> {
 pub struct VacantEntry<'a, K, V> {
     map: &'a mut OrderedMap<K, V>,
     key: K,
-    place: Place,
+    place: RunSlot,
 }
 
 impl<'a, K, V> VacantEntry<'a, K, V> {
@@ -351,8 +351,8 @@ impl<'a, K, V> Entry<'a, K, V> {
 /// The entries of a map, or of a part of it, in order.
 pub struct Iter<'a, K, V> {
     runs: &'a [Vec<(K, V)>],
-    from: Place,
-    to: Place,
+    from: RunSlot,
+    to: RunSlot,
 }
 
 impl<K, V> Clone for Iter<'_, K, V> {

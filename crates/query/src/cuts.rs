@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// Bins of the latency histogram.
 const HISTOGRAM_BINS: u32 = 96;
 /// Cuts that are kept: those of both sides of a comparison, and of some ranges and filters looked at before.
-const KEPT: usize = 16;
+const CUTS_KEPT: usize = 16;
 
 /// A cut, and what lies inside.
 type Known = (Cut, RangeFacts);
@@ -53,13 +53,13 @@ pub(super) enum Claim {
     /// Use it.
     Known(Box<Known>),
     /// Compute it.
-    Ours(Place),
+    Ours(ClaimedCut),
     /// Wait: another plan is computing it.
     Others,
 }
 
 /// The place of a cut that a plan is computing. It becomes free if the plan ends before.
-pub(super) struct Place {
+pub(super) struct ClaimedCut {
     cuts: Cuts,
     selection: Selection,
 }
@@ -121,17 +121,17 @@ impl Cuts {
             return claim;
         }
         let known = list.iter().filter(|(_, state)| matches!(state, State::Known(_))).count();
-        if known >= KEPT
+        if known >= CUTS_KEPT
             && let Some(oldest) = list.iter().position(|(_, state)| matches!(state, State::Known(_)))
         {
             list.remove(oldest);
         }
         list.push((selection.clone(), State::Claimed));
-        Claim::Ours(Place { cuts: self.clone(), selection: selection.clone() })
+        Claim::Ours(ClaimedCut { cuts: self.clone(), selection: selection.clone() })
     }
 }
 
-impl Place {
+impl ClaimedCut {
     /// Keeps the cut for other plans.
     pub fn keep(self, known: Known) {
         let mut list = self.cuts.list();
@@ -141,7 +141,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClaimedCut {
     fn drop(&mut self) {
         self.cuts.list().retain(|(key, state)| *key != self.selection || matches!(state, State::Known(_)));
     }

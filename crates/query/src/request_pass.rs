@@ -7,7 +7,7 @@ use super::workers::frame;
 use pathlight_analysis::critical_path::{
     Aggregate, BottomUpPart, ColumnEdge, ColumnOrder, DiffPart, EndpointPart, ExemplarCandidates,
     ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, SplitObserver,
-    SplitOf, TagValuesObserver, Walk, sorted_places, tied_places,
+    SplitOf, TagValuesObserver, Walk, sorted_column_keys, tied_column_keys,
 };
 use pathlight_analysis::culprit::{CulpritObserver, TailObserver};
 use pathlight_analysis::errors::ErrorsObserver;
@@ -284,8 +284,10 @@ fn of_table(
         }
         RequestPass::Diff => flat::write(&DiffPart::observe(set, table, all())),
         RequestPass::Rows => flat::write(&EndpointPart::observe(set, table, requests)),
-        RequestPass::Places { order } => flat::write(&sorted_places(set, table, requests, order)),
-        RequestPass::Ties { order, tied } => flat::write(&tied_places(set, table, requests, order, tied)),
+        RequestPass::Places { order } => flat::write(&sorted_column_keys(set, table, requests, order)),
+        RequestPass::Ties { order, tied } => {
+            flat::write(&tied_column_keys(set, table, requests, order, tied))
+        }
         RequestPass::Cells { order, edges } => {
             flat::write(&HeatPart::observe(set, table, requests, order, edges))
         }

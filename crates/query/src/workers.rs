@@ -79,7 +79,7 @@ impl Workers {
         self.run_named(NamedPass { names, types, pass }).await
     }
 
-    /// What decides over request types, over all workers; places have these names.
+    /// Returns the facts of all workers that request types follow from, where places have these names.
     async fn type_facts(
         &self,
         settings: PathSettings,
@@ -100,7 +100,7 @@ impl Workers {
         Ok(self.want(Wanted::Pass(flat::write(&pass))).await)
     }
 
-    /// What decides over the names of places, over all workers.
+    /// Returns the facts of all workers that the names of places follow from.
     pub(super) async fn place_facts(&self) -> Result<&PlaceFacts, EngineError> {
         if let Some(known) = self.cuts.places() {
             return Ok(known);
@@ -112,17 +112,17 @@ impl Workers {
         Ok(self.cuts.keep_places(facts))
     }
 
-    /// What the partials of a pass hold.
+    /// Runs a pass; returns the partials of all workers.
     pub(super) async fn partials<T: DeserializeOwned>(&self, pass: Pass) -> Result<Vec<T>, EngineError> {
         self.run(pass).await?.iter().map(|bytes| flat::read(bytes).map_err(EngineError::from)).collect()
     }
 
-    /// Ends a step of work of the plan's own, and tells how far it is.
+    /// Ends a step of the plan's own work: reports its progress and yields.
     pub(super) async fn working(&self, progress: TrainingProgress) {
         self.want(Wanted::Working(progress)).await;
     }
 
-    /// Ends a step of work of the plan's own.
+    /// Ends a step of the plan's own work: yields without progress.
     pub(super) async fn pause(&self) {
         self.working(TrainingProgress::default()).await;
     }
@@ -155,9 +155,9 @@ impl Workers {
                 Claim::Others => {
                     self.want(Wanted::Cut).await;
                 }
-                Claim::Ours(place) => {
+                Claim::Ours(claimed) => {
                     let known = self.find_cut(selection).await?;
-                    place.keep(known.clone());
+                    claimed.keep(known.clone());
                     break known;
                 }
             }

@@ -42,7 +42,7 @@ pub enum Encoding {
 
 /// What became of an export.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Taken {
+pub struct AcceptedExport {
     /// Spans that were left out, and why.
     pub rejected: u64,
     /// Why; empty if none was.
@@ -84,7 +84,7 @@ pub trait Inbox: Send + Sync + 'static {
     ///
     /// # Errors
     /// Nothing of the body is kept.
-    fn take(&self, body: &[u8], encoding: Encoding) -> Result<Taken, Refused>;
+    fn take(&self, body: &[u8], encoding: Encoding) -> Result<AcceptedExport, Refused>;
 
     /// Returns what came from an offset on: whole gzip members, `most` bytes at most or one file.
     ///
@@ -260,7 +260,7 @@ impl Encoding {
 }
 
 /// Returns an `ExportTraceServiceResponse`.
-fn answer(taken: &Taken, encoding: Encoding) -> Vec<u8> {
+fn answer(taken: &AcceptedExport, encoding: Encoding) -> Vec<u8> {
     let is_whole = taken.rejected == 0;
     match encoding {
         Encoding::Json if is_whole => b"{}".to_vec(),
@@ -369,8 +369,8 @@ mod tests {
     struct Digits;
 
     impl Inbox for Digits {
-        fn take(&self, _: &[u8], _: Encoding) -> Result<Taken, Refused> {
-            Ok(Taken::default())
+        fn take(&self, _: &[u8], _: Encoding) -> Result<AcceptedExport, Refused> {
+            Ok(AcceptedExport::default())
         }
 
         fn tail(&self, from: u64, _: u64) -> io::Result<Tail> {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// The space inside numbers and before units; it never breaks a line.
 pub const THIN: char = '\u{202f}';
 
-/// Stands for a number there is none of.
+/// Stands where there is no number.
 pub const DASH: &str = "\u{2013}";
 
 /// A count in full: `11 204`.
@@ -104,12 +104,13 @@ pub fn tick(us: u64, step_us: u64, end_us: u64) -> String {
     format!("{text}{THIN}{unit}")
 }
 
-/// What stands wherever a statistic rests on few values: `n = 37`.
+/// Returns the note for a statistic of few values: `n = 37`.
 pub fn sample(n: u64) -> String {
     format!("n = {}", count(n))
 }
 
-/// A share of 1 in percent with one decimal; what is not quite nothing or not quite all says so. A dash for NaN.
+/// Returns a share from 0 to 1 in percent with one decimal; `<0.1 %` and `>99.9 %` where rounding would give 0 or 100. Returns
+/// a dash if it is not finite.
 pub fn share(share: f64) -> String {
     if !share.is_finite() {
         return DASH.into();

@@ -283,13 +283,13 @@ impl ServiceRow {
 }
 
 /// How a column gets its number and its words.
-type Said = (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String);
+type NumberAndWords = (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String);
 
 fn excess_column(
     key: &'static str,
     title: &'static str,
     hint: &'static str,
-    (of, words): Said,
+    (of, words): NumberAndWords,
 ) -> Column<ServiceRow> {
     Column::said(key, title, hint, of, words).width(Width::Moment).low(2)
 }

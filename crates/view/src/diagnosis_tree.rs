@@ -7,7 +7,7 @@ use pathlight_query::Endpoint;
 use pathlight_text::format;
 
 /// Where a line lies: its place among its siblings, and those of the lines above it.
-type Place = Vec<u32>;
+type LinePath = Vec<u32>;
 
 /// The tree; a place in it is the index of a line.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Tree {
     /// One past the last line below each.
     end: Vec<usize>,
     open: Vec<bool>,
-    places: Vec<Place>,
+    places: Vec<LinePath>,
 }
 
 /// A row of what is in sight.
@@ -58,7 +58,7 @@ impl Tree {
         let n = lines.len();
         let mut tree = Tree { end: (1..=n).collect(), ..Tree::default() };
         let mut above: Vec<usize> = Vec::new();
-        let mut place: Place = Vec::new();
+        let mut place: LinePath = Vec::new();
         for (at, line) in lines.iter().enumerate() {
             let depth = (line.level.max(1) as usize - 1).min(above.len());
             above.truncate(depth);
@@ -76,7 +76,7 @@ impl Tree {
                 tree.end[parent] = tree.end[parent].max(tree.end[at]);
             }
         }
-        let mut was_open: Vec<&Place> =
+        let mut was_open: Vec<&LinePath> =
             (0..before.lines.len()).filter(|&at| before.open[at]).map(|at| &before.places[at]).collect();
         was_open.arrange();
         let is_new = before.lines.is_empty();

@@ -47,8 +47,8 @@ pub fn amount_words((of, percent, add_us): Amount) -> String {
     if words.is_empty() { "as it is".to_owned() } else { words }
 }
 
-/// Returns the two questions that a what-if asks of an endpoint: what changes, its name, what is said of it, its key.
-pub const QUESTIONS: [(ChangeOf, &str, &str, &str); 2] = [
+/// What a what-if can change of an endpoint: the change, its name, its hint and its key.
+pub const CHANGE_CHOICES: [(ChangeOf, &str, &str, &str); 2] = [
     (
         ChangeOf::OwnWork,
         "Own work",

@@ -239,7 +239,11 @@ mod tests {
         let press = |writes, code| Press { writes, code, control: false, shift: false, alt: false };
         assert_eq!(press("z", "KeyW").command(), Some(Command::ZoomIn), "a French keyboard");
         assert_eq!(Press { shift: true, ..press("W", "KeyW") }.command(), None);
-        assert_eq!(Press { shift: true, ..press("/", "Digit7") }.command(), Some(Command::Search), "a German one");
+        assert_eq!(
+            Press { shift: true, ..press("/", "Digit7") }.command(),
+            Some(Command::Search),
+            "a German one"
+        );
         assert_eq!(Press { shift: true, ..press("N", "KeyN") }.command(), Some(Command::PreviousMatch));
         assert_eq!(Press { shift: true, ..press("Enter", "Enter") }.command(), Some(Command::PreviousMatch));
         assert_eq!(press("Enter", "Enter").command(), Some(Command::Enter));

@@ -1,7 +1,6 @@
 //! What is selected, in numbers and examples.
 
 use super::jump::Jump;
-use pathlight_view::keys::Command;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::moved;
 use crate::ui::page::{Focus, Page, Part};
@@ -21,6 +20,7 @@ use pathlight_query::{
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
+use pathlight_view::keys::Command;
 use pathlight_view::tree;
 
 /// Calling contexts of an endpoint that are listed.

@@ -7,7 +7,7 @@ use crate::ui::page::Page;
 use crate::ui::settings::{self, DIALECT, Store};
 use crate::ui::shell::file_input::load_demo;
 use pathlight_backend::source::{DEMO, Search, Source, Wanted};
-use pathlight_backend::{Dialect, Explanation, Lost, Place, Plan, Progress, Trouble};
+use pathlight_backend::{Connection, Dialect, Explanation, Lost, Plan, Progress, Trouble};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -134,10 +134,10 @@ impl Fetching {
     }
 
     /// Who is asked, for explanations.
-    pub fn place(&self, page: Page) -> Place {
+    pub fn connection(&self, page: Page) -> Connection {
         let api = page.address().source.api.clone();
         let base = api.as_deref().and_then(|api| resolve(api).ok()).or(api).unwrap_or_default();
-        self.place_of(base)
+        self.connection_to(base)
     }
 
     /// The whole base address of the page's Jaeger, if it has one and the user may be sent there. What Tempo or a data
@@ -252,8 +252,8 @@ impl Fetching {
                 let is_looking = live.fetch.borrow().is_some();
                 if is_looking && js_sys::Date::now() - live.heard_ms.get() > SILENT_MS {
                     live.give_up();
-                    let place = fetching.place(page);
-                    fetching.looked(page, Some(Trouble::Lost(Lost::Broken).explain(&place)));
+                    let connection = fetching.connection(page);
+                    fetching.looked(page, Some(Trouble::Lost(Lost::Broken).explain(&connection)));
                 } else if !is_looking && !page.loading().running {
                     fetching.look(page, run).await;
                 }
@@ -286,14 +286,14 @@ impl Fetching {
                         }
                     }
                     Err(trouble) => {
-                        first_trouble.get_or_insert(trouble.explain(&self.place_of(url.clone())));
+                        first_trouble.get_or_insert(trouble.explain(&self.connection_to(url.clone())));
                         has_more = false;
                     }
                 }
             }
         }
         let Wanted::Search(mut search) = source.wanted else { return self.looked(page, first_trouble) };
-        let place = self.place(page);
+        let connection = self.connection(page);
         let until_us = now_us().saturating_sub(SETTLE_US);
         let is_again = until_us.saturating_sub(live.settled_us.get()) >= 2 * LATE_US;
         let from_us = if is_again { live.settled_us.get() } else { live.searched_us.get() };
@@ -304,14 +304,14 @@ impl Fetching {
         search.limit = Some(u32::MAX);
         let from_us = search.start_us.map_or(from_us, |start_us| start_us.min(until_us).max(from_us));
         (search.start_us, search.end_us) = (Some(from_us), Some(until_us));
-        let plan = match Plan::new(&place.base, &Wanted::Search(search), now_us()) {
-            Ok(plan) => Some(plan.speaking(self.dialect(&place.base))),
-            Err(trouble) => return self.looked(page, Some(trouble.explain(&place))),
+        let plan = match Plan::new(&connection.base, &Wanted::Search(search), now_us()) {
+            Ok(plan) => Some(plan.speaking(self.dialect(&connection.base))),
+            Err(trouble) => return self.looked(page, Some(trouble.explain(&connection))),
         };
-        let token = self.token(&place.base);
+        let token = self.token(&connection.base);
         live.heard_ms.set(js_sys::Date::now());
         let fetching = self.clone();
-        let job = Job { place, plan, files: Vec::new(), token };
+        let job = Job { connection, plan, files: Vec::new(), token };
         let fetch = Fetch::start(job, move |event| {
             let live = &fetching.0.live;
             if live.run.get() != run {
@@ -331,7 +331,7 @@ impl Fetching {
                             live.settled_us.set(until_us - LATE_US);
                         }
                     }
-                    let trouble = trouble.map(|trouble| trouble.explain(&fetching.place(page)));
+                    let trouble = trouble.map(|trouble| trouble.explain(&fetching.connection(page)));
                     fetching.looked(page, first_trouble.clone().or(trouble));
                 }
             }
@@ -403,7 +403,7 @@ impl Fetching {
             match url {
                 Ok(url) => urls.push(url),
                 Err(trouble) => {
-                    self.fail(page, &trouble, &Place::default());
+                    self.fail(page, &trouble, &Connection::default());
                     return None;
                 }
             }
@@ -419,20 +419,20 @@ impl Fetching {
             // Following reads them from their start.
             files.clear();
         }
-        let place = self.place_of(urls.pop().unwrap_or_default());
+        let connection = self.connection_to(urls.pop().unwrap_or_default());
         let plan = if source.wanted == Wanted::Nothing {
             None
         } else {
-            match Plan::new(&place.base, &source.wanted, now_us()) {
-                Ok(plan) => Some(plan.speaking(self.dialect(&place.base))),
+            match Plan::new(&connection.base, &source.wanted, now_us()) {
+                Ok(plan) => Some(plan.speaking(self.dialect(&connection.base))),
                 Err(trouble) => {
-                    self.fail(page, &trouble, &place);
+                    self.fail(page, &trouble, &connection);
                     return None;
                 }
             }
         };
-        let token = self.token(&place.base);
-        Some(Job { place, plan, files, token })
+        let token = self.token(&connection.base);
+        Some(Job { connection, plan, files, token })
     }
 
     fn hear(&self, page: Page, event: Event) {
@@ -446,12 +446,12 @@ impl Fetching {
                 }
             }
             Event::Ended(end) => {
-                let place = self.place(page);
+                let connection = self.connection(page);
                 if let Some(dialect) = end.dialect {
-                    self.learn(&place.base, dialect);
+                    self.learn(&connection.base, dialect);
                 }
                 match &end.outcome.trouble {
-                    Some(trouble) => self.fail(page, trouble, &place),
+                    Some(trouble) => self.fail(page, trouble, &connection),
                     None => {
                         self.set(page, Phase::Ended(end));
                         self.follow_on(page);
@@ -500,8 +500,8 @@ impl Fetching {
         self.0.source.take();
     }
 
-    fn fail(&self, page: Page, trouble: &Trouble, place: &Place) {
-        self.set(page, Phase::Failed(trouble.explain(place)));
+    fn fail(&self, page: Page, trouble: &Trouble, connection: &Connection) {
+        self.set(page, Phase::Failed(trouble.explain(connection)));
     }
 
     fn set(&self, page: Page, phase: Phase) {
@@ -511,9 +511,9 @@ impl Fetching {
     }
 
     /// Who is asked at a whole base address.
-    pub fn place_of(&self, base: String) -> Place {
+    pub fn connection_to(&self, base: String) -> Connection {
         let has_token = self.token(&base).is_some();
-        Place { base, page_origin: page_origin(), has_token }
+        Connection { base, page_origin: page_origin(), has_token }
     }
 }
 

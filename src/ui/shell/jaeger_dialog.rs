@@ -8,7 +8,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use pathlight_backend::source::{Search, Source, Wanted, jaeger_id};
-use pathlight_backend::{Listing, Place, Plan, Trouble, logfmt_of_tags, tags_of_logfmt};
+use pathlight_backend::{Connection, Listing, Plan, Trouble, logfmt_of_tags, tags_of_logfmt};
 use pathlight_text::format as words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -267,11 +267,11 @@ impl Form {
 
     /// Lists the services; pressing the button is the user's consent to the address above it.
     fn list_services(&self, is_guess: bool) {
-        let Some((base, place)) = self.agree() else { return };
+        let Some((base, connection)) = self.agree() else { return };
         self.state.set_text("Asking for the services\u{2026}");
         let form = self.clone();
         let known = self.page.fetching().dialect(&base);
-        self.list(Listing::services(&base, known), place, is_guess, move |names| {
+        self.list(Listing::services(&base, known), connection, is_guess, move |names| {
             form.state.set_text(&format!("Connected: {}.", words::counted(names.len() as u64, "service")));
             options(&form.services, names);
             form.list_operations();
@@ -286,33 +286,39 @@ impl Form {
         }
         let names = names_of(&self.services);
         let is_name = names.len() >= MOST_OPTIONS || names.contains(&service);
-        let Some((base, place)) = self.agree().filter(|_| is_name) else { return };
+        let Some((base, connection)) = self.agree().filter(|_| is_name) else { return };
         self.listed.replace(service.clone());
         self.operations.clear();
         let form = self.clone();
         let listing = Listing::operations(&base, &service, self.page.fetching().dialect(&base));
-        self.list(listing, place, false, move |names| options(&form.operations, names));
+        self.list(listing, connection, false, move |names| options(&form.operations, names));
     }
 
-    fn list(&self, listing: Listing, place: Place, is_guess: bool, then: impl FnOnce(&[String]) + 'static) {
+    fn list(
+        &self,
+        listing: Listing,
+        connection: Connection,
+        is_guess: bool,
+        then: impl FnOnce(&[String]) + 'static,
+    ) {
         let number = self.asked.get() + 1;
         self.asked.set(number);
         let (form, token) = (self.clone(), self.token());
         spawn_local(async move {
-            let listed = list(listing, &place, token.as_deref()).await;
+            let listed = list(listing, &connection, token.as_deref()).await;
             if form.asked.get() != number {
                 return;
             }
             match listed {
                 Ok((dialect, names)) => {
-                    form.page.fetching().learn(&place.base, dialect);
+                    form.page.fetching().learn(&connection.base, dialect);
                     form.trouble.clear();
                     then(&names);
                 }
                 Err(_) if is_guess => form.state.set_text("Enter the base URL of Jaeger, then connect."),
                 Err(trouble) => {
                     form.state.set_text("");
-                    form.explain(&trouble, &place);
+                    form.explain(&trouble, &connection);
                 }
             }
         });
@@ -323,24 +329,24 @@ impl Form {
     }
 
     /// Takes base and token from the fields, with the user's consent to both.
-    fn agree(&self) -> Option<(String, Place)> {
+    fn agree(&self) -> Option<(String, Connection)> {
         match self.base() {
             Ok(base) => {
                 let fetching = self.page.fetching();
                 fetching.agree(&base);
                 fetching.set_token(&base, &value(&self.token));
-                let place = fetching.place_of(base.clone());
-                Some((base, place))
+                let connection = fetching.connection_to(base.clone());
+                Some((base, connection))
             }
             Err(trouble) => {
-                self.explain(&trouble, &Place::default());
+                self.explain(&trouble, &Connection::default());
                 None
             }
         }
     }
 
-    fn explain(&self, trouble: &Trouble, place: &Place) {
-        self.trouble.fill([&explanation(&trouble.explain(place))]);
+    fn explain(&self, trouble: &Trouble, connection: &Connection) {
+        self.trouble.fill([&explanation(&trouble.explain(connection))]);
     }
 
     /// What the fields say is wanted.
@@ -372,12 +378,12 @@ impl Form {
 
     /// Fetches what the fields say; false if something is wrong with them.
     fn fetch(&self) -> bool {
-        let Some((base, place)) = self.agree() else { return false };
+        let Some((base, connection)) = self.agree() else { return false };
         let wanted = self.wanted().and_then(|wanted| Plan::new(&base, &wanted, now_us()).map(|_| wanted));
         let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(trouble) => {
-                self.explain(&trouble, &place);
+                self.explain(&trouble, &connection);
                 return false;
             }
         };

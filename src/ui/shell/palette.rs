@@ -2,7 +2,6 @@
 
 use super::about;
 use super::keys;
-use pathlight_view::keys::Command;
 use super::notes;
 use super::share;
 use crate::ui::dom::{El, Keep, button, div, el, span};
@@ -18,6 +17,7 @@ use pathlight_query::{Endpoint, PercentileRange, RootEndpoint};
 use pathlight_text::format::printable;
 use pathlight_view::address::{Address, Theme, View};
 use pathlight_view::intake::Intake;
+use pathlight_view::keys::Command;
 use pathlight_view::palette::{Item, Kind, found};
 use std::cell::RefCell;
 use std::rc::Rc;

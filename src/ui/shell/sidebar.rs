@@ -1,9 +1,9 @@
 //! The views, as a sidebar beside them or, on a narrow page, as a select.
 
-use pathlight_view::keys::Command;
 use crate::ui::dom::{El, Keep, button, el, icon};
 use crate::ui::page::{Page, Part};
 use pathlight_view::address::View;
+use pathlight_view::keys::Command;
 use web_sys::HtmlSelectElement;
 
 /// Returns the icon of a view, as the data of a path of 16 by 16.

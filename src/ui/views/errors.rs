@@ -2,7 +2,6 @@
 
 use crate::ui::dom::{El, Keep, div, el, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::flame::chart;
 use crate::ui::views::flame::chart::{FlameChart, Words};
@@ -18,6 +17,7 @@ use pathlight_view::errors;
 use pathlight_view::errors::Line;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::keys::Command;
 use std::rc::Rc;
 
 /// The view.

@@ -3,7 +3,6 @@
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
@@ -20,6 +19,7 @@ use pathlight_query::RootEndpoint;
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::keys::Command;
 use pathlight_view::tip::TipLine;
 use pathlight_view::trend;
 use pathlight_view::trend::Row;

@@ -7,10 +7,10 @@ use super::tip;
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use pathlight_chart::Theme;
 use pathlight_chart::multiples::Grid;
 use pathlight_chart::plot::{ChartError, ChartSize};
+use pathlight_view::keys::Command;
 use pathlight_view::tip::TipLine;
 
 /// What panels show.

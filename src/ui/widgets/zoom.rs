@@ -3,14 +3,15 @@
 use super::export;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::Page;
-use pathlight_view::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use pathlight_chart::Theme;
+use pathlight_view::keys::Command;
 
-/// How far a key moves or zooms.
+/// Share of the visible width by which a key moves the chart.
 const STEP: f64 = 0.15;
+/// Factor by which a key zooms.
 const ZOOM: f64 = 1.35;
-/// How much of its height a key turns a page.
+/// Share of the visible height that Page Up and Page Down scroll.
 const PAGE: f64 = 0.8;
 /// Width of an exported chart.
 const EXPORT_PX: i32 = 1600;
@@ -93,7 +94,7 @@ impl ZoomTools {
         ZoomTools { zoom, all }
     }
 
-    /// Offers what can be done.
+    /// Enables the buttons that have an effect now.
     pub fn update<P: ZoomableChart>(&self, chart: ChartCanvas<P>) {
         let (selected, zoomed) = (chart.look(ZoomableChart::has_focus), chart.is_zoomed());
         for (button, on) in [(&self.zoom, selected), (&self.all, zoomed)] {

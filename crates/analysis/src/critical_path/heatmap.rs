@@ -52,27 +52,27 @@ pub struct HeatmapReport {
 }
 
 impl HeatmapReport {
-    /// The cells of a column.
+    /// Returns the range of cells of a column.
     pub fn cells(&self, column: usize) -> std::ops::Range<usize> {
         let from = column.checked_sub(1).map_or(0, |before| self.column_ends[before] as usize);
         from..self.column_ends[column] as usize
     }
 }
 
-/// Where a request stands in the order of columns; ids decide between equal ones.
-type Place = (u64, u64);
+/// Sort key of a request: what columns are ordered by, then latency. Equal keys are ordered by id.
+type ColumnKey = (u64, u64);
 
 /// A border between columns: the first request of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnEdge {
-    /// What is ordered by, and latency.
-    place: Place,
-    /// Trace id and root span id where they decide: some request of the column before has the same place.
+    /// Sort key of the first request of the column.
+    key: ColumnKey,
+    /// Trace id and root span id of the first request; set only if the column before ends with the same key.
     ids: Option<(String, String)>,
 }
 
-/// The place of every request of a table that has one of these numbers.
-fn places(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrder) -> Vec<Place> {
+/// Returns the sort keys of these requests of a table.
+fn keys(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrder) -> Vec<ColumnKey> {
     let row: Option<EndpointId> = match order {
         ColumnOrder::Row(Endpoint { service, operation }) => set.find_endpoint(service, operation),
         _ => None,
@@ -95,69 +95,74 @@ fn places(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrd
         .collect()
 }
 
-/// The places of some requests, sorted: the partial of a first pass.
-pub fn sorted_places(set: &TraceSet, table: &PathTable, requests: &[u32], order: &ColumnOrder) -> Vec<Place> {
-    let mut places = places(set, table, requests, order);
-    places.arrange();
-    places
-}
-
-/// The ids of the requests at one of these (sorted) places: the partial of a second pass.
-pub fn tied_places(
+/// Returns the sort keys of some requests, sorted. Partial of the first pass.
+pub fn sorted_column_keys(
     set: &TraceSet,
     table: &PathTable,
     requests: &[u32],
     order: &ColumnOrder,
-    tied: &[Place],
-) -> Vec<(Place, String, String)> {
-    let places = places(set, table, requests, order).into_iter().zip(requests);
-    let found = places.filter(|(place, _)| tied.binary_search(place).is_ok());
+) -> Vec<ColumnKey> {
+    let mut keys = keys(set, table, requests, order);
+    keys.arrange();
+    keys
+}
+
+/// Returns key and ids of every request whose key is in `tied`, which is sorted. Partial of the second pass.
+pub fn tied_column_keys(
+    set: &TraceSet,
+    table: &PathTable,
+    requests: &[u32],
+    order: &ColumnOrder,
+    tied: &[ColumnKey],
+) -> Vec<(ColumnKey, String, String)> {
+    let keys = keys(set, table, requests, order).into_iter().zip(requests);
+    let found = keys.filter(|(key, _)| tied.binary_search(key).is_ok());
     found
-        .map(|(place, &r)| {
+        .map(|(key, &r)| {
             let request = &table.requests[r as usize];
-            (place, set.trace_id_text(request.trace), set.span_id_text(request.row))
+            (key, set.trace_id_text(request.trace), set.span_id_text(request.row))
         })
         .collect()
 }
 
 /// The columns of all requests: how many there are, and where they begin.
 pub struct Columns {
-    sorted: Vec<Place>,
+    sorted: Vec<ColumnKey>,
     /// Ranks at which a column begins, the first one's 0 left out.
     starts: Vec<usize>,
 }
 
 impl Columns {
-    /// At most `columns` columns over requests at these places, those of all workers together.
-    pub fn new(mut places: Vec<Place>, columns: u32) -> Columns {
+    /// Returns at most `columns` columns over the requests of all workers, which have these keys.
+    pub fn new(mut keys: Vec<ColumnKey>, columns: u32) -> Columns {
         // Stable: joins the sorted runs of the workers.
-        places.arrange();
-        let n = places.len() as u64;
+        keys.arrange();
+        let n = keys.len() as u64;
         let columns = u64::from(columns.max(1)).min(n);
         let starts = (1..columns).map(|k| (u128::from(k) * u128::from(n) / u128::from(columns)) as usize);
-        Columns { starts: starts.collect(), sorted: places }
+        Columns { starts: starts.collect(), sorted: keys }
     }
 
-    /// The places at which ids decide, sorted.
-    pub fn tied(&self) -> Vec<Place> {
+    /// Returns the keys at which ids decide, sorted.
+    pub fn tied(&self) -> Vec<ColumnKey> {
         let tied = self.starts.iter().filter(|&&rank| self.sorted[rank - 1] == self.sorted[rank]);
-        let mut tied: Vec<Place> = tied.map(|&rank| self.sorted[rank]).collect();
+        let mut tied: Vec<ColumnKey> = tied.map(|&rank| self.sorted[rank]).collect();
         tied.dedup();
         tied
     }
 
-    /// The borders between columns, given the ids at the tied places.
-    pub fn edges(&self, mut ties: Vec<(Place, String, String)>) -> Vec<ColumnEdge> {
+    /// Returns the borders between columns, given the ids of the requests with tied keys.
+    pub fn edges(&self, mut ties: Vec<(ColumnKey, String, String)>) -> Vec<ColumnEdge> {
         ties.arrange();
         let edges = self.starts.iter().map(|&rank| {
-            let place = self.sorted[rank];
-            if self.sorted[rank - 1] != place {
-                return ColumnEdge { place, ids: None };
+            let key = self.sorted[rank];
+            if self.sorted[rank - 1] != key {
+                return ColumnEdge { key, ids: None };
             }
-            let before = rank - self.sorted.partition_point(|other| *other < place);
-            let first = ties.partition_point(|tie| tie.0 < place);
-            let tie = ties.get(first + before).filter(|tie| tie.0 == place);
-            ColumnEdge { place, ids: tie.map(|(_, trace, span)| (trace.clone(), span.clone())) }
+            let before = rank - self.sorted.partition_point(|other| *other < key);
+            let first = ties.partition_point(|tie| tie.0 < key);
+            let tie = ties.get(first + before).filter(|tie| tie.0 == key);
+            ColumnEdge { key, ids: tie.map(|(_, trace, span)| (trace.clone(), span.clone())) }
         });
         edges.collect()
     }
@@ -209,7 +214,7 @@ impl ColumnSums {
         sum.ppm += cell.ppm;
     }
 
-    /// Appends the sums by row and starts anew.
+    /// Hands each sum to `push`, by row, and resets all sums.
     fn flush(&mut self, mut push: impl FnMut(Cell)) {
         self.touched.sort_unstable();
         for row in self.touched.drain(..) {
@@ -229,9 +234,9 @@ impl HeatPart {
         order: &ColumnOrder,
         edges: &[ColumnEdge],
     ) -> HeatPart {
-        let places = places(set, table, requests, order);
-        let column_of = |r: u32, place: Place| {
-            edges.partition_point(|edge| match (edge.place.cmp(&place), &edge.ids) {
+        let keys = keys(set, table, requests, order);
+        let column_of = |r: u32, key: ColumnKey| {
+            edges.partition_point(|edge| match (edge.key.cmp(&key), &edge.ids) {
                 (Ordering::Equal, Some((trace, span))) => {
                     let request = &table.requests[r as usize];
                     (trace, span) <= (&set.trace_id_text(request.trace), &set.span_id_text(request.row))
@@ -240,7 +245,7 @@ impl HeatPart {
             })
         };
         let mut chosen: Vec<(u32, u32)> =
-            requests.iter().zip(places).map(|(&r, place)| (column_of(r, place) as u32, r)).collect();
+            requests.iter().zip(keys).map(|(&r, key)| (column_of(r, key) as u32, r)).collect();
         chosen.arrange();
         let mut out = HeatPart {
             endpoints: set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect(),
@@ -285,7 +290,7 @@ impl HeatPart {
         out
     }
 
-    /// Joins parts of disjoint requests under the rows of the same requests.
+    /// Merges the workers' parts into a report. `rows` are the endpoints of all these requests.
     pub fn finish(parts: &[HeatPart], rows: EndpointsReport, order: ColumnOrder) -> HeatmapReport {
         let mut report = HeatmapReport { order, ..HeatmapReport::default() };
         let row_of: Vec<Vec<u32>> = parts
@@ -346,7 +351,7 @@ mod tests {
 
     #[test]
     fn columns_are_runs_of_equally_many_requests() {
-        let places: Vec<Place> = (0..10).map(|i| (i, 0)).collect();
+        let places: Vec<ColumnKey> = (0..10).map(|i| (i, 0)).collect();
         let columns = Columns::new(places.clone(), 4);
         assert_eq!(columns.starts, [2, 5, 7]);
         assert!(columns.tied().is_empty());

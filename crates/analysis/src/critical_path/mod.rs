@@ -35,7 +35,9 @@ pub use endpoints::{
 };
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use folded::fold;
-pub use heatmap::{ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_places, tied_places};
+pub use heatmap::{
+    ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
+};
 pub use histograms::{HistogramsObserver, HistogramsPart, HistogramsReport, Quantity};
 pub use path::{PathEntry, PathFinder, Segment};
 pub use proposals::{

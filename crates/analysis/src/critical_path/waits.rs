@@ -5,7 +5,7 @@ use super::path::PathFinder;
 use super::report::{SpanWaiting, Waiting};
 use super::table::PathTable;
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::trace::calls::answer;
+use pathlight_model::trace::calls::awaited_callee;
 use pathlight_model::trace::{Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 
@@ -45,13 +45,13 @@ impl WaitFinder {
             if entry.exclusive_us == 0 {
                 continue;
             }
-            let Some(answer) = answer(set, tree, entry.span) else { continue };
-            let callee = set.process_of(tree.row(answer.callee)).service;
+            let Some(awaited) = awaited_callee(set, tree, entry.span) else { continue };
+            let callee = set.process_of(tree.row(awaited.callee)).service;
             let mut wait =
-                WaitEntry { context, callee, is_certain: answer.is_certain, us: entry.exclusive_us };
+                WaitEntry { context, callee, is_certain: awaited.is_certain, us: entry.exclusive_us };
             if tree.sync_children(entry.span).nth(1).is_some() {
                 let (start, end) =
-                    (tree.start_us[answer.callee as usize], tree.end_us[answer.callee as usize]);
+                    (tree.start_us[awaited.callee as usize], tree.end_us[awaited.callee as usize]);
                 self.partly.push((entry.span, found.len(), start, end));
                 wait.us = 0;
             }

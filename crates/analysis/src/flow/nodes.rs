@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Most nodes of a flow; beyond it repeats are folded.
 pub const MAX_NODES: usize = 512;
 /// Repeats that keep their own nodes when a flow has too many, tried in turn.
-const KEPT: [u32; 4] = [u32::MAX, 8, 1, 0];
+const REPEATS_KEPT: [u32; 4] = [u32::MAX, 8, 1, 0];
 
 /// What is known of one callee before any flow is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,7 +100,7 @@ impl NodeTable {
         let size = |kept: u32| -> u64 {
             known.callees.values().map(|c| u64::from(c.most.min(kept.saturating_add(1)))).sum()
         };
-        let kept = KEPT.into_iter().find(|&kept| size(kept) <= MAX_NODES as u64).unwrap_or(0);
+        let kept = REPEATS_KEPT.into_iter().find(|&kept| size(kept) <= MAX_NODES as u64).unwrap_or(0);
         NodeTable::folded(parent, known, kept)
     }
 

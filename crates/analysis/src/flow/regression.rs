@@ -21,7 +21,7 @@ fn product(a: u64, b: u64) -> u128 {
 }
 
 impl Products {
-    /// No invocations of a parent with so many nodes.
+    /// Returns empty sums for a parent with `nodes` nodes.
     pub fn new(nodes: u32) -> Products {
         let n = nodes as usize;
         Products { nodes, pairs: vec![0; n * (n + 1) / 2], parent: vec![0; n] }
@@ -52,7 +52,7 @@ impl Products {
         add(&mut self.parent, &other.parent);
     }
 
-    /// By node, its weight in the estimate.
+    /// Returns the weight of each node in the estimate.
     pub fn solve(&self) -> Vec<f64> {
         let n = self.nodes as usize;
         let mut matrix = vec![0.0; n * n];
@@ -67,7 +67,7 @@ impl Products {
     }
 }
 
-/// Below this share of its own square sum, what is left of a column after the ones before it is rounding.
+/// A column whose remainder is below this share of its sum of squares depends on earlier columns.
 const RANK_SHARE: f64 = 1e-11;
 
 /// The shortest `w` among those that minimise |X w - y|, from X'X (n x n) and X'y.

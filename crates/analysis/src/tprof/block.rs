@@ -21,7 +21,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Of positions as (endpoint, parent); `number` gives endpoints their numbers.
+    /// Returns the shape of positions, each given as (endpoint, parent); `number[endpoint]` is the endpoint's number in it.
     pub async fn new(positions: Vec<(u32, u32)>, number: &[u32], pace: &mut Pace) -> Shape {
         let n = positions.len();
         let (mut endpoint, mut parent) = (Vec::with_capacity(n), Vec::with_capacity(n));

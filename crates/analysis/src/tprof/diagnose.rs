@@ -55,12 +55,12 @@ pub enum Verdict {
 impl Verdict {
     /// Compares spans and their own time in normal traces with those in the tail; also says how many times as long they
     /// take there.
-    pub fn of(usual: Total, tail: Total) -> (Verdict, Option<f64>) {
-        let ratio = (usual.sum > 0).then(|| tail.mean() / usual.mean());
-        let verdict = if usual.sum == 0 && tail.sum > 0 {
+    pub fn of(normal: Total, tail: Total) -> (Verdict, Option<f64>) {
+        let ratio = (normal.sum > 0).then(|| tail.mean() / normal.mean());
+        let verdict = if normal.sum == 0 && tail.sum > 0 {
             Verdict::New
-        } else if tail.sum * u128::from(usual.count) > TAIL_RATIO * usual.sum * u128::from(tail.count) {
-            // tail.sum / tail.count > 4 usual.sum / usual.count, without division.
+        } else if tail.sum * u128::from(normal.count) > TAIL_RATIO * normal.sum * u128::from(tail.count) {
+            // tail.sum / tail.count > 4 normal.sum / normal.count, without division.
             Verdict::Tail
         } else {
             Verdict::Always
@@ -242,7 +242,7 @@ struct Ranked {
 
 /// Subspans of several shapes that stand between the same children, and their time.
 #[derive(Default)]
-struct Gathered<'a> {
+struct JoinedParts<'a> {
     parts: Vec<PartOf<'a>>,
     total: Total,
 }
@@ -342,10 +342,10 @@ impl Diagnosis<'_> {
                 }
             }
         }
-        let [usual, tail] = halves;
+        let [normal, tail] = halves;
         let (verdict, tail_ratio) = match normal {
             None => (Verdict::Unsplit, None),
-            Some(_) => Verdict::of(usual, tail),
+            Some(_) => Verdict::of(normal, tail),
         };
         let is_tail = verdict.is_of_tail();
         let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
@@ -426,7 +426,7 @@ impl Diagnosis<'_> {
         chosen: &[(u32, &[u32])],
     ) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
-        let mut parts: OrderedMap<Neighbours, Gathered> = OrderedMap::new();
+        let mut parts: OrderedMap<Neighbours, JoinedParts> = OrderedMap::new();
         for &(number, group) in chosen {
             let block = &traces.blocks[number as usize];
             let rows = traces.rows(group);

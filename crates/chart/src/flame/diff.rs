@@ -5,13 +5,13 @@ use crate::theme::Shade;
 use pathlight_query::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, NodeId, Presence};
 use pathlight_text::format;
 
-/// What the width of a frame on two sides is.
+/// Which side decides the width of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DiffWidth {
-    /// The own time of the larger side, and all below it: what vanished shows, and what appeared.
+    /// Self time of the larger side plus all frames below, so frames of one side only stay visible.
     #[default]
     Larger,
-    /// Side B alone.
+    /// Self time of side B plus all frames below.
     B,
 }
 
@@ -51,7 +51,7 @@ pub fn counts_as_changed(report: &DiffReport, options: &DiffOptions, change: &Ch
     report.is_tested() && !change.is_noise && change.change != 0.0 && change.change.abs() >= least
 }
 
-/// Own time of a frame on one side, in the unit of widths.
+/// Returns the self time of a frame on one side, in the unit of widths.
 fn own(sums: &FrameSums, side: &DiffSide, basis: Basis) -> u64 {
     let (unit, whole) = match basis {
         Basis::Mean => (1000, side.facts.requests),
@@ -61,10 +61,9 @@ fn own(sums: &FrameSums, side: &DiffSide, basis: Basis) -> u64 {
 }
 
 impl DiffFlame {
-    /// The picture of a report.
+    /// Returns the differential flame graph of a report.
     ///
-    /// A frame is as wide as its own time and all frames below it. The own time is that of the larger side, so that
-    /// frames of both sides have room, or that of side B.
+    /// A frame is as wide as its self time and all frames below it. [`DiffWidth`] says whose self time counts.
     pub fn new(report: &DiffReport, options: &DiffOptions) -> DiffFlame {
         let nodes = &report.nodes;
         let mut widths: Vec<u64> = nodes

@@ -70,7 +70,7 @@ pub fn callee(set: &TraceSet, tree: &Tree, span: u32) -> Option<u32> {
 
 /// What a call waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Answer {
+pub struct AwaitedCallee {
     /// The [callee], which is synchronous.
     pub callee: u32,
     /// Whether spans say their kind, so that what the call takes outside its callee is network or queue; else the caller's
@@ -80,14 +80,14 @@ pub struct Answer {
 
 /// Returns what a span waits for if it is a [call](is_call) that is answered: where both have a kind, by one of kind server
 /// or consumer. None for a span that was dropped.
-pub fn answer(set: &TraceSet, tree: &Tree, span: u32) -> Option<Answer> {
+pub fn awaited_callee(set: &TraceSet, tree: &Tree, span: u32) -> Option<AwaitedCallee> {
     let callee = callee(set, tree, span).filter(|&callee| tree.role[callee as usize] == Role::Sync)?;
     let is_certain = match (set.kind(tree.row(span)), set.kind(tree.row(callee))) {
         (SpanKind::Unspecified, _) | (_, SpanKind::Unspecified) => false,
         (_, SpanKind::Server | SpanKind::Consumer) => true,
         _ => return None,
     };
-    Some(Answer { callee, is_certain })
+    Some(AwaitedCallee { callee, is_certain })
 }
 
 #[cfg(test)]

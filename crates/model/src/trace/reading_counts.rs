@@ -1,6 +1,6 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::{answer, callees, is_call, process_name};
+use super::calls::{awaited_callee, callees, is_call, process_name};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::hash_text;
@@ -260,8 +260,8 @@ impl ReadingObserver {
                 self.is_folded[set.recorded_endpoint(tree.row(span)).0 as usize] = true;
             }
             if has_waiting
-                && let Some(answer) = answer(set, tree, span)
-                && tree.duration_us(answer.callee) < tree.duration_us(span)
+                && let Some(awaited) = awaited_callee(set, tree, span)
+                && tree.duration_us(awaited.callee) < tree.duration_us(span)
             {
                 note(Found::Waiting);
             }

@@ -96,8 +96,8 @@ impl TagTable {
         self.add_value(key, value);
     }
 
-    /// Like [`add`](Self::add), by the number of the key. The number of the pair, for [`add_pair`](Self::add_pair);
-    /// `None` if the value is not stored.
+    /// Like [`add`](Self::add), by the number of the key. Returns the number of the pair for
+    /// [`add_pair`](Self::add_pair), or `None` if the value is not stored.
     pub fn add_value(&mut self, key: u32, value: &str) -> Option<u32> {
         let facts = &mut self.facts[key as usize];
         facts.occurrences += 1;
@@ -135,8 +135,8 @@ impl TagTable {
         Some(pair)
     }
 
-    /// Like [`add`](Self::add) with the key and the value of a pair that [`add_value`](Self::add_value) has given: the same
-    /// in less time.
+    /// Adds a pair whose number [`add_value`](Self::add_value) returned. The result is that of [`add`](Self::add) with its
+    /// key and value, without looking them up.
     pub fn add_pair(&mut self, pair: u32) {
         let key = self.pairs[pair as usize].0;
         let facts = &mut self.facts[key as usize];
@@ -159,12 +159,12 @@ impl TagTable {
         self.count_key_times(key, 1);
     }
 
-    /// Like [`count_key`](Self::count_key) so many times.
+    /// Counts a key `times` times without a value of it.
     pub fn count_key_times(&mut self, key: u32, times: u64) {
         self.facts[key as usize].occurrences += times;
     }
 
-    /// The number of the key of a pair.
+    /// Returns the number of the key of a pair.
     pub fn key_of_pair(&self, pair: u32) -> u32 {
         self.pairs[pair as usize].0
     }

@@ -117,11 +117,11 @@ fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
     let (mut session, cuts) = (session()?, Cuts::default());
     let of =
         |lo: u32| Range { selection: Selection::default().with_range(PercentileRange::open(lo, 100_000)) };
-    for lo in 1..=3 * KEPT as u32 {
+    for lo in 1..=3 * CUTS_KEPT as u32 {
         run(Plan::new(of(lo), &cuts), &mut session)?;
     }
-    assert_eq!(cuts.list().len(), KEPT);
-    let last = 3 * KEPT as u32;
+    assert_eq!(cuts.list().len(), CUTS_KEPT);
+    let last = 3 * CUTS_KEPT as u32;
     assert_eq!(run(Plan::new(of(last), &cuts), &mut session)?.1, 0);
     assert!(run(Plan::new(of(1), &cuts), &mut session)?.1 > 0);
     Ok(())

@@ -191,7 +191,7 @@ pub enum PoolEvent {
     Preliminary,
     /// What is loading will not fit. It waits for [`Event::Resume`] or [`Event::CancelLoad`]; queries about the complete
     /// traces so far make sense.
-    Short(MemoryForecast),
+    WillNotFit(MemoryForecast),
     /// A load has ended: run queries anew, what was known has changed.
     Loaded(LoadOutcome),
     /// A worker died. It is replaced and reads its files again; [`Loaded`](PoolEvent::Loaded) follows.

@@ -327,7 +327,7 @@ impl<P: Clone> PoolState<P> {
         // Single spans become traces at the end of a load only.
         forecast.has_whole_traces = has_whole_traces;
         let forecast = forecast.clone();
-        self.tell(PoolEvent::Short(forecast));
+        self.tell(PoolEvent::WillNotFit(forecast));
         true
     }
 

@@ -437,7 +437,7 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
         sim.add(&texts, 0);
         sim.settle();
         let forecast = sim.told.iter().find_map(|event| match event {
-            PoolEvent::Short(forecast) => Some(forecast.clone()),
+            PoolEvent::WillNotFit(forecast) => Some(forecast.clone()),
             _ => None,
         });
         (sim, forecast.unwrap())

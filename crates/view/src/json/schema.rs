@@ -85,7 +85,7 @@ struct Shared<'a> {
     name: &'a str,
     definition: &'a Value,
     report: &'a Report,
-    /// Where it stands: the object that has it, and under which key.
+    /// The objects that have it, each with the key.
     sites: BTreeSet<(String, &'a str)>,
     /// Headings of the reports that have it.
     reports: BTreeSet<&'static str>,

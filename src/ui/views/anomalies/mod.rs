@@ -12,7 +12,6 @@ use self::strip::Strip;
 use self::tools::Tools;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::CompanionTable;
@@ -28,6 +27,7 @@ use pathlight_view::anomalies;
 use pathlight_view::anomalies::AnomalyLine;
 use pathlight_view::comparing::Side;
 use pathlight_view::finder::Finder;
+use pathlight_view::keys::Command;
 use std::rc::Rc;
 
 /// The seed of the evaluation.

@@ -3,7 +3,6 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::ui::widgets::controls;
@@ -15,6 +14,7 @@ use pathlight_query::{AnomalyReport, AnomalyRow, RequestRef, queries};
 use pathlight_text::format;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::anomalies::NOT_LOADED;
+use pathlight_view::keys::Command;
 use std::rc::Rc;
 
 /// One of the two timelines.

@@ -4,7 +4,6 @@ pub mod detail;
 
 use crate::ui::dom::{El, Keep, div, el, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::flame::chart;
 use crate::ui::views::flame::chart::{FlameChart, Words};
@@ -28,6 +27,7 @@ use pathlight_view::culprit;
 use pathlight_view::culprit::{PlaceRow, ServiceRow};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
+use pathlight_view::keys::Command;
 use pathlight_view::tree;
 use std::cell::Cell;
 use std::rc::Rc;

@@ -3,7 +3,6 @@
 use crate::canvas::Surface;
 use crate::ui::dom::El;
 use crate::ui::page::{Focus, LONGEST_FOCUS, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::SearchResult;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::tip;
@@ -18,6 +17,7 @@ use pathlight_text::format;
 use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::FlameSource;
+use pathlight_view::keys::Command;
 use pathlight_view::table::neighbour;
 use pathlight_view::tip::TipLine;
 use pathlight_view::tree;

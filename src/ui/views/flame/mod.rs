@@ -4,7 +4,6 @@ pub mod chart;
 
 use crate::ui::dom::{El, Keep, div, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::flame::chart::{FlameChart, Words};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -21,6 +20,7 @@ use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::Row;
 use pathlight_view::json;
+use pathlight_view::keys::Command;
 use pathlight_view::tree;
 
 /// The view.

@@ -8,7 +8,7 @@ use crate::ui::widgets::names;
 use pathlight_query::{ChangeOf, Changes, Endpoint, FlowReport};
 use pathlight_view::flow;
 use pathlight_view::flow_changes::{
-    Amount, QUESTIONS, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
+    Amount, CHANGE_CHOICES, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -81,7 +81,7 @@ impl ChangeControls {
             });
         }
         let mut questions = Segments::new("What changes");
-        for (asked, name, what, key) in QUESTIONS {
+        for (asked, name, what, key) in CHANGE_CHOICES {
             let (slider, add, pending, of) = (slider.clone(), add.clone(), pending.clone(), of.clone());
             questions = questions.button(keep, (name, what, &format!("whatif-{key}")), move || {
                 of.set(asked);

@@ -4,7 +4,6 @@ use super::go_to;
 use crate::canvas::Surface;
 use crate::ui::dom::El;
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
@@ -15,6 +14,7 @@ use pathlight_query::{Changes, Endpoint, FlowReport};
 use pathlight_view::finder::Finder;
 use pathlight_view::flow;
 use pathlight_view::flow_changes::changed_nodes;
+use pathlight_view::keys::Command;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
 

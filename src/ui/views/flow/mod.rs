@@ -15,7 +15,6 @@ pub mod what_if;
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::ui::widgets::companion::CompanionTable;
@@ -35,6 +34,7 @@ use pathlight_view::flow;
 use pathlight_view::flow::CallLine;
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::json;
+use pathlight_view::keys::Command;
 use pathlight_view::summaries;
 use prediction::PredictionPanel;
 use queries::{panel, shown_parent};

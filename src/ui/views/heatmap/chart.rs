@@ -4,7 +4,6 @@ use crate::canvas::Surface;
 use crate::ui::dom::El;
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::filters;
-use pathlight_view::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
@@ -15,6 +14,7 @@ use pathlight_chart::heatmap::{
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{ColumnOrder, EndpointId, Filter, HeatmapReport, PercentileRange};
 use pathlight_view::heatmap;
+use pathlight_view::keys::Command;
 use std::ops::Range;
 use std::rc::Rc;
 

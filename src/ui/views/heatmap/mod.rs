@@ -4,7 +4,6 @@ pub mod chart;
 
 use crate::ui::dom::{El, Keep, div, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::heatmap::chart::HeatmapChart;
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -22,6 +21,7 @@ use pathlight_view::choices::Choices;
 use pathlight_view::finder::Finder;
 use pathlight_view::heatmap;
 use pathlight_view::heatmap::Row;
+use pathlight_view::keys::Command;
 use pathlight_view::table::Found;
 
 /// The value of the order by likeness.

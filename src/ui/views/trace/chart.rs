@@ -3,7 +3,6 @@
 use crate::canvas::Surface;
 use crate::ui::dom::El;
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
@@ -14,6 +13,7 @@ use pathlight_chart::timeline::{
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::TraceReport;
 use pathlight_view::finder::Finder;
+use pathlight_view::keys::Command;
 use pathlight_view::tip::TipLine;
 use pathlight_view::trace;
 use std::cell::{Cell, RefCell};

@@ -4,7 +4,6 @@ pub mod chart;
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::keys::Command;
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::views::trace::chart::{Overview, OverviewChart, TimelineChart};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -21,6 +20,7 @@ use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
+use pathlight_view::keys::Command;
 use pathlight_view::trace;
 use pathlight_view::trace::{SpanRow, spans_csv};
 use std::rc::Rc;

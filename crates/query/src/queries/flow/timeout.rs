@@ -18,9 +18,9 @@ pub struct Timeout {
     pub selection: Selection,
     /// How flows are learned.
     pub settings: FlowSettings,
-    /// Whose calls.
+    /// Endpoint whose calls get the timeout.
     pub endpoint: Endpoint,
-    /// After so many microseconds; `None`: what cuts 0.1 % of the calls.
+    /// The timeout in microseconds; `None`: the one that cuts 0.1 % of the calls.
     pub timeout_us: Option<u64>,
 }
 
