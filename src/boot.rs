@@ -17,7 +17,7 @@ impl Boot {
         Boot { start_worker }
     }
 
-    /// A new worker.
+    /// Returns a new worker.
     ///
     /// # Errors
     /// What the browser threw.

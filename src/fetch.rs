@@ -108,7 +108,7 @@ impl Fetch {
         self.0.bodies.borrow_mut().clear();
     }
 
-    /// How far it is, and the bytes that came.
+    /// Returns how far it is, and the bytes that came.
     pub fn progress(&self) -> (Progress, u64) {
         let plan = self.0.plan.borrow();
         let progress = plan.as_ref().map(|plan| plan.progress(now_ms())).unwrap_or_default();
@@ -388,7 +388,7 @@ async fn read(response: &Response, moved: impl Fn(u64)) -> Result<(Scan, Blob), 
     Ok((scan, Blob::new_with_u8_array_sequence(&parts)?))
 }
 
-/// Why a request came to nothing: browsers do not tell scripts, so it is found out.
+/// Returns why a request came to nothing: browsers do not tell scripts, so it is found out.
 async fn why(url: &str, connection: &Connection, policy: &Watch) -> Lost {
     // The report of a policy comes a moment after the failure.
     pause(50).await;
@@ -411,7 +411,8 @@ async fn why(url: &str, connection: &Connection, policy: &Watch) -> Lost {
     if probe.is_ok() && !is_own { Lost::Cors } else { Lost::Down }
 }
 
-/// Whether browsers refuse this address to a page that came safely. Addresses of the own machine count as safe.
+/// Returns whether browsers refuse this address to a page that came safely. Addresses of the own machine count as
+/// safe.
 fn is_mixed(url: &str) -> bool {
     let page = dom::window().location().protocol().unwrap_or_default();
     let host = url.strip_prefix("http://").and_then(|rest| rest.split(['/', ':']).next());

@@ -29,7 +29,7 @@ pub fn pack<T: Serialize>(envelope: &T, attachments: &[JsValue]) -> Packed {
     Packed { message: message.into(), transfer: transfer.into() }
 }
 
-/// The envelope and the attachments of a message; `None` if it is none of ours.
+/// Returns the envelope and the attachments of a message; `None` if it is none of ours.
 pub fn unpack<T: for<'a> Deserialize<'a>>(message: &JsValue) -> Option<(T, Vec<JsValue>)> {
     let parts = message.dyn_ref::<Array>()?;
     let envelope = flat::read(&bytes(&parts.get(0))).ok()?;
@@ -41,7 +41,7 @@ pub fn buffer(bytes: &[u8]) -> JsValue {
     Uint8Array::from(bytes).buffer().into()
 }
 
-/// The bytes of an attachment; empty if it is no buffer.
+/// Returns the bytes of an attachment; empty if it is no buffer.
 pub fn bytes(attachment: &JsValue) -> Vec<u8> {
     match attachment.dyn_ref::<ArrayBuffer>() {
         Some(buffer) => Uint8Array::new(buffer).to_vec(),
@@ -49,7 +49,7 @@ pub fn bytes(attachment: &JsValue) -> Vec<u8> {
     }
 }
 
-/// A JavaScript error in words.
+/// Returns a JavaScript error in words.
 pub fn words(error: &JsValue) -> String {
     match error.dyn_ref::<js_sys::Error>() {
         Some(error) => String::from(error.message()),

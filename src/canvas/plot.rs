@@ -23,7 +23,7 @@ pub struct PlotBackend<'a> {
 }
 
 impl<'a> PlotBackend<'a> {
-    /// A backend that paints over what is on the surface; `None` if the browser gives no context.
+    /// Returns a backend that paints over what is on the surface; `None` if the browser gives no context.
     pub fn new(surface: &'a Surface) -> Option<PlotBackend<'a>> {
         let shapes = CanvasBackend::with_canvas_object(surface.canvas().clone())?;
         Some(PlotBackend { surface, shapes })

@@ -8,7 +8,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, HtmlCanvasElement};
 
-/// What a canvas shows now, as PNG.
+/// Returns what a canvas shows now, as PNG.
 ///
 /// # Errors
 /// The browser's own error, or a sentence if the canvas is too large to be encoded.
@@ -27,7 +27,7 @@ pub async fn png(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
         .map_err(|_| JsValue::from_str("The browser could not encode an image of this size."))
 }
 
-/// A scene as PNG, on a canvas of its own; fonts are those of the page's body.
+/// Returns a scene as PNG, on a canvas of its own; fonts are those of the page's body.
 ///
 /// # Errors
 /// As [`png`]; also if the browser gives no canvas.

@@ -30,7 +30,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// The surface of a canvas; `None` if the browser gives no 2D context. Text is set in the canvas' own
+    /// Returns the surface of a canvas; `None` if the browser gives no 2D context. Text is set in the canvas' own
     /// `font-family`.
     pub fn new(canvas: HtmlCanvasElement) -> Option<Surface> {
         let context = canvas.get_context("2d").ok()??.dyn_into::<CanvasRenderingContext2d>().ok()?;
@@ -49,7 +49,7 @@ impl Surface {
         })
     }
 
-    /// The canvas.
+    /// Returns the canvas.
     pub fn canvas(&self) -> &HtmlCanvasElement {
         &self.canvas
     }
@@ -77,7 +77,7 @@ impl Surface {
         (self.canvas.width() as i32, self.canvas.height() as i32)
     }
 
-    /// How CSS pixels become device pixels here.
+    /// Returns how CSS pixels become device pixels here.
     pub fn metrics(&self) -> Metrics {
         self.metrics
     }

@@ -54,7 +54,7 @@ pub trait PageView: 'static {
     /// Shows reports that are new, or are to be shown in another way.
     fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>);
 
-    /// Whether something newer is being waited for.
+    /// Returns whether something newer is being waited for.
     fn is_stale(&self, page: Page) -> bool;
 
     /// Brings switches and fields up to date.

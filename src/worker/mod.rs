@@ -256,7 +256,7 @@ impl Worker {
         });
     }
 
-    /// What is here, after a call has read so much.
+    /// Returns what is here, after a call has read so much.
     fn progress(&self, bytes: u64, pieces: u32) -> Progress {
         let set = &self.session.borrow().set;
         // What summaries sum counts as held.

@@ -14,7 +14,7 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessagePort};
 /// is heard, so this is well below what a user notices.
 const STEP_MS: f64 = 12.0;
 
-/// The worker's global scope.
+/// Returns the worker's global scope.
 pub fn scope() -> DedicatedWorkerGlobalScope {
     js_sys::global().unchecked_into()
 }
@@ -30,12 +30,12 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step that begins now.
+    /// Returns a step that begins now.
     pub fn begin() -> Step {
         Step { until_ms: now_ms() + STEP_MS }
     }
 
-    /// Whether it is time to [yield](Pace::yield_now).
+    /// Returns whether it is time to [yield](Pace::yield_now).
     pub fn is_over(&self) -> bool {
         now_ms() >= self.until_ms
     }
@@ -49,7 +49,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A pace of its own channel.
+    /// Returns a pace of its own channel.
     ///
     /// # Errors
     /// The browser's, if it has no channel to give.

@@ -87,7 +87,7 @@ impl Source {
         source
     }
 
-    /// The next bytes; `None` after the last. `done` is the block got before, whose memory may be used again.
+    /// Returns the next bytes; `None` after the last. `done` is the block got before, whose memory may be used again.
     pub async fn next(&mut self, done: Option<Block>) -> Option<Result<Block, Unreadable>> {
         if let Some(block) = done
             && self.open.as_ref().is_some_and(|open| open.reader.is_some())

@@ -169,23 +169,24 @@ impl Scan {
         self.bytes
     }
 
-    /// The body as JSON, if it is that and small enough to have been kept.
+    /// Returns the body as JSON, if it is that and small enough to have been kept.
     fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.head).ok()
     }
 
-    /// Whether it is JSON to its end: one document or several.
+    /// Returns whether it is JSON to its end: one document or several.
     fn is_whole_json(&self) -> bool {
         matches!(self.first, Some(b'{' | b'[')) && self.depth == 0 && !self.in_string
     }
 
-    /// What a page for people says: that of Jaeger UI, which old versions answer what they do not know with, or a login.
+    /// Returns what a page for people says: that of Jaeger UI, which old versions answer what they do not know with,
+    /// or a login.
     fn page(&self) -> Option<Trouble> {
         let is_own = memchr::memmem::find(&self.head, b"jaeger-ui-root").is_some();
         (self.first == Some(b'<')).then_some(if is_own { Trouble::Html } else { Trouble::Lost(Lost::Login) })
     }
 
-    /// What an error says of itself, whatever its content type, and whether in the form of the first dialect:
+    /// Returns what an error says of itself, whatever its content type, and whether in the form of the first dialect:
     /// `{"errors":[{"msg"}]}`, that of the third being `{"error":{"message"}}`.
     fn complaint(&self) -> Option<(bool, String)> {
         let json = self.json()?;
@@ -195,7 +196,8 @@ impl Scan {
         Some((is_first, words.to_owned()))
     }
 
-    /// What stands where the first dialect has a list of traces, in a body without a trace id; `None` for no traces.
+    /// Returns what stands where the first dialect has a list of traces, in a body without a trace id; `None` for no
+    /// traces.
     fn misshapen(&self, dialect: Dialect) -> Option<String> {
         if dialect != Dialect::V1 {
             return None;
@@ -220,7 +222,7 @@ impl Scan {
         }
     }
 
-    /// Whether a JSON body has what `dialect` answers with.
+    /// Returns whether a JSON body has what `dialect` answers with.
     fn fits(&self, dialect: Dialect) -> bool {
         let has = |key: &[u8]| memchr::memmem::find(&self.head, key).is_some();
         // Tempo has a trace at the address of the first dialect, which never writes OTLP.
@@ -269,7 +271,7 @@ pub(super) enum Verdict {
     Over(Trouble),
 }
 
-/// What the reply to a question means.
+/// Returns what the reply to a question means.
 pub(super) fn judge(dialect: Dialect, requested: Requested, reply: &Reply) -> Verdict {
     let answer = match reply {
         Reply::Answer(answer) => answer,

@@ -44,7 +44,7 @@ pub fn go_duration_ns(text: &str) -> Option<u64> {
     Some(sum)
 }
 
-/// The `tags` of Jaeger's API, a JSON object of strings, from logfmt as in Jaeger's search field:
+/// Returns the `tags` of Jaeger's API, a JSON object of strings, from logfmt as in Jaeger's search field:
 /// `http.status_code=500 db="my shop"`; a key alone is `true`. Empty for none.
 ///
 /// # Errors
@@ -106,8 +106,8 @@ pub(super) fn normal_tags(tags: &str) -> Option<String> {
     Some(Value::Object(tags.collect()).to_string())
 }
 
-/// A search in TraceQL: one span that has it all. Durations that Go would not read, and tags that are no JSON object, are
-/// left out.
+/// Returns a search in TraceQL: one span that has it all. Durations that Go would not read, and tags that are no JSON
+/// object, are left out.
 pub(super) fn traceql(search: &Search) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
     let mut conditions = Vec::new();

@@ -31,7 +31,7 @@ pub enum Listed {
 }
 
 impl Listing {
-    /// The services known at this base address; first asked in the dialect that was understood there before.
+    /// Returns the services known at this base address; first asked in the dialect that was understood there before.
     pub fn services(base: &str, known: Option<Dialect>) -> Listing {
         let mut untried = Dialect::in_order(known);
         // Both spellings of the third dialect have the same lists.
@@ -41,17 +41,17 @@ impl Listing {
         Listing { base: base.to_owned(), service: None, dialect, untried, refused: None }
     }
 
-    /// The operations of a service.
+    /// Returns the operations of a service.
     pub fn operations(base: &str, service: &str, known: Option<Dialect>) -> Listing {
         Listing { service: Some(service.to_owned()), ..Listing::services(base, known) }
     }
 
-    /// The dialect it was asked in last.
+    /// Returns the dialect it was asked in last.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The address to ask.
+    /// Returns the address to ask.
     pub fn url(&self) -> String {
         match &self.service {
             None => request::services(&self.base, self.dialect),

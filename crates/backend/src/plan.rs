@@ -143,8 +143,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan for what is wanted of the query service at this base address (whole, without a slash at its end). A search
-    /// without times is about the hour before `now_us`.
+    /// Returns a plan for what is wanted of the query service at this base address (whole, without a slash at its
+    /// end). A search without times is about the hour before `now_us`.
     ///
     /// # Errors
     /// What is wrong with the search.
@@ -188,14 +188,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The same plan, asking first in the dialect that was understood at this address before.
+    /// Returns the same plan, asking first in the dialect that was understood at this address before.
     pub fn speaking(mut self, known: Option<Dialect>) -> Plan {
         self.untried = Dialect::in_order(known);
         self.dialect = self.untried.pop_front().unwrap_or_default();
         self
     }
 
-    /// The dialect in which answers have come, if any has.
+    /// Returns the dialect in which answers have come, if any has.
     pub fn dialect(&self) -> Option<Dialect> {
         self.is_settled.then_some(self.dialect)
     }
@@ -247,7 +247,7 @@ impl Plan {
         self.asked.retain(|_, key| self.parts.contains_key(key));
     }
 
-    /// What to do at this moment.
+    /// Returns what to do at this moment.
     pub fn next(&mut self, now_ms: u64) -> Next {
         if self.parts.is_empty() {
             return Next::End;
@@ -445,7 +445,7 @@ impl Plan {
         self.outcome.traces = self.known.len() as u64;
     }
 
-    /// The next answer that is to be loaded: the number of its request, and what to call it.
+    /// Returns the next answer that is to be loaded: the number of its request, and what to call it.
     pub fn delivery(&mut self) -> Option<(u32, String)> {
         self.deliveries.pop_front()
     }
@@ -462,7 +462,7 @@ impl Plan {
         is_any
     }
 
-    /// How far it is.
+    /// Returns how far it is.
     pub fn progress(&self, now_ms: u64) -> Progress {
         let traces = self.known.len() as u64;
         let of_range = self.done as f64 / self.whole.max(1) as f64;
@@ -476,7 +476,7 @@ impl Plan {
         }
     }
 
-    /// How it ended.
+    /// Returns how it ended.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }

@@ -25,13 +25,13 @@ impl Dialect {
     /// knows it, which those of early `/api/v3` do not.
     const ALL: [Dialect; 4] = [Dialect::V1, Dialect::V3, Dialect::V3Camel, Dialect::Tempo];
 
-    /// All of them, the one that was understood before first.
+    /// Returns all of them, the one that was understood before first.
     pub(super) fn in_order(known: Option<Dialect>) -> VecDeque<Dialect> {
         let others = Dialect::ALL.into_iter().filter(|dialect| Some(*dialect) != known);
         known.into_iter().chain(others).collect()
     }
 
-    /// A word for it, to be stored.
+    /// Returns a word for it, to be stored.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::V1 => "v1",
@@ -46,7 +46,7 @@ impl Dialect {
         Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 
-    /// The root of its addresses.
+    /// Returns the root of its addresses.
     fn root(self) -> &'static str {
         match self {
             Dialect::V1 | Dialect::Tempo => "/api",
@@ -54,7 +54,7 @@ impl Dialect {
         }
     }
 
-    /// The narrowest slice of a time range that can be asked for, in microseconds.
+    /// Returns the narrowest slice of a time range that can be asked for, in microseconds.
     pub(super) fn narrowest_us(self) -> u64 {
         if self == Dialect::Tempo { 1_000_000 } else { 1000 }
     }
@@ -156,7 +156,7 @@ pub(super) fn search(
     query(format!("{base}{}/traces", dialect.root()), &pairs)
 }
 
-/// The page of Jaeger UI that shows a trace, with a span of it found.
+/// Returns the page of Jaeger UI that shows a trace, with a span of it found.
 pub fn trace_link(base: &str, trace_id: &str, span_id: Option<&str>) -> String {
     let mut url = format!("{base}/trace/");
     encode(&jaeger_id(trace_id), &mut url);
@@ -166,7 +166,7 @@ pub fn trace_link(base: &str, trace_id: &str, span_id: Option<&str>) -> String {
     }
 }
 
-/// The page of Jaeger UI that compares two traces.
+/// Returns the page of Jaeger UI that compares two traces.
 pub fn traces_link(base: &str, a: &str, b: &str) -> String {
     let mut url = format!("{base}/trace/");
     encode(&jaeger_id(a), &mut url);

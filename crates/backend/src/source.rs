@@ -65,12 +65,12 @@ impl Search {
 
     const KEYS: [&str; 6] = ["start", "end", "limit", "minDuration", "maxDuration", "tags"];
 
-    /// The service to be asked for; empty for any.
+    /// Returns the service to be asked for; empty for any.
     pub fn service(&self) -> &str {
         named(&self.service)
     }
 
-    /// The operation to be asked for; empty for any.
+    /// Returns the operation to be asked for; empty for any.
     pub fn operation(&self) -> &str {
         named(&self.operation)
     }
@@ -103,27 +103,27 @@ impl Search {
 pub const DEMO: &str = "demo:";
 
 impl Source {
-    /// Whether the demo traces are wanted, and nothing else.
+    /// Returns whether the demo traces are wanted, and nothing else.
     pub fn is_demo(&self) -> bool {
         self.wanted == Wanted::Nothing && self.files == [DEMO]
     }
 
-    /// The Jaeger query service at this base address.
+    /// Returns the Jaeger query service at this base address.
     pub fn jaeger(api: &str) -> Source {
         Source { api: Some(api.to_owned()), ..Source::default() }
     }
 
-    /// Whether something is to be fetched.
+    /// Returns whether something is to be fetched.
     pub fn wants_something(&self) -> bool {
         self.wanted != Wanted::Nothing || !self.files.is_empty()
     }
 
-    /// Whether a search is part of it.
+    /// Returns whether a search is part of it.
     pub fn is_search(&self) -> bool {
         matches!(self.wanted, Wanted::Search(_))
     }
 
-    /// The root endpoint that follows from the search alone.
+    /// Returns the root endpoint that follows from the search alone.
     pub fn root(&self) -> RootEndpoint {
         match &self.wanted {
             Wanted::Search(search) if !search.service().is_empty() && !search.operation().is_empty() => {
@@ -201,7 +201,7 @@ impl Source {
     }
 }
 
-/// A name; empty if it is Jaeger UI's name for all of them.
+/// Returns a name; empty if it is Jaeger UI's name for all of them.
 fn named(name: &str) -> &str {
     if name.starts_with("__all_") { "" } else { name }
 }
@@ -211,7 +211,7 @@ fn take_first(pairs: &mut Vec<(String, String)>, key: &str) -> Option<String> {
     Some(pairs.remove(at).1)
 }
 
-/// The value of `rootEndpoint=`: `["service","operation"]`, or `all`.
+/// Returns the value of `rootEndpoint=`: `["service","operation"]`, or `all`.
 pub fn root_name(root: &RootEndpoint) -> String {
     match root {
         RootEndpoint::TraceRoots => "all".to_owned(),
@@ -227,8 +227,8 @@ pub fn root_of_name(text: &str) -> Option<RootEndpoint> {
     serde_json::from_str(text).ok().map(RootEndpoint::Endpoint)
 }
 
-/// A trace or span id as Jaeger writes it: 16 lower-case hexadecimal digits, 32 where 16 do not suffice; what is no
-/// hexadecimal number stays.
+/// Returns a trace or span id as Jaeger writes it: 16 lower-case hexadecimal digits, 32 where 16 do not suffice; what
+/// is no hexadecimal number stays.
 pub fn jaeger_id(id: &str) -> String {
     let digits = id.trim().to_ascii_lowercase();
     let significant = digits.trim_start_matches('0');

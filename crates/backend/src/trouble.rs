@@ -71,7 +71,7 @@ pub struct Explanation {
 }
 
 impl Trouble {
-    /// What happened and what helps.
+    /// Returns what happened and what helps.
     pub fn explain(&self, place: &Connection) -> Explanation {
         let Connection { base, page_origin, has_token } = place;
         let origin = origin_of(base);

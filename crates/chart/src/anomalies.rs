@@ -66,7 +66,7 @@ impl Pane {
 }
 
 impl AnomalyLayout {
-    /// The layout of a report in a room.
+    /// Returns the layout of a report in a room.
     pub fn new(report: &AnomalyReport, size: ChartSize) -> AnomalyLayout {
         let px = |css: f64| size.px(css);
         let (left, right) = (px(AROUND_PX.0), size.width - px(AROUND_PX.1));
@@ -103,12 +103,12 @@ impl AnomalyLayout {
         bottom - (self.share(score) * f64::from(bottom - top)) as i32
     }
 
-    /// Where a score stands between the bottom, 0, and the top, 1.
+    /// Returns where a score stands between the bottom, 0, and the top, 1.
     fn share(&self, score: f64) -> f64 {
         ((1.0 + (score - self.least).max(0.0)).ln() / self.depth).clamp(0.0, 1.0)
     }
 
-    /// The share of some scores at each height, as a share of the greatest.
+    /// Returns the share of some scores at each height, as a share of the greatest.
     fn bars(&self, scores: impl Iterator<Item = f64>) -> [f64; BARS] {
         let mut bars = [0.0f64; BARS];
         scores.for_each(|score| bars[((self.share(score) * BARS as f64) as usize).min(BARS - 1)] += 1.0);
@@ -116,7 +116,7 @@ impl AnomalyLayout {
         bars.map(|n| n / most)
     }
 
-    /// The row of the report whose dot is nearest to a pixel, if it is near; of several the oddest.
+    /// Returns the row of the report whose dot is nearest to a pixel, if it is near; of several the oddest.
     pub fn row_at(&self, (x, y): (i32, i32)) -> Option<usize> {
         let reach = i64::from(self.size.px(REACH_PX));
         let far = |&(dx, dy): &(i32, i32)| {
@@ -199,7 +199,7 @@ pub fn draw<DB: DrawingBackend>(
     })
 }
 
-/// The picture as an SVG document; deterministic.
+/// Returns the picture as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].

@@ -40,7 +40,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A value in full, as figures beside a chart say it: `84.1 ms`, `12.5`.
+    /// Returns a value in full, as figures beside a chart say it: `84.1 ms`, `12.5`.
     pub fn words(self, value: f64) -> String {
         match self {
             Unit::Time => format::duration(value),
@@ -48,7 +48,7 @@ impl Unit {
         }
     }
 
-    /// A round value in few characters: `200 µs`, `1 ms`, `2 s`, `10 min`, `1 000`.
+    /// Returns a round value in few characters: `200 µs`, `1 ms`, `2 s`, `10 min`, `1 000`.
     fn short(self, value: u64) -> String {
         let us = value as f64;
         let (unit, name) = match us {
@@ -76,7 +76,7 @@ pub struct ValueAxis {
 }
 
 impl ValueAxis {
-    /// The axis from one value to a greater one; `None` without room.
+    /// Returns the axis from one value to a greater one; `None` without room.
     pub fn new(
         (left, right): (i32, i32),
         (from, to): (f64, f64),
@@ -87,19 +87,19 @@ impl ValueAxis {
         (high > low && right > left).then_some(ValueAxis { left, right, low, high, scale, unit })
     }
 
-    /// The same axis, some pixels further to the right.
+    /// Returns the same axis, some pixels further to the right.
     #[must_use]
     pub fn moved(self, by: i32) -> ValueAxis {
         ValueAxis { left: self.left + by, right: self.right + by, ..self }
     }
 
-    /// The pixel of a value, within the axis.
+    /// Returns the pixel of a value, within the axis.
     pub fn pixel(&self, value: f64) -> i32 {
         let share = (self.scale.place(value) - self.low) / (self.high - self.low);
         self.left + (share.clamp(0.0, 1.0) * f64::from(self.right - self.left)).round() as i32
     }
 
-    /// The value at a pixel, within the axis.
+    /// Returns the value at a pixel, within the axis.
     pub fn value_at(&self, x: i32) -> f64 {
         let share = f64::from(x - self.left) / f64::from(self.right - self.left);
         self.scale.value(self.low + share.clamp(0.0, 1.0) * (self.high - self.low))
@@ -137,7 +137,7 @@ impl ValueAxis {
         if far_enough(&ticks) { ticks } else { ticks.into_iter().take(1).collect() }
     }
 
-    /// The words of a tick.
+    /// Returns the words of a tick.
     pub fn tick_words(&self, value: u64) -> String {
         self.unit.short(value)
     }

@@ -13,7 +13,7 @@ use plotters_backend::{
 /// plotters-svg writes fonts smaller than asked by this factor.
 const SVG_FONT: f64 = 1.24;
 
-/// A plotters colour as ours.
+/// Returns a plotters colour as ours.
 pub fn ink(color: BackendColor) -> Rgba {
     let (r, g, b) = color.rgb;
     if color.alpha <= 0.0 { Rgba::CLEAR } else { Rgba([r, g, b, 255]).with_alpha(color.alpha) }

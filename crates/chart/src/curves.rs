@@ -215,7 +215,7 @@ fn draw_in<DB: DrawingBackend>(
     Ok(())
 }
 
-/// The same as an SVG document; deterministic.
+/// Returns the same as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].
@@ -244,7 +244,7 @@ mod tests {
         export_svg(&view, size, &Theme::light(), "T").unwrap()
     }
 
-    /// The points of the curve itself.
+    /// Returns the points of the curve itself.
     fn points_of(svg: &str) -> Vec<(i32, i32)> {
         let line = svg.lines().find(|l| l.starts_with("<polyline") && l.contains("#123456")).unwrap();
         let list = line.split("points=\"").nth(1).unwrap().split('"').next().unwrap();

@@ -27,7 +27,7 @@ pub struct Bars<'a> {
 }
 
 impl<'a> Bars<'a> {
-    /// The bars of a distribution.
+    /// Returns the bars of a distribution.
     pub fn of(distribution: &'a Distribution, unit: Unit) -> Bars<'a> {
         let scale = if distribution.is_log { Scale::Log } else { Scale::Linear };
         Bars { edges: &distribution.edges, counts: &distribution.counts, scale, unit }
@@ -70,7 +70,8 @@ pub struct HistogramAxis {
 }
 
 impl HistogramAxis {
-    /// The axis of bars in a room; `None` without values. Below 90 CSS pixels of height there is no axis of counts.
+    /// Returns the axis of bars in a room; `None` without values. Below 90 CSS pixels of height there is no axis of
+    /// counts.
     pub fn new(bars: &Bars, size: ChartSize) -> Option<HistogramAxis> {
         let (&low, &high) = (bars.edges.first()?, bars.edges.last()?);
         let (mut from, mut to) = (low as f64, high as f64);
@@ -166,7 +167,7 @@ pub(super) fn draw_in<DB: DrawingBackend>(
     plot::name_marks(area, &marked, top, view.lines, size, theme)
 }
 
-/// The same as an SVG document; deterministic.
+/// Returns the same as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].
@@ -179,7 +180,8 @@ pub fn export_svg(
     plot::document(size, title, |backend| draw(backend, view, size, theme))
 }
 
-/// A tiny histogram without axes, for lists: `range_us` is the range of all rows, so that they can be compared.
+/// Returns a tiny histogram without axes, for lists: `range_us` is the range of all rows, so that they can be
+/// compared.
 pub fn spark(histogram: &LogHistogram, range_us: (u64, u64), width: i32, height: i32, color: Rgba) -> Scene {
     let mut layer = Layer::default();
     let range = (range_us.0 as f64, range_us.1 as f64 + 1.0);

@@ -61,7 +61,7 @@ impl Grid {
         (panel % self.columns * self.width, panel / self.columns * self.height)
     }
 
-    /// The panel at a pixel.
+    /// Returns the panel at a pixel.
     pub fn at(&self, (x, y): (i32, i32)) -> Option<usize> {
         let (column, row) = (x.div_euclid(self.width.max(1)), y.div_euclid(self.height.max(1)));
         let panel = row * self.columns + column;
@@ -69,12 +69,12 @@ impl Grid {
     }
 }
 
-/// What the values of a quantity are.
+/// Returns what the values of a quantity are.
 pub fn unit_of(quantity: Quantity) -> Unit {
     if quantity == Quantity::Latency { Unit::Time } else { Unit::Count }
 }
 
-/// The figures of a distribution in a line: `n = 400, mean 34.1, median 31, max 63, log axis`.
+/// Returns the figures of a distribution in a line: `n = 400, mean 34.1, median 31, max 63, log axis`.
 pub fn figures(quantity: Quantity, of: &Distribution) -> String {
     let axis = if of.is_log { ", log axis" } else { "" };
     let averages = averages(quantity, of);
@@ -149,7 +149,7 @@ fn panel<DB: DrawingBackend>(
     histogram::draw_in(&area, &view, below, theme)
 }
 
-/// All histograms, or one of them, as an SVG document; deterministic.
+/// Returns all histograms, or one of them, as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].

@@ -25,7 +25,7 @@ pub fn align(requests: [TraceReport; 2]) -> [TraceReport; 2] {
     requests.map(|of| TraceReport { end_us, ..of })
 }
 
-/// A request without the rest of its trace; its first span begins at 0.
+/// Returns a request without the rest of its trace; its first span begins at 0.
 fn alone(mut of: TraceReport) -> TraceReport {
     let root = (of.request_root as usize).min(of.depth.len());
     let depth = of.depth.get(root).copied().unwrap_or(0);
@@ -61,7 +61,7 @@ fn cut<T>(column: &mut Vec<T>, spans: &std::ops::Range<usize>) {
     column.drain(..spans.start.min(column.len()));
 }
 
-/// What the reasons of an anomalous request mark: in its own timeline, and in that of the normal one.
+/// Returns what the reasons of an anomalous request mark: in its own timeline, and in that of the normal one.
 pub fn signs(report: &AnomalyReport, row: &AnomalyRow, pair: &[TraceReport; 2]) -> [Vec<(u32, Sign)>; 2] {
     let mut signs = [OrderedMap::new(), OrderedMap::new()];
     for reason in &row.reasons {
@@ -104,7 +104,7 @@ fn sign(reason: &ReasonRow) -> Sign {
     Sign { letter, words }
 }
 
-/// The spans of a request whose call path from its root is this one.
+/// Returns the spans of a request whose call path from its root is this one.
 fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
     let is = |endpoint: u32, (service, operation): (&str, &str)| {
         request.endpoints.get(endpoint as usize).is_some_and(|e| e.names() == (service, operation))
@@ -134,7 +134,8 @@ mod tests {
 
     const P: u8 = TraceReport::ON_PATH;
 
-    /// A root beside the request, then the request, which waits for two spans and has one that begins before it.
+    /// Returns a root beside the request, then the request, which waits for two spans and has one that begins before
+    /// it.
     fn request(at: u64, wait: u64) -> TraceReport {
         let spans = [
             (NONE, 0, 10_000, 0),

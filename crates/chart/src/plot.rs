@@ -32,12 +32,12 @@ pub struct ChartSize {
 }
 
 impl ChartSize {
-    /// A length in CSS pixels.
+    /// Returns a length in CSS pixels.
     pub fn px(&self, css: f64) -> i32 {
         self.metrics.px(css)
     }
 
-    /// A style of text of our size.
+    /// Returns a style of text of our size.
     pub(super) fn text(&self, color: Rgba, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
         let font = FontDesc::new(FontFamily::SansSerif, f64::from(self.px(11.0)), FontStyle::Normal);
         TextStyle { font, color: rgba(color).to_backend_color(), pos: Pos::new(horizontal, vertical) }

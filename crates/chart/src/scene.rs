@@ -66,7 +66,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The horizontal place of both control points of the cubic between two neighbouring points: their middle.
+    /// Returns the horizontal place of both control points of the cubic between two neighbouring points: their middle.
     pub fn bend(from: [i32; 2], to: [i32; 2]) -> f64 {
         f64::from(from[0] + to[0]) / 2.0
     }
@@ -121,7 +121,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// An empty picture.
+    /// Returns an empty picture.
     pub fn new(width: i32, height: i32, background: Option<Rgba>) -> Scene {
         Scene { width, height, background, layers: Vec::new() }
     }
@@ -150,12 +150,12 @@ impl Metrics {
         (css * self.scale).round().max(1.0) as i32
     }
 
-    /// The size of the font in boxes and bars.
+    /// Returns the size of the font in boxes and bars.
     pub fn font_px(&self) -> i32 {
         self.px(12.0)
     }
 
-    /// The baseline of text in a font of this size that stands in the middle of a row.
+    /// Returns the baseline of text in a font of this size that stands in the middle of a row.
     pub fn baseline(top: i32, height: i32, font_px: i32) -> i32 {
         // Capitals of common fonts are 0.72 of the size high.
         top + (height * 100 + font_px * 72) / 200

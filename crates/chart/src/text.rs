@@ -2,10 +2,10 @@
 
 /// Measures text of one font; a canvas with its real font, or [`Advances`].
 pub trait Measure {
-    /// The advance of one character in pixels.
+    /// Returns the advance of one character in pixels.
     fn char_px(&mut self, c: char) -> f64;
 
-    /// The width of a text in pixels: the sum of its characters, as kerning only ever takes a little away.
+    /// Returns the width of a text in pixels: the sum of its characters, as kerning only ever takes a little away.
     fn text_px(&mut self, text: &str) -> f64 {
         text.chars().map(|c| self.char_px(c)).sum()
     }
@@ -25,7 +25,7 @@ impl Measure for Advances {
     }
 }
 
-/// The advance of a character in thousandths of the font size.
+/// Returns the advance of a character in thousandths of the font size.
 pub fn advance(c: char) -> u16 {
     const ASCII: [u16; 95] = [
         278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556,
@@ -46,8 +46,8 @@ pub fn advance(c: char) -> u16 {
     }
 }
 
-/// The text if it fits into `room_px`, else its beginning with an ellipsis; `None` if not even two characters and the
-/// ellipsis fit.
+/// Returns the text if it fits into `room_px`, else its beginning with an ellipsis; `None` if not even two characters
+/// and the ellipsis fit.
 pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
     let ellipsis = measure.char_px('…');
     // What would still fit if an ellipsis followed: bytes and characters.
@@ -67,8 +67,8 @@ pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<Stri
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The text if it fits into `room_px`, else its beginning and its end with an ellipsis between: for names that begin
-/// alike, as those of packages do. Where there is room for little it is [`elide`].
+/// Returns the text if it fits into `room_px`, else its beginning and its end with an ellipsis between: for names that
+/// begin alike, as those of packages do. Where there is room for little it is [`elide`].
 pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
     if measure.text_px(text) <= room_px {
         return elide(text, room_px, measure);
@@ -91,8 +91,8 @@ pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Opti
     head.map(|head| head + tail).or_else(|| elide(text, room_px, measure))
 }
 
-/// The name of an endpoint, `operation @ service`, if it fits into `room_px`; else without the service, and then as
-/// [`elide_middle`].
+/// Returns the name of an endpoint, `operation @ service`, if it fits into `room_px`; else without the service, and
+/// then as [`elide_middle`].
 pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
     let operation = name.rsplit_once(" @ ").map_or(name, |(operation, _)| operation);
     let is_too_long = measure.text_px(name) > room_px;

@@ -176,7 +176,7 @@ fn draw_line<DB: DrawingBackend>(
     Ok(())
 }
 
-/// All panels, or one of them, as an SVG document; deterministic.
+/// Returns all panels, or one of them, as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].

@@ -14,7 +14,7 @@ pub trait Viewport {
     /// Moves what is shown, as a sheet under the hand: to the right and down if positive.
     fn pan(&mut self, x: f64, y: f64);
 
-    /// Whether not everything is in sight.
+    /// Returns whether not everything is in sight.
     fn is_zoomed(&self) -> bool {
         false
     }

@@ -31,7 +31,7 @@ pub struct ViolinLayout {
 }
 
 impl ViolinLayout {
-    /// The layout of a split in a room; it takes more height than the room has if rows would become too low.
+    /// Returns the layout of a split in a room; it takes more height than the room has if rows would become too low.
     pub fn new(report: &SplitReport, scale: Scale, room: ChartSize) -> ViolinLayout {
         let rows = report.values.len();
         let around = room.px(TOP_PX) + room.px(BOTTOM_PX);
@@ -57,7 +57,7 @@ impl ViolinLayout {
         (top, top + self.row)
     }
 
-    /// The row at a height.
+    /// Returns the row at a height.
     pub fn row_at(&self, y: i32) -> Option<usize> {
         let row = (y - self.size.px(TOP_PX)).div_euclid(self.row.max(1));
         usize::try_from(row).ok().filter(|row| *row < self.rows)
@@ -69,7 +69,8 @@ const LINEAR_POINTS: usize = 128;
 /// Narrower than this part of the widest place, a violin has ended.
 const LEAST_WIDTH: f64 = 0.002;
 
-/// The outline of a violin: (time, half width from 0 to 1) at each point, from where it begins to where it ends.
+/// Returns the outline of a violin: (time, half width from 0 to 1) at each point, from where it begins to where it
+/// ends.
 fn outline(points_us: &[f64], value: &SplitValue, scale: Scale) -> Vec<(f64, f64)> {
     let of_logarithms: Vec<(f64, f64)> =
         points_us.iter().copied().zip(value.density.iter().copied()).collect();
@@ -84,9 +85,9 @@ fn outline(points_us: &[f64], value: &SplitValue, scale: Scale) -> Vec<(f64, f64
     widths[from..to].iter().map(|&(us, width)| (us, width / most)).collect()
 }
 
-/// The density on a linear axis. Points stand at equal distances of logarithms, so a density there is what they weigh;
-/// it is smoothed once more, with a Gaussian kernel as wide as Silverman's rule says for the times themselves: else the
-/// fastest times, close together on this axis, would be all there is to see.
+/// Returns the density on a linear axis. Points stand at equal distances of logarithms, so a density there is what
+/// they weigh; it is smoothed once more, with a Gaussian kernel as wide as Silverman's rule says for the times
+/// themselves: else the fastest times, close together on this axis, would be all there is to see.
 fn smooth_again(weights: &[(f64, f64)], n: u64) -> Vec<(f64, f64)> {
     let (Some(&(low, _)), Some(&(high, _))) = (weights.first(), weights.last()) else { return Vec::new() };
     let whole = weights.iter().map(|(_, weight)| weight).sum::<f64>().max(f64::MIN_POSITIVE);
@@ -165,7 +166,7 @@ pub fn draw<DB: DrawingBackend>(
     })
 }
 
-/// The violins as an SVG document; deterministic.
+/// Returns the violins as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].

@@ -21,27 +21,27 @@ impl Window {
         Window { from: from as f64, to: to.max(from.saturating_add(1)) as f64 }
     }
 
-    /// How much is shown.
+    /// Returns how much is shown.
     pub fn width(&self) -> f64 {
         self.to - self.from
     }
 
-    /// Whether all of the axis is shown.
+    /// Returns whether all of the axis is shown.
     pub fn is_full(&self, total: u64) -> bool {
         *self == Window::full(total)
     }
 
-    /// How places become pixels in a view `width_px` wide.
+    /// Returns how places become pixels in a view `width_px` wide.
     pub fn pixels(&self, width_px: i32) -> Pixels {
         Pixels { from: self.from, scale: f64::from(width_px) / self.width(), end: f64::from(width_px) + 1.0 }
     }
 
-    /// The pixel of one place; see [`Pixels::of`].
+    /// Returns the pixel of one place; see [`Pixels::of`].
     pub fn pixel(&self, at: u64, width_px: i32) -> i32 {
         self.pixels(width_px).of(at)
     }
 
-    /// The place on the axis of a pixel's left edge (or of any fraction of a pixel).
+    /// Returns the place on the axis of a pixel's left edge (or of any fraction of a pixel).
     pub fn at(&self, px: f64, width_px: i32) -> f64 {
         self.from + px / f64::from(width_px.max(1)) * self.width()
     }
@@ -102,8 +102,8 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// The pixel of a place on the axis, rounded down; outside of the view for what is outside, but never by more than
-    /// a pixel, so that it fits any integer. Never decreasing in `at`.
+    /// Returns the pixel of a place on the axis, rounded down; outside of the view for what is outside, but never by
+    /// more than a pixel, so that it fits any integer. Never decreasing in `at`.
     pub fn of(&self, at: u64) -> i32 {
         let px = ((at as f64 - self.from) * self.scale).clamp(-1.0, self.end);
         // From zero on, cutting off is rounding down, and faster.
@@ -111,8 +111,8 @@ impl Pixels {
     }
 }
 
-/// The first place from `at` on of a list whose item does not satisfy a condition that only ever turns from true to
-/// false; fast if that is near.
+/// Returns the first place from `at` on of a list whose item does not satisfy a condition that only ever turns from
+/// true to false; fast if that is near.
 pub(super) fn skip_while<T: Copy>(list: &[T], at: usize, holds: impl Fn(T) -> bool) -> usize {
     let (mut low, mut step) = (at, 1);
     while list.get(low + step - 1).is_some_and(|&item| holds(item)) {

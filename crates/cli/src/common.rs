@@ -357,7 +357,8 @@ impl Settings {
         self.load_into(groups, Vec::new())
     }
 
-    /// The same; files that are all summaries stand for the traces of their group, for queries that summaries answer.
+    /// Returns the same; files that are all summaries stand for the traces of their group, for queries that summaries
+    /// answer.
     ///
     /// # Errors
     /// As [`load_groups`](Self::load_groups) and [`summarise::load`].
@@ -455,7 +456,7 @@ impl Settings {
     }
 }
 
-/// The key of a search that has too many values for it to be answered.
+/// Returns the key of a search that has too many values for it to be answered.
 fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
     let Filter::Search(search) = filter else { return None };
     search.terms().find_map(|term| {
@@ -468,7 +469,7 @@ fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
     })
 }
 
-/// How many requests there are and how long they take, for the head of a table.
+/// Returns how many requests there are and how long they take, for the head of a table.
 pub fn latency(requests: u64, latency_us: &Summary) -> String {
     let [p50, p95, p99] = [latency_us.p50, latency_us.p95, latency_us.p99].map(duration);
     format!("{}, latency p50 {p50}, p95 {p95}, p99 {p99}", counted(requests, "request"))

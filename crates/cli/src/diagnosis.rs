@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.settings.print(&text)
 }
 
-/// The first so many lines of each list, with a word on those that are left out.
+/// Returns the first so many lines of each list, with a word on those that are left out.
 fn listed(markdown: &str, rows: usize) -> String {
     let mut out = String::new();
     let (mut lines, mut left) = (0, 0);

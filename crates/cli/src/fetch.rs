@@ -143,7 +143,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An address without the name and password before its host, so that they are neither written down nor shown.
+/// Returns an address without the name and password before its host, so that they are neither written down nor shown.
 fn without_login(base: &str) -> String {
     let Some((scheme, rest)) = base.split_once("://") else { return base.to_owned() };
     let end = rest.find('/').unwrap_or(rest.len());
@@ -211,7 +211,7 @@ impl Client {
         Failure::Usage(self.words(trouble))
     }
 
-    /// What went wrong, in words.
+    /// Returns what went wrong, in words.
     fn words(&self, trouble: &Trouble) -> String {
         let explained = trouble.explain(&self.connection);
         // The cures are those of a page, but for the token.
@@ -228,7 +228,7 @@ impl Client {
         harmless(&(explained.message + &why + &hint))
     }
 
-    /// All services that are known there.
+    /// Returns all services that are known there.
     fn services(&mut self) -> Result<Vec<String>, Failure> {
         let mut listing = Listing::services(&self.base, self.dialect);
         let mut url = listing.url();
@@ -435,7 +435,7 @@ impl Store {
         Ok(fs::write(&file.notes, notes)?)
     }
 
-    /// How many traces of a window are there; `None` if it is not done.
+    /// Returns how many traces of a window are there; `None` if it is not done.
     fn done(&self, service: &str, window: u64) -> Option<u64> {
         self.done.iter().find(|done| done.service == service && done.window == window).map(|done| done.traces)
     }
@@ -487,7 +487,7 @@ impl Store {
         Ok(())
     }
 
-    /// How many traces were found so far.
+    /// Returns how many traces were found so far.
     fn found(&self) -> u64 {
         if self.seen.is_empty() {
             return self.done.iter().map(|done| done.traces).sum();

@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.common.print(&text)
 }
 
-/// The files, and those they are compared with.
+/// Returns the files, and those they are compared with.
 fn loaded(args: &Args) -> String {
     let names = |paths: &[PathBuf]| {
         let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();

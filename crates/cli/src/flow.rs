@@ -136,7 +136,7 @@ fn evaluate(
     Ok(pool.run(queries::FlowEvaluation { selection, settings, min_children })?)
 }
 
-/// How well the model does on held-out invocations of all parents.
+/// Returns how well the model does on held-out invocations of all parents.
 fn back_test(
     pool: &mut Pool,
     selection: &Selection,
@@ -147,7 +147,7 @@ fn back_test(
     evaluate(pool, selection, settings, min_children)
 }
 
-/// The endpoint a text names, among those that are loaded: service and operation may have colons of their own.
+/// Returns the endpoint a text names, among those that are loaded: service and operation may have colons of their own.
 fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
     let mut found: Vec<Endpoint> = Vec::new();
     for session in pool.sessions() {
@@ -173,7 +173,7 @@ fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
     })
 }
 
-/// A call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
+/// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
 fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
     let (name, index) = match text.rsplit_once('#') {
         Some((name, "rest")) => (name, 0),

@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.common.print_report(|| json::histograms(&report), |rows| to_text(&report, rows))
 }
 
-/// A histogram of at most so many rows for each quantity: neighbouring bins share one.
+/// Returns a histogram of at most so many rows for each quantity: neighbouring bins share one.
 fn to_text(report: &HistogramsReport, rows: usize) -> String {
     /// Width of the longest bar.
     const BAR: u64 = 50;

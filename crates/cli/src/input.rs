@@ -140,8 +140,9 @@ pub fn warn(path: &Path, problem: &str) {
     eprintln!("pathlight: {}", harmless(&format!("{}: {problem}", path.display())));
 }
 
-/// All files named, those of folders sorted. A folder is looked through once, however many links lead to it. What is
-/// named may be a pipe; what is found in a folder is a file, since nobody may ever write into a pipe found there.
+/// Returns all files named, those of folders sorted. A folder is looked through once, however many links lead to it.
+/// What is named may be a pipe; what is found in a folder is a file, since nobody may ever write into a pipe found
+/// there.
 pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let fail = |path: &Path, error: std::io::Error| {

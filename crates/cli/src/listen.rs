@@ -182,7 +182,7 @@ impl Store {
         Ok(store)
     }
 
-    /// The most that a piece has, unless one export is larger.
+    /// Returns the most that a piece has, unless one export is larger.
     fn room(&self) -> u64 {
         (self.limit / 8).min(MOST_BYTES as u64)
     }
@@ -229,7 +229,7 @@ impl Store {
         Ok(())
     }
 
-    /// The pieces that have something from an offset on, and the end of the stream.
+    /// Returns the pieces that have something from an offset on, and the end of the stream.
     fn pieces(&self, from: u64) -> (Vec<Piece>, u64) {
         (self.pieces.iter().filter(|piece| piece.end() > from).cloned().collect(), self.end())
     }
@@ -413,14 +413,14 @@ mod tests {
         assert!(matches!(json(&packed[..packed.len() / 2]), Err(Refused::Bad(_))));
     }
 
-    /// A folder of its own.
+    /// Returns a folder of its own.
     fn folder(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("pathlight-listen-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);
         dir
     }
 
-    /// A gzip member of about 1,500 bytes.
+    /// Returns a gzip member of about 1,500 bytes.
     fn member(byte: u8) -> Vec<u8> {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::none());
         gzip.write_all(&[byte; 1477]).unwrap();

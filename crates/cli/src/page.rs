@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// The page in one file, as `cargo xtask build` writes it.
 pub const PAGE: &str = "pathlight.html";
 
-/// The places to look at: beside this program, that of the build, and the folder of the user.
+/// Returns the places to look at: beside this program, that of the build, and the folder of the user.
 fn places(of_build: PathBuf) -> impl Iterator<Item = PathBuf> {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(PAGE)));
     beside.into_iter().chain([of_build, PathBuf::from(PAGE)])

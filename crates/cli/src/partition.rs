@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The traces of each file, by its number. The number depends on the id alone.
+/// Returns the traces of each file, by its number. The number depends on the id alone.
 fn by_number(set: &TraceSet, files: u32) -> BTreeMap<u32, Vec<u32>> {
     let mut out: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (number, trace) in (0u32..).zip(set.traces()) {

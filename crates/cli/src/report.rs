@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.common.print(&out)
 }
 
-/// A set's columns as a gzip file without a time stamp: same input, same file.
+/// Returns a set's columns as a gzip file without a time stamp: same input, same file.
 fn pack(set: &TraceSet, redaction: &ExportRedaction, first: u64) -> Result<Vec<u8>, Failure> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     let mut from = Some(0);

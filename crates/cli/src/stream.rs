@@ -119,7 +119,8 @@ impl Open {
         Ok(self.text.len() >= bytes)
     }
 
-    /// The next chunk, and whether the input has ended. A chunk without an end in an input that goes on cannot be split.
+    /// Returns the next chunk, and whether the input has ended. A chunk without an end in an input that goes on cannot
+    /// be split.
     fn cut(&mut self) -> std::io::Result<(Chunk, bool)> {
         let mut searched = CHUNK;
         while self.fill(searched + STEP)? {

@@ -136,7 +136,8 @@ fn save_in(folder: &Path, stem: &str, summary: &Summary, per_root: bool) -> Resu
     Ok(())
 }
 
-/// A file name for an endpoint that every file system takes: what of its text is harmless, and a checksum of all.
+/// Returns a file name for an endpoint that every file system takes: what of its text is harmless, and a checksum of
+/// all.
 fn file_name(root: &Endpoint) -> String {
     let mut checksum = flate2::Crc::new();
     checksum.update(root.service.as_bytes());
@@ -207,7 +208,7 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
     if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
 }
 
-/// Whether a file is a summary, by its first bytes. A pipe can be read only once, so it is taken for traces.
+/// Returns whether a file is a summary, by its first bytes. A pipe can be read only once, so it is taken for traces.
 pub fn is_summary(path: &Path) -> bool {
     if path.as_os_str() == "-" || !path.is_file() {
         return false;

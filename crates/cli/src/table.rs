@@ -11,7 +11,8 @@ use super::terminal::{self, width};
 /// Columns that a name has at least.
 const LEAST_NAME: usize = 24;
 
-/// What is said below a list of which only the first rows are printed: how many more there are; nothing if there are none.
+/// Returns what is said below a list of which only the first rows are printed: how many more there are; nothing if
+/// there are none.
 pub fn more(in_all: usize, listed: usize, what: &str) -> String {
     match in_all.saturating_sub(listed) {
         0 => String::new(),

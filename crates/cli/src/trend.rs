@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.output.print_report(|| json::trend(&trend, &names), |rows| to_text(&trend, &names, rows))
 }
 
-/// What a day is called: its file's name.
+/// Returns what a day is called: its file's name.
 fn day_name(file: &std::path::Path) -> String {
     file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }

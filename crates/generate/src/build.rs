@@ -79,7 +79,7 @@ pub struct GeneratedSpan {
 }
 
 impl GeneratedSpan {
-    /// The operation as it is written, with its value.
+    /// Returns the operation as it is written, with its value.
     pub fn name(&self) -> Cow<'static, str> {
         match self.name_value {
             Some(value) => Cow::Owned(format!("{}/{value}", self.operation)),
@@ -172,7 +172,7 @@ impl Surroundings {
     }
 }
 
-/// The trace of a scheduled plan.
+/// Returns the trace of a scheduled plan.
 pub(super) fn assemble(
     options: &Options,
     topology: &Topology,

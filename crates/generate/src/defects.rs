@@ -75,7 +75,7 @@ impl Defects {
         ids_in_names: true,
     };
 
-    /// Whether any kind is on.
+    /// Returns whether any kind is on.
     pub fn any(&self) -> bool {
         *self != Defects::default()
     }

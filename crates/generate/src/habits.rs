@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const OFF_US: u64 = 5_000;
 const OFF_MORE_US: u64 = 45_000;
 
-/// A span of the parent's process that the clean trace does not have.
+/// Returns a span of the parent's process that the clean trace does not have.
 fn beside(parent: &GeneratedSpan, random: &mut Random, operation: &'static str) -> GeneratedSpan {
     GeneratedSpan {
         span_id: random.number().max(1),

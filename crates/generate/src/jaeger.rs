@@ -161,7 +161,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A step that visits all of `n` places of a ring before it comes back.
+/// Returns a step that visits all of `n` places of a ring before it comes back.
 fn stride(n: usize) -> usize {
     let mut stride = (n / 8 * 5).max(1) | 1;
     while common_factor(stride, n) > 1 {

@@ -161,8 +161,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// The traces that the page offers as its demo: 320 requests of the shop. With this seed four of the 41 requests for a
-    /// product miss a cache and wait five times as long; few enough to load at once, enough to see that.
+    /// Returns the traces that the page offers as its demo: 320 requests of the shop. With this seed four of the 41
+    /// requests for a product miss a cache and wait five times as long; few enough to load at once, enough to see
+    /// that.
     pub fn demo() -> Options {
         Options { spans: 30, traces: 320, seed: 21, ..Options::default() }
     }
@@ -301,7 +302,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// A generator for `options`.
+    /// Returns a generator for `options`.
     ///
     /// # Errors
     /// If a delay or a speed names a place or endpoint that the shape does not have, or a trace would have more than 2^31 spans.
@@ -392,8 +393,8 @@ impl Generator {
         inject.share >= 1.0 || Random::new(self.options.seed, stream, index).unit() < inject.share
     }
 
-    /// Whether trace `index` passes through a place that is delayed in it, so that it differs from the same trace
-    /// without delays.
+    /// Returns whether trace `index` passes through a place that is delayed in it, so that it differs from the same
+    /// trace without delays.
     pub fn is_touched(&self, index: u64) -> bool {
         let extra_us = self.extra_us(index);
         if extra_us.is_empty() {
@@ -408,8 +409,8 @@ impl Generator {
         touched
     }
 
-    /// All places of the shape, those in most traces first (ties by name). The shares are those of a fixed sample, so
-    /// the list depends on shape and spans only.
+    /// Returns all places of the shape, those in most traces first (ties by name). The shares are those of a fixed
+    /// sample, so the list depends on shape and spans only.
     pub fn places(&self) -> Vec<Place> {
         let pilot = Generator {
             options: Options { seed: 0, traces: PILOT_TRACES, injects: Vec::new(), ..self.options.clone() },
@@ -461,7 +462,7 @@ impl Generator {
         places
     }
 
-    /// The options the generator was made with.
+    /// Returns the options the generator was made with.
     pub fn options(&self) -> &Options {
         &self.options
     }

@@ -58,7 +58,7 @@ impl Outcome {
         if yes { Outcome::TimedOut } else { Outcome::Fine }
     }
 
-    /// How long a span waits for what does not come.
+    /// Returns how long a span waits for what does not come.
     fn wait_us(self) -> u32 {
         match self {
             Outcome::Fine => 1,
@@ -92,7 +92,7 @@ impl Speeds {
         self.given_up[endpoint] = Some(given_up.clone());
     }
 
-    /// What a call of an endpoint takes that would take so long, if it may be given up.
+    /// Returns what a call of an endpoint takes that would take so long, if it may be given up.
     fn cut(&self, endpoint: u16, us: u64, retries: &mut Random) -> u64 {
         let given_up = self.given_up.get(endpoint as usize).and_then(Option::as_ref);
         match given_up.filter(|given_up| us > given_up.after_us) {
@@ -187,12 +187,12 @@ impl Plan {
         self.nodes.len() as u32 - 1
     }
 
-    /// Whether a span ends in an error.
+    /// Returns whether a span ends in an error.
     pub fn failed(&self, node: usize) -> bool {
         self.nodes[node].outcome.failed()
     }
 
-    /// The work of one span, in order.
+    /// Returns the work of one span, in order.
     pub fn work_of(&self, node: usize) -> &[Work] {
         let Node { first, pieces, .. } = self.nodes[node];
         &self.work[first as usize..(first + pieces) as usize]

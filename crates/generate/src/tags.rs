@@ -174,7 +174,7 @@ impl GeneratedSpan {
         }
     }
 
-    /// The warning a collector would have added, if any.
+    /// Returns the warning a collector would have added, if any.
     pub fn warning(&self) -> Option<&'static str> {
         self.about.early.then_some("clock skew adjustment disabled; not applying calculated delta")
     }

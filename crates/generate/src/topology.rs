@@ -215,7 +215,7 @@ impl Topology {
         found.map(|i| i as u16)
     }
 
-    /// The number of a new place of an endpoint.
+    /// Returns the number of a new place of an endpoint.
     pub fn place(&mut self, endpoint: u16, name: String, gap: bool) -> u16 {
         self.places.push(PlacePoint { name, endpoint, gap });
         self.places.len() as u16 - 1
@@ -263,7 +263,7 @@ impl Topology {
         ops
     }
 
-    /// The endpoint by which `service` calls another, new if need be.
+    /// Returns the endpoint by which `service` calls another, new if need be.
     fn client(&mut self, service: u16, to: &'static str, operation: &'static str) -> Option<u16> {
         let server = self.find(to, operation)?;
         if let Some(known) = self.endpoints.iter().position(|e| {
@@ -278,7 +278,7 @@ impl Topology {
         Some(self.add_client(service, operation, role, to, server))
     }
 
-    /// A new client endpoint of `service` that calls `server`, with its gap as a place.
+    /// Returns a new client endpoint of `service` that calls `server`, with its gap as a place.
     pub fn add_client(
         &mut self,
         service: u16,
@@ -392,8 +392,8 @@ impl Topology {
         self.requests.iter().zip(weights).map(|(r, w)| spans(r) * w).sum::<f64>() / total
     }
 
-    /// How many pages a request has and how the request types are weighted, so that a trace has `spans` spans in the
-    /// mean: pages first, then types are favoured by size.
+    /// Returns how many pages a request has and how the request types are weighted, so that a trace has `spans` spans
+    /// in the mean: pages first, then types are favoured by size.
     pub fn fit(&self, spans: f64) -> (u64, Vec<f64>) {
         let natural: Vec<f64> = self.requests.iter().map(|r| r.weight).collect();
         let (one, two) = (self.mean_spans(&natural, 1.0), self.mean_spans(&natural, 2.0));

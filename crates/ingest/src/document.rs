@@ -5,7 +5,7 @@ use super::state::{Fail, State};
 use super::{jaeger, next, rows, stdout, zipkin};
 use pathlight_model::trace::TraceSet;
 
-/// Whether an object must be walked into: it is no single span.
+/// Returns whether an object must be walked into: it is no single span.
 pub(super) fn holds_documents(node: Node<'_>) -> bool {
     for (key, value) in node.members().map_while(Result::ok) {
         let is_container = match &*key {

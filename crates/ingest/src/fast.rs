@@ -256,7 +256,7 @@ impl Fast {
         })
     }
 
-    /// The place after a string that says the same trace id as the last one.
+    /// Returns the place after a string that says the same trace id as the last one.
     #[inline]
     fn same_trace(&self, text: &[u8], at: usize) -> Option<usize> {
         let end = at + 1 + self.trace_text.len();
@@ -267,7 +267,7 @@ impl Fast {
         is_same.then_some(end + 1)
     }
 
-    /// The parent and the place after it, of a single reference within the trace as exporters write it.
+    /// Returns the parent and the place after it, of a single reference within the trace as exporters write it.
     #[inline]
     fn reference(&self, text: &[u8], at: usize) -> Option<(SpanId, usize)> {
         const HEAD: &[u8; 34] = b"[{\"refType\":\"CHILD_OF\",\"traceID\":\"";
@@ -445,7 +445,7 @@ impl Fast {
         }
     }
 
-    /// A tag's value as text, and the place after it.
+    /// Returns a tag's value as text, and the place after it.
     fn value(&mut self, view: View<'_>, at: usize) -> Option<(Value, usize)> {
         if let Some((text, after)) = view.string(at) {
             if plain(text).is_some() {
@@ -593,7 +593,7 @@ pub(super) fn span_of_trace(
     Some((parsed.end, Ok(())))
 }
 
-/// A process, remembered by its text.
+/// Returns a process, remembered by its text.
 pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
     let hash = memo::hash(node.text);
     if let Some(known) = state.fast.processes.find(hash, node.text) {

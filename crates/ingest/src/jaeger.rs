@@ -47,7 +47,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A text field; `None` if it is missing.
+/// Returns a text field; `None` if it is missing.
 pub(super) fn text<'a>(
     state: &mut State,
     node: Option<Node<'a>>,
@@ -65,7 +65,7 @@ pub(super) fn text<'a>(
     }
 }
 
-/// A value as text, whatever it is.
+/// Returns a value as text, whatever it is.
 pub(super) fn plain<'a>(state: &mut State, node: Node<'a>) -> Result<Text<'a>, Bad> {
     let text = node.plain()?;
     if text.is_lossy {
@@ -74,7 +74,7 @@ pub(super) fn plain<'a>(state: &mut State, node: Node<'a>) -> Result<Text<'a>, B
     Ok(text)
 }
 
-/// A number field of microseconds; `None` if it is missing.
+/// Returns a number field of microseconds; `None` if it is missing.
 pub(super) fn number(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
     match node.number()? {
@@ -83,7 +83,7 @@ pub(super) fn number(node: Option<Node<'_>>, name: &str) -> Result<Option<Number
     }
 }
 
-/// A list; missing and null are empty.
+/// Returns a list; missing and null are empty.
 fn list<'a>(node: Option<Node<'a>>, name: &str) -> Result<Option<Node<'a>>, Bad> {
     match node {
         Some(node) if !node.is_array() => Err(node.wrong(name, "a list")),
@@ -91,7 +91,7 @@ fn list<'a>(node: Option<Node<'a>>, name: &str) -> Result<Option<Node<'a>>, Bad>
     }
 }
 
-/// The trace id of a text field, absent if missing.
+/// Returns the trace id of a text field, absent if missing.
 pub(super) fn trace_id(
     state: &mut State,
     set: &mut TraceSet,
@@ -102,7 +102,7 @@ pub(super) fn trace_id(
     Ok(text.map_or(TraceId::NONE, |t| TraceId::parse(&t.text, &mut set.id_texts)))
 }
 
-/// The span id of a text field, absent if missing.
+/// Returns the span id of a text field, absent if missing.
 pub(super) fn span_id(
     state: &mut State,
     set: &mut TraceSet,
@@ -212,8 +212,8 @@ fn may_hold_errors(logs: &[u8]) -> bool {
     ERROR_WORDS.iter().any(|word| memchr::memmem::find(logs, word).is_some())
 }
 
-/// Whether a field of an event makes it an error event. What OpenTelemetry calls the name of an event is Jaeger's field
-/// `event`.
+/// Returns whether a field of an event makes it an error event. What OpenTelemetry calls the name of an event is
+/// Jaeger's field `event`.
 pub(super) fn is_error_field(key: &str, value: &str) -> bool {
     match key {
         "event" => matches!(value, "error" | "exception"),
@@ -221,7 +221,7 @@ pub(super) fn is_error_field(key: &str, value: &str) -> bool {
     }
 }
 
-/// What is kept of an error event, as tags of its span.
+/// Returns what is kept of an error event, as tags of its span.
 pub(super) fn error_tag(key: &str) -> Option<&'static str> {
     match key {
         "exception.type" => Some("exception.type"),
@@ -255,7 +255,7 @@ fn keep_error_events(set: &mut TraceSet, logs: Node<'_>) {
     }
 }
 
-/// A process, whatever object it stands in.
+/// Returns a process, whatever object it stands in.
 pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
     if !node.is_object() {
         return Err(node.wrong("a process", "an object"));

@@ -26,12 +26,12 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// Whether everything is kept.
+    /// Returns whether everything is kept.
     pub fn is_all(&self) -> bool {
         self.words().is_none()
     }
 
-    /// What is kept, in words; `None` for everything.
+    /// Returns what is kept, in words; `None` for everything.
     pub fn words(&self) -> Option<String> {
         match self {
             Keep::All | Keep::Sample(0 | 1) => None,
@@ -43,13 +43,13 @@ impl Keep {
         }
     }
 
-    /// Whether a trace of this id may be kept.
+    /// Returns whether a trace of this id may be kept.
     pub fn takes_id(&self, id: TraceId, set: &TraceSet) -> bool {
         let Keep::Sample(of @ 2..) = *self else { return true };
         (id.content_hash(&set.id_texts) >> 32).is_multiple_of(u64::from(of))
     }
 
-    /// Whether a whole trace is kept, as far as its spans decide that.
+    /// Returns whether a whole trace is kept, as far as its spans decide that.
     pub fn takes_spans(&self, spans: &[RawSpan], set: &TraceSet) -> bool {
         let is_of = |span: &RawSpan, service: &str| set.service_of(span.process) == service;
         match self {
@@ -66,7 +66,7 @@ impl Keep {
 }
 
 impl State {
-    /// Whether a trace of this id is to be read; one that is not is counted.
+    /// Returns whether a trace of this id is to be read; one that is not is counted.
     pub fn wants(&mut self, id: TraceId, set: &TraceSet) -> bool {
         let wants = self.keep.takes_id(id, set);
         self.left_out += u64::from(!wants);

@@ -21,7 +21,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// A key and the place of its value; `None` is a surprise.
+    /// Returns a key and the place of its value; `None` is a surprise.
     #[inline(always)]
     pub fn read(view: View<'_>, at: usize) -> Option<(Key, usize)> {
         if let Some(known) = Key::known(view.text, at) {
@@ -47,7 +47,8 @@ impl Key {
         Some((key, value))
     }
 
-    /// The same for keys written as exporters do, `"key":value` without spaces: told by their first eight bytes.
+    /// Returns the same for keys written as exporters do, `"key":value` without spaces: told by their first eight
+    /// bytes.
     #[inline(always)]
     fn known(text: &[u8], at: usize) -> Option<(Key, usize)> {
         const fn word(text: &[u8; 8]) -> u64 {

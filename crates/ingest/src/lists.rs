@@ -93,7 +93,7 @@ impl Default for Lists {
     }
 }
 
-/// The place after a tag whose value begins at a place and is its last member.
+/// Returns the place after a tag whose value begins at a place and is its last member.
 #[inline]
 fn end_of_tag(view: View<'_>, value: usize) -> Option<usize> {
     let end = match *view.text.get(value)? {
@@ -108,14 +108,14 @@ fn hash(parent: u32, tag: u32) -> u64 {
 }
 
 impl Lists {
-    /// Whether it is time to forget all.
+    /// Returns whether it is time to forget all.
     pub fn is_full(&self) -> bool {
         self.nodes.len() >= MAX_NODES
             || self.heads.len() >= MAX_NODES
             || self.head_text.len() >= MAX_HEAD_TEXT
     }
 
-    /// The tags without stored values that were met at the end of a list, with their text.
+    /// Returns the tags without stored values that were met at the end of a list, with their text.
     #[inline]
     fn heads_of(&self, list: u32) -> impl Iterator<Item = (&Head, &[u8])> {
         let head = |number: u32| self.heads.get(number.checked_sub(1)? as usize);
@@ -123,8 +123,8 @@ impl Lists {
         all.map(|one| (one, &self.head_text[one.text.0 as usize..one.text.1 as usize]))
     }
 
-    /// The list with one more tag, if the text at a place is that of the tag that came next the last time; and the place
-    /// after it.
+    /// Returns the list with one more tag, if the text at a place is that of the tag that came next the last time; and
+    /// the place after it.
     #[inline(always)]
     pub fn guess(&self, list: u32, tags: &Memo<KnownTag>, text: &[u8], at: usize) -> Option<(u32, usize)> {
         let next = self.nodes[list as usize].next;
@@ -137,7 +137,8 @@ impl Lists {
         same(known, text.get(at..after)?).then_some((next, after))
     }
 
-    /// The key of the tag at a place, if it is one without stored values that stood here before; and the place after it.
+    /// Returns the key of the tag at a place, if it is one without stored values that stood here before; and the place
+    /// after it.
     #[inline]
     pub fn guess_unstored(&self, list: u32, view: View<'_>, at: usize) -> Option<(u32, usize)> {
         let (head, value) = self.heads_of(list).find_map(|(head, known)| {
@@ -150,7 +151,7 @@ impl Lists {
         is_plain.then_some((head.key, after))
     }
 
-    /// The place after a tag that is like the one that came next the last time up to its value.
+    /// Returns the place after a tag that is like the one that came next the last time up to its value.
     #[inline]
     pub fn guess_end(&self, list: u32, tags: &Memo<KnownTag>, view: View<'_>, at: usize) -> Option<usize> {
         let next = &self.nodes[self.nodes[list as usize].next as usize];
@@ -166,7 +167,7 @@ impl Lists {
         end_of_tag(view, value)
     }
 
-    /// The empty list of an operation, by its number.
+    /// Returns the empty list of an operation, by its number.
     pub fn start(&mut self, operation: u32) -> u32 {
         // No tag has such a number.
         let tag = NO_PAIR - 1 - operation;
@@ -205,7 +206,7 @@ impl Lists {
         self.nodes[list as usize].head = self.heads.len() as u32;
     }
 
-    /// The list with one more tag, if it is known; it will be guessed the next time.
+    /// Returns the list with one more tag, if it is known; it will be guessed the next time.
     #[inline]
     pub fn child(&mut self, list: u32, tag: u32) -> Option<u32> {
         let found = self.find(list, tag)?;
@@ -237,12 +238,12 @@ impl Lists {
         Some(number)
     }
 
-    /// What the tags of a list say.
+    /// Returns what the tags of a list say.
     pub fn facts(&self, list: u32) -> SpanFacts {
         self.nodes[list as usize].facts
     }
 
-    /// The interned set of a list; its keys are counted once more.
+    /// Returns the interned set of a list; its keys are counted once more.
     #[inline]
     pub fn set(&mut self, list: u32, set: &mut TraceSet) -> TagSetId {
         let generation = set.tags.generation();

@@ -265,7 +265,7 @@ pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
     string_stops_plain(bytes)
 }
 
-/// The same byte by byte: what the fast ways must agree with.
+/// Returns the same byte by byte: what the fast ways must agree with.
 #[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
 fn string_stops_plain(bytes: &[u8; 16]) -> u32 {
     let is_stop = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20);
@@ -292,7 +292,7 @@ fn block_by(bits: Bits, carry: &mut Carry, prefix_xor: impl Fn(u64) -> u64) -> B
     }
 }
 
-/// The bytes that a backslash escapes.
+/// Returns the bytes that a backslash escapes.
 fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
     if backslashes == 0 {
         return std::mem::take(carry);
@@ -327,7 +327,7 @@ fn prefix_xor(mut bits: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The definition, byte by byte over the whole text.
+    /// Returns the definition, byte by byte over the whole text.
     fn slow(text: &[u8]) -> Vec<Block> {
         let mut out = vec![Block::default(); text.len().div_ceil(BLOCK)];
         let (mut in_string, mut escaped) = (false, false);

@@ -22,7 +22,7 @@ impl<T> Default for Memo<T> {
     }
 }
 
-/// A hash of a piece of text: two lanes of eight bytes.
+/// Returns a hash of a piece of text: two lanes of eight bytes.
 #[inline]
 pub(super) fn hash(bytes: &[u8]) -> u64 {
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -48,13 +48,13 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
 }
 
 impl<T: Copy> Memo<T> {
-    /// What was remembered of a piece.
+    /// Returns what was remembered of a piece.
     #[inline]
     pub fn find(&self, hash: u64, piece: &[u8]) -> Option<T> {
         self.number(hash, piece).map(|number| self.value(number))
     }
 
-    /// The number of a piece, for [`value`](Self::value) and [`range`](Self::range).
+    /// Returns the number of a piece, for [`value`](Self::value) and [`range`](Self::range).
     #[inline]
     pub fn number(&self, hash: u64, piece: &[u8]) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
@@ -74,19 +74,19 @@ impl<T: Copy> Memo<T> {
         }
     }
 
-    /// What a piece is, by its number.
+    /// Returns what a piece is, by its number.
     #[inline]
     pub fn value(&self, number: u32) -> T {
         self.pieces[number as usize].2
     }
 
-    /// Where the text of a piece stands in [`all_text`](Self::all_text).
+    /// Returns where the text of a piece stands in [`all_text`](Self::all_text).
     pub fn range(&self, number: u32) -> (u32, u32) {
         let (start, end, _) = self.pieces[number as usize];
         (start, end)
     }
 
-    /// The texts of all pieces, one after the other.
+    /// Returns the texts of all pieces, one after the other.
     #[inline]
     pub fn all_text(&self) -> &[u8] {
         &self.text
@@ -100,7 +100,7 @@ impl<T: Copy> Memo<T> {
         self.try_insert(hash, piece, value);
     }
 
-    /// Whether nothing more is remembered by [`try_insert`](Self::try_insert).
+    /// Returns whether nothing more is remembered by [`try_insert`](Self::try_insert).
     pub fn is_full(&self) -> bool {
         self.pieces.len() >= MAX_PIECES || self.text.len() > MAX_TEXT - MAX_PIECE
     }

@@ -70,7 +70,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
-/// The first place from `at` on that is no space.
+/// Returns the first place from `at` on that is no space.
 fn skip_space(text: &[u8], mut at: usize) -> usize {
     while text.get(at).is_some_and(|&b| is_space(b)) {
         at += 1;
@@ -187,7 +187,7 @@ impl<'a> Node<'a> {
         self.text == b"null"
     }
 
-    /// What the value is, for a sentence.
+    /// Returns what the value is, for a sentence.
     pub fn describe(self) -> String {
         let shown = || String::from_utf8_lossy(&self.text[..self.text.len().min(40)]).into_owned();
         match self.first() {
@@ -198,7 +198,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// An error that names what stands here and what should.
+    /// Returns an error that names what stands here and what should.
     pub fn wrong(self, name: &str, wanted: &str) -> Bad {
         Bad::wrong_type(self.at, format!("{name} is {}, not {wanted}", self.describe()))
     }
@@ -213,7 +213,7 @@ impl<'a> Node<'a> {
         Elements { node: self, at: usize::from(self.is_array()), done: !self.is_array() }
     }
 
-    /// The values of these members; null counts as missing, and of a repeated one the last is taken.
+    /// Returns the values of these members; null counts as missing, and of a repeated one the last is taken.
     pub fn pick<const N: usize>(self, names: [&str; N]) -> Result<[Option<Node<'a>>; N], Bad> {
         let mut picked = [None; N];
         for member in self.members() {
@@ -229,7 +229,7 @@ impl<'a> Node<'a> {
         Node { text: &self.text[start..end], at: self.at + start as u64 }
     }
 
-    /// The string, decoded; `None` if the value is no string.
+    /// Returns the string, decoded; `None` if the value is no string.
     pub fn string(self) -> Result<Option<Text<'a>>, Bad> {
         if !self.is_string() {
             return Ok(None);
@@ -240,7 +240,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number; `None` if the value is no number.
+    /// Returns the number; `None` if the value is no number.
     pub fn number(self) -> Result<Option<Number>, Bad> {
         if !matches!(self.first(), b'-' | b'+' | b'.' | b'0'..=b'9') {
             return match self.text {
@@ -256,8 +256,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A decoded scalar as tags show it: strings as they are, numbers and booleans as written, null empty, the rest as
-    /// JSON text.
+    /// Returns a decoded scalar as tags show it: strings as they are, numbers and booleans as written, null empty, the
+    /// rest as JSON text.
     pub fn plain(self) -> Result<Text<'a>, Bad> {
         if let Some(text) = self.string()? {
             return Ok(text);
@@ -276,7 +276,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The number a JSON text says.
+/// Returns the number a JSON text says.
 pub(super) fn parse_number(text: &[u8]) -> Option<Number> {
     match serde_json::from_slice::<serde_json::Number>(text) {
         Ok(number) => Some(match (number.as_u64(), number.as_f64()) {

@@ -63,7 +63,7 @@ pub(super) fn read(
     Ok(Some(RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags }))
 }
 
-/// The process that the attributes of a resource describe.
+/// Returns the process that the attributes of a resource describe.
 pub(super) fn process(
     state: &mut State,
     set: &mut TraceSet,
@@ -84,7 +84,7 @@ pub(super) fn process(
     Ok(set.process(&service, host.name(), tags))
 }
 
-/// The tags that a scope gives its spans.
+/// Returns the tags that a scope gives its spans.
 pub(super) fn scope(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<TagSetId, Bad> {
     let Some(node) = node else { return Ok(TagSetId::EMPTY) };
     let [name, name_of_go, version, version_of_go] = node.pick(["name", "Name", "version", "Version"])?;
@@ -99,7 +99,7 @@ pub(super) fn scope(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>
     Ok(set.tags.finish())
 }
 
-/// The kind of an enum number or name.
+/// Returns the kind of an enum number or name.
 fn kind(node: Node<'_>) -> Result<SpanKind, Bad> {
     let text = node.plain()?;
     Ok(match &*text.text {
@@ -183,7 +183,7 @@ fn each_attribute(
     Ok(())
 }
 
-/// What is inside an `AnyValue`, and whether it is the list of one.
+/// Returns what is inside an `AnyValue`, and whether it is the list of one.
 fn inside(value: Node<'_>) -> Result<(Option<Node<'_>>, bool), Bad> {
     if !value.is_object() {
         return Ok((Some(value), value.is_array()));
@@ -196,7 +196,8 @@ fn inside(value: Node<'_>) -> Result<(Option<Node<'_>>, bool), Bad> {
     })
 }
 
-/// A value as text, as Jaeger shows it: a list is written as JSON. What is nested deeper stays as it was written.
+/// Returns a value as text, as Jaeger shows it: a list is written as JSON. What is nested deeper stays as it was
+/// written.
 fn any_value(value: Node<'_>) -> Result<Text<'_>, Bad> {
     let (inner, is_list) = inside(value)?;
     let Some(inner) = inner else {

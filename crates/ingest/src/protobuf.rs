@@ -41,7 +41,7 @@ pub(super) fn sniff(head: &[u8]) -> Option<Framing> {
     is_message(&head[used..], length).then_some(Framing::Varint)
 }
 
-/// Whether bytes begin with a list of resources, in a message of this length.
+/// Returns whether bytes begin with a list of resources, in a message of this length.
 fn is_message(bytes: &[u8], mut room: u64) -> bool {
     // Tags that may come first in a list of resources, in a resource with its spans, in a resource, in an attribute.
     const FIRST: [&[u8]; 4] = [&[0x0a], &[0x0a, 0x12, 0x1a], &[0x0a, 0x10, 0x1a], &[0x0a]];

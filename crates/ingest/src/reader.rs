@@ -72,7 +72,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of an input of this name.
+    /// Returns a reader of an input of this name.
     pub fn new(name: &str, options: Options) -> Reader {
         Reader {
             name: name.to_owned(),
@@ -134,7 +134,7 @@ impl Reader {
         }
     }
 
-    /// How far the reader is.
+    /// Returns how far the reader is.
     pub fn progress(&self) -> Progress {
         Progress { bytes: self.bytes, traces: self.state.traces, spans: self.state.spans }
     }
@@ -238,7 +238,7 @@ impl Reader {
         }
     }
 
-    /// Why an input that was read to its end gave no span.
+    /// Returns why an input that was read to its end gave no span.
     fn nothing(&self) -> IngestError {
         let state = &self.state;
         let left_out = state.problems.list.iter().find(|p| p.kind != ProblemKind::NotTraces);

@@ -40,7 +40,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// What it is and what was done, for the data-quality panel.
+    /// Returns what it is and what was done, for the data-quality panel.
     pub fn explain(self) -> &'static str {
         match self {
             ProblemKind::UnknownProcess => "spans of an unknown process: their service reads unknown-service",
@@ -94,7 +94,7 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// How many there are.
+    /// Returns how many there are.
     pub fn total(&self) -> u64 {
         self.list.iter().map(|p| p.count).sum()
     }
@@ -211,8 +211,8 @@ pub struct ChunkEnd {
 }
 
 impl FileReport {
-    /// The account of an input from those of its chunks, in order: what one reader would have said. `None` if a chunk does
-    /// not agree with the next, or nothing was found (then only one reader can say why).
+    /// Returns the account of an input from those of its chunks, in order: what one reader would have said. `None` if
+    /// a chunk does not agree with the next, or nothing was found (then only one reader can say why).
     pub fn of_chunks(chunks: impl IntoIterator<Item = FileReport>) -> Option<FileReport> {
         let mut whole: Option<FileReport> = None;
         let mut traces: Vec<u64> = Vec::new();
@@ -282,7 +282,7 @@ impl Accounts {
         sum.append(report);
     }
 
-    /// The accounts in the order in which they came.
+    /// Returns the accounts in the order in which they came.
     pub fn list(&self) -> &[FileReport] {
         &self.list
     }

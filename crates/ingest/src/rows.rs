@@ -9,7 +9,7 @@ use super::stdout;
 use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 use std::borrow::Cow;
 
-/// Whether an object with `spanId` or `span_id` is such a span, by its other keys.
+/// Returns whether an object with `spanId` or `span_id` is such a span, by its other keys.
 pub(super) fn is_key_of_span(key: &str) -> bool {
     matches!(key, "operationName" | "operation_name" | "process")
 }
@@ -143,7 +143,7 @@ fn each_tag(state: &mut State, list: Option<Node<'_>>, on: &mut dyn FnMut(&str, 
     Ok(())
 }
 
-/// Which type's value stands under a key: text, truth, whole number, number, bytes.
+/// Returns which type's value stands under a key: text, truth, whole number, number, bytes.
 fn type_of_value(key: &str) -> Option<usize> {
     Some(match key {
         "vStr" | "v_str" | "value_string" => 0,
@@ -179,8 +179,8 @@ impl Ids<'_> {
     }
 }
 
-/// An id that is written as a decimal number of 64 bits, perhaps negative, bare or in quotes; 16 digits in quotes are
-/// hexadecimal.
+/// Returns an id that is written as a decimal number of 64 bits, perhaps negative, bare or in quotes; 16 digits in
+/// quotes are hexadecimal.
 pub(super) fn decimal_id(
     state: &mut State,
     set: &mut TraceSet,

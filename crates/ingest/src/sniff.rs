@@ -95,7 +95,7 @@ pub(super) fn sniff(head: &[u8]) -> Kind {
     }
 }
 
-/// The first bytes for a message: in hexadecimal, and as text where they are text.
+/// Returns the first bytes for a message: in hexadecimal, and as text where they are text.
 pub(super) fn quote(head: &[u8]) -> String {
     let head = &head[..head.len().min(16)];
     let hex: Vec<String> = head.iter().map(|b| format!("{b:02x}")).collect();

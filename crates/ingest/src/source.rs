@@ -92,7 +92,7 @@ enum GzipState {
 }
 
 impl Source {
-    /// An input inside `layer` archives.
+    /// Returns an input inside `layer` archives.
     pub fn new(layer: u32) -> Source {
         Source { layer, ..Source::default() }
     }

@@ -169,7 +169,7 @@ impl Building {
         start..ends[i as usize] as usize
     }
 
-    /// The number of a process id in this trace.
+    /// Returns the number of a process id in this trace.
     fn local(&mut self, name: &[u8]) -> u32 {
         let Building { names, ends, table, .. } = self;
         if (self.last as usize) < ends.len() && names[Self::name(names, ends, self.last)] == *name {
@@ -190,7 +190,7 @@ impl Building {
         number
     }
 
-    /// The process of an id, known or not yet, for a span at an offset.
+    /// Returns the process of an id, known or not yet, for a span at an offset.
     pub fn process(&mut self, name: &[u8], at: u64) -> ProcessId {
         let number = self.local(name);
         let (uses, first) = &mut self.used[number as usize];
@@ -344,7 +344,7 @@ impl State {
         self.stage(set, id, span)
     }
 
-    /// The process of a span that names none.
+    /// Returns the process of a span that names none.
     pub fn unknown_process(&mut self, set: &mut TraceSet, at: u64) -> ProcessId {
         self.problems.note(ProblemKind::UnknownProcess, at, || "a span names no process".into());
         set.process("", "", TagSetId::EMPTY)
@@ -529,7 +529,7 @@ impl ParentChoice {
         self.named = Some(id).filter(|id| !id.is_none());
     }
 
-    /// The parent, absent for a root; sets the flag for `FOLLOWS_FROM`.
+    /// Returns the parent, absent for a root; sets the flag for `FOLLOWS_FROM`.
     pub fn choose(self, flags: &mut Flags) -> SpanId {
         match (self.child_of.or(self.named), self.follows) {
             (Some(parent), _) => parent,

@@ -13,7 +13,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The quote that ends the string whose inside begins at a place.
+    /// Returns the quote that ends the string whose inside begins at a place.
     #[inline]
     pub fn quote(&self, from: usize) -> Option<usize> {
         let mut at = from;
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The first place from `at` on that is no space.
+    /// Returns the first place from `at` on that is no space.
     #[inline]
     pub fn space(&self, mut at: usize) -> Option<usize> {
         loop {
@@ -128,7 +128,7 @@ impl<'a> View<'a> {
         (at > from).then_some(at)
     }
 
-    /// A string's inside and the place after it.
+    /// Returns a string's inside and the place after it.
     #[inline]
     pub fn string(&self, at: usize) -> Option<(&'a [u8], usize)> {
         if *self.text.get(at)? != b'"' {
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
         Some((self.text.get(at + 1..end)?, end + 1))
     }
 
-    /// The number of a string of hexadecimal digits and the place after it; quick if there are 16.
+    /// Returns the number of a string of hexadecimal digits and the place after it; quick if there are 16.
     #[inline]
     pub fn hex_string(&self, at: usize) -> Option<(u64, usize)> {
         if let Some([b'"', digits @ .., b'"']) = self.text.get(at..)?.first_chunk::<18>()
@@ -150,7 +150,7 @@ impl<'a> View<'a> {
         Some((hex(text)?, after))
     }
 
-    /// A key, and the place of its value.
+    /// Returns a key, and the place of its value.
     #[inline]
     pub fn key(&self, at: usize) -> Option<(&'a [u8], usize)> {
         let (key, at) = self.string(at)?;
@@ -170,7 +170,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A number of at most 19 digits and the place after it.
+    /// Returns a number of at most 19 digits and the place after it.
     #[inline]
     pub fn integer(&self, from: usize) -> Option<(u64, usize)> {
         let mut at = from;
@@ -195,7 +195,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The number that eight bytes of digits say.
+/// Returns the number that eight bytes of digits say.
 #[inline]
 fn eight_digits(word: u64) -> Option<u64> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -210,7 +210,7 @@ fn eight_digits(word: u64) -> Option<u64> {
     Some(fours.wrapping_mul(42_949_672_960_001) >> 32)
 }
 
-/// The number that eight hexadecimal digits say, the first in the lowest byte.
+/// Returns the number that eight hexadecimal digits say, the first in the lowest byte.
 #[inline]
 fn eight_hex(word: u64) -> Option<u64> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -230,8 +230,8 @@ fn eight_hex(word: u64) -> Option<u64> {
     Some((fours | (fours >> 16)) & 0xffff_ffff)
 }
 
-/// Whether two texts are the same; the ends first, since texts that are alike mostly differ there. In words, because a
-/// call costs more than most of the texts compared here.
+/// Returns whether two texts are the same; the ends first, since texts that are alike mostly differ there. In words,
+/// because a call costs more than most of the texts compared here.
 #[inline(always)]
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -257,7 +257,7 @@ const HEX: [u8; 256] = {
     table
 };
 
-/// The number of at most 16 hexadecimal digits.
+/// Returns the number of at most 16 hexadecimal digits.
 #[inline]
 pub(super) fn hex(text: &[u8]) -> Option<u64> {
     if let Ok(bytes) = <&[u8; 16]>::try_from(text) {
@@ -273,13 +273,13 @@ pub(super) fn hex(text: &[u8]) -> Option<u64> {
     (all < 16 && text.len() <= 16).then_some(number)
 }
 
-/// The same of at most 32.
+/// Returns the same of at most 32.
 pub(super) fn trace_hex(text: &[u8]) -> Option<TraceId> {
     let (high, low) = text.split_at(text.len().saturating_sub(16));
     Some(TraceId::hex(u128::from(hex(high)?) << 64 | u128::from(hex(low)?)))
 }
 
-/// A text without escapes that is UTF-8.
+/// Returns a text without escapes that is UTF-8.
 #[inline]
 pub(super) fn plain(text: &[u8]) -> Option<&str> {
     if memchr::memchr(b'\\', text).is_some() {

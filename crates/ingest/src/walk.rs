@@ -132,7 +132,7 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    /// A walk from an offset.
+    /// Returns a walk from an offset.
     pub fn new(pos: u64) -> Walker {
         Walker {
             frames: Vec::new(),
@@ -151,7 +151,7 @@ impl Walker {
         }
     }
 
-    /// The first offset that is still needed.
+    /// Returns the first offset that is still needed.
     pub fn keep_from(&self) -> u64 {
         let unit = match self.unit {
             Some((Use::Skip, scan)) => scan.next,
@@ -321,7 +321,7 @@ impl Walker {
         self.pos += 1;
     }
 
-    /// A key, its colon and the first byte of its value.
+    /// Returns a key, its colon and the first byte of its value.
     fn begin_member(&mut self, frame: Frame, byte: u8, window: &mut Window, state: &mut State) -> Step {
         if byte != b'"' {
             self.syntax_error(self.pos, "a key is missing", state);
@@ -455,7 +455,7 @@ impl Walker {
         Ok(())
     }
 
-    /// A value's end was looked for.
+    /// Returns a value's end was looked for.
     fn framed(
         &mut self,
         what: Use,
@@ -679,7 +679,7 @@ impl Walker {
     }
 }
 
-/// The next byte that is no space, from `at` on; moves `at` there.
+/// Returns the next byte that is no space, from `at` on; moves `at` there.
 fn next_byte(window: &Window, at: &mut u64) -> Option<u8> {
     loop {
         match window.byte(*at)? {

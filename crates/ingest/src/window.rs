@@ -81,7 +81,7 @@ impl Scan {
         self.max_depth = u32::MAX;
     }
 
-    /// Whether nothing limits this look.
+    /// Returns whether nothing limits this look.
     pub fn is_unlimited(&self) -> bool {
         self.max_depth == u32::MAX
     }
@@ -112,18 +112,18 @@ impl Window {
         self.base + self.buf.len() as u64
     }
 
-    /// The byte at an offset, if it has come.
+    /// Returns the byte at an offset, if it has come.
     pub fn byte(&self, at: u64) -> Option<u8> {
         self.buf.get((at - self.base) as usize).copied()
     }
 
-    /// The bytes in a range of offsets, which must be held.
+    /// Returns the bytes in a range of offsets, which must be held.
     pub fn text(&self, start: u64, end: u64) -> &[u8] {
         let range = (start - self.base) as usize..(end - self.base) as usize;
         self.buf.get(range).unwrap_or_default()
     }
 
-    /// All bytes from an offset on.
+    /// Returns all bytes from an offset on.
     pub fn rest(&self, start: u64) -> &[u8] {
         self.buf.get((start.max(self.base) - self.base) as usize..).unwrap_or_default()
     }
@@ -197,7 +197,7 @@ impl Window {
         }
     }
 
-    /// Whether masks reach beyond an offset, made now if need be.
+    /// Returns whether masks reach beyond an offset, made now if need be.
     fn is_masked(&mut self, at: u64) -> bool {
         let at = (at - self.base) as usize - self.origin;
         while at >= self.masked {

@@ -10,7 +10,7 @@ pub(super) enum Wire {
     Bad,
 }
 
-/// A varint and how many bytes it has.
+/// Returns a varint and how many bytes it has.
 pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wire> {
     let mut value = 0u64;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
@@ -33,7 +33,7 @@ pub(super) struct Field {
     pub length: u64,
 }
 
-/// The field that bytes begin with.
+/// Returns the field that bytes begin with.
 pub(super) fn field(bytes: &[u8]) -> Result<Field, Wire> {
     let (tag, head) = varint(bytes)?;
     let (number, wire) = (tag >> 3, (tag & 7) as u8);
@@ -94,7 +94,7 @@ enum As {
 }
 
 impl As {
-    /// The wire type that such a field has.
+    /// Returns the wire type that such a field has.
     fn wire(self) -> u8 {
         match self {
             As::Bool | As::Number | As::Signed => 0,
@@ -106,7 +106,8 @@ impl As {
 }
 
 impl Message {
-    /// The fields by number, with their names in JSON: those that are read, and after them, if `all` are wanted, the others.
+    /// Returns the fields by number, with their names in JSON: those that are read, and after them, if `all` are
+    /// wanted, the others.
     fn fields(self, all: bool) -> &'static [(u64, &'static str, As)] {
         use Message::{AnyValue, Array, Event, KeyValue, Link, Map, Resource, ResourceSpans, Scope};
         use Message::{ScopeSpans, Span, Status};
@@ -213,7 +214,7 @@ impl<'a> Open<'a> {
         Open { message, bytes, field: 0, searched: 0, is_empty: true, in_list: false }
     }
 
-    /// The next value of a field; of one that is no list, the last.
+    /// Returns the next value of a field; of one that is no list, the last.
     fn next(&mut self, number: u64, what: As) -> Result<Option<&'a [u8]>, Broken> {
         let mut last = None;
         while self.searched < self.bytes.len() {

@@ -72,7 +72,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl Zip {
-    /// An archive inside `layer` others.
+    /// Returns an archive inside `layer` others.
     pub fn new(layer: u32) -> Zip {
         Zip {
             state: State::Header,

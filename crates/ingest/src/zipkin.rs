@@ -117,7 +117,7 @@ fn version_2<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Side<'a>, Bad
     })
 }
 
-/// A span with annotations of both sides becomes two of one id, which normalising pairs.
+/// Returns a span with annotations of both sides becomes two of one id, which normalising pairs.
 fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>, Bad> {
     // cs, cr, sr, ss: when, and where.
     let mut core: [Option<(Number, Option<Node<'a>>)>; 4] = [None; 4];

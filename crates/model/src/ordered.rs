@@ -37,10 +37,10 @@ type RunSlot = (usize, usize);
 
 /// What is looked for in the runs of a map, whatever its types.
 trait Sought {
-    /// How many entries a run has.
+    /// Returns how many entries a run has.
     fn entries(&self, run: usize) -> usize;
 
-    /// How the key of an entry compares with the one looked for.
+    /// Returns how the key of an entry compares with the one looked for.
     fn compare(&self, place: RunSlot) -> Ordering;
 }
 
@@ -59,7 +59,7 @@ impl<K: Borrow<Q>, V, Q: Ord + ?Sized> Sought for Key<'_, K, V, Q> {
     }
 }
 
-/// Where among so many runs the thing looked for is (`Ok`), or would be inserted (`Err`).
+/// Returns where among so many runs the thing looked for is (`Ok`), or would be inserted (`Err`).
 #[inline(never)]
 fn find(runs: usize, sought: &dyn Sought) -> Result<RunSlot, RunSlot> {
     let run = match search(runs, |run| sought.compare((run, 0))) {
@@ -71,8 +71,8 @@ fn find(runs: usize, sought: &dyn Sought) -> Result<RunSlot, RunSlot> {
     at.map(|at| (run, at)).map_err(|at| (run, at))
 }
 
-/// Where among `len` sorted things the wanted one is (`Ok`) or would be (`Err`); `compare` says how the thing at a place
-/// compares with the wanted one.
+/// Returns where among `len` sorted things the wanted one is (`Ok`) or would be (`Err`); `compare` says how the thing
+/// at a place compares with the wanted one.
 fn search(len: usize, compare: impl Fn(usize) -> Ordering) -> Result<usize, usize> {
     let (mut low, mut high) = (0, len);
     while low < high {
@@ -87,17 +87,17 @@ fn search(len: usize, compare: impl Fn(usize) -> Ordering) -> Result<usize, usiz
 }
 
 impl<K, V> OrderedMap<K, V> {
-    /// An empty map.
+    /// Returns an empty map.
     pub const fn new() -> OrderedMap<K, V> {
         OrderedMap { runs: Vec::new(), len: 0 }
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -107,47 +107,47 @@ impl<K, V> OrderedMap<K, V> {
         *self = OrderedMap::new();
     }
 
-    /// The entries in order.
+    /// Returns the entries in order.
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter { runs: &self.runs, from: (0, 0), to: (self.runs.len(), 0) }
     }
 
-    /// The entries in order; values can be changed.
+    /// Returns the entries in order; values can be changed.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
         self.runs.iter_mut().flatten().map(apart)
     }
 
-    /// The keys in order.
+    /// Returns the keys in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + Clone {
         self.iter().map(|(key, _)| key)
     }
 
-    /// The values in the order of their keys.
+    /// Returns the values in the order of their keys.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + Clone {
         self.iter().map(|(_, value)| value)
     }
 
-    /// The values in the order of their keys, to be changed.
+    /// Returns the values in the order of their keys, to be changed.
     pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> {
         self.iter_mut().map(|(_, value)| value)
     }
 
-    /// The keys in order; the map is used up.
+    /// Returns the keys in order; the map is used up.
     pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> {
         self.into_iter().map(|(key, _)| key)
     }
 
-    /// The values in the order of their keys; the map is used up.
+    /// Returns the values in the order of their keys; the map is used up.
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> {
         self.into_iter().map(|(_, value)| value)
     }
 
-    /// The entry with the least key.
+    /// Returns the entry with the least key.
     pub fn first_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next()
     }
 
-    /// The entry with the greatest key.
+    /// Returns the entry with the greatest key.
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.iter().next_back()
     }
@@ -216,7 +216,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         find(self.runs.len(), &Key { runs: &self.runs, key })
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -225,7 +225,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         Some(&self.runs[run][at].1)
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key, to be changed.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -234,7 +234,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         Some(&mut self.runs[run][at].1)
     }
 
-    /// Whether there is an entry with this key.
+    /// Returns whether there is an entry with this key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -269,7 +269,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         Some(self.remove_at(place).1)
     }
 
-    /// The entry of a key, whether it is there or not.
+    /// Returns the entry of a key, whether it is there or not.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
         match self.find(&key) {
             Ok((run, at)) => Entry::Occupied(&mut self.runs[run][at].1),
@@ -277,7 +277,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         }
     }
 
-    /// The entries whose keys lie in a range, in order.
+    /// Returns the entries whose keys lie in a range, in order.
     pub fn range(&self, range: impl RangeBounds<K>) -> Iter<'_, K, V> {
         let at = |key: &K| self.find(key);
         let behind = |(run, at): RunSlot| (run, at + 1);
@@ -318,7 +318,7 @@ impl<'a, K, V> VacantEntry<'a, K, V> {
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
-    /// The value, first made by `value` if there is none.
+    /// Returns the value, first made by `value` if there is none.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
         match self {
             Entry::Occupied(known) => known,
@@ -326,12 +326,12 @@ impl<'a, K, V> Entry<'a, K, V> {
         }
     }
 
-    /// The value, which is `value` if there was none.
+    /// Returns the value, which is `value` if there was none.
     pub fn or_insert(self, value: V) -> &'a mut V {
         self.or_insert_with(|| value)
     }
 
-    /// The value, which is the default one if there was none.
+    /// Returns the value, which is the default one if there was none.
     pub fn or_default(self) -> &'a mut V
     where
         V: Default,
@@ -484,7 +484,7 @@ impl<K: Hash, V: Hash> Hash for OrderedMap<K, V> {
 impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for OrderedMap<K, V> {
     type Output = V;
 
-    /// The value of a key that is there, as the caller knows.
+    /// Returns the value of a key that is there, as the caller knows.
     fn index(&self, key: &Q) -> &V {
         match self.get(key) {
             Some(value) => value,
@@ -532,22 +532,22 @@ impl<'de, K: Ord + Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for O
 pub struct OrderedSet<T>(OrderedMap<T, ()>);
 
 impl<T> OrderedSet<T> {
-    /// An empty set.
+    /// Returns an empty set.
     pub const fn new() -> OrderedSet<T> {
         OrderedSet(OrderedMap::new())
     }
 
-    /// How many items there are.
+    /// Returns how many items there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no item.
+    /// Returns whether there is no item.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The items in order.
+    /// Returns the items in order.
     pub fn iter(&self) -> SetIter<'_, T> {
         self.0.iter().map(|(item, ())| item)
     }
@@ -574,7 +574,7 @@ impl<T> OrderedSet<T> {
 }
 
 impl<T: Ord> OrderedSet<T> {
-    /// Whether the item is there.
+    /// Returns whether the item is there.
     pub fn contains<Q: Ord + ?Sized>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,

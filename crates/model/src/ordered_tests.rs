@@ -10,7 +10,7 @@ fn bounds() -> impl Strategy<Value = (Bound<u16>, Bound<u16>)> {
     (prop_oneof![bound(), Just(Bound::Unbounded)], prop_oneof![bound(), Just(Bound::Unbounded)])
 }
 
-/// Whether `BTreeMap` takes the range.
+/// Returns whether `BTreeMap` takes the range.
 fn is_range(range: (Bound<u16>, Bound<u16>)) -> bool {
     match range {
         (Bound::Excluded(from), Bound::Excluded(to)) => from < to,

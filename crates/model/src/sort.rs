@@ -39,7 +39,7 @@ impl<T> Arrange<T> for [T] {
 
 /// Compares two items by their places. `dyn FnMut` would hold another function of each comparison, to call it only once.
 pub trait Compare {
-    /// How they compare.
+    /// Returns how they compare.
     fn compare(&mut self, a: u32, b: u32) -> Ordering;
 }
 
@@ -117,7 +117,7 @@ pub struct Sorting {
 }
 
 impl Sorting {
-    /// A sort of so many items, each comparison of which takes about `cost` units of work.
+    /// Returns a sort of so many items, each comparison of which takes about `cost` units of work.
     pub fn new(len: usize, cost: usize) -> Sorting {
         let cost = cost.max(1);
         // A run takes a comparison per item and level.

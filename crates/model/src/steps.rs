@@ -25,7 +25,7 @@ impl Done {
         self.0.units.load(Ordering::Relaxed)
     }
 
-    /// The most units between two pauses; [`STEP`] and what one piece of the work takes.
+    /// Returns the most units between two pauses; [`STEP`] and what one piece of the work takes.
     pub fn longest(&self) -> u64 {
         self.0.longest.load(Ordering::Relaxed)
     }
@@ -39,7 +39,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A pace that tells `done`.
+    /// Returns a pace that tells `done`.
     pub fn telling(done: &Done) -> Pace {
         Pace { spent: 0, done: done.clone() }
     }
@@ -78,7 +78,7 @@ pub fn step<T>(job: &mut Job<T>) -> Option<T> {
     }
 }
 
-/// All steps at once. The work must wait for nothing but its [`Pace`].
+/// Returns all steps at once. The work must wait for nothing but its [`Pace`].
 pub fn all_at_once<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {

@@ -69,7 +69,7 @@ impl Cuts {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What decides over the names of places, if a plan has found it out.
+    /// Returns what decides over the names of places, if a plan has found it out.
     pub(super) fn places(&self) -> Option<&PlaceFacts> {
         self.places.get()
     }
@@ -84,7 +84,7 @@ impl Cuts {
         Cuts { has_summaries, ..Cuts::default() }
     }
 
-    /// The summaries of all workers, if a plan has joined them.
+    /// Returns the summaries of all workers, if a plan has joined them.
     pub(super) fn summaries(&self) -> Option<Arc<Joined>> {
         self.summaries.get().cloned()
     }
@@ -94,7 +94,7 @@ impl Cuts {
         Arc::clone(self.summaries.get_or_init(|| Arc::new(joined)))
     }
 
-    /// What decides over request types under a reading, if a plan has found it out.
+    /// Returns what decides over request types under a reading, if a plan has found it out.
     pub(super) fn types(&self, reading: Reading) -> Option<Arc<TypeFacts>> {
         let known = self.types.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().find(|(of, _)| *of == reading).map(|(_, facts)| Arc::clone(facts))
@@ -158,13 +158,14 @@ struct Latencies {
 }
 
 impl Latencies {
-    /// The ranks of a range in the latencies of one type. No range of requests that are taken together is empty.
+    /// Returns the ranks of a range in the latencies of one type. No range of requests that are taken together is
+    /// empty.
     fn ranks(&self, range: PercentileRange, sorted: &[u64]) -> Range<u64> {
         let n = sorted.len() as u64;
         if self.is_by_type { range.ranks(n) } else { range.some_ranks(n) }
     }
 
-    /// What a range holds of each type, sorted.
+    /// Returns what a range holds of each type, sorted.
     fn inside(&self, range: PercentileRange) -> impl Iterator<Item = &[u64]> {
         self.types.values().map(move |sorted| {
             let ranks = self.ranks(range, sorted);
@@ -172,7 +173,7 @@ impl Latencies {
         })
     }
 
-    /// All that a range holds, sorted.
+    /// Returns all that a range holds, sorted.
     fn joined(&self, range: PercentileRange) -> Vec<u64> {
         let mut joined = self.inside(range).collect::<Vec<_>>().concat();
         // A stable sort joins the runs of the types.
@@ -180,7 +181,7 @@ impl Latencies {
         joined
     }
 
-    /// What is said of an offered range; `all` are the latencies of all types, sorted.
+    /// Returns what is said of an offered range; `all` are the latencies of all types, sorted.
     fn mark(&self, range: PercentileRange, all: &[u64]) -> RangeMark {
         let held = |sorted: &[u64]| match (sorted.first(), sorted.last()) {
             (Some(&least), Some(&most)) => (sorted.len() as u64, least, most),
@@ -241,7 +242,7 @@ impl Workers {
         Ok((cut, latencies.facts(range)))
     }
 
-    /// The requests at the ends of a range of each type.
+    /// Returns the requests at the ends of a range of each type.
     async fn keys(
         &self,
         selection: &Selection,

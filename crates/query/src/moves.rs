@@ -21,7 +21,8 @@ impl Session {
         (id.group, if id.text { Name::Text(id.to_text(&self.set.id_texts)) } else { Name::Hex(id.bits) })
     }
 
-    /// The ids of all traces held, for [`plan_moves`]. Call [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
+    /// Returns the ids of all traces held, for [`plan_moves`]. Call
+    /// [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
     pub fn trace_keys(&self) -> Vec<u8> {
         let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
         keys.arrange();
@@ -70,7 +71,8 @@ impl Session {
 /// What one worker has to send: (receiver, keys for [`Session::take_traces`]).
 pub type Moves = Vec<(usize, Vec<u8>)>;
 
-/// What each worker has to send where, so that every trace lies in one worker only. A trace held by several goes to its owner, its hash modulo the workers.
+/// Returns what each worker has to send where, so that every trace lies in one worker only. A trace held by several
+/// goes to its owner, its hash modulo the workers.
 ///
 /// # Errors
 /// [`EngineError::Message`] if `keys` are not from [`Session::trace_keys`].

@@ -73,7 +73,7 @@ pub(super) enum Pass {
 }
 
 impl Pass {
-    /// How traces are read; `None` where that does not matter.
+    /// Returns how traces are read; `None` where that does not matter.
     pub fn settings(&self) -> Option<PathSettings> {
         match self {
             Pass::Places
@@ -92,7 +92,7 @@ impl Pass {
         }
     }
 
-    /// How requests are grouped; `None` where their types do not matter.
+    /// Returns how requests are grouped; `None` where their types do not matter.
     pub fn by(&self) -> Option<&GroupBy> {
         let filters_by_type =
             |selection: &Selection| selection.filters.iter().any(|filter| matches!(filter, Filter::Type(_)));

@@ -30,13 +30,13 @@ pub struct Plan<R> {
 }
 
 impl<R> Plan<R> {
-    /// The plan of a query. `cuts` are those known of the same data.
+    /// Returns the plan of a query. `cuts` are those known of the same data.
     pub fn new<Q: Query<Report = R>>(query: Q, cuts: &Cuts) -> Plan<R> {
         let workers = Workers::new(cuts);
         Plan { job: Some(Box::pin(query.run(workers.clone()))), workers }
     }
 
-    /// The next step. `partials` are those of the last pass, one per worker in any order; none at first.
+    /// Returns the next step. `partials` are those of the last pass, one per worker in any order; none at first.
     ///
     /// # Errors
     /// [`EngineError`] if a partial is not one of the last pass.
@@ -85,7 +85,7 @@ impl<R> Plan<R> {
 }
 
 impl Plan<Vec<u8>> {
-    /// The plan of the query in a message that [`Query::to_message`] wrote; its report comes as bytes, for
+    /// Returns the plan of the query in a message that [`Query::to_message`] wrote; its report comes as bytes, for
     /// [`Query::read_report`].
     ///
     /// # Errors

@@ -73,12 +73,12 @@ pub(super) enum RequestPass {
 }
 
 impl RequestPass {
-    /// Whether its partial is one part: where parts of fewer requests would be as large.
+    /// Returns whether its partial is one part: where parts of fewer requests would be as large.
     fn is_one_part(&self) -> bool {
         matches!(self, RequestPass::Aggregate | RequestPass::Exemplars { .. } | RequestPass::Slowest { .. })
     }
 
-    /// Whether it tells request types apart.
+    /// Returns whether it tells request types apart.
     pub fn is_by_type(&self) -> bool {
         matches!(
             self,
@@ -96,7 +96,7 @@ impl RequestPass {
 pub(super) trait TreePass {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool;
     fn progress(&self) -> (u64, u64);
-    /// What was found, in parts.
+    /// Returns what was found, in parts.
     fn finish(self: Box<Self>, set: &TraceSet) -> Vec<Vec<u8>>;
 }
 
@@ -262,7 +262,7 @@ impl RunningPass {
     }
 }
 
-/// The passes for which the path table is enough.
+/// Returns the passes for which the path table is enough.
 fn of_table(
     set: &TraceSet,
     table: &PathTable,

@@ -7,8 +7,8 @@ use pathlight_analysis::requests::PathSettings;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
 
-/// The slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided by id when
-/// the partials are merged: all of them are kept.
+/// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided
+/// by id when the partials are merged: all of them are kept.
 pub(super) fn slowest(set: &TraceSet, table: &PathTable, requests: &[u32], limit: u32) -> Vec<RequestRow> {
     let from = requests.len().saturating_sub(limit as usize);
     let last = requests.get(from).map(|&r| table.requests[r as usize].latency_us);
@@ -36,7 +36,7 @@ fn row_of(set: &TraceSet, table: &PathTable, request: u32) -> RequestRow {
     }
 }
 
-/// The critical path of one request.
+/// Returns the critical path of one request.
 pub(super) fn path_of(
     set: &TraceSet,
     table: &PathTable,

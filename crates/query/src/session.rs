@@ -54,12 +54,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session without traces.
+    /// Returns a session without traces.
     pub fn new() -> Session {
         Session::default()
     }
 
-    /// A session over a set.
+    /// Returns a session over a set.
     pub fn of(set: TraceSet) -> Session {
         let cuts = Cuts::of_data(!set.summaries.is_empty());
         Session { set, cuts, ..Session::default() }
@@ -163,7 +163,7 @@ impl Session {
         keep(&mut self.selected, SELECTED_KEPT, entry)
     }
 
-    /// The types of all requests of a table.
+    /// Returns the types of all requests of a table.
     fn types_of(
         &mut self,
         naming: Naming,

@@ -87,7 +87,7 @@ impl Joined {
         Joined { groups: mergers.into_iter().map(|(group, sum)| (group, finish(sum))).collect() }
     }
 
-    /// The summary of a group; `None` if there is none.
+    /// Returns the summary of a group; `None` if there is none.
     ///
     /// # Errors
     /// [`EngineError::Summary`] if those loaded do not merge.
@@ -101,7 +101,7 @@ impl Joined {
 }
 
 impl Session {
-    /// The summaries of a group by the names of their files.
+    /// Returns the summaries of a group by the names of their files.
     pub(super) fn named_summaries(&self, of: u8) -> Vec<(&str, &Summary)> {
         let of_group = self.set.summaries.iter().filter(|carried| carried.group == of);
         of_group.filter_map(|it| Some((it.name.as_str(), it.value.downcast_ref()?))).collect()
@@ -109,7 +109,7 @@ impl Session {
 }
 
 impl Workers {
-    /// The summaries of all workers; `None` if there are none.
+    /// Returns the summaries of all workers; `None` if there are none.
     pub(super) async fn summaries(&self) -> Result<Option<Arc<Joined>>, EngineError> {
         if !self.cuts().has_summaries {
             return Ok(None);
@@ -125,7 +125,7 @@ impl Workers {
         }))
     }
 
-    /// The summary that a selection is about, and which of its requests; `None` if it is about traces.
+    /// Returns the summary that a selection is about, and which of its requests; `None` if it is about traces.
     ///
     /// # Errors
     /// [`EngineError::Summary`] if a summary cannot tell these requests from others.
@@ -157,7 +157,7 @@ impl std::ops::Deref for SummaryOf {
     }
 }
 
-/// Which requests of a summary a selection is.
+/// Returns which requests of a summary a selection is.
 fn choice(selection: &Selection) -> Result<Choice, EngineError> {
     let mut root = match &selection.root {
         RootEndpoint::TraceRoots => None,

@@ -38,7 +38,7 @@ impl Workers {
         Workers { mailbox: Arc::default(), cuts: cuts.clone() }
     }
 
-    /// What plans over the same data share.
+    /// Returns what plans over the same data share.
     pub(super) fn cuts(&self) -> &Cuts {
         &self.cuts
     }
@@ -62,7 +62,7 @@ impl Workers {
         poll_fn(|_| self.mailbox().partials.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
-    /// The partials of a pass, one per worker in any order.
+    /// Returns the partials of a pass, one per worker in any order.
     async fn run(&self, pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
         let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
         let is_named = reading.has(Rule::Callees) || reading.has(Rule::Templates);
@@ -165,7 +165,7 @@ impl Workers {
         Ok((RangeRequests { workers: self, selection: selection.at_any_latency(), cut }, facts))
     }
 
-    /// The partials of one pass over the requests of a selection, and what its percentile range holds.
+    /// Returns the partials of one pass over the requests of a selection, and what its percentile range holds.
     pub(super) async fn request_partials<T: DeserializeOwned>(
         &self,
         selection: &Selection,
@@ -186,13 +186,13 @@ pub(super) struct RangeRequests<'a> {
 }
 
 impl RangeRequests<'_> {
-    /// The partials of a pass as bytes, each in its [`parts`].
+    /// Returns the partials of a pass as bytes, each in its [`parts`].
     pub async fn run(&self, pass: RequestPass) -> Result<Vec<Vec<u8>>, EngineError> {
         let (selection, cut) = (self.selection.clone(), self.cut.clone());
         self.workers.run(Pass::Requests { selection, cut, pass }).await
     }
 
-    /// What the parts of all partials of a pass hold.
+    /// Returns what the parts of all partials of a pass hold.
     pub async fn partials<T: DeserializeOwned>(&self, pass: RequestPass) -> Result<Vec<T>, EngineError> {
         let partials = self.run(pass).await?;
         parts(&partials)?.into_iter().map(|part| flat::read(part).map_err(EngineError::from)).collect()
@@ -202,8 +202,8 @@ impl RangeRequests<'_> {
 /// Bytes of the checksum behind a pass and a partial.
 const SEAL: usize = 8;
 
-/// A pass or a partial with its checksum. They are full of places in each other's lists, so a reader would have to doubt
-/// every number of a damaged one.
+/// Returns a pass or a partial with its checksum. They are full of places in each other's lists, so a reader would
+/// have to doubt every number of a damaged one.
 pub(super) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let hash = hash_bytes(&bytes);
     bytes.reserve_exact(SEAL);
@@ -211,7 +211,7 @@ pub(super) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// What [`sealed`] was given; an error if it is not that any more.
+/// Returns what [`sealed`] was given; an error if it is not that any more.
 pub(super) fn opened(bytes: &[u8]) -> Result<&[u8], EngineError> {
     match bytes.split_last_chunk::<SEAL>() {
         Some((inside, seal)) if hash_bytes(inside) == u64::from_le_bytes(*seal) => Ok(inside),
@@ -229,7 +229,7 @@ pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// The parts of all partials that [`frame`] made.
+/// Returns the parts of all partials that [`frame`] made.
 pub(super) fn parts(partials: &[Vec<u8>]) -> Result<Vec<&[u8]>, EngineError> {
     let cut = || EngineError::from(Damaged);
     let mut parts = Vec::new();

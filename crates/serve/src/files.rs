@@ -72,15 +72,15 @@ fn text_type(name: &str, kind: &HeaderValue) -> Option<HeaderValue> {
     format!("{kind}; charset=utf-8").try_into().ok()
 }
 
-/// Whether the build put a hash of the content into this name: `style-0123456789.css`.
+/// Returns whether the build put a hash of the content into this name: `style-0123456789.css`.
 fn is_hashed(name: &str) -> bool {
     let Some((_, tail)) = name.rsplit_once('-') else { return false };
     let Some((hash, _)) = tail.split_once('.') else { return false };
     hash.len() == 10 && hash.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit))
 }
 
-/// Whether an HTML file begins with a policy of its own: the page in one file. A second one about scripts would forbid
-/// them.
+/// Returns whether an HTML file begins with a policy of its own: the page in one file. A second one about scripts
+/// would forbid them.
 fn has_own_policy(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(2048).read_to_end(&mut head)?;

@@ -180,7 +180,7 @@ fn stream(jaeger: Jaeger, reader: impl Read + Send + 'static) -> Body {
     }))
 }
 
-/// An error in the form Jaeger's own errors have, which the page explains.
+/// Returns an error in the form Jaeger's own errors have, which the page explains.
 fn api_error(status: StatusCode, message: &str) -> Response {
     let text = serde_json::json!({ "errors": [{ "code": status.as_u16(), "msg": message }] }).to_string();
     (status, [(CONTENT_TYPE, "application/json")], text).into_response()

@@ -112,13 +112,13 @@ async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
     axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await
 }
 
-/// Whether a request comes from this machine by its own name: a foreign page whose host name was made to point here must
-/// neither write nor read.
+/// Returns whether a request comes from this machine by its own name: a foreign page whose host name was made to point
+/// here must neither write nor read.
 fn is_own(headers: &HeaderMap) -> bool {
     headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local)
 }
 
-/// Whether a `Host` header names this machine.
+/// Returns whether a `Host` header names this machine.
 fn is_local(host: &str) -> bool {
     let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(host, |(name, _)| name);
     matches!(name, "127.0.0.1" | "localhost" | "[::1]")

@@ -164,7 +164,7 @@ impl Exports {
     }
 }
 
-/// What lets a page of this origin read an answer.
+/// Returns what lets a page of this origin read an answer.
 fn with_origin(mut response: Response, origin: Option<HeaderValue>) -> Response {
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Origin"));

@@ -123,7 +123,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// What the tail spends more time on.
+    /// Returns what the tail spends more time on.
     fn places(&self, normal_traces: u64) -> TypePlaces {
         let tail_traces = self.traces - normal_traces;
         let names = &self.sums.endpoints;
@@ -209,7 +209,7 @@ fn times(name: &Endpoint, count: u64, [duration_us, self_us]: [Moments; 2]) -> E
 }
 
 impl Summary {
-    /// The diagnosis of the requests of a root endpoint, or of all, of any latency.
+    /// Returns the diagnosis of the requests of a root endpoint, or of all, of any latency.
     ///
     /// # Errors
     /// [`NoDiagnosis`].

@@ -33,7 +33,7 @@ impl LatencyBins {
         LatencyBins(out)
     }
 
-    /// The bins by number.
+    /// Returns the bins by number.
     pub fn list(&self) -> Vec<LatencyBin> {
         let (mut out, mut place, mut next) = (Vec::new(), 0, LatencyBin::default());
         each_number(&self.0, |number| {
@@ -163,7 +163,7 @@ impl EndpointSums {
         self
     }
 
-    /// Every part of its spans with its time by bin; that of spans that call nothing last.
+    /// Returns every part of its spans with its time by bin; that of spans that call nothing last.
     pub fn parts(&self) -> Vec<(Place, Vec<LatencyBin>)> {
         if self.is_too_wide {
             return Vec::new();
@@ -231,7 +231,7 @@ impl DiagnosisSums {
         out
     }
 
-    /// Whether it can be merged and asked, if it came from elsewhere.
+    /// Returns whether it can be merged and asked, if it came from elsewhere.
     pub(crate) fn is_sound(&self) -> bool {
         let endpoints = self.endpoints.len() as u32;
         self.orphans.max(self.several_roots) <= MOST
@@ -271,7 +271,7 @@ pub(crate) struct DiagnosisObserver {
 }
 
 impl DiagnosisObserver {
-    /// An observer that has seen nothing.
+    /// Returns an observer that has seen nothing.
     pub fn new(set: &TraceSet) -> DiagnosisObserver {
         let (names, number_of) = names::of_set(set);
         DiagnosisObserver {

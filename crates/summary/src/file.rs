@@ -35,7 +35,7 @@ pub enum FileError {
     Damaged(String),
 }
 
-/// Whether a file is a summary, by its first bytes; whatever its version.
+/// Returns whether a file is a summary, by its first bytes; whatever its version.
 pub fn is_summary(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
@@ -91,7 +91,7 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
 }
 
 impl Summary {
-    /// Whether what it holds can be merged and asked: somebody may have made the file by hand.
+    /// Returns whether what it holds can be merged and asked: somebody may have made the file by hand.
     fn is_sound(&self) -> bool {
         let last_bin = LatencyBin::of_latency(u64::MAX);
         let is_node_sound = |node: &NodePart| {

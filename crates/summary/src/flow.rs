@@ -226,7 +226,7 @@ impl Parent {
         self
     }
 
-    /// The same with other numbers of endpoints, which stand in the same order.
+    /// Returns the same with other numbers of endpoints, which stand in the same order.
     fn renumbered(mut self, numbers: &[u32]) -> Parent {
         let endpoint = |number: u32| numbers[number as usize];
         let node = |node: u32| endpoint(node >> INDEX_BITS) << INDEX_BITS | node & ((1 << INDEX_BITS) - 1);
@@ -311,7 +311,7 @@ impl FlowSums {
         self.parents.get(place)
     }
 
-    /// The endpoints that have a flow, by name; of one endpoint, or of all.
+    /// Returns the endpoints that have a flow, by name; of one endpoint, or of all.
     ///
     /// # Errors
     /// [`NoFlow::Missing`].
@@ -332,8 +332,9 @@ impl FlowSums {
         Ok(parents.collect())
     }
 
-    /// The flow of a parent; an empty one if it has none. How often an edge binds is a lower bound: only invocations
-    /// count in which its start ends last of all the calls that its end waits for there, in the flow or not.
+    /// Returns the flow of a parent; an empty one if it has none. How often an edge binds is a lower bound: only
+    /// invocations count in which its start ends last of all the calls that its end waits for there, in the flow or
+    /// not.
     ///
     /// # Errors
     /// [`NoFlow`].
@@ -379,7 +380,7 @@ impl FlowSums {
         Ok(report)
     }
 
-    /// Whether it can be merged and asked, if it came from elsewhere.
+    /// Returns whether it can be merged and asked, if it came from elsewhere.
     pub(crate) fn is_sound(&self) -> bool {
         self.endpoints.len() < 1 << (u32::BITS - INDEX_BITS)
             && self.endpoints.is_sorted_by(|a, b| a < b)
@@ -428,7 +429,7 @@ pub(crate) struct FlowObserver {
 }
 
 impl FlowObserver {
-    /// An observer that has seen nothing.
+    /// Returns an observer that has seen nothing.
     pub fn new(set: &TraceSet, overlap: Overlap) -> FlowObserver {
         let (names, number_of) = names::of_set(set);
         FlowObserver {
@@ -530,7 +531,7 @@ fn counts_of<'a>(nodes: &'a mut FxHashMap<u32, Seen>, of: &Child) -> &'a mut Nod
     &mut nodes.entry(of.node).or_default().counts
 }
 
-/// The sums of two calls, and on which side the later call is the second: the lower number stands first.
+/// Returns the sums of two calls, and on which side the later call is the second: the lower number stands first.
 fn pair_of<'a>(
     pairs: &'a mut FxHashMap<(u32, u32), PairSums>,
     from: &Child,

@@ -79,7 +79,7 @@ impl LatencyBinRange {
         LatencyBinRange { bins: ends[from].1..ends[to].1, ranks: ends[from].0..ends[to].0, of }
     }
 
-    /// The percentile range that the bins are.
+    /// Returns the percentile range that the bins are.
     pub fn range(&self) -> PercentileRange {
         PercentileRange::of_ranks(self.ranks.clone(), self.of)
     }

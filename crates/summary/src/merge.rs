@@ -86,7 +86,7 @@ impl Merger {
         Ok(())
     }
 
-    /// The sum of all; an empty one if nothing was added.
+    /// Returns the sum of all; an empty one if nothing was added.
     ///
     /// # Errors
     /// [`OtherSettings`] as [`add`](Self::add).

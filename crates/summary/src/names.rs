@@ -4,7 +4,7 @@ use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 
-/// All names of some lists, and by list the number there of each of its names.
+/// Returns all names of some lists, and by list the number there of each of its names.
 pub(crate) fn join<'a>(
     lists: impl Iterator<Item = &'a [Endpoint]> + Clone,
 ) -> (Vec<Endpoint>, Vec<Vec<u32>>) {
@@ -14,7 +14,7 @@ pub(crate) fn join<'a>(
     (all.into_keys().cloned().collect(), numbers)
 }
 
-/// The names of a set, and by endpoint of the set its place among them.
+/// Returns the names of a set, and by endpoint of the set its place among them.
 pub(crate) fn of_set(set: &TraceSet) -> (Vec<Endpoint>, Vec<u32>) {
     let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
     let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
@@ -24,7 +24,7 @@ pub(crate) fn of_set(set: &TraceSet) -> (Vec<Endpoint>, Vec<u32>) {
     (numbered.into_iter().map(|(name, _)| name).collect(), number_of)
 }
 
-/// The names whose number is not [`NO_ROW`]; their numbers become their places.
+/// Returns the names whose number is not [`NO_ROW`]; their numbers become their places.
 pub(crate) fn used(names: Vec<Endpoint>, numbers: &mut [u32]) -> Vec<Endpoint> {
     let used = numbers.iter_mut().zip(names).filter(|(number, _)| **number != NO_ROW);
     (0..)

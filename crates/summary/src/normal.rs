@@ -105,20 +105,20 @@ impl Normal {
         Normal { is_missing, pieces: packed.into_iter().chain(open).collect() }
     }
 
-    /// Whether they are missing, and what there is of them.
+    /// Returns whether they are missing, and what there is of them.
     fn facts(&self) -> (bool, FactPart) {
         let parts: Vec<FactPart> = self.pieces.iter().filter_map(Piece::open).collect();
         let is_missing = self.is_missing || parts.len() < self.pieces.len();
         (is_missing, FactPart::sample(parts, MOST_NORMAL))
     }
 
-    /// The same in one piece that is not packed.
+    /// Returns the same in one piece that is not packed.
     fn opened(&self) -> Normal {
         let (is_missing, facts) = self.facts();
         Normal::of(is_missing, facts)
     }
 
-    /// The same as it stands in a file: in one piece, packed.
+    /// Returns the same as it stands in a file: in one piece, packed.
     ///
     /// # Errors
     /// Those of packing.
@@ -132,7 +132,7 @@ impl Normal {
         Ok(out)
     }
 
-    /// Whether it can be joined, if it came from elsewhere; what is packed is looked at when it is opened.
+    /// Returns whether it can be joined, if it came from elsewhere; what is packed is looked at when it is opened.
     pub(crate) fn is_sound(&self) -> bool {
         let is_piece = |piece: &Piece| match &piece.facts {
             Held::Open(facts) => facts.is_sound(),
@@ -141,7 +141,7 @@ impl Normal {
         self.pieces.iter().all(is_piece)
     }
 
-    /// Whether they are missing, and what there is of them by root endpoint.
+    /// Returns whether they are missing, and what there is of them by root endpoint.
     pub(crate) fn by_root(&self) -> (bool, OrderedMap<Endpoint, FactPart>) {
         let (is_missing, facts) = self.facts();
         (is_missing, facts.into_roots())
@@ -149,8 +149,8 @@ impl Normal {
 }
 
 impl Summary {
-    /// The facts of some requests of a root endpoint, or of all, of any latency; `None` if a file was written by a version
-    /// that did not keep them.
+    /// Returns the facts of some requests of a root endpoint, or of all, of any latency; `None` if a file was written
+    /// by a version that did not keep them.
     pub fn normal(&self, root: Option<&Endpoint>) -> Option<FactPart> {
         let (is_missing, facts) = self.normal.facts();
         (!is_missing).then(|| match root {

@@ -122,7 +122,7 @@ pub struct ErrorSums {
     pub without: Sketch,
 }
 
-/// The values of each key in some maps.
+/// Returns the values of each key in some maps.
 pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = OrderedMap<K, V>>) -> OrderedMap<K, Vec<V>> {
     let mut out: OrderedMap<K, Vec<V>> = OrderedMap::new();
     for (key, value) in maps.flatten() {
@@ -162,7 +162,7 @@ impl RootPart {
         Percentiles { mean, p50, p95, p99, max: self.latency.max_us() }
     }
 
-    /// A copy for whoever asks for the rest: flows and what a diagnosis needs are most of it.
+    /// Returns a copy for whoever asks for the rest: flows and what a diagnosis needs are most of it.
     fn without_flows(&self) -> RootPart {
         RootPart {
             failed: self.failed,
@@ -247,7 +247,7 @@ impl Summary {
         self.roots.values().map(RootPart::requests).sum()
     }
 
-    /// The requests of one root endpoint, or of all together, but for their flows; `None` if there are none.
+    /// Returns the requests of one root endpoint, or of all together, but for their flows; `None` if there are none.
     pub fn root(&self, root: Option<&Endpoint>) -> Option<RootPart> {
         let Some(root) = root else {
             let all = RootPart::join(self.roots.values().map(RootPart::without_flows).collect());
@@ -261,12 +261,12 @@ impl Summary {
         self.frames.examples().map(|example| Some(example?.0)).collect()
     }
 
-    /// The same with the time that the request takes there, in microseconds.
+    /// Returns the same with the time that the request takes there, in microseconds.
     pub fn examples(&self) -> Vec<Option<(&RequestRef, u64)>> {
         self.frames.examples().collect()
     }
 
-    /// The frames of one root endpoint, or of all.
+    /// Returns the frames of one root endpoint, or of all.
     pub fn frames(&self, root: Option<&Endpoint>) -> DiffPart {
         match root {
             Some(root) => self.frames.of_root(root),

@@ -76,7 +76,7 @@ fn percentiles(sketch: &Sketch, sum_us: u64) -> Percentiles {
 }
 
 impl Summary {
-    /// The root endpoints of a choice with their requests in its percentile range, by name.
+    /// Returns the root endpoints of a choice with their requests in its percentile range, by name.
     fn trees(&self, choice: &Choice) -> Vec<Tree<'_>> {
         let nodes = &self.contexts.nodes;
         let mut starts: Vec<usize> = (0..nodes.len()).filter(|&n| nodes[n].parent == NO_ROW).collect();
@@ -131,7 +131,7 @@ impl Summary {
         trees.iter().fold(0, |sum: u64, tree| sum.saturating_add(of(tree)))
     }
 
-    /// What a percentile range holds.
+    /// Returns what a percentile range holds.
     pub fn facts(&self, choice: &Choice) -> RangeFacts {
         self.facts_of(choice, &self.trees(choice))
     }
@@ -162,8 +162,8 @@ impl Summary {
         }
     }
 
-    /// The aggregate calling contexts. Self time and requests are those of the percentile range; percentiles, total time,
-    /// spans and errors are over requests of any latency.
+    /// Returns the aggregate calling contexts. Self time and requests are those of the percentile range; percentiles,
+    /// total time, spans and errors are over requests of any latency.
     pub fn critical_path(&self, choice: &Choice) -> CriticalPathReport {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);
@@ -295,7 +295,7 @@ impl Summary {
         EndpointsReport { range: Some(choice.range), facts, endpoints: chains.endpoints, rows }
     }
 
-    /// What interior endpoints cost the root endpoints.
+    /// Returns what interior endpoints cost the root endpoints.
     pub fn bottom_up(&self, choice: &Choice) -> BottomUpReport {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);
@@ -342,8 +342,8 @@ impl Summary {
         BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows }
     }
 
-    /// Where errors start and stop in the requests of any latency; `None` if a file was written by a version that did not
-    /// sum errors.
+    /// Returns where errors start and stop in the requests of any latency; `None` if a file was written by a version
+    /// that did not sum errors.
     pub fn errors(&self, choice: &Choice) -> Option<ErrorsReport> {
         let choice = Choice { range: PercentileRange::ALL, ..choice.clone() };
         let facts = self.facts(&choice);
@@ -353,13 +353,13 @@ impl Summary {
         (!is_missing).then(|| part.report(without_us, choice.range, facts))
     }
 
-    /// The flows of the requests of a root endpoint, or of all.
+    /// Returns the flows of the requests of a root endpoint, or of all.
     fn flows(&self, root: Option<&Endpoint>) -> FlowSums {
         let roots = self.roots.iter().filter(|(name, _)| root.is_none_or(|root| root == *name));
         FlowSums::join(roots.map(|(_, part)| part.flows.clone()).collect())
     }
 
-    /// The endpoints that have a flow, or the one named, over requests of any latency.
+    /// Returns the endpoints that have a flow, or the one named, over requests of any latency.
     ///
     /// # Errors
     /// [`NoFlow`].
@@ -367,8 +367,8 @@ impl Summary {
         self.flows(choice.root.as_ref()).parents(only)
     }
 
-    /// The execution flow of a parent over requests of any latency; an empty one if it has none. How often an edge binds
-    /// is a lower bound.
+    /// Returns the execution flow of a parent over requests of any latency; an empty one if it has none. How often an
+    /// edge binds is a lower bound.
     ///
     /// # Errors
     /// [`NoFlow`].
@@ -376,7 +376,7 @@ impl Summary {
         self.flows(choice.root.as_ref()).report(parent, tau_ppm)
     }
 
-    /// The histogram of latency; sizes of requests are not in a summary.
+    /// Returns the histogram of latency; sizes of requests are not in a summary.
     pub fn histograms(&self, choice: &Choice) -> HistogramsReport {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);

@@ -139,7 +139,7 @@ fn count(sorted: &[u64]) -> Vec<(u32, u64)> {
 }
 
 impl Sketch {
-    /// The sketch of some values, in any order.
+    /// Returns the sketch of some values, in any order.
     pub fn of(mut values: Vec<u64>) -> Sketch {
         values.sort_unstable();
         let (Some(&min_us), Some(&max_us)) = (values.first(), values.last()) else {
@@ -151,7 +151,7 @@ impl Sketch {
         Sketch { n, min_us, max_us, held }
     }
 
-    /// The same, counted in bins however few they are; what it is added to is then counted too.
+    /// Returns the same, counted in bins however few they are; what it is added to is then counted too.
     pub(crate) fn binned(values: Vec<u64>) -> Sketch {
         let sketch = Sketch::of(values);
         if sketch.n == 0 {
@@ -168,8 +168,8 @@ impl Sketch {
         }
     }
 
-    /// The values of all of these. Many at once cost little more than each by itself: what is kept is sorted once, and
-    /// what is counted is counted once.
+    /// Returns the values of all of these. Many at once cost little more than each by itself: what is kept is sorted
+    /// once, and what is counted is counted once.
     pub fn sum<'a>(sketches: impl Iterator<Item = &'a Sketch> + Clone) -> Sketch {
         let of = || sketches.clone().filter(|sketch| sketch.n > 0);
         let n: u64 = of().map(|sketch| sketch.n).sum();
@@ -194,28 +194,28 @@ impl Sketch {
         Sketch { n, min_us, max_us, held }
     }
 
-    /// How many values there are.
+    /// Returns how many values there are.
     pub fn n(&self) -> u64 {
         self.n
     }
 
-    /// The greatest value, exactly; 0 without values.
+    /// Returns the greatest value, exactly; 0 without values.
     pub fn max_us(&self) -> u64 {
         self.max_us
     }
 
-    /// The least value, exactly; 0 without values.
+    /// Returns the least value, exactly; 0 without values.
     pub fn min_us(&self) -> u64 {
         self.min_us
     }
 
-    /// The sum of all values: exact while they are all kept.
+    /// Returns the sum of all values: exact while they are all kept.
     pub fn sum_us(&self) -> u64 {
         let sum = |sum: u64, (us, n): (u64, u64)| sum.saturating_add(us.saturating_mul(n));
         self.counts().into_iter().fold(0, sum)
     }
 
-    /// The values in order with how often each is: those of a bin as its middle.
+    /// Returns the values in order with how often each is: those of a bin as its middle.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         match &self.held {
             Held::Values(bytes) => {
@@ -228,7 +228,7 @@ impl Sketch {
         }
     }
 
-    /// The values of these ranks, which is exact if they end where bins do.
+    /// Returns the values of these ranks, which is exact if they end where bins do.
     pub(crate) fn of_ranks(&self, ranks: std::ops::Range<u64>) -> Sketch {
         if ranks == (0..self.n) {
             return self.clone();
@@ -260,12 +260,12 @@ impl Sketch {
         }
     }
 
-    /// How far a percentile may be off, as a share of itself: 0 while all values are kept.
+    /// Returns how far a percentile may be off, as a share of itself: 0 while all values are kept.
     pub fn error(&self) -> f64 {
         if matches!(self.held, Held::Values(_)) { 0.0 } else { RELATIVE_ERROR }
     }
 
-    /// The `p`-quantiles (0 to 1), by linear interpolation at (n - 1) p; 0 without values.
+    /// Returns the `p`-quantiles (0 to 1), by linear interpolation at (n - 1) p; 0 without values.
     pub fn quantiles<const N: usize>(&self, p: [f64; N]) -> [f64; N] {
         match &self.held {
             Held::Values(bytes) => {
@@ -295,8 +295,8 @@ impl Sketch {
         low + (high - low) * place.fract()
     }
 
-    /// The standard error of the `p`-quantile (Woodruff 1952): half the distance of the quantiles that lie one standard
-    /// deviation of a binomial share to both sides.
+    /// Returns the standard error of the `p`-quantile (Woodruff 1952): half the distance of the quantiles that lie one
+    /// standard deviation of a binomial share to both sides.
     pub fn quantile_error(&self, p: f64) -> f64 {
         if self.n < 2 {
             return f64::INFINITY;
@@ -306,8 +306,8 @@ impl Sketch {
         (high - low) / 2.0
     }
 
-    /// How many values of each of two sketches lie above the `p`-quantile of both together. Where one has bins, or both
-    /// together would, both are counted by bins.
+    /// Returns how many values of each of two sketches lie above the `p`-quantile of both together. Where one has
+    /// bins, or both together would, both are counted by bins.
     pub(crate) fn above(a: &Sketch, b: &Sketch, p: f64) -> [u64; 2] {
         let mut both = a.clone();
         both.merge(b);
@@ -323,8 +323,8 @@ impl Sketch {
         })
     }
 
-    /// The greatest time of which all values are multiples, such as 1000 where a clock shows milliseconds: 0 without
-    /// values or with binned ones.
+    /// Returns the greatest time of which all values are multiples, such as 1000 where a clock shows milliseconds: 0
+    /// without values or with binned ones.
     pub fn tick_us(&self) -> u64 {
         let Held::Values(bytes) = &self.held else { return 0 };
         let common = |mut a: u64, mut b: u64| {
@@ -336,7 +336,8 @@ impl Sketch {
         unpack(bytes).into_iter().fold(0, common)
     }
 
-    /// Whether it is what [`of`](Self::of) and [`merge`](Self::merge) leave; only then it may be merged and asked.
+    /// Returns whether it is what [`of`](Self::of) and [`merge`](Self::merge) leave; only then it may be merged and
+    /// asked.
     pub(crate) fn is_sound(&self) -> bool {
         match &self.held {
             Held::Values(bytes) => {
@@ -380,7 +381,7 @@ impl Held {
         }
     }
 
-    /// How many values of all of these lie in each bin.
+    /// Returns how many values of all of these lie in each bin.
     fn count<'a>(of: impl Iterator<Item = &'a Held>) -> Vec<(u32, u64)> {
         let mut counts: Vec<u64> = Vec::new();
         let mut add = |bin: u32, n: u64| {

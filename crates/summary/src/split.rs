@@ -31,8 +31,9 @@ pub fn by_day(set: &TraceSet, settings: &Settings) -> Result<BTreeMap<u64, Summa
 }
 
 impl Summary {
-    /// What it holds of the requests of each root endpoint. Each request counts as a trace, since a summary does not know
-    /// which requests share one; the range of times is that of all requests. In linear time, however many roots there are.
+    /// Returns what it holds of the requests of each root endpoint. Each request counts as a trace, since a summary
+    /// does not know which requests share one; the range of times is that of all requests. In linear time, however
+    /// many roots there are.
     pub fn into_roots(self) -> impl Iterator<Item = (Endpoint, Summary)> {
         let Summary { settings, start_us, contexts, frames, roots, normal, .. } = self;
         let (mut contexts, mut frames) = (contexts.into_roots(), frames.into_roots());

@@ -53,7 +53,7 @@ impl Statistic {
     pub const ALL: [Statistic; 5] =
         [Statistic::Mean, Statistic::P50, Statistic::P90, Statistic::P95, Statistic::P99];
 
-    /// The share of values below it; `None` for the mean.
+    /// Returns the share of values below it; `None` for the mean.
     pub(crate) fn p(self) -> Option<f64> {
         match self {
             Statistic::Mean => None,
@@ -64,7 +64,7 @@ impl Statistic {
         }
     }
 
-    /// The least number of values that says anything of it: ten lie beyond a percentile.
+    /// Returns the least number of values that says anything of it: ten lie beyond a percentile.
     pub fn least(self) -> u64 {
         match self {
             Statistic::Mean => 2,

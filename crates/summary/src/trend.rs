@@ -77,7 +77,7 @@ pub struct Trend {
 }
 
 impl DayChange {
-    /// The change as a share of the level before.
+    /// Returns the change as a share of the level before.
     pub fn growth(&self) -> f64 {
         if self.before_us == 0.0 { f64::INFINITY } else { self.after_us / self.before_us - 1.0 }
     }
@@ -131,14 +131,14 @@ impl DayChange {
     }
 }
 
-/// The 95 % quantile of chi squared (Wilson and Hilferty).
+/// Returns the 95 % quantile of chi squared (Wilson and Hilferty).
 fn chi_square_95(freedom: f64) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     freedom * (1.0 - spread + 1.644_854 * spread.sqrt()).powi(3)
 }
 
 impl Trend {
-    /// The trend over summaries in the order of time.
+    /// Returns the trend over summaries in the order of time.
     ///
     /// # Errors
     /// [`OtherSettings`] if they were not made in the same way.
@@ -197,7 +197,7 @@ impl Trend {
     }
 }
 
-/// The clearest change of each root endpoint that has one, with the services that explain it.
+/// Returns the clearest change of each root endpoint that has one, with the services that explain it.
 fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSettings> {
     let mut clearest: OrderedMap<&Endpoint, (DayChange, usize)> = OrderedMap::new();
     for (number, one) in series.iter().enumerate() {

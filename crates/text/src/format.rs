@@ -9,7 +9,7 @@ pub const THIN: char = '\u{202f}';
 /// Stands where there is no number.
 pub const DASH: &str = "\u{2013}";
 
-/// A count in full: `11 204`.
+/// Returns a count in full: `11 204`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() * 2);
@@ -22,13 +22,13 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// A count with its noun: `1 trace`, `2 traces`. The plural is the noun with an `s`.
+/// Returns a count with its noun: `1 trace`, `2 traces`. The plural is the noun with an `s`.
 pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// A duration in microseconds: µs below 1 ms, ms below 1 s, s below 2 min, then `59 min 48 s` and `2 h 5 min`. Negative ones carry a minus; a
-/// dash for NaN.
+/// Returns a duration in microseconds: µs below 1 ms, ms below 1 s, s below 2 min, then `59 min 48 s` and `2 h 5 min`.
+/// Negative ones carry a minus; a dash for NaN.
 pub fn duration(us: f64) -> String {
     if us.is_nan() {
         return DASH.into();
@@ -48,7 +48,7 @@ pub fn duration(us: f64) -> String {
     }
 }
 
-/// A time of minutes or more, given in seconds, in its two largest units: `59 min 48 s`, `2 h 5 min`.
+/// Returns a time of minutes or more, given in seconds, in its two largest units: `59 min 48 s`, `2 h 5 min`.
 fn long(seconds: u64) -> String {
     let (large, large_unit, small, small_unit) = match seconds {
         0..3600 => (seconds / 60, "min", seconds % 60, "s"),
@@ -59,18 +59,18 @@ fn long(seconds: u64) -> String {
     if small == 0 { large } else { format!("{large}\u{a0}{small}{THIN}{small_unit}") }
 }
 
-/// A duration in whole microseconds, as [`duration`].
+/// Returns a duration in whole microseconds, as [`duration`].
 pub fn duration_us(us: u64) -> String {
     duration(us as f64)
 }
 
-/// A difference of durations in microseconds, always with its sign.
+/// Returns a difference of durations in microseconds, always with its sign.
 pub fn change(us: f64) -> String {
     if us > 0.0 { format!("+{}", duration(us)) } else { duration(us) }
 }
 
-/// A point on a time axis whose ticks are `step_us` apart: as many decimals as the step needs, in the unit that suits
-/// `end_us`, the end of the axis.
+/// Returns a point on a time axis whose ticks are `step_us` apart: as many decimals as the step needs, in the unit
+/// that suits `end_us`, the end of the axis.
 pub fn tick(us: u64, step_us: u64, end_us: u64) -> String {
     let step_us = step_us.max(1);
     if end_us >= 120_000_000 && step_us >= 1_000_000 {
@@ -160,8 +160,8 @@ pub fn number(value: f64) -> String {
     format!("{sign}{text}")
 }
 
-/// An endpoint in one line, `operation @ service`: what it does comes first and is cut last. Control characters become
-/// spaces. Without an operation, all of a service: its name.
+/// Returns an endpoint in one line, `operation @ service`: what it does comes first and is cut last. Control
+/// characters become spaces. Without an operation, all of a service: its name.
 pub fn endpoint(service: &str, operation: &str) -> String {
     match operation {
         "" => printable(service),
@@ -169,7 +169,7 @@ pub fn endpoint(service: &str, operation: &str) -> String {
     }
 }
 
-/// The operation alone, or the service if all of it is meant.
+/// Returns the operation alone, or the service if all of it is meant.
 pub fn operation(service: &str, operation: &str) -> String {
     printable(if operation.is_empty() { service } else { operation })
 }
@@ -177,8 +177,8 @@ pub fn operation(service: &str, operation: &str) -> String {
 /// Characters of a name that are shown at most; of a longer one the middle is left out.
 const MOST_SHOWN: usize = 1000;
 
-/// A name as it is shown: [`harmless`], and of more than a thousand characters only the first and the last ones, since a
-/// browser takes seconds to lay out a name of 50 kB.
+/// Returns a name as it is shown: [`harmless`], and of more than a thousand characters only the first and the last
+/// ones, since a browser takes seconds to lay out a name of 50 kB.
 pub fn printable(text: &str) -> String {
     const HALF: usize = MOST_SHOWN / 2;
     // A character has a byte at least.
@@ -192,8 +192,8 @@ pub fn printable(text: &str) -> String {
     harmless(text)
 }
 
-/// The text with every control character, every mark that turns the direction of writing, and what is read as a line
-/// break or cannot be seen, as a space.
+/// Returns the text with every control character, every mark that turns the direction of writing, and what is read as
+/// a line break or cannot be seen, as a space.
 pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -205,7 +205,7 @@ pub fn harmless(text: &str) -> String {
         .collect()
 }
 
-/// The text, made [`printable`], with what Markdown would read as marks told to be text.
+/// Returns the text, made [`printable`], with what Markdown would read as marks told to be text.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = printable(text);

@@ -30,7 +30,7 @@ impl Writer {
         encode(value, &mut self.0);
     }
 
-    /// What was written.
+    /// Returns what was written.
     pub fn finish(self) -> String {
         self.0
     }

@@ -259,7 +259,7 @@ impl Address {
         address
     }
 
-    /// The fragment, without its `#`; reading it gives this address again (filters of time go last).
+    /// Returns the fragment, without its `#`; reading it gives this address again (filters of time go last).
     pub fn to_fragment(&self) -> String {
         let mut out = Writer::new(format!("v={VERSION}"));
         if self.view != View::default() {
@@ -379,7 +379,7 @@ impl Address {
         out.finish()
     }
 
-    /// Whether going from `before` to here is a step a reader may want to take back.
+    /// Returns whether going from `before` to here is a step a reader may want to take back.
     pub fn is_step_from(&self, before: &Address) -> bool {
         let place = |a: &Address| a.trace.as_ref().map(|t| (t.trace_id.clone(), t.root_span_id.clone()));
         self.view != before.view

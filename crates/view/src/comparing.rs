@@ -26,7 +26,7 @@ impl Side {
         }
     }
 
-    /// The other one.
+    /// Returns the other one.
     #[must_use]
     pub fn other(self) -> Side {
         match self {
@@ -55,7 +55,7 @@ impl Against {
         }
     }
 
-    /// The one of this key.
+    /// Returns the one of this key.
     pub fn from_key(key: &str) -> Option<Against> {
         [Against::Range, Against::Set].into_iter().find(|against| against.key() == key)
     }
@@ -89,7 +89,7 @@ impl Comparison {
         }
     }
 
-    /// The [group](Selection::group) of a side.
+    /// Returns the [group](Selection::group) of a side.
     fn group(&self, side: Side) -> u8 {
         u8::from(self.against == Against::Set && (side == Side::B) != self.swapped)
     }
@@ -124,13 +124,13 @@ pub fn export_name(view: &str, selection: &str, sides: Option<[&str; 2]>) -> Str
 }
 
 impl Address {
-    /// The comparison under way. The view that compares has one always: if none was begun, that of the bulk with the
-    /// tail.
+    /// Returns the comparison under way. The view that compares has one always: if none was begun, that of the bulk
+    /// with the tail.
     pub fn compared(&self) -> Option<Comparison> {
         self.comparison.or_else(|| (self.view == View::Compare).then(|| Comparison::of_ranges(self.range).0))
     }
 
-    /// The [group](Selection::group) that views speak of.
+    /// Returns the [group](Selection::group) that views speak of.
     pub fn group(&self) -> u8 {
         self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
     }

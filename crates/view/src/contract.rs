@@ -104,7 +104,7 @@ impl Envelope {
     /// The fields of a message, by name.
     pub const KEYS: [&str; 7] = ["pathlight", "type", "title", "replace", "query", "theme", "view"];
 
-    /// What it asks for.
+    /// Returns what it asks for.
     ///
     /// # Errors
     /// The answer to one that is not understood.
@@ -138,7 +138,7 @@ impl Envelope {
 }
 
 impl Outgoing {
-    /// The message as JSON.
+    /// Returns the message as JSON.
     pub fn to_json(&self) -> String {
         #[derive(Serialize)]
         struct Whole<'a> {
@@ -150,10 +150,10 @@ impl Outgoing {
     }
 }
 
-/// Whether messages of this origin are followed without asking: that of the page itself, those the user has admitted
-/// before, and, if the page has no origin of its own (`"null"`: a file, a sandboxed frame), those of `allow=`. A page that
-/// has one may read a Jaeger there, and whoever makes a link could name himself in it. A host without an origin is always
-/// a stranger.
+/// Returns whether messages of this origin are followed without asking: that of the page itself, those the user has
+/// admitted before, and, if the page has no origin of its own (`"null"`: a file, a sandboxed frame), those of
+/// `allow=`. A page that has one may read a Jaeger there, and whoever makes a link could name himself in it. A host
+/// without an origin is always a stranger.
 pub fn is_trusted(origin: &str, own: &str, address: &Address, admitted: &[String]) -> bool {
     let same = |known: &str| known.trim_end_matches('/').eq_ignore_ascii_case(origin);
     let is_named = own == "null" && address.allow.iter().any(|known| same(known));

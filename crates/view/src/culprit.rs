@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// Fewer calls than this are said to be few.
 const FEW: u64 = 10;
 
-/// An excess with its uncertainty.
+/// Returns an excess with its uncertainty.
 pub fn excess_words(excess: Excess) -> String {
     if excess.uncertainty_us == 0.0 {
         return pathlight_text::format::DASH.to_owned();
@@ -19,7 +19,7 @@ pub fn excess_words(excess: Excess) -> String {
     format!("{} \u{b1} {}", change(excess.excess_us), duration(excess.uncertainty_us))
 }
 
-/// The subject of the first sentence, and what its calls are called.
+/// Returns the subject of the first sentence, and what its calls are called.
 fn subject(row: &CulpritService, part: ServicePart) -> (Sentence, &'static str) {
     let out = Sentence::default();
     match part {
@@ -69,7 +69,7 @@ pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
     after_words(words, row, lead)
 }
 
-/// What is to be kept in mind beside the numbers.
+/// Returns what is to be kept in mind beside the numbers.
 fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead) -> Sentence {
     words = words.then(mostly(row, lead));
     match &lead.slower_callees {
@@ -83,7 +83,7 @@ fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead) -> Senten
     words.then(caveats(row, lead))
 }
 
-/// The operation that explains most of a part, if there are several.
+/// Returns the operation that explains most of a part, if there are several.
 fn mostly(row: &CulpritService, lead: &Lead) -> Sentence {
     let of_part = || row.places.iter().filter(|place| place.part == lead.part);
     match of_part().find(|place| place.excess.is_some()).filter(|_| of_part().count() > 1) {
@@ -96,7 +96,7 @@ fn mostly(row: &CulpritService, lead: &Lead) -> Sentence {
     }
 }
 
-/// Why a verdict may be wrong.
+/// Returns why a verdict may be wrong.
 fn caveats(row: &CulpritService, lead: &Lead) -> Sentence {
     let mut words = Sentence::default();
     if let Some(caller) = &lead.only_caller {
@@ -255,7 +255,7 @@ impl ServiceRow {
         report.services.iter().map(row).collect()
     }
 
-    /// What is to be said of it in a word.
+    /// Returns what is to be said of it in a word.
     fn remark(&self) -> &'static str {
         if self.row.rank.is_none() {
             "new"
@@ -386,13 +386,13 @@ impl PlaceRow {
         (1..).zip(&row.places).map(place).collect()
     }
 
-    /// The endpoint that is called or visited.
+    /// Returns the endpoint that is called or visited.
     fn endpoint(&self) -> String {
         let CulpritPlace { other, operation, part, .. } = &self.place;
         endpoint(other.as_deref().filter(|_| *part == ServicePart::Out).unwrap_or(&self.service), operation)
     }
 
-    /// What it is, in words.
+    /// Returns what it is, in words.
     fn name(&self) -> String {
         let (name, other) = (self.endpoint(), &self.place.other);
         match (self.place.part, other) {

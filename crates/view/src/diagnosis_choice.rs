@@ -39,7 +39,7 @@ impl DiagnosisList {
         }
     }
 
-    /// Whether it is about two sides.
+    /// Returns whether it is about two sides.
     pub fn is_of_sides(self) -> bool {
         matches!(self, DiagnosisList::Places | DiagnosisList::Services)
     }
@@ -55,7 +55,7 @@ pub struct DiagnosisChoice {
 }
 
 impl DiagnosisChoice {
-    /// How many more of a level are shown at once.
+    /// Returns how many more of a level are shown at once.
     pub fn more(level: u32) -> u32 {
         if level <= 1 { 10 } else { 2 }
     }

@@ -52,8 +52,8 @@ pub enum Step {
 }
 
 impl Tree {
-    /// The tree of lines, parents before what stands below them. What was open `before` is; of a new tree the first line
-    /// of each level down to the groups.
+    /// Returns the tree of lines, parents before what stands below them. What was open `before` is; of a new tree the
+    /// first line of each level down to the groups.
     pub fn new(lines: Vec<Line>, before: &Tree) -> Tree {
         let n = lines.len();
         let mut tree = Tree { end: (1..=n).collect(), ..Tree::default() };
@@ -89,12 +89,12 @@ impl Tree {
         tree
     }
 
-    /// The lines.
+    /// Returns the lines.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// Whether a search finds a line.
+    /// Returns whether a search finds a line.
     pub fn is_found(&self, at: usize, finder: &Finder) -> bool {
         self.lines.get(at).is_some_and(|line| {
             let Endpoint { service, operation } = &line.endpoint;
@@ -117,18 +117,18 @@ impl Tree {
         }
     }
 
-    /// The line that lies where line `at` of another tree does: with more lines listed, it is the same one.
+    /// Returns the line that lies where line `at` of another tree does: with more lines listed, it is the same one.
     pub fn same_place(&self, other: &Tree, at: usize) -> Option<usize> {
         let place = other.places.get(at)?;
         self.places.iter().position(|known| known == place)
     }
 
-    /// Whether there are lines below one.
+    /// Returns whether there are lines below one.
     pub fn has_children(&self, at: usize) -> bool {
         self.end.get(at).is_some_and(|&end| end > at + 1)
     }
 
-    /// Whether the lines below one are in sight.
+    /// Returns whether the lines below one are in sight.
     pub fn is_open(&self, at: usize) -> bool {
         self.open.get(at) == Some(&true) && self.has_children(at)
     }
@@ -149,7 +149,7 @@ impl Tree {
         }
     }
 
-    /// What is in sight, from top to bottom.
+    /// Returns what is in sight, from top to bottom.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         // Where what "more" stands for ends, the innermost last.

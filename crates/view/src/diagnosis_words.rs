@@ -33,7 +33,7 @@ pub struct Line {
     pub more: u64,
 }
 
-/// The request type as one name; without names, all of them.
+/// Returns the request type as one name; without names, all of them.
 pub fn type_name(service: &str, operation: &str) -> String {
     if service.is_empty() && operation.is_empty() {
         return "all request types".to_owned();
@@ -41,7 +41,7 @@ pub fn type_name(service: &str, operation: &str) -> String {
     printable(&if service.is_empty() { operation.to_owned() } else { format!("{operation} in {service}") })
 }
 
-/// How the slowness of an endpoint is spread over the traces of a request type.
+/// Returns how the slowness of an endpoint is spread over the traces of a request type.
 fn spread(kind: &DiagnosedType) -> String {
     let verdict = match (kind.verdict, kind.tail_ratio) {
         (Verdict::Tail, Some(ratio)) => format!("mostly in the tail: {} times the normal", factor(ratio)),
@@ -60,7 +60,7 @@ fn factor(ratio: f64) -> String {
     if ratio < 100.0 { format!("{ratio:.1}") } else { number(ratio) }
 }
 
-/// Where in a span a part lies, of children given as endpoints.
+/// Returns where in a span a part lies, of children given as endpoints.
 fn between_endpoints(previous: Option<&Endpoint>, next: Option<&Endpoint>) -> String {
     between(previous.map(|child| child.operation.as_str()), next.map(|child| child.operation.as_str()))
 }
@@ -69,13 +69,13 @@ fn near(subspan: &GroupSubspan) -> String {
     between(subspan.after.as_deref(), subspan.before.as_deref())
 }
 
-/// Where the part lies in the traces of a group.
+/// Returns where the part lies in the traces of a group.
 fn place(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
     let own = group.subspans.iter().find(|subspan| subspan.is_problem);
     own.map_or_else(|| between_endpoints(span.previous.as_ref(), span.next.as_ref()), near)
 }
 
-/// The place of a change in words.
+/// Returns the place of a change in words.
 pub fn place_name(place: &PlaceChange) -> String {
     let (service, operation) = (printable(&place.service), printable(&place.operation));
     match &place.gap_to {
@@ -89,7 +89,7 @@ pub fn place_name(place: &PlaceChange) -> String {
     }
 }
 
-/// An interval of changes.
+/// Returns an interval of changes.
 pub fn range(interval: Interval) -> String {
     format!("{} to {}", change(interval.low), change(interval.high))
 }
@@ -151,7 +151,7 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
     )
 }
 
-/// What stands under a group: the subspans of its span, around the problematic one.
+/// Returns what stands under a group: the subspans of its span, around the problematic one.
 fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<Item = Line> {
     group.subspans.iter().map(|subspan| {
         let us = &subspan.duration_us;
@@ -174,7 +174,7 @@ fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<I
     })
 }
 
-/// Every line of the report, parents before what stands below them.
+/// Returns every line of the report, parents before what stands below them.
 pub fn lines(report: &TprofReport) -> Vec<Line> {
     let mut out = Vec::new();
     let rest = |in_all: u64, at: usize, listed: usize| {
@@ -215,7 +215,7 @@ pub fn lines(report: &TprofReport) -> Vec<Line> {
     out
 }
 
-/// A change of a place in words, of a request type's tail against the rest or of set B against set A.
+/// Returns a change of a place in words, of a request type's tail against the rest or of set B against set A.
 pub fn change_words(place: &PlaceChange) -> String {
     let range =
         place.interval.map_or_else(String::new, |interval| format!(", 95 % interval {}", range(interval)));
@@ -228,7 +228,7 @@ pub fn change_words(place: &PlaceChange) -> String {
     )
 }
 
-/// What makes the tail of a request type slow, as a heading.
+/// Returns what makes the tail of a request type slow, as a heading.
 pub fn tail_heading(kind: &TypePlaces) -> String {
     format!(
         "What makes the tail of {} slow: {} against {}",
@@ -238,7 +238,7 @@ pub fn tail_heading(kind: &TypePlaces) -> String {
     )
 }
 
-/// The report as sentences: its tree without subspans, then what makes the tail of each request type slow.
+/// Returns the report as sentences: its tree without subspans, then what makes the tail of each request type slow.
 pub fn sentences(report: &TprofReport) -> Vec<String> {
     let tree = lines(report).into_iter().filter(|line| line.level < 5).map(|line| line.words);
     let tails = report.tail.lists().filter(|kind| !kind.places.is_empty());
@@ -251,12 +251,13 @@ pub fn sets_sentences(report: &SetsReport) -> Vec<String> {
     kinds.flat_map(|kind| place_sentences(type_name(&kind.service, &kind.operation), kind)).collect()
 }
 
-/// A heading, and the first places below it.
+/// Returns a heading, and the first places below it.
 fn place_sentences(heading: String, kind: &TypePlaces) -> impl Iterator<Item = String> {
     std::iter::once(heading).chain(kind.places.iter().take(PLACES).map(change_words))
 }
 
-/// The report as Markdown for a ticket: the tree as a list without its subspans, then what makes the tail slow.
+/// Returns the report as Markdown for a ticket: the tree as a list without its subspans, then what makes the tail
+/// slow.
 pub fn markdown(report: &TprofReport) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("# Diagnosis of {}\n\n", counted(report.traces, "trace"));
@@ -290,7 +291,7 @@ pub fn markdown(report: &TprofReport) -> String {
     out
 }
 
-/// The places of a request type that a ticket has, and how many more there are.
+/// Returns the places of a request type that a ticket has, and how many more there are.
 fn places_words(kind: &TypePlaces) -> String {
     let mut out = String::new();
     for place in kind.places.iter().take(PLACES) {

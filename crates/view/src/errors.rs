@@ -6,7 +6,7 @@ use pathlight_query::{ErrorRow, ErrorsReport, NodeId};
 use pathlight_text::format::{self, count, counted, duration, duration_us, share_of};
 use std::rc::Rc;
 
-/// What happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
+/// Returns what happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.
 pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     let (facts, totals) = (&report.facts, &report.totals);
     if totals.requests == 0 {
@@ -64,7 +64,7 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
     out
 }
 
-/// What was not tried in requests with errors of many endpoints.
+/// Returns what was not tried in requests with errors of many endpoints.
 fn untried_words(report: &ErrorsReport) -> String {
     let untried = &report.untried;
     format!(
@@ -75,7 +75,7 @@ fn untried_words(report: &ErrorsReport) -> String {
     )
 }
 
-/// The row with the most of something (ties: the first); `None` if none has any.
+/// Returns the row with the most of something (ties: the first); `None` if none has any.
 fn most(report: &ErrorsReport, of: impl Fn(&ErrorRow) -> u64) -> Option<&ErrorRow> {
     report.rows.iter().rev().max_by_key(|row| of(row)).filter(|row| of(row) > 0)
 }

@@ -45,37 +45,38 @@ impl Finder {
         Finder::new(SpanSearch::parse(text), [])
     }
 
-    /// Whether nothing is searched for.
+    /// Returns whether nothing is searched for.
     pub fn is_empty(&self) -> bool {
         self.search.is_empty()
     }
 
-    /// Whether only the workers can tell which spans are meant.
+    /// Returns whether only the workers can tell which spans are meant.
     pub fn has_tags(&self) -> bool {
         self.search.has_tags()
     }
 
-    /// Whether names hold what is searched for; they have no tags. Everything does if nothing is searched for.
+    /// Returns whether names hold what is searched for; they have no tags. Everything does if nothing is searched for.
     pub fn fits(&self, names: &[&str]) -> bool {
         self.is_empty() || self.search.fits(names)
     }
 
-    /// Whether an endpoint, `operation @ service` as [`format::endpoint`] writes it, is named so or has such spans.
+    /// Returns whether an endpoint, `operation @ service` as [`format::endpoint`] writes it, is named so or has such
+    /// spans.
     pub fn fits_label(&self, label: &str) -> bool {
         self.fits_place(label, &[label])
     }
 
-    /// The same for what is called otherwise too.
+    /// Returns the same for what is called otherwise too.
     pub fn fits_place(&self, label: &str, names: &[&str]) -> bool {
         if self.has_tags() { self.found.names.contains(label) } else { self.fits(names) }
     }
 
-    /// Whether an endpoint, as (service, operation), is named so or has such spans.
+    /// Returns whether an endpoint, as (service, operation), is named so or has such spans.
     pub fn fits_endpoint(&self, (service, operation): (&str, &str)) -> bool {
         self.fits_label(&format::endpoint(service, operation))
     }
 
-    /// Whether a request is named so or has such spans.
+    /// Returns whether a request is named so or has such spans.
     pub fn fits_request(&self, trace_id: &str, root_span_id: &str, names: &[&str]) -> bool {
         if self.has_tags() {
             let order = |(trace, root): &(String, String)| {

@@ -64,7 +64,7 @@ pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
     Some(FindingChart::Bars(bars))
 }
 
-/// Where values lie between the least and the greatest.
+/// Returns where values lie between the least and the greatest.
 fn places(of: impl Iterator<Item = u64> + Clone) -> impl Fn(u64) -> f64 {
     let (least, most) = (of.clone().min().unwrap_or(0), of.max().unwrap_or(0));
     move |value| (value - least) as f64 / (most - least).max(1) as f64

@@ -18,7 +18,7 @@ fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {
     format!("{} to {}", words(interval.low), words(interval.high))
 }
 
-/// A factor: `2.4 times`, `12 times`.
+/// Returns a factor: `2.4 times`, `12 times`.
 fn times(ratio: f64) -> String {
     if ratio < 9.95 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
 }
@@ -367,7 +367,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
 const LITTLE: f64 = 0.1;
 
-/// Which work runs beside that of a hot spot.
+/// Returns which work runs beside that of a hot spot.
 fn runs_beside(out: Sentence, beside: &[BesideCall]) -> Sentence {
     let Some(last) = beside.len().checked_sub(1) else { return out.text("other work runs beside it.") };
     let out = beside.iter().enumerate().fold(out, |out, (at, call)| {
@@ -395,7 +395,7 @@ fn longest_gap(out: Sentence, gap: &Gap) -> Sentence {
     out.text(", ").number(duration(gap.mean_us as f64)).text(" on average")
 }
 
-/// The tag that slow requests share.
+/// Returns the tag that slow requests share.
 fn shared(out: Sentence, tag: &SharedTag, n: u64) -> Sentence {
     let out = out.text(&format::printable(&format!(" They share {} = {}", tag.key, tag.value)));
     let out = match &tag.at {
@@ -409,7 +409,7 @@ fn shared(out: Sentence, tag: &SharedTag, n: u64) -> Sentence {
         .text(" others.")
 }
 
-/// What the 99th percentile of a request type would be without calls that only slow requests make.
+/// Returns what the 99th percentile of a request type would be without calls that only slow requests make.
 fn without(out: Sentence, finding: &Finding, p99_us: Option<(f64, f64)>) -> Sentence {
     let Some((before, after)) = p99_us.filter(|(before, after)| after < before) else { return out };
     place(out.text(" Without "), &finding.place)
@@ -420,7 +420,7 @@ fn without(out: Sentence, finding: &Finding, p99_us: Option<(f64, f64)>) -> Sent
         .text(".")
 }
 
-/// What half of a self time would save.
+/// Returns what half of a self time would save.
 fn saved(out: Sentence, halved: &Halved) -> Sentence {
     let out = out.text(" would save ").number(duration(halved.mean_us)).text(" per request");
     if !reaches_p99(halved) {
@@ -430,17 +430,17 @@ fn saved(out: Sentence, halved: &Halved) -> Sentence {
     out.number(duration(halved.p99_before_us)).text(" at p99")
 }
 
-/// Whether a saving is seen in the percentile.
+/// Returns whether a saving is seen in the percentile.
 pub(crate) fn reaches_p99(halved: &Halved) -> bool {
     halved.p99_us >= 0.005 * halved.p99_before_us
 }
 
-/// An expected number of requests.
+/// Returns an expected number of requests.
 fn few(n: f64) -> String {
     if n < 9.95 { format!("{n:.1}") } else { count(n.round() as u64) }
 }
 
-/// How the second set differs from the first, and which service explains it.
+/// Returns how the second set differs from the first, and which service explains it.
 fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
     let [a, b] = report.mean_us;
     let out = out.text(match (b > a, report.looks_faster()) {

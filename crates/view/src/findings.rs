@@ -152,7 +152,7 @@ pub struct ShareBar {
 /// Bars of one kind; the rest is summed up.
 const BARS: usize = 6;
 
-/// The first of some parts, most first, and the sum of the others.
+/// Returns the first of some parts, most first, and the sum of the others.
 fn share_bars<T>(
     mut all: Vec<(String, f64, Option<T>)>,
     noun: &str,

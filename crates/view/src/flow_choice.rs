@@ -36,7 +36,7 @@ impl FlowPanel {
         FlowPanel::Savings,
     ];
 
-    /// Whether it needs the room beside it too.
+    /// Returns whether it needs the room beside it too.
     pub fn is_wide(self) -> bool {
         !matches!(self, FlowPanel::Calls | FlowPanel::Savings)
     }
@@ -96,12 +96,12 @@ enum ChangeText {
 }
 
 impl FlowChoice {
-    /// The timeout that was chosen for an endpoint, in microseconds.
+    /// Returns the timeout that was chosen for an endpoint, in microseconds.
     pub fn timeout_us(&self, endpoint: Option<&Endpoint>) -> Option<u64> {
         self.timeout.as_ref().filter(|(of, _)| Some(of) == endpoint).and_then(|(_, us)| *us)
     }
 
-    /// How flows are learned.
+    /// Returns how flows are learned.
     pub fn settings(&self) -> FlowSettings {
         let preset = if self.paper { FlowSettings::paper() } else { FlowSettings::default() };
         FlowSettings { tau_ppm: self.tau_ppm.unwrap_or(preset.tau_ppm), ..preset }
@@ -165,7 +165,7 @@ impl FlowChoice {
     }
 }
 
-/// A share in millionths as a decimal fraction.
+/// Returns a share in millionths as a decimal fraction.
 pub fn tau_text(tau_ppm: u32) -> String {
     let text = format!("{}.{:06}", tau_ppm / 1_000_000, tau_ppm % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -60,7 +60,7 @@ pub fn color_of(method: usize, theme: &Theme) -> Rgba {
     }
 }
 
-/// Whether a predictor, by its place, is one of the two flows.
+/// Returns whether a predictor, by its place, is one of the two flows.
 pub fn is_flow(method: usize) -> bool {
     method >= 4
 }

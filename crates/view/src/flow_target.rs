@@ -150,7 +150,7 @@ impl TargetLine {
         self.report.ways().nth(self.at)
     }
 
-    /// A single endpoint, or several in words.
+    /// Returns a single endpoint, or several in words.
     fn name(&self) -> (Option<(&str, &str)>, String) {
         let endpoints = self.way().map(|way| way.endpoints.as_slice()).unwrap_or_default();
         match endpoints {

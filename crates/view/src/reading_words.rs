@@ -129,8 +129,8 @@ pub fn rule_words(rule: Rule) -> &'static str {
     }
 }
 
-/// What is said of the overlaps of calls in sequence that pass for clock skew, and their distribution: from, to and how many;
-/// `None` without any.
+/// Returns what is said of the overlaps of calls in sequence that pass for clock skew, and their distribution: from,
+/// to and how many; `None` without any.
 pub fn overlaps(overview: &OverviewReport) -> Option<(String, Vec<(String, u64)>)> {
     let overlaps = &overview.overlaps;
     let words = format!(

@@ -55,7 +55,7 @@ pub fn decode_redaction(text: &str) -> Result<ExportRedaction, EngineError> {
     Ok(flat::read(&bytes.ok_or(Damaged)?)?)
 }
 
-/// The next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
+/// Returns the next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
 ///
 /// What `redaction` names stays here; the traces of every set are numbered from another `first` then.
 ///
@@ -85,14 +85,14 @@ pub fn columns(
     Ok((out, (end < traces.len()).then_some(end as u32)))
 }
 
-/// The page's text before and after the place of the data; `None` if it is not the page in one file, or one that has
-/// data already.
+/// Returns the page's text before and after the place of the data; `None` if it is not the page in one file, or one
+/// that has data already.
 pub fn split(page: &str) -> Option<(&str, &str)> {
     let parts = page.find(PLACE).map(|place| page.split_at(place));
     parts.filter(|(head, _)| !head.contains(PART.0) && !head.contains(FACTS.0))
 }
 
-/// The element that says what the page shows, by its fragment, and above all: the first finding in words.
+/// Returns the element that says what the page shows, by its fragment, and above all: the first finding in words.
 pub fn facts(fragment: &str, headline: &str) -> String {
     // Not where the traces came from: they are here, and a page from a disk is not to ask for them again.
     let pairs = fragment.split('&').filter(|pair| !pair.starts_with("api=") && !pair.starts_with("src="));

@@ -105,13 +105,13 @@ pub fn completions(
         .collect()
 }
 
-/// What is said of a key whose values are not all known.
+/// Returns what is said of a key whose values are not all known.
 pub fn too_many_values(key: &str) -> String {
     format!("{key} has too many values to be searched for (an id, perhaps).")
 }
 
-/// What is said of a value that no span has, though something like it is there; `None` if it is there, or may become what
-/// is there while one types.
+/// Returns what is said of a value that no span has, though something like it is there; `None` if it is there, or may
+/// become what is there while one types.
 fn unknown_value(known: &TagKey, value: &str) -> Option<String> {
     // Where values are listed, all of them are.
     if value.is_empty() || known.values.is_empty() || known.values.iter().any(|one| one == value) {

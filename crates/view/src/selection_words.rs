@@ -20,7 +20,8 @@ fn latencies((low, high): (u64, u64), between: &str) -> String {
     if low == high { low } else { format!("{low}{between}{high}") }
 }
 
-/// Whether a range begins and ends at one latency, as that of one request type does; each of several has its own.
+/// Returns whether a range begins and ends at one latency, as that of one request type does; each of several has its
+/// own.
 fn has_one_end(mark: &RangeMark) -> bool {
     [mark.least_us, mark.most_us].iter().all(|(low, high)| low == high)
 }

@@ -202,7 +202,7 @@ pub struct EndpointRow<'a> {
 }
 
 impl<'a> Selected<'a> {
-    /// The requests of a root endpoint in a percentile range; `None` if the summary has none of that endpoint.
+    /// Returns the requests of a root endpoint in a percentile range; `None` if the summary has none of that endpoint.
     pub fn of(
         summary: &'a Summary,
         root: Option<&'a Endpoint>,
@@ -272,7 +272,7 @@ impl<'a> Selected<'a> {
         rows
     }
 
-    /// What stands behind percentiles that are not exact; empty if they are.
+    /// Returns what stands behind percentiles that are not exact; empty if they are.
     pub fn error_words(&self) -> String {
         if self.part.latency.error() == 0.0 {
             return String::new();

@@ -82,7 +82,7 @@ struct List<'a> {
     time: &'static str,
 }
 
-/// The lists of a summary; `at` are the reports of [`AtLatencies`](pathlight_query::queries::AtLatencies).
+/// Returns the lists of a summary; `at` are the reports of [`AtLatencies`](pathlight_query::queries::AtLatencies).
 fn lists<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport], by: ListsBy) -> Vec<List<'a>> {
     if by == ListsBy::Endpoint {
         let list = |stat: RowStat| {
@@ -106,7 +106,7 @@ fn lists<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport], by: ListsBy
     LISTS.into_iter().zip(at).map(list).collect()
 }
 
-/// The summary as plain text: for each percentile the `top` endpoints with their call chains.
+/// Returns the summary as plain text: for each percentile the `top` endpoints with their call chains.
 pub fn to_text(
     report: &EndpointsReport,
     at: &[EndpointsReport],
@@ -134,13 +134,13 @@ pub fn to_text(
     out
 }
 
-/// What is said of the endpoints that a list leaves out; `None` if it leaves out none.
+/// Returns what is said of the endpoints that a list leaves out; `None` if it leaves out none.
 fn more(report: &EndpointsReport, top: usize) -> Option<String> {
     let left = report.rows.len().saturating_sub(top) as u64;
     (left > 0).then(|| format!("and {}", counted(left, "other endpoint")))
 }
 
-/// The summary as Markdown: one table for each percentile.
+/// Returns the summary as Markdown: one table for each percentile.
 pub fn to_markdown(
     report: &EndpointsReport,
     at: &[EndpointsReport],
@@ -170,7 +170,7 @@ pub fn to_markdown(
     out
 }
 
-/// A field of CSV, quoted where it must be (RFC 4180).
+/// Returns a field of CSV, quoted where it must be (RFC 4180).
 fn field(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -179,8 +179,8 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about the requests that
-/// have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
+/// Returns every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about
+/// the requests that have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
 pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: Names<'_>) -> String {
     let spell = Spelling(str::to_owned, names);
     let mut out = String::from("service,operation");

@@ -118,7 +118,7 @@ impl<R> Table<R> {
         self.rows.as_deref().unwrap_or_default()
     }
 
-    /// Whether it has been given rows, be it none.
+    /// Returns whether it has been given rows, be it none.
     pub fn is_filled(&self) -> bool {
         self.rows.is_some()
     }
@@ -270,7 +270,8 @@ pub fn neighbour(list: &[u32], chosen: Option<u32>, forward: bool) -> Option<u32
     list.get(to).copied()
 }
 
-/// Whether what was typed to narrow a list is in one of some names, whatever the case; several words must all be there.
+/// Returns whether what was typed to narrow a list is in one of some names, whatever the case; several words must all
+/// be there.
 pub fn fits(text: &str, names: &[&str]) -> bool {
     text.split_whitespace().all(|word| {
         let word = word.to_lowercase();

@@ -6,13 +6,14 @@ use std::rc::Rc;
 
 /// A tree of calling contexts, parents before their children.
 pub trait Calls {
-    /// How many nodes there are.
+    /// Returns how many nodes there are.
     fn nodes(&self) -> u32;
 
-    /// The caller of a node, and its endpoint as a place in [`names`](Self::names); `None` if there is no such node.
+    /// Returns the caller of a node, and its endpoint as a place in [`names`](Self::names); `None` if there is no such
+    /// node.
     fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)>;
 
-    /// The endpoints.
+    /// Returns the endpoints.
     fn names(&self) -> &[Endpoint];
 }
 
@@ -58,7 +59,7 @@ impl Calls for DiffReport {
     }
 }
 
-/// The call path of a node, from the analysis root.
+/// Returns the call path of a node, from the analysis root.
 pub fn path_of(calls: &impl Calls, at: NodeId) -> Vec<Endpoint> {
     let mut path = Vec::new();
     let mut next = Some(at);
@@ -70,7 +71,7 @@ pub fn path_of(calls: &impl Calls, at: NodeId) -> Vec<Endpoint> {
     path
 }
 
-/// The end of a call path in lines, root first, for a tip: of deep ones the last frames only.
+/// Returns the end of a call path in lines, root first, for a tip: of deep ones the last frames only.
 pub fn lines_of(calls: &impl Calls, at: NodeId) -> String {
     const FRAMES: usize = 12;
     let mut lines = Vec::new();
@@ -89,7 +90,7 @@ pub fn lines_of(calls: &impl Calls, at: NodeId) -> String {
     lines.join("\n\u{2192} ")
 }
 
-/// The node of a call path.
+/// Returns the node of a call path.
 pub fn find(calls: &impl Calls, path: &[Endpoint]) -> Option<NodeId> {
     let mut here: Option<NodeId> = None;
     for endpoint in path {

@@ -40,7 +40,7 @@ fn endpoints_report() -> EndpointsReport {
     EndpointsReport { facts: facts(2, 100), endpoints: names(), rows: vec![row(75), row(25)], range: None }
 }
 
-/// What stands in the first column of every shown row that is `endpoint`.
+/// Returns what stands in the first column of every shown row that is `endpoint`.
 fn order<R>(table: &Table<R>) -> Vec<u32> {
     table.order(None, None)
 }
@@ -347,7 +347,7 @@ fn files_of_the_diagnosis_have_their_columns() {
     );
 }
 
-/// A service that explains something: calls into it.
+/// Returns a service that explains something: calls into it.
 fn slow_service() -> CulpritReport {
     let incoming = Excess { excess_us: 1_035_000.0, uncertainty_us: 1000.0 };
     let place = |operation: &str, calls| CulpritPlace {

@@ -123,12 +123,12 @@ impl Fetching {
         self.0.revision.get()
     }
 
-    /// Whether something is being fetched.
+    /// Returns whether something is being fetched.
     pub fn is_running(&self) -> bool {
         matches!(*self.0.phase.borrow(), Phase::Running)
     }
 
-    /// How far it is, and the bytes that came.
+    /// Returns how far it is, and the bytes that came.
     pub fn progress(&self) -> (Progress, u64) {
         self.0.fetch.borrow().as_ref().map(Fetch::progress).unwrap_or_default()
     }
@@ -140,15 +140,15 @@ impl Fetching {
         self.connection_to(base)
     }
 
-    /// The whole base address of the page's Jaeger, if it has one and the user may be sent there. What Tempo or a data
-    /// source of Grafana answers for has no pages of Jaeger UI.
+    /// Returns the whole base address of the page's Jaeger, if it has one and the user may be sent there. What Tempo
+    /// or a data source of Grafana answers for has no pages of Jaeger UI.
     pub fn jaeger(&self, page: Page) -> Option<String> {
         let base = resolve(page.address().source.api.as_deref()?).ok()?;
         let has_ui = self.dialect(&base) != Some(Dialect::Tempo) && !base.contains("/api/datasources/");
         (has_ui && self.has_agreed(&base)).then_some(base)
     }
 
-    /// Whether this whole address may be asked: it is the page's own, or the user has agreed to its origin.
+    /// Returns whether this whole address may be asked: it is the page's own, or the user has agreed to its origin.
     pub fn has_agreed(&self, url: &str) -> bool {
         origin(url).is_some_and(|origin| origin == page_origin() || self.0.agreed.borrow().contains(&origin))
     }
@@ -158,7 +158,7 @@ impl Fetching {
         self.0.agreed.borrow_mut().extend(origin(url));
     }
 
-    /// The dialect that was understood at a whole base address, now or in an earlier visit.
+    /// Returns the dialect that was understood at a whole base address, now or in an earlier visit.
     pub fn dialect(&self, base: &str) -> Option<Dialect> {
         let known = self.0.dialects.borrow().get(base).copied();
         known.or_else(|| Dialect::of_name(&settings::get(Store::Browser, &format!("{DIALECT}{base}"))?))
@@ -172,7 +172,7 @@ impl Fetching {
         self.0.dialects.borrow_mut().insert(base.to_owned(), dialect);
     }
 
-    /// The bearer token for a whole address.
+    /// Returns the bearer token for a whole address.
     pub fn token(&self, url: &str) -> Option<String> {
         let token = self.0.token.borrow();
         token.as_ref().filter(|(of, _)| origin(url).as_ref() == Some(of)).map(|(_, token)| token.clone())
@@ -184,17 +184,17 @@ impl Fetching {
         self.0.token.replace(fresh);
     }
 
-    /// Whether the page looks for what is new, or does so again when it is no longer paused.
+    /// Returns whether the page looks for what is new, or does so again when it is no longer paused.
     pub fn is_following(&self) -> bool {
         self.0.live.is_on.get()
     }
 
-    /// Whether following is paused.
+    /// Returns whether following is paused.
     pub fn is_paused(&self) -> bool {
         self.0.live.is_paused.get()
     }
 
-    /// How often the page has looked, and why the last look came to nothing if it did.
+    /// Returns how often the page has looked, and why the last look came to nothing if it did.
     pub fn looks(&self) -> (u32, Option<Explanation>) {
         (self.0.live.looks.get(), self.0.live.trouble.borrow().clone())
     }
@@ -387,7 +387,7 @@ impl Fetching {
         self.set(page, Phase::Running);
     }
 
-    /// What is to be done for a source; completes it. Without an answer the phase says why.
+    /// Returns what is to be done for a source; completes it. Without an answer the phase says why.
     fn job(&self, page: Page, source: &mut Source) -> Option<Job> {
         if let Wanted::Search(search) = &mut source.wanted {
             complete(search, source.every_s.map_or(0, |_| SETTLE_US));
@@ -517,7 +517,7 @@ impl Fetching {
     }
 }
 
-/// The whole address of what was written into the page's address or a field, without a slash at its end.
+/// Returns the whole address of what was written into the page's address or a field, without a slash at its end.
 ///
 /// # Errors
 /// It is no address, or none of the web.
@@ -537,7 +537,7 @@ fn origin(url: &str) -> Option<String> {
     Url::new(url).ok().map(|url| url.origin())
 }
 
-/// The page's own origin; `null` for a file or in a sandboxed frame, which makes every other one foreign.
+/// Returns the page's own origin; `null` for a file or in a sandboxed frame, which makes every other one foreign.
 fn page_origin() -> String {
     js_sys::Reflect::get(&dom::window(), &"origin".into())
         .ok()

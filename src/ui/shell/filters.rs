@@ -88,7 +88,7 @@ pub fn add(page: Page, filter: Filter) {
     });
 }
 
-/// A chip with a button that removes it.
+/// Returns a chip with a button that removes it.
 pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Page) + 'static) -> El {
     let off = button("")
         .class("quiet dismiss")
@@ -98,7 +98,7 @@ pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Pag
     div("chip").test(test).attr("title", text).child(&span("chip-text", text)).child(&off)
 }
 
-/// The chips of filters.
+/// Returns the chips of filters.
 pub fn chips(page: Page, keep: &Keep) -> Vec<El> {
     let filters = page.address().filters.clone();
     let chip = |filter: Filter| {
@@ -277,7 +277,7 @@ impl FilterForm {
     }
 }
 
-/// What is to be said about the tag that is typed.
+/// Returns what is to be said about the tag that is typed.
 fn note_of(overview: &OverviewReport, key: &str, values: Option<&TagValuesReport>) -> String {
     let known = overview.tag_keys.iter().find(|known| known.key == key);
     match (known, values) {

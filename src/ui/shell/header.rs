@@ -141,7 +141,7 @@ impl Header {
     }
 }
 
-/// The button of files once others are loaded: a menu of what can be done with them. The entries follow
+/// Returns the button of files once others are loaded: a menu of what can be done with them. The entries follow
 /// [`Page::intakes`].
 fn open_menu(keep: &Keep, picker: &Picker) -> (El, Vec<(Intake, El)>) {
     let intakes: Vec<(Intake, El)> = [false, true]
@@ -170,7 +170,7 @@ fn open_menu(keep: &Keep, picker: &Picker) -> (El, Vec<(Intake, El)>) {
     (Popover::menu(keep, open, div("popover menu left"), &items).element().clone(), intakes)
 }
 
-/// What the traces can be compared with.
+/// Returns what the traces can be compared with.
 fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
     let (files, folder) = (against.clone(), against.clone());
     let items = [

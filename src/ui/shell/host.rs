@@ -149,7 +149,7 @@ impl Part for Host {
     }
 }
 
-/// The trace and span the user looks at; `None` while that is being found out, or where it is neither.
+/// Returns the trace and span the user looks at; `None` while that is being found out, or where it is neither.
 fn selected(page: Page) -> Option<(String, Option<String>)> {
     match &*page.focus() {
         Focus::Request(choice) => Some((choice.trace_id.clone(), choice.root_span_id.clone())),
@@ -167,7 +167,7 @@ fn selected(page: Page) -> Option<(String, Option<String>)> {
     }
 }
 
-/// The origin of this page; `null` from a file and in a sandboxed frame.
+/// Returns the origin of this page; `null` from a file and in a sandboxed frame.
 fn own_origin() -> String {
     Reflect::get(&dom::window(), &"origin".into()).ok().and_then(|own| own.as_string()).unwrap_or_default()
 }
@@ -194,7 +194,7 @@ fn remember(origin: &str) {
     }
 }
 
-/// The envelope of a message; `None` if it is none of ours.
+/// Returns the envelope of a message; `None` if it is none of ours.
 fn read(message: &JsValue) -> Option<Envelope> {
     // Only these: what is attached as `data` may be all traces of the host.
     let keys: Array = Envelope::KEYS.iter().copied().map(JsValue::from_str).collect();
@@ -317,7 +317,7 @@ impl Hosts {
     }
 }
 
-/// What a traces message carries.
+/// Returns what a traces message carries.
 fn input(title: &str, message: &JsValue) -> Option<Input> {
     let data = Reflect::get(message, &"data".into()).ok()?;
     if let Some(text) = data.as_string() {

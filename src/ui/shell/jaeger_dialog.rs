@@ -349,7 +349,7 @@ impl Form {
         self.trouble.fill([&explanation(&trouble.explain(connection))]);
     }
 
-    /// What the fields say is wanted.
+    /// Returns what the fields say is wanted.
     fn wanted(&self) -> Result<Wanted, Trouble> {
         let ids = value(&self.ids);
         let ids = ids.split([' ', ',', ';', '\t']).filter(|id| !id.is_empty()).map(jaeger_id);
@@ -424,7 +424,7 @@ fn options(list: &El, names: &[String]) {
     }
 }
 
-/// The names of a list of options.
+/// Returns the names of a list of options.
 fn names_of(list: &El) -> Vec<String> {
     let options = list.html().children();
     (0..options.length()).filter_map(|at| options.item(at)?.get_attribute("value")).collect()

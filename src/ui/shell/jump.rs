@@ -42,7 +42,7 @@ impl Part for Jump {
     }
 }
 
-/// The calling context in which an endpoint takes most time of its own; of equal ones the first.
+/// Returns the calling context in which an endpoint takes most time of its own; of equal ones the first.
 fn heaviest(report: &CriticalPathReport, endpoint: &Endpoint) -> Option<NodeId> {
     let wanted = report.endpoints.iter().position(|known| known == endpoint)?;
     let of_it = report.nodes.iter().enumerate().filter(|(_, node)| node.endpoint.index() == wanted);

@@ -64,7 +64,7 @@ impl MemoryRow {
         self.element.fill([&words, &choices]);
     }
 
-    /// The services and request types seen so far; choosing one loads its traces.
+    /// Returns the services and request types seen so far; choosing one loads its traces.
     fn chooser(&self, page: Page, overview: &OverviewReport) -> El {
         let mut offered = vec![];
         let mut roots: Vec<&Endpoint> = overview.request_types.iter().map(|row| &row.kind.root).collect();

@@ -90,7 +90,7 @@ pub fn show(page: Page) {
     open_dialog(&dialog, &close, keep);
 }
 
-/// How many there are in each part of a distribution, as bars.
+/// Returns how many there are in each part of a distribution, as bars.
 fn distribution(bins: &[(String, u64)]) -> El {
     let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(1).to_string();
     let rows = bins.iter().map(|(range, count)| {

@@ -13,7 +13,7 @@ use web_sys::{ServiceWorkerContainer, ServiceWorkerRegistration};
 /// Beside the page, under a name of its own: its address decides what it may keep.
 const SCRIPT: &str = "service-worker.js";
 
-/// The button, where this page can be kept: hosted, on https or this machine, and in no sandboxed frame.
+/// Returns the button, where this page can be kept: hosted, on https or this machine, and in no sandboxed frame.
 pub fn toggle(page: Page, keep: &Keep) -> Option<El> {
     let hosted =
         dom::document().get_element_by_id("asset-wasm").is_some_and(|link| link.has_attribute("href"));
@@ -40,13 +40,13 @@ pub fn toggle(page: Page, keep: &Keep) -> Option<El> {
     Some(toggle)
 }
 
-/// The browser's service workers; absent on plain http and in a sandboxed frame.
+/// Returns the browser's service workers; absent on plain http and in a sandboxed frame.
 fn container() -> Option<ServiceWorkerContainer> {
     // Asking a sandboxed frame's navigator for it throws.
     Reflect::get(&dom::window().navigator(), &"serviceWorker".into()).ok()?.dyn_into().ok()
 }
 
-/// The registration that keeps this page, if it is kept.
+/// Returns the registration that keeps this page, if it is kept.
 async fn kept(workers: &ServiceWorkerContainer) -> Result<Option<ServiceWorkerRegistration>, JsValue> {
     let found = JsFuture::from(workers.get_registration()).await?;
     Ok(found.dyn_into().ok())

@@ -51,7 +51,7 @@ impl Entries {
 }
 
 impl Palette {
-    /// A palette that opens files with this picker and saves as this origin does.
+    /// Returns a palette that opens files with this picker and saves as this origin does.
     pub fn new(page: Page, picker: &Picker, origin: &Origin) -> Palette {
         Palette { page, picker: picker.clone(), origin: origin.clone() }
     }

@@ -35,17 +35,17 @@ impl Origin {
         Reflect::get(&self.0, &name.into()).ok().filter(|value| !value.is_undefined())
     }
 
-    /// What a saved report shows at first; empty in a page that is none.
+    /// Returns what a saved report shows at first; empty in a page that is none.
     pub fn fragment(&self) -> String {
         self.get("fragment").and_then(|fragment| fragment.as_string()).unwrap_or_default()
     }
 
-    /// The first finding of a saved report, in words; empty in a page that is none.
+    /// Returns the first finding of a saved report, in words; empty in a page that is none.
     pub fn headline(&self) -> String {
         self.get("headline").and_then(|headline| headline.as_string()).unwrap_or_default()
     }
 
-    /// The traces of a saved report.
+    /// Returns the traces of a saved report.
     pub fn inputs(&self) -> Vec<Input> {
         let parts: Vec<Blob> = self
             .get("parts")
@@ -59,7 +59,7 @@ impl Origin {
         parts.into_iter().enumerate().map(|(at, blob)| Input { name: name(at), blob }).collect()
     }
 
-    /// The page in one file: this one as it came, or the one beside it.
+    /// Returns the page in one file: this one as it came, or the one beside it.
     async fn page(&self) -> Result<String, JsValue> {
         if let Some(source) = self.get("source").and_then(|source| source.as_string()) {
             return Ok(source);
@@ -72,7 +72,7 @@ impl Origin {
         Ok(JsFuture::from(response.text()?).await?.as_string().unwrap_or_default())
     }
 
-    /// The base64 of a Blob's gzip.
+    /// Returns the base64 of a Blob's gzip.
     async fn pack(&self, blob: &Blob) -> Result<JsValue, JsValue> {
         let pack: Function = self.get("pack").unwrap_or_default().dyn_into()?;
         let packed: Promise = pack.call1(&JsValue::NULL, blob)?.dyn_into()?;
@@ -120,7 +120,7 @@ impl Origin {
     }
 }
 
-/// The first finding about what is selected, in words; empty where there is none, as of summaries.
+/// Returns the first finding about what is selected, in words; empty where there is none, as of summaries.
 async fn first_finding(page: Page, (redaction, pseudonyms): &ExportRedaction) -> String {
     if page.is_summary() {
         return String::new();

@@ -20,7 +20,8 @@ struct Inner {
     next: Option<Step>,
 }
 
-/// The selections in which a search looks for tags: that of the views, or those of both sides where both are shown.
+/// Returns the selections in which a search looks for tags: that of the views, or those of both sides where both are
+/// shown.
 pub fn sides(address: &Address) -> [Option<Selection>; 2] {
     if address.view == View::Compare && address.comparison.is_some() {
         return Side::BOTH.map(|side| Some(address.side(side)));
@@ -29,7 +30,7 @@ pub fn sides(address: &Address) -> [Option<Selection>; 2] {
     [Some(Selection { root, ..address.selection() }), None]
 }
 
-/// The reports of a search by tags; `None` while one of them is on its way.
+/// Returns the reports of a search by tags; `None` while one of them is on its way.
 fn reports(page: Page) -> Option<Vec<Rc<SearchReport>>> {
     let queries = page.queries();
     if page.address().view == View::Trace && page.shown_trace().is_some() {
@@ -41,7 +42,7 @@ fn reports(page: Page) -> Option<Vec<Rc<SearchReport>>> {
     slots.map(|(slot, _)| slot.fresh()).collect()
 }
 
-/// Why the workers found nothing, if they have stopped looking.
+/// Returns why the workers found nothing, if they have stopped looking.
 fn failure(page: Page) -> Option<String> {
     let queries = page.queries();
     let (a, b, spans) = (&queries.search, &queries.search_b, &queries.found_spans);
@@ -127,7 +128,8 @@ impl<K> Default for Last<K> {
 }
 
 impl<K: PartialEq> Last<K> {
-    /// Whether this text was not the last one, or was searched within something else; from now on it is the last.
+    /// Returns whether this text was not the last one, or was searched within something else; from now on it is the
+    /// last.
     pub fn is_new(&mut self, text: &str, within: K) -> bool {
         let is_known = self.0.as_ref().is_some_and(|last| last.0 == text && last.1 == within);
         if !is_known {

@@ -13,7 +13,7 @@ use pathlight_view::redacted::ShareKind;
 use pathlight_view::sharing::{Needs, link_words};
 use web_sys::HtmlInputElement;
 
-/// What the link of the page needs.
+/// Returns what the link of the page needs.
 fn needs(page: Page) -> Needs {
     let address = page.address();
     if page.loading().opened > 0 {

@@ -51,12 +51,12 @@ struct State {
 pub struct Slots(RefCell<Vec<Rc<RefCell<State>>>>);
 
 impl Slots {
-    /// Why queries have no report; each told once.
+    /// Returns why queries have no report; each told once.
     pub fn take_failures(&self) -> Vec<String> {
         self.0.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
     }
 
-    /// Whether a report is being waited for.
+    /// Returns whether a report is being waited for.
     pub fn is_waiting(&self) -> bool {
         self.0.borrow().iter().any(|state| state.borrow().is_waiting())
     }
@@ -166,13 +166,13 @@ impl<Q: Query> Slot<Q> {
         });
     }
 
-    /// The last report.
+    /// Returns the last report.
     pub fn get(&self) -> Option<Rc<Q::Report>> {
         let report = self.0.borrow().report.as_ref()?.1.clone();
         report.downcast().ok()
     }
 
-    /// The last report if it is of the last query.
+    /// Returns the last report if it is of the last query.
     pub fn fresh(&self) -> Option<Rc<Q::Report>> {
         if self.is_waiting() { None } else { self.get() }
     }
@@ -182,17 +182,17 @@ impl<Q: Query> Slot<Q> {
         self.0.borrow().report.as_ref().map(|((_, query), _)| query.clone())
     }
 
-    /// Whether a report is being waited for, so that [`get`](Self::get) is an older one.
+    /// Returns whether a report is being waited for, so that [`get`](Self::get) is an older one.
     pub fn is_waiting(&self) -> bool {
         self.0.borrow().is_waiting()
     }
 
-    /// Why the last query has no report.
+    /// Returns why the last query has no report.
     pub fn failure(&self) -> Option<String> {
         self.0.borrow().failure.clone()
     }
 
-    /// How the training goes that the report needs, if there is one.
+    /// Returns how the training goes that the report needs, if there is one.
     pub fn progress(&self) -> Option<TrainingProgress> {
         self.0.borrow().progress.clone()
     }

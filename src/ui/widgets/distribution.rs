@@ -125,12 +125,12 @@ impl Inner {
         }
     }
 
-    /// The place of a pointer on the canvas in CSS pixels.
+    /// Returns the place of a pointer on the canvas in CSS pixels.
     fn x_of(&self, event: &MouseEvent) -> f64 {
         f64::from(event.client_x()) - self.filled.canvas().html().get_bounding_client_rect().left()
     }
 
-    /// The bins from one place to another, in CSS pixels: first, and one past the last.
+    /// Returns the bins from one place to another, in CSS pixels: first, and one past the last.
     fn bins(&self, a: f64, b: f64) -> Option<(usize, usize)> {
         let axis = self.axis.get()?;
         let facts = self.facts.borrow();
@@ -181,7 +181,7 @@ fn bins_words(histogram: &LogHistogram, first: usize, end: usize) -> [String; 2]
     [words, format!("{}, {}", format::counted(count, "request"), format::share_of(count, whole))]
 }
 
-/// The percentile range of the requests in some bins. Edges of bins lie between requests, so their ranks are
+/// Returns the percentile range of the requests in some bins. Edges of bins lie between requests, so their ranks are
 /// percentiles.
 fn range_of(histogram: &LogHistogram, first: usize, end: usize) -> PercentileRange {
     let below = |bin: usize| histogram.counts.iter().take(bin).sum::<u64>();

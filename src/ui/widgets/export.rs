@@ -15,14 +15,15 @@ use web_sys::{Blob, HtmlAnchorElement, HtmlCanvasElement, Url};
 /// A way to write something down: its name, the end of the file's name, and how.
 pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
 
-/// The name of a file without its ending: the view with its selection; the view that compares names both sides.
+/// Returns the name of a file without its ending: the view with its selection; the view that compares names both
+/// sides.
 fn file_name(page: Page, view: &str) -> String {
     let compares = page.address().view == View::Compare;
     let sides = compares.then(|| Side::BOTH.map(|side| page.side_name(side)));
     export_name(view, &page.selection_label(), sides.as_ref().map(|[a, b]| [a.as_str(), b.as_str()]))
 }
 
-/// A button that opens a list of formats; `canvas` is offered as PNG.
+/// Returns a button that opens a list of formats; `canvas` is offered as PNG.
 pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
     let mut items = Vec::new();
     if let Some(canvas) = canvas {

@@ -102,7 +102,7 @@ impl Frame {
         &self.below
     }
 
-    /// Whether it is the view that was chosen.
+    /// Returns whether it is the view that was chosen.
     pub fn is_chosen(&self, page: Page) -> bool {
         page.address().view == self.view
     }
@@ -152,7 +152,7 @@ impl Frame {
     }
 }
 
-/// Whether any trace is loaded.
+/// Returns whether any trace is loaded.
 pub fn has_traces(page: Page) -> bool {
     page.queries().overview.get().is_some_and(|overview| overview.traces > 0)
 }

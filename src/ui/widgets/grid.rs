@@ -301,7 +301,7 @@ impl Grid {
         }
     }
 
-    /// The row after the selected one as they are shown, or before it; round at the ends.
+    /// Returns the row after the selected one as they are shown, or before it; round at the ends.
     pub fn neighbour(&self, forward: bool) -> Option<usize> {
         let selected = self.selected.get().map(|row| row as u32);
         neighbour(&self.order.borrow(), selected, forward).map(|row| row as usize)
@@ -438,13 +438,13 @@ impl Grid {
         }
     }
 
-    /// The width of a column in CSS pixels.
+    /// Returns the width of a column in CSS pixels.
     pub(super) fn width_of(&self, key: &str) -> f64 {
         let at = self.columns.iter().position(|(_, column)| column.key == key);
         at.and_then(|at| self.heads.get(at)).map_or(0.0, |head| head.size().0)
     }
 
-    /// The head of the table, with all that is pressed and dragged there.
+    /// Returns the head of the table, with all that is pressed and dragged there.
     pub(super) fn head(&self) -> (&El, &Keep) {
         (&self.table, &self.keep)
     }
@@ -526,7 +526,7 @@ impl Grid {
     }
 }
 
-/// How many pixels of rows a pixel of scrolling moves.
+/// Returns how many pixels of rows a pixel of scrolling moves.
 fn stretch(rows: usize, height: f64) -> f64 {
     let whole = rows as f64 * ROW_PX;
     if whole <= MOST_PX { 1.0 } else { (whole - height) / (MOST_PX - height) }

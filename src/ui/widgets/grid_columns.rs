@@ -29,7 +29,7 @@ pub fn save(table: &str, choices: &ColumnChoices) {
     settings::put(Store::Browser, &format!("{}{table}", settings::COLUMNS), &choices.to_string());
 }
 
-/// The edge of a head that is dragged.
+/// Returns the edge of a head that is dragged.
 pub fn grip(head: &Head) -> El {
     span("grip", "")
         .attr("data-grip", head.key)
@@ -76,7 +76,7 @@ impl ColumnMenu {
         ColumnMenu { element, items }
     }
 
-    /// The head that holds it.
+    /// Returns the head that holds it.
     pub fn element(&self) -> &El {
         &self.element
     }

@@ -4,21 +4,21 @@ use crate::ui::dom::{El, el};
 use crate::ui::page::Page;
 use pathlight_backend as jaeger;
 
-/// A link to a trace, with a span of it found.
+/// Returns a link to a trace, with a span of it found.
 pub fn trace(page: Page, trace_id: &str, span_id: Option<&str>) -> Option<El> {
     let base = page.fetching().jaeger(page)?;
     let what = if span_id.is_some() { "Show this span in Jaeger UI" } else { "Show this trace in Jaeger UI" };
     Some(link(&jaeger::trace_link(&base, trace_id, span_id), "Jaeger UI", what).test("jaeger-link"))
 }
 
-/// The same as [`trace`], as small as an arrow, for lists.
+/// Returns the same as [`trace`], as small as an arrow, for lists.
 pub fn mark(page: Page, trace_id: &str, span_id: Option<&str>) -> Option<El> {
     let base = page.fetching().jaeger(page)?;
     let link = link(&jaeger::trace_link(&base, trace_id, span_id), "", "");
     Some(link.label("Show it in Jaeger UI").test("jaeger-mark"))
 }
 
-/// A link that compares two traces.
+/// Returns a link that compares two traces.
 pub fn traces(page: Page, a: &str, b: &str) -> Option<El> {
     let base = page.fetching().jaeger(page)?;
     let url = jaeger::traces_link(&base, a, b);

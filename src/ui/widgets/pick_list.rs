@@ -31,7 +31,7 @@ pub struct PickList {
 }
 
 impl PickList {
-    /// A field of this placeholder and name, and an empty list; `id` is unique in the page.
+    /// Returns a field of this placeholder and name, and an empty list; `id` is unique in the page.
     pub fn new(id: &'static str, placeholder: &str, label: &str) -> PickList {
         let field = el("input")
             .attr("type", "search")

@@ -10,7 +10,7 @@ use pathlight_chart::{Metrics, Theme, Viewport};
 
 /// A chart of parts, drawn through plotters.
 pub trait Plot: 'static {
-    /// The height it needs in device pixels, given the room it has.
+    /// Returns the height it needs in device pixels, given the room it has.
     fn height(&self, room: ChartSize) -> i32;
 
     /// Draws it.
@@ -19,10 +19,10 @@ pub trait Plot: 'static {
     /// The backend's, in words.
     fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError>;
 
-    /// The part at a pixel.
+    /// Returns the part at a pixel.
     fn part_at(&self, at: (i32, i32), size: ChartSize) -> Option<usize>;
 
-    /// The lines of the tip of a part.
+    /// Returns the lines of the tip of a part.
     fn tip(&self, part: usize) -> Vec<El>;
 
     /// A part is clicked.

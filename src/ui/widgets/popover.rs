@@ -47,7 +47,7 @@ impl Popover {
         popover
     }
 
-    /// A menu of these items; arrows walk it.
+    /// Returns a menu of these items; arrows walk it.
     pub fn menu(keep: &Keep, button: El, list: El, items: &[El]) -> Popover {
         let list = list.attr("role", "menu");
         for item in items {
@@ -90,7 +90,7 @@ impl Popover {
         &self.anchor
     }
 
-    /// Whether the panel is in sight.
+    /// Returns whether the panel is in sight.
     pub fn is_open(&self) -> bool {
         !self.panel.html().hidden()
     }

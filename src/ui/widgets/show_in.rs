@@ -9,7 +9,7 @@ use pathlight_view::address::View;
 const VIEWS: [View; 7] =
     [View::Flame, View::Heatmap, View::Endpoints, View::Split, View::Flow, View::Diagnosis, View::Errors];
 
-/// A link for each view but the one in sight. `path` is the call path to mark in the flame graph.
+/// Returns a link for each view but the one in sight. `path` is the call path to mark in the flame graph.
 pub fn links(page: Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
     let row = div("show-in small").child(&span("muted", "Show in:"));
     let now = page.address().view;

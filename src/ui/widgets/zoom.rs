@@ -18,10 +18,10 @@ const EXPORT_PX: i32 = 1600;
 
 /// A chart that is zoomed, with one thing selected and matches of a search to step through.
 pub trait ZoomableChart: CanvasChart {
-    /// Whether something is selected.
+    /// Returns whether something is selected.
     fn has_focus(&self) -> bool;
 
-    /// Where keys zoom: the middle of what is selected, else of the canvas.
+    /// Returns where keys zoom: the middle of what is selected, else of the canvas.
     fn middle(&self) -> (f64, f64);
 
     /// Zooms to what is selected.
@@ -35,7 +35,7 @@ pub trait ZoomableChart: CanvasChart {
         false
     }
 
-    /// All of it as SVG.
+    /// Returns all of it as SVG.
     fn svg(&self, width: i32, theme: &Theme) -> String;
 
     /// Follows a command of the keyboard, on a canvas of this size. Returns false if it is not one for charts.
@@ -77,7 +77,7 @@ pub struct ZoomTools {
 }
 
 impl ZoomTools {
-    /// The buttons of a chart canvas; `of` tells their test names from those of other views.
+    /// Returns the buttons of a chart canvas; `of` tells their test names from those of other views.
     pub fn new<P: ZoomableChart>(page: Page, keep: &Keep, chart: ChartCanvas<P>, of: &str) -> ZoomTools {
         chart.on_zoom(move || page.refresh());
         let zoom = button("Zoom to selection")

@@ -64,7 +64,7 @@ pub fn fill(index: &str) -> Outcome<String> {
     Ok(index.replacen(TEMPLATE, &TEMPLATE.replacen("><", &format!(">{html}<"), 1), 1))
 }
 
-/// The commit of this folder, with a plus if files have changed since; `None` where there is no git.
+/// Returns the commit of this folder, with a plus if files have changed since; `None` where there is no git.
 fn commit() -> Option<String> {
     let git = |arguments: &[&str]| sh::output(sh::command("git").args(arguments).current_dir(sh::root()));
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?.trim().to_owned();
@@ -104,7 +104,7 @@ fn notice(package: &Value) -> Outcome<(Vec<String>, String)> {
     Ok((holders, terms))
 }
 
-/// The holders and the terms of the best of some licence files.
+/// Returns the holders and the terms of the best of some licence files.
 fn parts(texts: &[&str]) -> (Vec<String>, String) {
     let Some(text) =
         texts.iter().find(|text| text.contains(TERMS)).or_else(|| texts.iter().min_by_key(|text| text.len()))

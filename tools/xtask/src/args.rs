@@ -37,12 +37,12 @@ impl Arguments {
         Ok(parsed)
     }
 
-    /// Whether the flag was given.
+    /// Returns whether the flag was given.
     pub fn flag(&self, name: &str) -> bool {
         self.flags.iter().any(|given| given == name)
     }
 
-    /// The last value given for an option.
+    /// Returns the last value given for an option.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }

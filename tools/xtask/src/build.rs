@@ -32,7 +32,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     build(arguments.flag("--fast"))
 }
 
-/// The folder with the finished page.
+/// Returns the folder with the finished page.
 pub fn dist() -> PathBuf {
     sh::root().join("dist")
 }
@@ -180,7 +180,7 @@ fn gzip_small(bytes: &[u8]) -> Outcome<Vec<u8>> {
     })
 }
 
-/// The first ten hex digits of the SHA-256: two versions of a file never meet under one name.
+/// Returns the first ten hex digits of the SHA-256: two versions of a file never meet under one name.
 fn hash(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in &Sha256::digest(bytes)[..5] {
@@ -213,7 +213,7 @@ fn write(path: &Path, bytes: &[u8]) -> Outcome {
     sh::on(path, fs::write(path, bytes))
 }
 
-/// Whether a file may name others.
+/// Returns whether a file may name others.
 fn is_text(name: &str) -> bool {
     name.ends_with(".css") || name.ends_with(".js")
 }

@@ -8,7 +8,7 @@
 /// What no character may be.
 const BARRED: [u8; 3] = [0, b'\r', b'<'];
 
-/// The text for these bytes.
+/// Returns the text for these bytes.
 pub fn dense(bytes: &[u8]) -> String {
     let mut sevens = Vec::with_capacity(bytes.len() * 8 / 7 + 1);
     let (mut held, mut count) = (0u32, 0);

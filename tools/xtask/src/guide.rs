@@ -30,7 +30,7 @@ pub fn fill(index: &str) -> Outcome<String> {
     Ok(index.replacen(TEMPLATE, &filled, 1))
 }
 
-/// A page of the guide as a part of a dialog, whose own heading is of the second level. Markup stays text.
+/// Returns a page of the guide as a part of a dialog, whose own heading is of the second level. Markup stays text.
 fn section(markdown: &str) -> String {
     let below = |level| match level {
         HeadingLevel::H1 => HeadingLevel::H3,

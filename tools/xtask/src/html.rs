@@ -12,13 +12,13 @@ pub struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 }
 
-/// Every `link` and `script` element of a page, in order. Comments are skipped.
+/// Returns every `link` and `script` element of a page, in order. Comments are skipped.
 pub fn elements(page: &str) -> Vec<Element<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -48,7 +48,7 @@ pub fn elements(page: &str) -> Vec<Element<'_>> {
     found
 }
 
-/// The attributes of a start tag and the bytes up to and including its `>`.
+/// Returns the attributes of a start tag and the bytes up to and including its `>`.
 fn attributes(tail: &str) -> (Vec<(&str, &str)>, usize) {
     let bytes = tail.as_bytes();
     let mut found = Vec::new();
@@ -86,7 +86,7 @@ fn attributes(tail: &str) -> (Vec<(&str, &str)>, usize) {
     (found, (at + 1).min(bytes.len()))
 }
 
-/// Whether `text` refers to the file `name`: in quotes or in a `url(...)`, alone.
+/// Returns whether `text` refers to the file `name`: in quotes or in a `url(...)`, alone.
 pub fn refers(text: &str, name: &str) -> bool {
     places(text, name).next().is_some()
 }

@@ -48,7 +48,7 @@ pub fn renamed(module: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The order in which `bodies` should stand.
+/// Returns the order in which `bodies` should stand.
 fn order(bodies: &[&[u8]]) -> Vec<usize> {
     let mut numbers = HashMap::new();
     let pieces: Vec<Vec<usize>> = bodies
@@ -107,7 +107,7 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
     out
 }
 
-/// How many of the imports are functions, which are numbered before all others.
+/// Returns how many of the imports are functions, which are numbered before all others.
 fn functions_imported(mut section: &[u8]) -> Option<usize> {
     let mut functions = 0;
     for _ in 0..number(&mut section)? {
@@ -173,7 +173,7 @@ fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// A module of nothing but an imported function and bodies; wasm-opt would want more.
+    /// Returns a module of nothing but an imported function and bodies; wasm-opt would want more.
     fn module(bodies: &[&[u8]]) -> Vec<u8> {
         let mut code = Vec::new();
         push(&mut code, bodies.len());

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 
-/// The folder of the workspace. Asked at run time, so that a moved checkout goes on working.
+/// Returns the folder of the workspace. Asked at run time, so that a moved checkout goes on working.
 pub fn root() -> PathBuf {
     let manifest =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or(env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -18,13 +18,13 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
-/// The cargo that runs us.
+/// Returns the cargo that runs us.
 pub fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or("cargo".into()))
 }
 
-/// A command that runs in the workspace. What cargo told us of our own package is taken out, so that the commands see
-/// the environment of the shell and cargo finds nothing changed.
+/// Returns a command that runs in the workspace. What cargo told us of our own package is taken out, so that the
+/// commands see the environment of the shell and cargo finds nothing changed.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());
@@ -39,7 +39,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The command as one would type it.
+/// Returns the command as one would type it.
 pub fn spell(command: &Command) -> String {
     let name = PathBuf::from(command.get_program());
     let mut line = name.file_name().unwrap_or(name.as_os_str()).to_string_lossy().into_owned();
@@ -69,7 +69,7 @@ pub fn output(command: &mut Command) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Where on the path a program is.
+/// Returns where on the path a program is.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);

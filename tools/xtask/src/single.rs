@@ -93,12 +93,12 @@ fn text(name: &str, bytes: &[u8]) -> Outcome<String> {
     Ok(text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "\\x3c!--"))
 }
 
-/// The source expression that allows exactly this text.
+/// Returns the source expression that allows exactly this text.
 fn source(text: &str) -> String {
     format!(" 'sha256-{}'", base64(&Sha256::digest(text.as_bytes())))
 }
 
-/// The attributes of an element but for some, ready to follow its name.
+/// Returns the attributes of an element but for some, ready to follow its name.
 fn kept(element: &Element<'_>, dropped: &[&str]) -> String {
     let mut out = String::new();
     for (name, value) in &element.attributes {

@@ -12,7 +12,7 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 /// The version of cargo-deny that `deny.toml` is written for; it is used where it is installed.
 pub const CARGO_DENY: &str = "0.20.2";
 
-/// The program cargo-deny, in `target/tools` or on the path, where it is installed.
+/// Returns the program cargo-deny, in `target/tools` or on the path, where it is installed.
 pub fn cargo_deny() -> Option<PathBuf> {
     let own = sh::target().join("tools/bin/cargo-deny");
     if own.is_file() { Some(own) } else { sh::find("cargo-deny") }
@@ -53,7 +53,7 @@ pub fn wasm_target() -> Outcome {
         .map_err(|error| format!("the compiler has no {WASM} target: {error}"))
 }
 
-/// The version of a package in `Cargo.lock`.
+/// Returns the version of a package in `Cargo.lock`.
 fn locked(lock: &str, package: &str) -> Option<String> {
     let mut lines = lock.lines();
     lines.find(|line| *line == format!("name = \"{package}\""))?;
@@ -91,7 +91,8 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
     Ok(bin)
 }
 
-/// A wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on it.
+/// Returns a wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on
+/// it.
 pub fn wasm_opt() -> Option<Command> {
     match npm("npm", &BINARYEN) {
         Ok(modules) => Some(sh::command(modules.join(".bin/wasm-opt"))),
@@ -144,7 +145,7 @@ pub fn firefox() -> Outcome<PathBuf> {
     installed("FIREFOX", "firefox-esr", "firefox-esr", "install Firefox and name it in FIREFOX")
 }
 
-/// The driver of WebKitGTK, with a display for it; without it the tests skip what needs it.
+/// Returns the driver of WebKitGTK, with a display for it; without it the tests skip what needs it.
 pub fn webkit() -> Option<PathBuf> {
     let needed = "install WebKitGTK's driver and Xvfb, or name the former in WEBKIT_DRIVER";
     let found = installed("WEBKIT_DRIVER", "WebKitWebDriver", "webkit2gtk-driver xvfb", needed);

@@ -47,7 +47,7 @@ fn check_step(step: &Yaml) -> Outcome<()> {
     }
 }
 
-/// Whether an action is named by its commit: whoever has its repository can point a tag elsewhere.
+/// Returns whether an action is named by its commit: whoever has its repository can point a tag elsewhere.
 fn is_pinned(action: &str) -> bool {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     action.split_once('@').is_some_and(|(_, commit)| commit.len() == 40 && commit.bytes().all(is_hex))

@@ -38,8 +38,8 @@ pub fn compare_ranks(a: &[f64; 4], b: &[f64; 4]) -> Ordering {
 }
 
 impl Accuracy {
-    /// The figures of some judged requests. Requests of equal rank enter the curve together, so the order they come in
-    /// does not matter.
+    /// Returns the figures of some judged requests. Requests of equal rank enter the curve together, so the order they
+    /// come in does not matter.
     pub fn of(mut judged: Vec<Judged>) -> Accuracy {
         let order = |a: &Judged, b: &Judged| compare_ranks(&a.rank, &b.rank);
         judged.arrange_by(order);

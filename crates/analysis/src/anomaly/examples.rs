@@ -39,13 +39,13 @@ impl Examples {
             && sets.all(|(kept, list)| kept.iter().all(|(_, times)| times.len() == list.len()))
     }
 
-    /// What finds the nearest set; `paths` is the number of call paths.
+    /// Returns what finds the nearest set; `paths` is the number of call paths.
     pub fn search(&self, paths: usize) -> Search {
         Search::new(&self.sets, paths)
     }
 
-    /// The request most like one with these call paths and `unknown` others: of the nearest set of call paths the one
-    /// whose times are nearest, by the mean difference of logarithms.
+    /// Returns the request most like one with these call paths and `unknown` others: of the nearest set of call paths
+    /// the one whose times are nearest, by the mean difference of logarithms.
     pub fn nearest(
         &self,
         search: &Search,

@@ -58,7 +58,7 @@ pub struct FeaturePart {
 }
 
 impl FeaturePart {
-    /// The critical path vectors of some requests of a table.
+    /// Returns the critical path vectors of some requests of a table.
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> FeaturePart {
         let mut rows = Vec::with_capacity(requests.len());
         let mut columns: Vec<Option<Column>> = vec![None; table.contexts().len()];
@@ -85,7 +85,7 @@ pub struct StvObserver {
 }
 
 impl StvObserver {
-    /// An observer without rows.
+    /// Returns an observer without rows.
     pub fn new() -> StvObserver {
         StvObserver { rows: Vec::new(), index: OrderedMap::new(), nodes: Vec::new(), context_of: Vec::new() }
     }
@@ -214,7 +214,7 @@ impl Features {
         Features { paths: columns.map(|_| ()), rows, lost, ends, cells }
     }
 
-    /// The cells of a row, by call path.
+    /// Returns the cells of a row, by call path.
     pub fn row(&self, row: usize) -> &[Cell] {
         let from = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.cells[from..self.ends[row]]
@@ -225,12 +225,12 @@ impl Features {
         self.rows.len()
     }
 
-    /// Whether there is no request.
+    /// Returns whether there is no request.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The rows that `keep` wants, over the call paths that they have.
+    /// Returns the rows that `keep` wants, over the call paths that they have.
     pub fn only(&self, keep: impl Fn(&RowFacts) -> bool) -> Features {
         let kept: Vec<usize> = (0..self.len()).filter(|&row| keep(&self.rows[row])).collect();
         let mut used = vec![false; self.paths.nodes.len()];

@@ -84,13 +84,13 @@ impl Injection {
         }
     }
 
-    /// Whether a request is abnormal after it. Drift is none: it shows how many false alarms a load brings.
+    /// Returns whether a request is abnormal after it. Drift is none: it shows how many false alarms a load brings.
     pub fn is_abnormal(self) -> bool {
         !matches!(self, Injection::Drift { .. })
     }
 }
 
-/// Whether the evaluation keeps a trace out of training; about every second one, by a seeded hash of its id.
+/// Returns whether the evaluation keeps a trace out of training; about every second one, by a seeded hash of its id.
 pub fn is_held_out(seed: u64, trace_id: &str) -> bool {
     Random::of(mix(seed), trace_id).below(2) == 1
 }
@@ -105,7 +105,7 @@ pub enum Victims {
 }
 
 impl Victims {
-    /// Whether a trace is one of them.
+    /// Returns whether a trace is one of them.
     pub fn has(self, seed: u64, trace_id: &str) -> bool {
         match self {
             Victims::HeldOut => is_held_out(seed, trace_id),
@@ -212,7 +212,7 @@ impl Copy<'_> {
         (self.tree.start_us[at], self.tree.end_us[at])
     }
 
-    /// The spans below the root that take time.
+    /// Returns the spans below the root that take time.
     fn live(&self) -> impl Iterator<Item = usize> {
         (1..self.raw.len()).filter(|&span| {
             self.tree.role[self.root as usize + span] == Role::Sync && self.raw[span].duration_us > 0
@@ -224,7 +224,7 @@ impl Copy<'_> {
         spans.get(self.random.below(spans.len() as u64) as usize).copied()
     }
 
-    /// Which spans are on the critical path.
+    /// Returns which spans are on the critical path.
     fn on_path(&self) -> Vec<bool> {
         let mut finder = PathFinder::default();
         finder.find(self.set, self.tree, self.root, Overlap::default());
@@ -279,7 +279,7 @@ impl Copy<'_> {
         true
     }
 
-    /// The calls of a span that begin before one before them has ended.
+    /// Returns the calls of a span that begin before one before them has ended.
     fn overlapping(&self, span: usize) -> Vec<usize> {
         let calls =
             self.tree.sync_children(self.root + span as u32).map(|child| (child - self.root) as usize);
@@ -427,7 +427,7 @@ impl Copy<'_> {
     }
 }
 
-/// How much longer something takes that takes so many hundredths.
+/// Returns how much longer something takes that takes so many hundredths.
 fn more_us(us: u64, percent: u32) -> u64 {
     (u128::from(us) * u128::from(percent.saturating_sub(100)) / 100) as u64
 }

@@ -25,7 +25,7 @@ pub struct PathBaseline {
     pub times: u32,
 }
 
-/// The logarithm of a time; 0 us counts as 1 us.
+/// Returns the logarithm of a time; 0 us counts as 1 us.
 pub fn log_us(us: u64) -> f64 {
     ln(us.max(1) as f64)
 }
@@ -46,7 +46,7 @@ impl PathBaseline {
         }
     }
 
-    /// How many widths a time lies from the median.
+    /// Returns how many widths a time lies from the median.
     pub fn distance(&self, log_us: f64) -> f64 {
         (log_us - self.median).abs() / self.width
     }
@@ -119,7 +119,7 @@ impl PathBaselines {
         of_set.filter(|baseline| baseline.times > 0).unwrap_or(&self.by_path[path as usize][way(without)])
     }
 
-    /// The mean of the greatest min(3, known) distances of the known paths of a row; 0 if none is known.
+    /// Returns the mean of the greatest min(3, known) distances of the known paths of a row; 0 if none is known.
     pub fn score(&self, known: &[Cell], set: Option<u32>, without: LeftOut) -> f64 {
         let mut greatest = [0.0f64; 3];
         let mut count = 0;

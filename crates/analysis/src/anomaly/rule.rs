@@ -80,7 +80,7 @@ pub struct RuleTraining {
 }
 
 impl RuleTraining {
-    /// A training on normal requests.
+    /// Returns a training on normal requests.
     pub fn new(features: &Features) -> RuleTraining {
         let folds: Vec<u8> = features.rows.iter().map(|row| fold(&row.request.trace_id)).collect();
         let rows = (0..features.len()).map(|row| (features.row(row), folds[row]));
@@ -115,7 +115,7 @@ impl RuleTraining {
         to == features.len()
     }
 
-    /// The trained rule.
+    /// Returns the trained rule.
     pub fn finish(self) -> Rule {
         let mut rule = self.rule;
         let sorted = |of: fn(&Scores) -> f64| {
@@ -141,13 +141,13 @@ impl Rule {
         self.trained.len()
     }
 
-    /// Whether it was trained on nothing.
+    /// Returns whether it was trained on nothing.
     pub fn is_empty(&self) -> bool {
         self.trained.is_empty()
     }
 
-    /// The smallest rate of false alarms from `alpha` up at which an alarm is possible at all: a p-value is never below
-    /// 1 / (n + 1), and has to be below half the rate.
+    /// Returns the smallest rate of false alarms from `alpha` up at which an alarm is possible at all: a p-value is
+    /// never below 1 / (n + 1), and has to be below half the rate.
     pub fn possible_alpha(&self, alpha: f64) -> f64 {
         let least = 2.0 / (self.len() as f64 + 1.0);
         if least >= alpha { least.next_up().min(1.0) } else { alpha }
@@ -166,7 +166,7 @@ impl Rule {
         Judge { rule: self, lookup, own: features }
     }
 
-    /// The scores of a training request.
+    /// Returns the scores of a training request.
     fn trained_scores(&self, request: &RequestRef) -> Option<Scores> {
         fn id(of: &RequestRef) -> (&str, &str) {
             (&of.trace_id, &of.root_span_id)
@@ -176,24 +176,24 @@ impl Rule {
     }
 }
 
-/// The fold of a trace, by a seeded hash of its id.
+/// Returns the fold of a trace, by a seeded hash of its id.
 fn fold(trace_id: &str) -> u8 {
     Random::of(FOLD_SEED, trace_id).below(FOLDS as u64) as u8
 }
 
-/// The p-value of a score among sorted calibration scores.
+/// Returns the p-value of a score among sorted calibration scores.
 fn p_value(sorted: &[f64], score: f64) -> f64 {
     let at_least = sorted.len() - sorted.partition_point(|&s| s < score);
     (1 + at_least) as f64 / (sorted.len() + 1) as f64
 }
 
 impl Verdict {
-    /// Whether it is abnormal at a rate of false alarms.
+    /// Returns whether it is abnormal at a rate of false alarms.
     pub fn is_abnormal(&self, alpha: f64) -> bool {
         self.p_structure < alpha / 2.0 || self.p_time < alpha / 2.0
     }
 
-    /// What odder requests have less of, for ranking: the smaller p-value, then the greater, then the scores.
+    /// Returns what odder requests have less of, for ranking: the smaller p-value, then the greater, then the scores.
     pub fn rank(&self) -> [f64; 4] {
         let (low, high) = (self.p_structure.min(self.p_time), self.p_structure.max(self.p_time));
         [low, high, -self.scores.structure, -self.scores.time]

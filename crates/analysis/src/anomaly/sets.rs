@@ -51,7 +51,7 @@ pub struct Search {
 }
 
 impl PathSets {
-    /// The sets of rows, and which one each row has.
+    /// Returns the sets of rows, and which one each row has.
     pub fn of<'a>(rows: impl Iterator<Item = (&'a [Cell], u8)> + Clone) -> (PathSets, Vec<u32>) {
         let list = |cells: &[Cell]| cells.iter().map(|cell| cell.path).collect::<Vec<u32>>();
         let mut index: OrderedMap<Vec<u32>, u32> = rows.clone().map(|(cells, _)| (list(cells), 0)).collect();
@@ -88,14 +88,14 @@ impl PathSets {
         new.1.compare(old.1).then_with(|| rank(new.0).cmp(&rank(old.0))) == Ordering::Greater
     }
 
-    /// The number of a set, if some request has it.
+    /// Returns the number of a set, if some request has it.
     pub fn find(&self, list: &[u32]) -> Option<u32> {
         self.lists.binary_search_by(|known| known.as_slice().cmp(list)).ok().map(|set| set as u32)
     }
 }
 
 impl Search {
-    /// A search among sets over `paths` call paths.
+    /// Returns a search among sets over `paths` call paths.
     pub fn new(sets: &PathSets, paths: usize) -> Search {
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
         by_size.arrange_by_key(|&set| sets.lists[set as usize].len());

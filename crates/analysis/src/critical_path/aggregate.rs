@@ -20,7 +20,7 @@ pub fn pack_sorted(mut values: Vec<u64>) -> Vec<u64> {
     values
 }
 
-/// The inverse of [`pack_sorted`].
+/// Returns the inverse of [`pack_sorted`].
 pub fn unpack_sorted(mut values: Vec<u64>) -> Vec<u64> {
     let mut last = 0u64;
     for value in &mut values {
@@ -122,7 +122,7 @@ impl Aggregate {
         Aggregate { requests, contexts: contexts.map(|values| values.map(packed)) }
     }
 
-    /// The report of a merged accumulator; exemplars are found by another pass.
+    /// Returns the report of a merged accumulator; exemplars are found by another pass.
     pub fn finish(self, range: PercentileRange, facts: RangeFacts) -> CriticalPathReport {
         let requests = self.requests;
         let mut nodes: Vec<ContextNode> = Vec::with_capacity(self.contexts.nodes.len());

@@ -253,8 +253,8 @@ impl BottomUpReport {
         ratio(affected.exclusive_us, self.roots[affected.root as usize].latency_us)
     }
 
-    /// The most that could be saved, in microseconds over all requests, if the endpoint took `percent` less time. What
-    /// is really saved is less wherever other work then becomes the last to finish.
+    /// Returns the most that could be saved, in microseconds over all requests, if the endpoint took `percent` less
+    /// time. What is really saved is less wherever other work then becomes the last to finish.
     pub fn saving_at_most_us(&self, row: &ImpactRow, percent: f64) -> f64 {
         row.exclusive_us as f64 * percent.clamp(0.0, 100.0) / 100.0
     }

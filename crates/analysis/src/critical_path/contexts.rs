@@ -26,12 +26,12 @@ pub struct Context<T> {
 }
 
 impl<T> Contexts<T> {
-    /// The contexts of a table that have a value. Where a context has one, its parent must have one too.
+    /// Returns the contexts of a table that have a value. Where a context has one, its parent must have one too.
     pub fn of_table(set: &TraceSet, table: &PathTable, values: Vec<Option<T>>) -> Contexts<T> {
         Contexts::of_forest(set, table.contexts(), values)
     }
 
-    /// The same of a table's contexts alone.
+    /// Returns the same of a table's contexts alone.
     pub fn of_forest(set: &TraceSet, forest: &[(u32, EndpointId)], values: Vec<Option<T>>) -> Contexts<T> {
         let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
@@ -52,7 +52,7 @@ impl<T> Contexts<T> {
         out
     }
 
-    /// The same forest with other values.
+    /// Returns the same forest with other values.
     pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> Contexts<U> {
         let nodes = self.nodes.into_iter();
         Contexts {
@@ -93,7 +93,7 @@ impl<T> Contexts<T> {
         Contexts { endpoints: endpoints.into_keys().collect(), nodes: in_pre_order(nodes, &index) }
     }
 
-    /// The trees whose root is this endpoint, with the endpoints that they name.
+    /// Returns the trees whose root is this endpoint, with the endpoints that they name.
     pub fn of_root(&self, root: &Endpoint) -> Contexts<T>
     where
         T: Clone,
@@ -111,7 +111,7 @@ impl<T> Contexts<T> {
         Contexts::of_nodes(&self.endpoints, nodes)
     }
 
-    /// The same of all root endpoints at once, in linear time, however many there are.
+    /// Returns the same of all root endpoints at once, in linear time, however many there are.
     pub fn into_roots(self) -> OrderedMap<Endpoint, Contexts<T>> {
         let mut by_root: Vec<Vec<Context<T>>> = self.endpoints.iter().map(|_| Vec::new()).collect();
         // By node: the endpoint of its root, and its place among the nodes there.
@@ -145,7 +145,8 @@ impl<T> Contexts<T> {
         Contexts { endpoints, nodes }
     }
 
-    /// Whether parents stand before their children and all numbers exist: of a forest that came from elsewhere.
+    /// Returns whether parents stand before their children and all numbers exist: of a forest that came from
+    /// elsewhere.
     pub fn is_sound(&self) -> bool {
         let endpoints = self.endpoints.len() as u32;
         let mut nodes = (0u32..).zip(&self.nodes);
@@ -154,7 +155,7 @@ impl<T> Contexts<T> {
         })
     }
 
-    /// The endpoints from the root down to a node.
+    /// Returns the endpoints from the root down to a node.
     pub fn chain(&self, node: u32) -> Vec<u32> {
         let mut chain = Vec::new();
         let mut at = node;

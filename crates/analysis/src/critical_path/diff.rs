@@ -99,18 +99,18 @@ impl DiffPart {
         })
     }
 
-    /// The frames of the requests with one root endpoint.
+    /// Returns the frames of the requests with one root endpoint.
     pub fn of_root(&self, root: &Endpoint) -> DiffPart {
         DiffPart::with_used_examples(self.contexts.of_root(root), &self.examples)
     }
 
-    /// The same of all root endpoints at once.
+    /// Returns the same of all root endpoints at once.
     pub fn into_roots(self) -> OrderedMap<Endpoint, DiffPart> {
         let roots = self.contexts.into_roots().into_iter();
         roots.map(|(root, frames)| (root, DiffPart::with_used_examples(frames, &self.examples))).collect()
     }
 
-    /// Whether all numbers in it exist: of a part that came from elsewhere.
+    /// Returns whether all numbers in it exist: of a part that came from elsewhere.
     pub fn is_sound(&self) -> bool {
         let is_known = |node: &Context<FrameSums>| {
             node.value.example.is_none_or(|example| (example as usize) < self.examples.len())
@@ -134,7 +134,7 @@ impl DiffPart {
         DiffPart { contexts, examples }
     }
 
-    /// The report of both sides, merged, with their services ranked.
+    /// Returns the report of both sides, merged, with their services ranked.
     pub fn finish(a: (DiffSide, DiffPart), b: (DiffSide, DiffPart), culprit: CulpritReport) -> DiffReport {
         let (a_side, a_part) = a;
         let (b_side, b_part) = b;

@@ -22,7 +22,7 @@ pub struct RequestRef {
 }
 
 impl RequestRef {
-    /// The ids of a request.
+    /// Returns the ids of a request.
     pub fn of(set: &TraceSet, request: &RequestEntry) -> RequestRef {
         RequestRef {
             trace_id: set.trace_id_text(request.trace),
@@ -104,7 +104,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Mean => "mean",
@@ -124,7 +124,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
             Measure::Subtree => "subtree",
@@ -217,27 +217,27 @@ impl DiffReport {
         self
     }
 
-    /// Whether the sides were chosen by their latency, so that they differ by choice: intervals then describe and are no
-    /// test.
+    /// Returns whether the sides were chosen by their latency, so that they differ by choice: intervals then describe
+    /// and are no test.
     pub fn is_descriptive(&self) -> bool {
         [&self.a, &self.b].iter().any(|side| side.selection.range != PercentileRange::ALL)
     }
 
-    /// Whether both sides are cut out of each type of the same requests: then each has as many of a type as was asked for,
-    /// whatever the latencies, and a frame, which only requests of its root endpoint can have, is tested among these. Among
-    /// all requests it would be 0 in most, and so vary too much for any change to be seen.
+    /// Returns whether both sides are cut out of each type of the same requests: then each has as many of a type as
+    /// was asked for, whatever the latencies, and a frame, which only requests of its root endpoint can have, is
+    /// tested among these. Among all requests it would be 0 in most, and so vary too much for any change to be seen.
     fn is_within_types(&self) -> bool {
         let (a, b) = (&self.a.selection, &self.b.selection);
         let is_cut = a.range != PercentileRange::ALL && b.range != PercentileRange::ALL;
         is_cut && !a.over_all && a.with_range(b.range) == *b
     }
 
-    /// Whether both sides have requests enough for a test: two.
+    /// Returns whether both sides have requests enough for a test: two.
     pub fn is_tested(&self) -> bool {
         self.a.facts.requests.min(self.b.facts.requests) >= 2
     }
 
-    /// What both sides have of a node.
+    /// Returns what both sides have of a node.
     fn sides(&self, node: NodeId, basis: Basis, measure: Measure) -> (Side, Side) {
         let root = self.root_of.get(node.index()).map(|root| &self.nodes[root.index()]);
         let node = &self.nodes[node.index()];
@@ -260,8 +260,8 @@ impl DiffReport {
         (side(&node.a, &self.a, root.map(|root| &root.a)), side(&node.b, &self.b, root.map(|root| &root.b)))
     }
 
-    /// How likely the change of a node is by chance: by Welch's test, and within types also by how many requests have it
-    /// (Fisher's, two-sided), unless all have; `None` where nothing can be tested.
+    /// Returns how likely the change of a node is by chance: by Welch's test, and within types also by how many
+    /// requests have it (Fisher's, two-sided), unless all have; `None` where nothing can be tested.
     fn p(&self, node: NodeId, basis: Basis, measure: Measure) -> Option<f64> {
         let (a, b) = self.sides(node, basis, measure);
         let longer = welch_p(a, b)?;
@@ -274,7 +274,7 @@ impl DiffReport {
         Some((2.0 * longer.min(2.0 * more)).min(1.0))
     }
 
-    /// The change of a node.
+    /// Returns the change of a node.
     pub fn change(&self, node: NodeId, basis: Basis, measure: Measure) -> Change {
         let (a, b) = self.sides(node, basis, measure);
         let limit = self.largest_p[basis as usize][measure as usize];
@@ -291,8 +291,8 @@ impl DiffReport {
         }
     }
 
-    /// The table of changes: what is more than noise first, then by size of the change, frames on one side only before
-    /// others of the same size, then in the order of nodes.
+    /// Returns the table of changes: what is more than noise first, then by size of the change, frames on one side
+    /// only before others of the same size, then in the order of nodes.
     ///
     /// Under [`Measure::Exclusive`] every frame stands for its own time. Under [`Measure::Subtree`] a frame that
     /// appeared or vanished stands for itself and all below it, any other one for its own time, so that every

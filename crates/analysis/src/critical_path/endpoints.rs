@@ -38,12 +38,12 @@ pub struct Collapser {
 }
 
 impl Collapser {
-    /// A collapser for tables of this set.
+    /// Returns a collapser for tables of this set.
     pub fn new(set: &TraceSet) -> Collapser {
         Collapser { place: vec![NO_ROW; set.endpoints().len()], entries: Vec::new() }
     }
 
-    /// The endpoints of a request.
+    /// Returns the endpoints of a request.
     pub fn collapse(&mut self, table: &PathTable, request: u32) -> &[EndpointEntry] {
         for entry in self.entries.drain(..) {
             self.place[entry.endpoint.0 as usize] = NO_ROW;
@@ -287,7 +287,7 @@ impl RowStat {
         }
     }
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
             RowStat::P50 => "p50",

@@ -20,7 +20,7 @@ pub struct ExemplarTargets {
 }
 
 impl ExemplarTargets {
-    /// The targets of a merged accumulator.
+    /// Returns the targets of a merged accumulator.
     pub fn new(aggregate: &Aggregate) -> ExemplarTargets {
         ExemplarTargets {
             requests: aggregate.requests,
@@ -56,7 +56,7 @@ enum SpanName {
     Text(String),
 }
 
-/// How far a value is from a node's mean over all requests, times the number of requests.
+/// Returns how far a value is from a node's mean over all requests, times the number of requests.
 fn distance(value: u64, sum: u64, requests: u64) -> u128 {
     (u128::from(value) * u128::from(requests)).abs_diff(u128::from(sum))
 }
@@ -65,7 +65,7 @@ fn distance(value: u64, sum: u64, requests: u64) -> u128 {
 type Found = Option<(u32, ContextEntry)>;
 
 impl ExemplarCandidates {
-    /// The best candidates among some requests of a worker's table.
+    /// Returns the best candidates among some requests of a worker's table.
     pub fn observe(
         set: &TraceSet,
         table: &PathTable,
@@ -179,7 +179,7 @@ impl ExemplarCandidates {
     }
 }
 
-/// The target node of each context of a table, [`NO_ROW`] where there is none.
+/// Returns the target node of each context of a table, [`NO_ROW`] where there is none.
 fn match_contexts(set: &TraceSet, table: &PathTable, targets: &ExemplarTargets) -> Vec<u32> {
     let mut index =
         hashbrown::HashMap::with_capacity_and_hasher(targets.nodes.len(), rustc_hash::FxBuildHasher);

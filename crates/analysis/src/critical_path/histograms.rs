@@ -70,7 +70,7 @@ impl Quantity {
         }
     }
 
-    /// What a heading says.
+    /// Returns what a heading says.
     pub fn title(self) -> &'static str {
         match self {
             Quantity::Spans => "Spans per request",
@@ -185,7 +185,7 @@ enum Event {
 }
 
 impl HistogramsObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet) -> HistogramsObserver {
         let endpoints = set.endpoints().len();
         HistogramsObserver {

@@ -208,19 +208,19 @@ impl PathFinder {
         }
     }
 
-    /// The spans on the path: each parent before its children, siblings latest first.
+    /// Returns the spans on the path: each parent before its children, siblings latest first.
     pub fn entries(&self) -> &[PathEntry] {
         &self.entries
     }
 
-    /// The segments in order of time; they partition the request's root.
+    /// Returns the segments in order of time; they partition the request's root.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
         self.reversed.iter().rev().copied()
     }
 }
 
-/// Whether no child starts or ends inside the open interval `(from, to)`. `children` are sorted by end, latest first;
-/// `starts` is filled on first use.
+/// Returns whether no child starts or ends inside the open interval `(from, to)`. `children` are sorted by end, latest
+/// first; `starts` is filled on first use.
 fn is_quiet(children: &[u32], starts: &mut Vec<u64>, tree: &Tree, from: u64, to: u64) -> bool {
     let end = |&c: &u32| tree.end_us[c as usize];
     let first_before = children.partition_point(|c| end(c) >= to);

@@ -171,7 +171,7 @@ pub struct ProposalsObserver {
 }
 
 impl ProposalsObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, of: &SplitOf, overlap: Overlap) -> ProposalsObserver {
         ProposalsObserver {
             sampler: Sampler::new(set, of, overlap),

@@ -28,7 +28,7 @@ pub enum SplitOf {
 }
 
 impl SplitOf {
-    /// The endpoint whose time is split.
+    /// Returns the endpoint whose time is split.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             SplitOf::Latency => None,
@@ -36,12 +36,12 @@ impl SplitOf {
         }
     }
 
-    /// What one sample is, as a key of files.
+    /// Returns what one sample is, as a key of files.
     pub fn sample(&self) -> &'static str {
         if matches!(self, SplitOf::Calls(_)) { "call" } else { "request" }
     }
 
-    /// What one sample is, in words.
+    /// Returns what one sample is, in words.
     pub fn sample_words(&self) -> &'static str {
         match self {
             SplitOf::Latency => "latency of one request, by the tag of its root span",
@@ -226,7 +226,7 @@ pub struct SplitObserver {
 }
 
 impl SplitObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, of: &SplitOf, key: &str, overlap: Overlap) -> SplitObserver {
         SplitObserver {
             sampler: Sampler::new(set, of, overlap),
@@ -242,7 +242,7 @@ impl SplitObserver {
         }
     }
 
-    /// The value of the key on a span, else on its process.
+    /// Returns the value of the key on a span, else on its process.
     fn value(&mut self, set: &TraceSet, row: u32) -> Option<u32> {
         let own = self.value_of_set(set, set.tag_set(row));
         own.or_else(|| self.value_of_set(set, set.process_of(row).tags))

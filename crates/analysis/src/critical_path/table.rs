@@ -50,14 +50,14 @@ impl PathTable {
         builder.table
     }
 
-    /// The contexts of a request.
+    /// Returns the contexts of a request.
     pub fn entries(&self, request: u32) -> &[ContextEntry] {
         let r = request as usize;
         let from = if r == 0 { 0 } else { self.requests[r - 1].entries_end as usize };
         &self.entries[from..self.requests[r].entries_end as usize]
     }
 
-    /// What a request waits for outside of spans, by context and service.
+    /// Returns what a request waits for outside of spans, by context and service.
     pub fn waits(&self, request: u32) -> &[WaitEntry] {
         let r = request as usize;
         let from = if r == 0 { 0 } else { self.requests[r - 1].waits_end as usize };
@@ -78,7 +78,7 @@ impl PathTable {
         &self.contexts
     }
 
-    /// The context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it.
+    /// Returns the context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it.
     pub fn find_context(&self, parent: u32, endpoint: EndpointId) -> u32 {
         let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
         self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
@@ -140,7 +140,7 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// A builder for the traces `set` holds now; the set must not change until it is done.
+    /// Returns a builder for the traces `set` holds now; the set must not change until it is done.
     pub fn new(set: &TraceSet, root: &RootEndpoint, settings: PathSettings) -> TableBuilder {
         let (root, is_empty) = match root {
             RootEndpoint::TraceRoots => (None, false),
@@ -171,7 +171,7 @@ impl TableBuilder {
         (u64::from(self.trace), set.traces().len() as u64)
     }
 
-    /// The finished table.
+    /// Returns the finished table.
     pub fn finish(self) -> PathTable {
         self.table
     }

@@ -73,7 +73,7 @@ pub struct TagValuesObserver {
 }
 
 impl TagValuesObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, key: &str) -> TagValuesObserver {
         let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
         let mut names = Vec::new();

@@ -44,7 +44,7 @@ pub struct Walk<O> {
 }
 
 impl<O: Observer> Walk<O> {
-    /// A walk over some requests of a worker's table, which was built with the same settings.
+    /// Returns a walk over some requests of a worker's table, which was built with the same settings.
     pub fn new(observer: O, settings: PathSettings, mut requests: Vec<u32>) -> Walk<O> {
         // In the order of traces, so that a tree is loaded once.
         requests.sort_unstable();
@@ -85,7 +85,7 @@ impl<O: Observer> Walk<O> {
         true
     }
 
-    /// What the observer became.
+    /// Returns what the observer became.
     pub fn finish(self, set: &TraceSet) -> O::Part {
         self.observer.finish(set)
     }

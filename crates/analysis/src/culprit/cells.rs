@@ -116,7 +116,7 @@ const EIGHTHS: [u64; 7] = [
     0xeac0_c6e7_dd24_392f,
 ];
 
-/// The bin of a time: 0 for 0, else 1 + floor(8 log2 us), told by comparing integers.
+/// Returns the bin of a time: 0 for 0, else 1 + floor(8 log2 us), told by comparing integers.
 pub(super) fn bin(us: u64) -> u16 {
     let Some(octave) = us.checked_ilog2() else { return 0 };
     let mantissa = us << (63 - octave);
@@ -170,7 +170,7 @@ impl CulpritPart {
         out
     }
 
-    /// What is counted of each service, by name.
+    /// Returns what is counted of each service, by name.
     pub fn services(&self) -> impl Iterator<Item = ServiceSums<'_>> {
         let mut own_us: OrderedMap<&str, u64> = OrderedMap::new();
         for (key, cell) in &self.cells {

@@ -4,7 +4,7 @@ use super::cells::{CulpritPart, ServiceCounts};
 use super::report::FailingService;
 use pathlight_model::sort::Arrange;
 
-/// The services with errors on either side, the greatest growth first (ties: more failures, then names).
+/// Returns the services with errors on either side, the greatest growth first (ties: more failures, then names).
 pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {
     let of = |part: &CulpritPart, service: &String| part.services.get(service).copied().unwrap_or_default();
     let only_a = a.services.keys().filter(|service| !b.services.contains_key(*service));

@@ -60,7 +60,7 @@ pub struct CulpritObserver {
 }
 
 impl CulpritObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, overlap: Overlap) -> CulpritObserver {
         let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
         let mut names = Vec::new();

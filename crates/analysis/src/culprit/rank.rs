@@ -40,7 +40,7 @@ impl Sum {
         self.variance += other.variance;
     }
 
-    /// A share of it.
+    /// Returns a share of it.
     fn part(self, share: f64) -> Sum {
         Sum { excess_us: self.excess_us * share, variance: self.variance * share * share }
     }
@@ -108,7 +108,7 @@ impl<'a> Baselines<'a> {
         out
     }
 
-    /// The cell itself, else what is most like it.
+    /// Returns the cell itself, else what is most like it.
     fn find(&self, key: &CellKey) -> Option<Baseline> {
         let like = || match key {
             CellKey::Edge { caller, callee } => self.pairs.get(&(caller.as_str(), callee.service.as_str())),
@@ -151,7 +151,7 @@ struct Parts {
     only_caller: Option<String>,
 }
 
-/// The element floor((m - 1) / 2) of the sorted values; 0 without any.
+/// Returns the element floor((m - 1) / 2) of the sorted values; 0 without any.
 fn lower_median(mut values: Vec<f64>) -> f64 {
     values.arrange_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
@@ -303,7 +303,7 @@ fn by_excess(x: (f64, Option<f64>), y: (f64, Option<f64>)) -> Ordering {
     y.0.total_cmp(&x.0).then_with(|| ratio(y).total_cmp(&ratio(x)))
 }
 
-/// The greatest ratio of excess to uncertainty among parts.
+/// Returns the greatest ratio of excess to uncertainty among parts.
 fn best_ratio(parts: impl IntoIterator<Item = Excess>) -> Option<f64> {
     parts.into_iter().filter_map(Excess::ratio).max_by(f64::total_cmp)
 }
@@ -374,8 +374,8 @@ fn ranked(
 }
 
 impl Lead {
-    /// Whether there are few calls on a side, and as many of as many are as much slower by chance too often: Smirnov's
-    /// limit of the one-sided Kolmogorov test, at 5 % over all services.
+    /// Returns whether there are few calls on a side, and as many of as many are as much slower by chance too often:
+    /// Smirnov's limit of the one-sided Kolmogorov test, at 5 % over all services.
     fn may_be_chance(&self, services: usize) -> bool {
         let [before, after] = self.calls.map(|calls| calls as f64);
         let Some(slower) = self.slower else { return true };
@@ -385,7 +385,7 @@ impl Lead {
     }
 }
 
-/// What the sentence of a service says: of the part that explains most, or of the largest suspicion.
+/// Returns what the sentence of a service says: of the part that explains most, or of the largest suspicion.
 fn lead(
     row: &CulpritService,
     parts: Parts,

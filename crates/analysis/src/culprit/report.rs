@@ -139,12 +139,12 @@ pub struct FailingService {
 }
 
 impl Excess {
-    /// Whether it is more than its uncertainty.
+    /// Returns whether it is more than its uncertainty.
     pub fn is_significant(self) -> bool {
         self.excess_us.abs() > self.uncertainty_us
     }
 
-    /// What of it lies beyond the uncertainty, microseconds per request; 0 if it is not significant.
+    /// Returns what of it lies beyond the uncertainty, microseconds per request; 0 if it is not significant.
     pub fn score_us(self) -> f64 {
         if self.is_significant() {
             self.excess_us - self.uncertainty_us * self.uncertainty_us / self.excess_us
@@ -153,7 +153,7 @@ impl Excess {
         }
     }
 
-    /// How many times its uncertainty it is; `None` where nothing was measured.
+    /// Returns how many times its uncertainty it is; `None` where nothing was measured.
     pub fn ratio(self) -> Option<f64> {
         (self.uncertainty_us > 0.0).then(|| self.excess_us / self.uncertainty_us)
     }
@@ -165,21 +165,21 @@ impl CulpritService {
         [(ServicePart::Own, self.own), (ServicePart::In, self.incoming), (ServicePart::Out, self.outgoing)]
     }
 
-    /// Whether some part of it changed by more than drift and chance.
+    /// Returns whether some part of it changed by more than drift and chance.
     pub fn is_significant(&self) -> bool {
         self.parts().iter().any(|(_, part)| part.is_significant())
     }
 }
 
 impl CulpritReport {
-    /// Whether B looks faster because requests no longer make calls that they made before.
+    /// Returns whether B looks faster because requests no longer make calls that they made before.
     pub fn looks_faster(&self) -> bool {
         let change_us = self.mean_us[1] - self.mean_us[0];
         !self.vanished.is_empty() && change_us < 0.0 && self.mix_us <= change_us / 2.0
     }
 
-    /// The service that explains best that B is slower; `None` if none does beyond the usual drift: what is weak or may be
-    /// chance is a suspicion only.
+    /// Returns the service that explains best that B is slower; `None` if none does beyond the usual drift: what is
+    /// weak or may be chance is a suspicion only.
     pub fn culprit(&self) -> Option<&CulpritService> {
         let is_sure = |row: &&CulpritService| row.score_us > 0.0 && !row.is_weak && !row.may_be_chance;
         self.services.iter().find(is_sure)

@@ -18,7 +18,7 @@ pub struct TailObserver {
 }
 
 impl TailObserver {
-    /// An observer of requests of this set, which are of these types, cut like this.
+    /// Returns an observer of requests of this set, which are of these types, cut like this.
     pub fn new(set: &TraceSet, overlap: Overlap, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> TailObserver {
         let sides = [CulpritObserver::new(set, overlap), CulpritObserver::new(set, overlap)];
         let cuts: OrderedMap<_, &TypeCut> = cuts.iter().map(|cut| (&cut.name, cut)).collect();

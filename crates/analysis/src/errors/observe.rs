@@ -65,7 +65,7 @@ pub struct ErrorsObserver {
 }
 
 impl ErrorsObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, overlap: Overlap) -> ErrorsObserver {
         let endpoints = set.endpoints().len();
         ErrorsObserver {
@@ -212,7 +212,7 @@ impl ErrorsObserver {
         }
     }
 
-    /// The request without its erroring spans, all of them and those of one endpoint at a time.
+    /// Returns the request without its erroring spans, all of them and those of one endpoint at a time.
     fn take_out(&mut self, set: &TraceSet, tree: &Tree, root: u32, latency_us: u64) -> u64 {
         self.gone.arrange();
         self.taken.clear();

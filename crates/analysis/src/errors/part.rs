@@ -116,8 +116,8 @@ impl ErrorsPart {
         unpack_sorted(std::mem::take(&mut self.without_us))
     }
 
-    /// Whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no number is above
-    /// `most`.
+    /// Returns whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no
+    /// number is above `most`.
     pub fn is_sound(&self, most: u64) -> bool {
         let names: OrderedSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
         let rows = self.endpoints.iter().flat_map(|(_, row)| row.numbers());

@@ -36,8 +36,8 @@ pub struct Without {
 }
 
 impl Without {
-    /// The latency of the request with this root if the spans `gone`, with all below them, took no time. They must be
-    /// spans the request waits for.
+    /// Returns the latency of the request with this root if the spans `gone`, with all below them, took no time. They
+    /// must be spans the request waits for.
     pub fn take_out(&mut self, tree: &Tree, root: u32, overlap: Overlap, gone: &[u32]) -> u64 {
         self.run += 1;
         let run = self.run;
@@ -95,8 +95,8 @@ impl Without {
         self.marks[span as usize].length_us = last_us as u64 + self.order.return_gap_us();
     }
 
-    /// The request as it would be, after [`take_out`](Self::take_out): a tree in which its spans stand where they
-    /// would, and those taken out are dropped.
+    /// Returns the request as it would be, after [`take_out`](Self::take_out): a tree in which its spans stand where
+    /// they would, and those taken out are dropped.
     pub fn moved(&mut self, tree: &Tree, root: u32) -> &Tree {
         if self.moved.trace != tree.trace || self.moved.len() != tree.len() {
             self.moved.clone_from(tree);

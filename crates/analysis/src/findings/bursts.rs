@@ -18,7 +18,7 @@ const MOST_SLOW: usize = 2000;
 const MOST: usize = 3;
 
 impl Sums<'_> {
-    /// The stretches of time in which the slow requests of all types start, if most of them start in few.
+    /// Returns the stretches of time in which the slow requests of all types start, if most of them start in few.
     pub fn bursts(&self) -> Vec<Finding> {
         let mut all: Vec<(u64, bool)> = Vec::new();
         for cut in self.cuts {

@@ -46,7 +46,7 @@ pub(super) struct Sums<'a> {
     pub part: &'a FindingsPart,
 }
 
-/// The mean of `n` values of which some are absent, with its 95 % interval.
+/// Returns the mean of `n` values of which some are absent, with its 95 % interval.
 pub(super) fn mean(moments: Moments, n: u64) -> (f64, Option<Interval>) {
     (moments.mean(n), moments.interval(n))
 }
@@ -59,7 +59,7 @@ fn side(moments: Moments, n: u64) -> Side {
     Side::new(moments, n, 1.0)
 }
 
-/// A finding without a test, a stake or an example.
+/// Returns a finding without a test, a stake or an example.
 pub(super) fn untested_finding(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
     Finding {
         place,
@@ -145,7 +145,7 @@ impl Sums<'_> {
         Finding { stake_us: mean_us * part, interval, ..plain(place, sums.requests, all.requests, facts) }
     }
 
-    /// Whether the tails of the types have most of the latency: then a mean over all requests is that of few.
+    /// Returns whether the tails of the types have most of the latency: then a mean over all requests is that of few.
     fn are_tails_most(&self) -> bool {
         2 * u128::from(self.part.outside_tails.time.sum) < u128::from(self.part.latency.sum)
     }
@@ -158,7 +158,7 @@ impl Sums<'_> {
         }
     }
 
-    /// What these have of a place.
+    /// Returns what these have of a place.
     fn hot_sums(&self, sums: &PathSums) -> HotSums {
         match self.are_tails_most() {
             true => sums.outside_tails,
@@ -206,7 +206,7 @@ impl Sums<'_> {
         found.into_iter().map(|(_, finding)| finding).collect()
     }
 
-    /// Whether an endpoint calls others and yet has most of its time, which is much of all, between the calls.
+    /// Returns whether an endpoint calls others and yet has most of its time, which is much of all, between the calls.
     fn is_unrecorded(&self, endpoint: &Endpoint) -> bool {
         self.part.endpoints.get(endpoint).is_some_and(|sums| {
             let between_us = sums.between_us as f64;
@@ -238,7 +238,7 @@ impl Sums<'_> {
         (most, others)
     }
 
-    /// The endpoints in which the tail of a type surely spends more, the one with most first.
+    /// Returns the endpoints in which the tail of a type surely spends more, the one with most first.
     fn slow_tails_of(&self, number: u32, cut: &TypeCut) -> Vec<Finding> {
         let Some(ranges) = cut.ranges() else { return Vec::new() };
         let of_cut = (number, Endpoint::default())..(number + 1, Endpoint::default());
@@ -387,7 +387,7 @@ impl Sums<'_> {
         })
     }
 
-    /// The endpoint in which most errors begin.
+    /// Returns the endpoint in which most errors begin.
     pub fn errors(&self) -> Vec<Finding> {
         let n: u64 = self.part.errors.values().map(|sums| sums.requests).sum();
         let failing = self.part.endpoints.iter().filter(|(_, sums)| sums.failing > 0);
@@ -509,7 +509,7 @@ impl Sums<'_> {
     }
 }
 
-/// Whether a time is a round number of seconds or milliseconds, or a little more, as timeouts are.
+/// Returns whether a time is a round number of seconds or milliseconds, or a little more, as timeouts are.
 fn is_round(us: f64) -> bool {
     let mut unit = 1.0;
     while us / unit >= 9.9 {
@@ -519,7 +519,7 @@ fn is_round(us: f64) -> bool {
     [1.0, 1.5, 2.0, 2.5, 3.0, 5.0].iter().any(|round| is_near(round * unit)) || is_near(6e7)
 }
 
-/// The tag that tells the slow requests of a group best from the others (ties by key and value).
+/// Returns the tag that tells the slow requests of a group best from the others (ties by key and value).
 pub(super) fn shared_tag(group: &GroupSums) -> Option<SharedTag> {
     let others = group.requests - group.slow;
     let mut rows = Vec::new();

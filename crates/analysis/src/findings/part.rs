@@ -213,7 +213,7 @@ pub struct FindingsObserver {
 }
 
 impl FindingsObserver {
-    /// An observer of requests of this set, which are of these types, divided by these cuts.
+    /// Returns an observer of requests of this set, which are of these types, divided by these cuts.
     pub fn new(set: &TraceSet, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> FindingsObserver {
         let endpoints = set.endpoints().len();
         let numbers: OrderedMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
@@ -429,9 +429,9 @@ impl Observer for FindingsObserver {
     }
 }
 
-/// The processes of a span's parent and of the span, if it begins a millisecond before its parent, or lies outside it,
-/// although clocks were set: what ends after its parent may be a call that was given up, but nothing begins before it is
-/// called.
+/// Returns the processes of a span's parent and of the span, if it begins a millisecond before its parent, or lies
+/// outside it, although clocks were set: what ends after its parent may be a call that was given up, but nothing
+/// begins before it is called.
 fn skewed(set: &TraceSet, tree: &Tree, span: u32) -> Option<[(Symbol, Symbol); 2]> {
     let parent = tree.parent_of(span).filter(|&parent| tree.role[parent as usize] != Role::Dropped)?;
     let is_skewed = match tree.role[span as usize] {

@@ -150,7 +150,7 @@ pub(super) fn arrange(findings: &mut [Finding]) {
     findings.arrange_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
 }
 
-/// The finding that says what changed; of its services those that explain something.
+/// Returns the finding that says what changed; of its services those that explain something.
 fn changed(mut report: CulpritReport) -> Finding {
     // A suspicion has no stake; what may be chance is one.
     let is_suspect = |service: &&CulpritService| service.score_us > 0.0;
@@ -172,8 +172,8 @@ fn changed(mut report: CulpritReport) -> Finding {
     Finding { stake_us, interval, ..plain(place, n, of, facts) }
 }
 
-/// Whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them are, and one
-/// place alone surely takes as much longer on average, that is as clear.
+/// Returns whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them
+/// are, and one place alone surely takes as much longer on average, that is as clear.
 fn is_slow(finding: &Finding) -> bool {
     matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, tail_p50_us, excess_interval, .. }
         if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64
@@ -216,7 +216,7 @@ fn add_tail(known: &mut Finding, other: &Finding) {
     }
 }
 
-/// Whether two findings name the same place; of tags, those of the same key are one.
+/// Returns whether two findings name the same place; of tags, those of the same key are one.
 fn is_same(a: &Finding, b: &Finding) -> bool {
     match (&a.place, &b.place) {
         (Place::Tag { key: a, .. }, Place::Tag { key: b, .. }) => a == b,
@@ -224,7 +224,7 @@ fn is_same(a: &Finding, b: &Finding) -> bool {
     }
 }
 
-/// The candidates of one kind that chance does not explain.
+/// Returns the candidates of one kind that chance does not explain.
 fn certain(candidates: Vec<Finding>) -> Vec<Finding> {
     let p: Vec<f64> = candidates.iter().filter_map(|finding| finding.p).collect();
     let mut passes = false_discovery(&p, RATE).into_iter();

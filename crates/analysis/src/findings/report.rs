@@ -53,7 +53,7 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Whether a finding names a cause; the others describe where time goes or what the data lacks.
+    /// Returns whether a finding names a cause; the others describe where time goes or what the data lacks.
     pub fn is_causal(self) -> bool {
         self < FindingKind::HotSpot
     }
@@ -389,7 +389,7 @@ impl Finding {
         }
     }
 
-    /// What a slow tail costs in its own request type, per request of it.
+    /// Returns what a slow tail costs in its own request type, per request of it.
     pub(super) fn own_us(&self) -> f64 {
         match &self.facts {
             Facts::SlowTail { excess_us, .. } => excess_us * self.n as f64,
@@ -397,8 +397,8 @@ impl Finding {
         }
     }
 
-    /// Whether it costs, or where time is not what it is about, happens, twice as much as another, which is of other
-    /// requests; of another kind or place it does.
+    /// Returns whether it costs, or where time is not what it is about, happens, twice as much as another, which is of
+    /// other requests; of another kind or place it does.
     pub(super) fn is_new_to(&self, other: &Finding) -> bool {
         let share = |finding: &Finding| finding.n as f64 / finding.of.max(1) as f64;
         let is_same = self.kind() == other.kind() && self.place == other.place;

@@ -17,7 +17,8 @@ const MOST_BESIDE: usize = 3;
 const EXPLAINED: f64 = 0.5;
 
 impl Sums<'_> {
-    /// What the calls of an endpoint run beside, by when it begins; nothing that is short against its time on the path.
+    /// Returns what the calls of an endpoint run beside, by when it begins; nothing that is short against its time on
+    /// the path.
     pub(super) fn beside(&self, place: &Place, path_us: u64) -> Vec<BesideCall> {
         let Place::Endpoint(endpoint) = place else { return Vec::new() };
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
@@ -51,14 +52,14 @@ impl Sums<'_> {
         (mean_us > 0).then(|| Gap { between: [named(before), named(after)], mean_us, spans: sums.spans })
     }
 
-    /// The least and the greatest number of calls of an endpoint by spans of another that make at least two.
+    /// Returns the least and the greatest number of calls of an endpoint by spans of another that make at least two.
     pub(super) fn numbers(&self, caller: &Endpoint, callee: &Endpoint) -> (u64, u64) {
         let sums = self.part.siblings.numbers.get(&(caller.clone(), callee.clone()));
         sums.map_or((0, 0), |sums| (sums.least, sums.most))
     }
 
-    /// What the number of calls grows with: of tags and duration of the call right before them that which explains most of
-    /// its variance.
+    /// Returns what the number of calls grows with: of tags and duration of the call right before them that which
+    /// explains most of its variance.
     pub(super) fn grows_with(&self, caller: &Endpoint, callee: &Endpoint) -> Option<GrowsWith> {
         let rows = self.part.siblings.together.iter().filter(|(key, _)| key.0 == *caller && key.1 == *callee);
         let rows: Vec<_> = rows.filter_map(|(key, sums)| Some((key, sums.correlation()?))).collect();
@@ -73,7 +74,7 @@ impl Sums<'_> {
         })
     }
 
-    /// What the data lacks, and clocks that could not be set.
+    /// Returns what the data lacks, and clocks that could not be set.
     pub fn read_with_care(&self) -> Vec<Finding> {
         let part = self.part;
         let share = |(n, of): (u64, u64)| n as f64 / of.max(1) as f64;

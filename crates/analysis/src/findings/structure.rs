@@ -121,13 +121,13 @@ struct Calls {
     has_failed: bool,
 }
 
-/// Whether nearly all of a span's time is that of one child.
+/// Returns whether nearly all of a span's time is that of one child.
 fn waits_for_one(tree: &Tree, span: u32) -> bool {
     let least_us = (tree.duration_us(span) as f64 * ONE_CHILD) as u64;
     tree.sync_children(span).any(|child| tree.duration_us(child) >= least_us)
 }
 
-/// The longest stretch of a span in which none of its children runs; `None` of a span without children.
+/// Returns the longest stretch of a span in which none of its children runs; `None` of a span without children.
 fn longest_stretch_us(tree: &Tree, span: u32) -> Option<u64> {
     let (mut at, mut longest) = (tree.start_us[span as usize], None);
     for child in tree.sync_children(span) {

@@ -101,7 +101,7 @@ impl Evidence {
     }
 }
 
-/// How likely a Poisson variable is at least `n`.
+/// Returns how likely a Poisson variable is at least `n`.
 fn poisson_p(n: u64, mean: f64) -> f64 {
     let mut term = exp(-mean);
     for k in 1..=n {
@@ -148,7 +148,7 @@ impl TagsPart {
         self.strata().map(|(_, group)| group.slow).sum()
     }
 
-    /// All tags with a value, the best first.
+    /// Returns all tags with a value, the best first.
     fn candidates(&self) -> Vec<Candidate> {
         let mut strata: OrderedMap<(&str, &str), Vec<Stratum>> = OrderedMap::new();
         let mut coverage: OrderedMap<&str, u64> = OrderedMap::new();
@@ -280,7 +280,7 @@ impl PairsPart {
         self
     }
 
-    /// What is counted of the requests that have all tags of a mask, in the groups of `tags`.
+    /// Returns what is counted of the requests that have all tags of a mask, in the groups of `tags`.
     fn strata(&self, tags: &TagsPart, wanted: u32) -> Vec<Stratum> {
         let stratum = |(number, group): (u32, &super::tags::GroupSums)| {
             let mut has = [0, 0];
@@ -315,7 +315,7 @@ pub struct PairsObserver {
 }
 
 impl PairsObserver {
-    /// An observer of requests of this set, which are of these types; at most 32 tags count.
+    /// Returns an observer of requests of this set, which are of these types; at most 32 tags count.
     pub fn new(
         set: &TraceSet,
         types: Arc<RequestTypes>,

@@ -119,7 +119,7 @@ impl Grouping {
         Grouping { groups: groups.collect(), types, group_of }
     }
 
-    /// The number of the request's group, and whether the request is slow; `None` if it is of no group.
+    /// Returns the number of the request's group, and whether the request is slow; `None` if it is of no group.
     pub fn of(&self, table: &PathTable, request: u32) -> Option<(u32, bool)> {
         let number = self.group_of[self.types.of(request) as usize];
         let (group, with) = self.groups.get(number as usize)?;
@@ -147,7 +147,7 @@ pub struct TagsObserver {
 }
 
 impl TagsObserver {
-    /// An observer of requests of this set, which are of these types.
+    /// Returns an observer of requests of this set, which are of these types.
     pub fn new(set: &TraceSet, types: Arc<RequestTypes>, groups: &[TagGroup]) -> TagsObserver {
         TagsObserver {
             grouping: Grouping::new(set, types, groups),

@@ -98,8 +98,9 @@ impl PairCounts {
         (self.before[to * n + from], self.both[from.max(to) * n + from.min(to)])
     }
 
-    /// The aggregate flow: every edge that holds in at least `tau_ppm` millionths of the invocations that have both its
-    /// nodes, added in the order (share descending, count descending, names), without those that would close a cycle.
+    /// Returns the aggregate flow: every edge that holds in at least `tau_ppm` millionths of the invocations that have
+    /// both its nodes, added in the order (share descending, count descending, names), without those that would close
+    /// a cycle.
     pub fn flow(&self, tau_ppm: u32) -> Flow {
         let mut edges = Vec::new();
         for to in 0..self.nodes {

@@ -64,7 +64,7 @@ impl PackedCalls {
         PackedCalls(sum)
     }
 
-    /// The calls of each endpoint.
+    /// Returns the calls of each endpoint.
     pub fn unpack(mut self) -> OrderedMap<Endpoint, CallTimes> {
         self.0.values_mut().for_each(|times| times.each(unpack_sorted));
         self.0
@@ -90,7 +90,7 @@ impl CallList {
         CallList { is_empty: by_endpoint.iter().all(Option::is_none), by_endpoint }
     }
 
-    /// Whether no call is asked about.
+    /// Returns whether no call is asked about.
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
@@ -103,7 +103,7 @@ impl CallList {
         }
     }
 
-    /// The accumulator.
+    /// Returns the accumulator.
     pub fn finish(self, set: &TraceSet) -> PackedCalls {
         let found = set.endpoints().zip(self.by_endpoint).filter_map(|((service, operation), times)| {
             let mut times = times.filter(|times| !times.before_us.is_empty())?;

@@ -13,7 +13,7 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// The empty relation.
+    /// Returns the empty relation.
     pub fn new(n: usize) -> Relation {
         let words = n.div_ceil(64);
         Relation { n: n as u32, words: words as u32, bits: vec![0; n * words] }
@@ -24,12 +24,12 @@ impl Relation {
         self.n as usize
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// Whether `item` is in `row`.
+    /// Returns whether `item` is in `row`.
     pub fn has(&self, row: usize, item: usize) -> bool {
         self.bits[row * self.words as usize + item / 64] >> (item % 64) & 1 == 1
     }
@@ -44,13 +44,13 @@ impl Relation {
         self.bits[row * self.words as usize + item / 64] &= !(1 << (item % 64));
     }
 
-    /// The words of a row.
+    /// Returns the words of a row.
     pub fn row(&self, row: usize) -> &[u64] {
         let words = self.words as usize;
         &self.bits[row * words..(row + 1) * words]
     }
 
-    /// The items of a row, ascending.
+    /// Returns the items of a row, ascending.
     pub fn items(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
         items(self.row(row))
     }
@@ -64,7 +64,7 @@ impl Relation {
     }
 }
 
-/// The numbers of the bits that are set.
+/// Returns the numbers of the bits that are set.
 pub(super) fn items(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(at, &word)| {
         let mut left = word;
@@ -109,7 +109,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The flow of `n` nodes with these edges, the preferred ones first: one that would close a cycle is left out.
+    /// Returns the flow of `n` nodes with these edges, the preferred ones first: one that would close a cycle is left
+    /// out.
     pub fn new(n: usize, edges: &[LearnedEdge]) -> Flow {
         let pairs = edges.iter().map(|e| (e.from as usize, e.to as usize));
         let mut direct = Relation::new(n);
@@ -174,12 +175,12 @@ impl Flow {
         self.waits.len()
     }
 
-    /// Whether there are no nodes.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.waits.is_empty()
     }
 
-    /// Whether `to` waits for `from`, directly or not.
+    /// Returns whether `to` waits for `from`, directly or not.
     pub fn has(&self, from: u32, to: u32) -> bool {
         self.waits.has(to as usize, from as usize)
     }
@@ -189,12 +190,12 @@ impl Flow {
         &self.waits
     }
 
-    /// The nodes, each after all it waits for.
+    /// Returns the nodes, each after all it waits for.
     pub fn sequence(&self) -> &[u32] {
         &self.sequence
     }
 
-    /// The edges that the others do not imply, by (from, to).
+    /// Returns the edges that the others do not imply, by (from, to).
     pub fn reduction(&self) -> Vec<(u32, u32)> {
         let mut edges = Vec::new();
         let mut place = vec![0; self.len()];

@@ -98,7 +98,7 @@ impl Clusters {
         }
     }
 
-    /// The clusters of at least `min_traces` invocations, ready to be compared with.
+    /// Returns the clusters of at least `min_traces` invocations, ready to be compared with.
     pub fn finish(&self, metric: Metric, min_traces: u32) -> Neighbours {
         let total: u64 =
             self.by_graph.iter().map(|(graph, m)| (m.latencies_us.len() / graph.len().max(1)) as u64).sum();
@@ -193,13 +193,13 @@ impl Neighbours {
         self.clusters.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.clusters.is_empty()
     }
 
-    /// The distance of every cluster that has exactly these nodes, preferred ones first. `latencies` are (node, us) by
-    /// node.
+    /// Returns the distance of every cluster that has exactly these nodes, preferred ones first. `latencies` are
+    /// (node, us) by node.
     pub fn distances<'a>(&'a self, latencies: &'a [(u32, u64)]) -> impl Iterator<Item = (usize, f64)> + 'a {
         let same = move |cluster: &Cluster| {
             cluster.graph.len() == latencies.len()

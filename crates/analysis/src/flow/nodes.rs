@@ -95,7 +95,7 @@ pub struct NodeTable {
 }
 
 impl NodeTable {
-    /// The nodes for these callees.
+    /// Returns the nodes for these callees.
     pub fn new(parent: Endpoint, known: &Callees) -> NodeTable {
         let size = |kept: u32| -> u64 {
             known.callees.values().map(|c| u64::from(c.most.min(kept.saturating_add(1)))).sum()
@@ -104,7 +104,7 @@ impl NodeTable {
         NodeTable::folded(parent, known, kept)
     }
 
-    /// The nodes for these callees if so many first calls of each have nodes of their own.
+    /// Returns the nodes for these callees if so many first calls of each have nodes of their own.
     pub fn folded(parent: Endpoint, known: &Callees, kept: u32) -> NodeTable {
         let is_folded = known.callees.values().any(|callee| callee.most > kept);
         let mut table = NodeTable { parent, repeats_kept: is_folded.then_some(kept), ..NodeTable::default() };
@@ -138,7 +138,7 @@ impl NodeTable {
         table
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: u32) -> NodeName {
         let after = self.callees.partition_point(|c| c.base <= node);
         match after.checked_sub(1).map(|i| &self.callees[i]).filter(|_| self.others != Some(node)) {
@@ -151,12 +151,12 @@ impl NodeTable {
         }
     }
 
-    /// The node of a name.
+    /// Returns the node of a name.
     pub fn find(&self, name: &NodeName) -> Option<u32> {
         (0..self.len).find(|&node| self.name(node) == *name)
     }
 
-    /// The name of a node as one text: `service:operation`, with `#k` or `#rest` if there are repeats.
+    /// Returns the name of a node as one text: `service:operation`, with `#k` or `#rest` if there are repeats.
     pub fn label(&self, node: u32) -> String {
         let NodeName { service, operation, index } = self.name(node);
         let after = self.callees.partition_point(|c| c.base <= node);
@@ -194,7 +194,7 @@ pub struct NodeIndex {
 }
 
 impl NodeIndex {
-    /// The index of some tables over a set.
+    /// Returns the index of some tables over a set.
     pub fn new<'a>(set: &TraceSet, tables: impl IntoIterator<Item = &'a NodeTable>) -> NodeIndex {
         let mut index = NodeIndex {
             parents: vec![NO_ROW; set.endpoints().len()],
@@ -221,7 +221,7 @@ impl NodeIndex {
         index
     }
 
-    /// The table of an endpoint, [`NO_ROW`] if it has none.
+    /// Returns the table of an endpoint, [`NO_ROW`] if it has none.
     pub fn table_of(&self, endpoint: EndpointId) -> u32 {
         self.parents[endpoint.0 as usize]
     }
@@ -264,7 +264,7 @@ impl NodeIndex {
         }
     }
 
-    /// The children behind the folded nodes of the invocation read last, by node.
+    /// Returns the children behind the folded nodes of the invocation read last, by node.
     pub fn folded(&self) -> &[Child] {
         &self.folded
     }

@@ -11,7 +11,7 @@ use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
-/// The key of the invocation at span `parent`.
+/// Returns the key of the invocation at span `parent`.
 pub fn key_of(set: &TraceSet, tree: &Tree, parent: u32) -> InvocationKey {
     InvocationKey {
         start_us: tree.start_us[parent as usize],
@@ -20,7 +20,7 @@ pub fn key_of(set: &TraceSet, tree: &Tree, parent: u32) -> InvocationKey {
     }
 }
 
-/// Whether an invocation stands before `cut`; `None` is after all.
+/// Returns whether an invocation stands before `cut`; `None` is after all.
 fn is_before(set: &TraceSet, tree: &Tree, parent: u32, cut: Option<&InvocationKey>) -> bool {
     let Some(cut) = cut else { return true };
     let start = tree.start_us[parent as usize];
@@ -115,7 +115,7 @@ pub struct Tester {
 }
 
 impl Tester {
-    /// A tester that has seen nothing.
+    /// Returns a tester that has seen nothing.
     pub fn new(cuts: Vec<Option<InvocationKey>>, predictors: Vec<Predictors>) -> Tester {
         let scratch = predictors.iter().map(|_| PredictScratch::default()).collect();
         Tester { cuts, predictors, scratch, estimates: Estimates::default() }

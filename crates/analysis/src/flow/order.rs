@@ -21,7 +21,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// A span of a tree as a node of its own.
+    /// Returns a span of a tree as a node of its own.
     pub fn of(tree: &Tree, span: u32) -> Child {
         let (start_us, end_us) = (tree.start_us[span as usize], tree.end_us[span as usize]);
         Child { node: span, span, start_us, end_us }
@@ -122,7 +122,7 @@ impl Order {
         }
     }
 
-    /// The children by (start, end, node).
+    /// Returns the children by (start, end, node).
     pub fn children(&self) -> &[Child] {
         &self.children
     }

@@ -29,7 +29,7 @@ impl Default for FlowSettings {
 }
 
 impl FlowSettings {
-    /// The paper's.
+    /// Returns the paper's.
     pub fn paper() -> FlowSettings {
         FlowSettings { tau_ppm: 1_000_000, metric: Metric::Paper, min_traces: 5, path_has_return: false }
     }
@@ -88,7 +88,7 @@ impl Training {
         self.paths.extend(other.paths);
     }
 
-    /// What was learned.
+    /// Returns what was learned.
     pub fn finish(self, settings: FlowSettings) -> Predictors {
         Predictors {
             flow: self.pairs.flow(settings.tau_ppm),
@@ -126,8 +126,8 @@ pub struct PredictScratch {
 }
 
 impl Predictors {
-    /// The six estimates of an invocation's latency in microseconds, in the order of [`METHOD_NAMES`]. `order` holds it
-    /// without overlaps.
+    /// Returns the six estimates of an invocation's latency in microseconds, in the order of [`METHOD_NAMES`]. `order`
+    /// holds it without overlaps.
     pub fn estimate(&self, order: &Order, scratch: &mut PredictScratch) -> [f64; METHODS] {
         let PredictScratch { by_node, latencies, taken, values, complete, fitting } = scratch;
         by_node.clear();
@@ -166,7 +166,7 @@ impl Predictors {
     }
 }
 
-/// The error of an estimate: max / min - 1, 0 if both are equal, infinite if one is 0.
+/// Returns the error of an estimate: max / min - 1, 0 if both are equal, infinite if one is 0.
 pub fn error(estimate_us: f64, actual_us: f64) -> f64 {
     if estimate_us == actual_us {
         0.0

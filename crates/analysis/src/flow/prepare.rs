@@ -78,8 +78,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Whether a span of the request with this root is the request or a call that is waited for; a consumer's subtree ends at
-    /// its producer.
+    /// Returns whether a span of the request with this root is the request or a call that is waited for; a consumer's
+    /// subtree ends at its producer.
     pub fn is_waited_for(&self, span: u32, root: u32) -> bool {
         span == root || self.caller_of[span as usize] != NO_ROW
     }
@@ -369,8 +369,8 @@ impl Stretches {
         self.starts.get(stretch + 1).map_or(invocation.end, |next| next.0.min(invocation.end))
     }
 
-    /// How long a folded group takes if of its calls only some take less time, `changed` by number; and how many calls were
-    /// looked at for that. What did not decide when a stretch ends does so no sooner by being faster.
+    /// Returns how long a folded group takes if of its calls only some take less time, `changed` by number; and how
+    /// many calls were looked at for that. What did not decide when a stretch ends does so no sooner by being faster.
     pub fn faster(
         &self,
         prepared: &Prepared,
@@ -407,8 +407,8 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    /// How long an invocation takes if its calls take `latency_us(target)` and its own work changes by `own_ppm`
-    /// millionths.
+    /// Returns how long an invocation takes if its calls take `latency_us(target)` and its own work changes by
+    /// `own_ppm` millionths.
     pub fn run(
         &mut self,
         prepared: &Prepared,
@@ -447,7 +447,8 @@ impl Evaluator {
         (last + changed(invocation.return_gap_us, invocation.return_own_us)).max(0) as u64
     }
 
-    /// How long a stretch of a folded group takes: from the end of all that was before it to that of its last call.
+    /// Returns how long a stretch of a folded group takes: from the end of all that was before it to that of its last
+    /// call.
     fn stretch(
         &mut self,
         prepared: &Prepared,

@@ -18,7 +18,8 @@ impl RequestPressure {
     /// Both columns of a span the request does not wait for: asynchronous, dropped, or not below the request's root.
     pub const NONE: u64 = TraceReport::NOT_WAITED;
 
-    /// The drags and slacks of the request whose root is span `root`; `finder` holds its path, found with `overlap`.
+    /// Returns the drags and slacks of the request whose root is span `root`; `finder` holds its path, found with
+    /// `overlap`.
     pub fn of(tree: &Tree, root: u32, overlap: Overlap, finder: &PathFinder) -> RequestPressure {
         let n = tree.len();
         let mut out = RequestPressure { drag_us: vec![Self::NONE; n], slack_us: vec![Self::NONE; n] };

@@ -70,7 +70,7 @@ impl Products {
 /// A column whose remainder is below this share of its sum of squares depends on earlier columns.
 const RANK_SHARE: f64 = 1e-11;
 
-/// The shortest `w` among those that minimise |X w - y|, from X'X (n x n) and X'y.
+/// Returns the shortest `w` among those that minimise |X w - y|, from X'X (n x n) and X'y.
 fn minimum_norm(matrix: &[f64], target: &[f64]) -> Vec<f64> {
     let n = target.len();
     // Row r of `rows` is row r of R, where X'X = R'R: pivoted Cholesky that stops at the rank.
@@ -130,7 +130,7 @@ fn back_substitute(rows: &[Vec<f64>], pivots: &[usize], mut solved: Vec<f64>) ->
     out
 }
 
-/// The lower Cholesky factor of a symmetric positive matrix given by its lower triangle.
+/// Returns the lower Cholesky factor of a symmetric positive matrix given by its lower triangle.
 fn cholesky(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     for i in 0..matrix.len() {
         for j in 0..=i {

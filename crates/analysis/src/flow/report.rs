@@ -102,7 +102,7 @@ impl FlowReport {
     /// The node after all.
     pub const RETURN: u32 = Bindings::RETURN;
 
-    /// The label of a node number; `start` and `return` for the two ends.
+    /// Returns the label of a node number; `start` and `return` for the two ends.
     pub fn label(&self, node: u32) -> &str {
         match node {
             FlowReport::START => "start",
@@ -111,7 +111,7 @@ impl FlowReport {
         }
     }
 
-    /// The report of a table, what was sampled over its invocations (sorted, unpacked) and which edges bind.
+    /// Returns the report of a table, what was sampled over its invocations (sorted, unpacked) and which edges bind.
     pub fn new(table: &NodeTable, callees: &Callees, sample: &FlowSample, bindings: &Bindings) -> FlowReport {
         let flow = &bindings.flow;
         let nodes = (0..table.len).zip(&sample.nodes).map(|(node, facts)| {
@@ -250,13 +250,13 @@ impl EvaluationReport {
     /// Points of a curve.
     pub const CURVE_POINTS: usize = 201;
 
-    /// The errors of the aggregate flow; `None` if nothing was tested.
+    /// Returns the errors of the aggregate flow; `None` if nothing was tested.
     pub fn flow_error(&self) -> Option<ErrorQuantiles> {
         let method = self.methods.iter().find(|method| method.name == METHOD_NAMES[4])?;
         (self.test > 0).then_some(method.error)
     }
 
-    /// The methods of sorted estimates.
+    /// Returns the methods of sorted estimates.
     pub fn methods_of(estimates: &Estimates) -> Vec<MethodErrors> {
         let curve = |sorted: &[f64]| {
             let points = if sorted.is_empty() { 0 } else { Self::CURVE_POINTS };
@@ -277,7 +277,7 @@ impl EvaluationReport {
     }
 }
 
-/// The `p`-quantile of sorted values, some of which may be infinite, by linear interpolation at (n - 1) p.
+/// Returns the `p`-quantile of sorted values, some of which may be infinite, by linear interpolation at (n - 1) p.
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let place = p * last as f64;

@@ -132,7 +132,7 @@ impl Savings {
         sum
     }
 
-    /// The report.
+    /// Returns the report.
     pub fn finish(self) -> SavingsReport {
         let sorted = unpack_sorted(self.latencies_us);
         let latency_us = Summary::of_sorted(&sorted);
@@ -157,7 +157,8 @@ impl Savings {
     }
 }
 
-/// The saving if the latencies `before` among all become `after`; all three sorted. `saved` are the differences.
+/// Returns the saving if the latencies `before` among all become `after`; all three sorted. `saved` are the
+/// differences.
 fn saving(
     (all, latency_us): (&[u64], &Summary),
     (before, after): (&[u64], &[u64]),
@@ -174,8 +175,8 @@ fn saving(
     }
 }
 
-/// A quantile of `all` without `removed` and with `added`, without building that list: all three are sorted and the
-/// last two equally long.
+/// Returns a quantile of `all` without `removed` and with `added`, without building that list: all three are sorted
+/// and the last two equally long.
 fn quantile_of_changed(all: &[u64], removed: &[u64], added: &[u64], millionths: u64) -> f64 {
     let Some(last) = all.len().checked_sub(1) else { return 0.0 };
     let place = millionths * last as u64;
@@ -242,7 +243,7 @@ pub struct SavingsRun {
 }
 
 impl SavingsRun {
-    /// A run over the traces `set` holds now.
+    /// Returns a run over the traces `set` holds now.
     pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, requests: Requests) -> SavingsRun {
         SavingsRun {
             preparer: Preparer::new(set, model, overlap, &[]),
@@ -267,7 +268,7 @@ impl SavingsRun {
         }
     }
 
-    /// The accumulator.
+    /// Returns the accumulator.
     pub fn finish(mut self, set: &TraceSet) -> Savings {
         self.latencies.sort_unstable();
         let packed = |mut values: Vec<u64>| {
@@ -324,7 +325,7 @@ impl SavingsRun {
         self.trial = 0;
     }
 
-    /// The latency of a request's root if the own work of the given spans were faster.
+    /// Returns the latency of a request's root if the own work of the given spans were faster.
     fn try_level(&mut self, from: usize, to: usize, percent: u32, root: u32, spans: u32) -> u64 {
         self.trial += 1;
         let trial = self.trial;

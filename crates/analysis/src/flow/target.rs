@@ -55,7 +55,7 @@ impl Quantile {
         percentile(values, share)
     }
 
-    /// What it loses if the own work of an endpoint takes no time, in microseconds.
+    /// Returns what it loses if the own work of an endpoint takes no time, in microseconds.
     fn saved_us(self, endpoint: &EndpointSaving) -> f64 {
         let saved = &endpoint.saved_us.faster_100;
         match self {
@@ -193,7 +193,7 @@ impl TargetReport {
         self.budgets.arrange_by(|a, b| loss(b).total_cmp(&loss(a)));
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     pub fn is_reached(&self) -> bool {
         self.before_us <= self.target_us as f64
     }

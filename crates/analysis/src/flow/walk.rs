@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 /// Something that is done with one trace after another.
 pub trait Visit {
-    /// Whether a trace matters at all.
+    /// Returns whether a trace matters at all.
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool;
 
     /// A trace is about to be worked on.
@@ -39,7 +39,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)).
+    /// Returns a walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)).
     pub fn new(group: u8, settings: PathSettings) -> Walk {
         Walk { group, trace: 0, tree: Tree::default(), settings, phase: Phase::NextTrace }
     }
@@ -110,7 +110,7 @@ pub struct Within {
 }
 
 impl Within {
-    /// The requests with these root rows.
+    /// Returns the requests with these root rows.
     pub fn requests(mut rows: Vec<u32>) -> Within {
         rows.sort_unstable();
         Within { roots: Some(rows) }

@@ -88,12 +88,13 @@ pub struct CallTimeout {
 }
 
 impl CallTimeout {
-    /// Whether a call is given up that takes so long.
+    /// Returns whether a call is given up that takes so long.
     fn cuts(&self, latency_us: u64) -> bool {
         latency_us > self.after_us
     }
 
-    /// What a call takes that is given up: by chance, which is the same whenever and wherever it is asked about.
+    /// Returns what a call takes that is given up: by chance, which is the same whenever and wherever it is asked
+    /// about.
     fn given_up_us(&self, trace: u64, span: u64) -> u64 {
         let drawn = u128::from(mix(trace ^ mix(span))) * self.retry_us.len() as u128;
         let retry_us = self.retry_us.get((drawn >> u64::BITS) as usize);
@@ -112,7 +113,7 @@ pub struct Changes {
     pub timeouts: Vec<CallTimeout>,
 }
 
-/// A share of a latency, in millionths, half a microsecond rounded up; never below 0.
+/// Returns a share of a latency, in millionths, half a microsecond rounded up; never below 0.
 pub(super) fn scaled_us(latency_us: u64, share_ppm: i64) -> u64 {
     let factor = i128::from(share_ppm) + 1_000_000;
     if factor <= 0 {
@@ -200,7 +201,7 @@ impl WhatIf {
         sum
     }
 
-    /// The calls that were asked for, by endpoint.
+    /// Returns the calls that were asked for, by endpoint.
     pub fn take_calls(&mut self) -> OrderedMap<Endpoint, CallTimes> {
         std::mem::take(&mut self.calls).unpack()
     }
@@ -210,7 +211,7 @@ impl WhatIf {
         self.cut
     }
 
-    /// The report.
+    /// Returns the report.
     pub fn finish(self) -> WhatIfReport {
         let (before, after) = (unpack_sorted(self.before_us), unpack_sorted(self.after_us));
         let curve = |sorted: &[u64]| {
@@ -334,7 +335,7 @@ pub struct WhatIfRun {
 }
 
 impl WhatIfRun {
-    /// A run over the traces `set` holds now.
+    /// Returns a run over the traces `set` holds now.
     pub fn new(
         set: &TraceSet,
         model: Arc<Model>,
@@ -380,7 +381,7 @@ impl WhatIfRun {
         }
     }
 
-    /// The accumulator.
+    /// Returns the accumulator.
     pub fn finish(mut self, set: &TraceSet) -> WhatIf {
         self.before.sort_unstable();
         self.after.sort_unstable();
@@ -395,7 +396,8 @@ impl WhatIfRun {
         }
     }
 
-    /// The latency of a span after the changes of its endpoint and its timeout, given what it takes with its own work changed.
+    /// Returns the latency of a span after the changes of its endpoint and its timeout, given what it takes with its
+    /// own work changed.
     fn apply(&self, target: usize, latency_us: u64) -> u64 {
         let us = self.before_timeout(target, latency_us);
         match self.timeout(target) {

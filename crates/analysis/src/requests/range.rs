@@ -52,13 +52,13 @@ impl PercentileRange {
         PercentileRange::up_to(99_000),
     ];
 
-    /// Whether this is every request.
+    /// Returns whether this is every request.
     pub fn is_all(&self) -> bool {
         self.lo == 0 && self.hi >= 100_000
     }
 
-    /// The percentile range of the requests with these ranks of `n`: exact up to 100,000 requests, beyond as near as
-    /// thousandths of a percent allow, and never empty.
+    /// Returns the percentile range of the requests with these ranks of `n`: exact up to 100,000 requests, beyond as
+    /// near as thousandths of a percent allow, and never empty.
     pub fn of_ranks(ranks: std::ops::Range<u64>, n: u64) -> PercentileRange {
         let n = u128::from(n.max(1));
         let percent = |rank: u64| ((u128::from(rank) * 100_000 + n / 2) / n).min(100_000) as u32;
@@ -70,8 +70,8 @@ impl PercentileRange {
         PercentileRange::open(lo, hi.max(lo + 1))
     }
 
-    /// The ranks of a percentile range, and of one in which no request lies that of the request nearest to it: no range of
-    /// some requests is empty.
+    /// Returns the ranks of a percentile range, and of one in which no request lies that of the request nearest to it:
+    /// no range of some requests is empty.
     pub fn some_ranks(&self, n: u64) -> std::ops::Range<u64> {
         let ranks = self.ranks(n);
         if n == 0 || !ranks.is_empty() {
@@ -81,7 +81,8 @@ impl PercentileRange {
         at..at + 1
     }
 
-    /// The ranks of a percentile range: request i of n belongs to percentile 100 (i + 0.5) / n, compared in integers.
+    /// Returns the ranks of a percentile range: request i of n belongs to percentile 100 (i + 0.5) / n, compared in
+    /// integers.
     pub fn ranks(&self, n: u64) -> std::ops::Range<u64> {
         if self.is_all() {
             return 0..n;

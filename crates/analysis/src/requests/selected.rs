@@ -47,7 +47,7 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
-    /// The key of a request.
+    /// Returns the key of a request.
     pub fn of(set: &TraceSet, request: &RequestEntry) -> RequestKey {
         RequestKey {
             latency_us: request.latency_us,
@@ -84,7 +84,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Whether a request lies inside.
+    /// Returns whether a request lies inside.
     pub fn contains(&self, set: &TraceSet, request: &RequestEntry) -> bool {
         let against = |key: &RequestKey| {
             request.latency_us.cmp(&key.latency_us).then_with(|| {

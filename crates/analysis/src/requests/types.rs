@@ -124,7 +124,7 @@ fn keep_first<K: Ord, V>(map: &mut OrderedMap<K, V>) {
 }
 
 impl TypeFacts {
-    /// What a set holds.
+    /// Returns what a set holds.
     pub fn of(set: &TraceSet) -> TypeFacts {
         let mut facts = TypeFacts::default();
         let mut visit = Visit::default();
@@ -263,7 +263,8 @@ impl RootFacts {
     }
 }
 
-/// What a callee is called in the name of a shape: its operation, with the service where that is only a method of HTTP.
+/// Returns what a callee is called in the name of a shape: its operation, with the service where that is only a method
+/// of HTTP.
 fn said(callee: &Endpoint) -> Cow<'_, str> {
     if is_method(&callee.operation) {
         format!("{} {}", callee.service, callee.operation).into()
@@ -272,7 +273,7 @@ fn said(callee: &Endpoint) -> Cow<'_, str> {
     }
 }
 
-/// Whether an operation is the bare name of a method of HTTP.
+/// Returns whether an operation is the bare name of a method of HTTP.
 fn is_method(operation: &str) -> bool {
     let method = operation.strip_prefix("HTTP ").unwrap_or(operation);
     matches!(method, "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "HEAD" | "OPTIONS" | "HTTP")
@@ -318,7 +319,7 @@ impl Visit {
         self.callees.dedup_by_key(|callee| callee.0);
     }
 
-    /// A hash of the set of endpoints called, the same in every worker.
+    /// Returns a hash of the set of endpoints called, the same in every worker.
     fn shape(&self, set: &TraceSet) -> u64 {
         let hash = |&(number, _): &(u32, u32)| {
             let (service, operation) = set.endpoint_name(EndpointId(number));
@@ -328,7 +329,7 @@ impl Visit {
         self.callees.iter().map(hash).fold(1, u64::wrapping_add)
     }
 
-    /// The route of the request: its tag, its path, or the only endpoint it calls.
+    /// Returns the route of the request: its tag, its path, or the only endpoint it calls.
     fn route(&self, set: &TraceSet, root: u32, end: u32) -> Option<String> {
         let tag = |key| set.tags.value(set.tag_set(root), key).filter(|value| !value.is_empty());
         if let Some(route) = tag("http.route") {
@@ -427,13 +428,13 @@ impl RequestTypes {
         self.of[request as usize]
     }
 
-    /// The types by number.
+    /// Returns the types by number.
     pub fn names(&self) -> &[RequestType] {
         &self.names
     }
 }
 
-/// The value of a tag in a request: that of its first span that has it, or whose process has it.
+/// Returns the value of a tag in a request: that of its first span that has it, or whose process has it.
 fn value_of<'a>(set: &'a TraceSet, root: u32, end: u32, key: &str) -> Option<&'a str> {
     let is_inside = |row: &u32| *row == root || set.parent(*row) != NO_ROW && set.parent(*row) >= root;
     (root..end).take_while(is_inside).find_map(|row| {

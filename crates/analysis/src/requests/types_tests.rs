@@ -28,7 +28,7 @@ fn set(traces: &[Vec<Spec>]) -> TraceSet {
     set
 }
 
-/// The way that was chosen, and the parts that the requests are of.
+/// Returns the way that was chosen, and the parts that the requests are of.
 fn parts(set: &TraceSet, by: &GroupBy) -> (GroupBy, Vec<String>) {
     let names = TypeFacts::of(set).names(by);
     let types = RequestTypes::new(set, set.traces().iter().map(|trace| trace.first), &names);
@@ -36,7 +36,7 @@ fn parts(set: &TraceSet, by: &GroupBy) -> (GroupBy, Vec<String>) {
     (names.by, parts.collect())
 }
 
-/// A request of a gateway that calls these operations of other services.
+/// Returns a request of a gateway that calls these operations of other services.
 fn calls<'a>(operations: &[&'a str]) -> Vec<Spec<'a>> {
     let mut spans: Vec<Spec> = vec![(0, "front", "Recv.", &[])];
     spans.extend(operations.iter().map(|operation| -> Spec { (1, "back", operation, &[]) }));

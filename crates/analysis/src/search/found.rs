@@ -51,7 +51,7 @@ impl Test {
         })
     }
 
-    /// Whether it holds for a row of the set.
+    /// Returns whether it holds for a row of the set.
     fn holds(&self, set: &TraceSet, row: u32) -> bool {
         let is_in = |list: &[bool], at: u32| list.get(at as usize).copied().unwrap_or(false);
         is_in(&self.named, set.endpoint(row).0)
@@ -76,7 +76,7 @@ impl SpanTests {
         SpanTests { alternatives: search.alternatives.iter().filter_map(terms).collect() }
     }
 
-    /// Whether a span is found.
+    /// Returns whether a span is found.
     pub(crate) fn finds(&self, set: &TraceSet, row: u32) -> bool {
         let all = |terms: &Vec<(bool, Test)>| terms.iter().all(|(not, test)| test.holds(set, row) != *not);
         self.alternatives.iter().any(all)
@@ -90,7 +90,7 @@ pub(crate) struct RequestSearch {
 }
 
 impl RequestSearch {
-    /// A request of which nothing is known yet.
+    /// Returns a request of which nothing is known yet.
     pub(crate) fn new(tests: &SpanTests) -> RequestSearch {
         RequestSearch { met: vec![false; tests.alternatives.iter().map(Vec::len).sum()] }
     }
@@ -102,7 +102,7 @@ impl RequestSearch {
         }
     }
 
-    /// Whether the request is found, all its spans being known.
+    /// Returns whether the request is found, all its spans being known.
     pub(crate) fn is_found(&self, tests: &SpanTests) -> bool {
         let mut met = self.met.iter();
         tests.alternatives.iter().any(|terms| {
@@ -191,7 +191,7 @@ pub struct SearchObserver {
 }
 
 impl SearchObserver {
-    /// An observer of requests of this set.
+    /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, search: &SpanSearch) -> SearchObserver {
         SearchObserver {
             tests: SpanTests::new(set, search),

@@ -96,12 +96,13 @@ pub struct AggregateSubspan {
     pub duration_us: Statistic,
 }
 
-/// The aggregate trace of traces of one shape. In `only`, and everywhere if it is `None`, the events have one order.
+/// Returns the aggregate trace of traces of one shape. In `only`, and everywhere if it is `None`, the events have one
+/// order.
 pub fn aggregate(traces: &Traces, group: &[u32], only: Option<u32>) -> AggregateTrace {
     all_at_once(async { aggregate_in_steps(traces, group, only, &mut Pace::default()).await })
 }
 
-/// The same as [`aggregate`], in steps.
+/// Returns the same as [`aggregate`], in steps.
 pub(super) async fn aggregate_in_steps(
     traces: &Traces,
     group: &[u32],
@@ -135,7 +136,7 @@ pub struct GroupSubspan {
 /// Subspans on each side of the problematic one that a group of traces has.
 const NEIGHBOURS: usize = 10;
 
-/// The subspans of a position around one of them.
+/// Returns the subspans of a position around one of them.
 pub(super) async fn subspans_near(
     traces: &Traces,
     group: &[u32],
@@ -169,7 +170,7 @@ pub(super) async fn subspans_near(
     out
 }
 
-/// The trace of a group whose starts and ends are nearest to the means, and the slowest.
+/// Returns the trace of a group whose starts and ends are nearest to the means, and the slowest.
 pub(super) async fn exemplars(traces: &Traces, group: &[u32], pace: &mut Pace) -> Vec<RequestRef> {
     let Some(&first) = group.first() else { return Vec::new() };
     let (block, rows) = (traces.block_of(first), traces.rows(group));
@@ -197,7 +198,7 @@ fn nearest_and_slowest(traces: &Traces, group: &[u32], distance: &[u128]) -> Vec
     exemplars.collect()
 }
 
-/// What does not depend on the order of events: all but the subspans.
+/// Returns what does not depend on the order of events: all but the subspans.
 async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> AggregateTrace {
     let Some(&first) = group.first() else { return AggregateTrace::default() };
     let (block, rows) = (traces.block_of(first), traces.rows(group));
@@ -285,14 +286,14 @@ fn mean(sum: u128, n: u64) -> f64 {
     sum as f64 / n as f64
 }
 
-/// The mean in whole microseconds, halves up.
+/// Returns the mean in whole microseconds, halves up.
 fn rounded(sum: u128, n: u64) -> u64 {
     let n = u128::from(n);
     ((2 * sum + n) / (2 * n)) as u64
 }
 
-/// The sum of a column over some rows; adds to the distance of each row how far it is from the mean, as often as there
-/// are rows.
+/// Returns the sum of a column over some rows; adds to the distance of each row how far it is from the mean, as often
+/// as there are rows.
 fn far(column: &[u64], rows: &[u32], distance: &mut [u128]) -> u128 {
     let (n, sum) = (rows.len() as u64, sum(column, rows));
     let values = pick(column, rows).zip(distance);
@@ -305,7 +306,7 @@ fn far(column: &[u64], rows: &[u32], distance: &mut [u128]) -> u128 {
     sum
 }
 
-/// The critical path of spans at their rounded means; none if memory ends.
+/// Returns the critical path of spans at their rounded means; none if memory ends.
 fn critical_path(spans: &[AggregateSpan]) -> Vec<AggregateSegment> {
     let mut set = TraceSet::new();
     let number = |position: usize| SpanId::hex(position as u64 + 1);

@@ -52,7 +52,7 @@ impl Shape {
         self.children(position).len() + 1
     }
 
-    /// Where the subspans of a position begin.
+    /// Returns where the subspans of a position begin.
     pub fn parts_at(&self, position: u32) -> usize {
         self.children.range(position as usize).start + position as usize
     }
@@ -99,7 +99,7 @@ impl Names<'_> {
     }
 }
 
-/// An operation, with a number where it has several positions.
+/// Returns an operation, with a number where it has several positions.
 fn named(operation: &str, number: u32, count: u32) -> String {
     if count > 1 { format!("{operation}#{number}") } else { operation.to_owned() }
 }
@@ -115,7 +115,7 @@ impl<T: Copy + Default> Columns<T> {
         Columns { rows, values: vec![T::default(); columns * rows] }
     }
 
-    /// A column by row.
+    /// Returns a column by row.
     pub fn of(&self, column: usize) -> &[T] {
         &self.values[column * self.rows..][..self.rows]
     }
@@ -125,7 +125,7 @@ impl<T: Copy + Default> Columns<T> {
     }
 }
 
-/// The values of a column in some rows.
+/// Returns the values of a column in some rows.
 pub(super) fn pick<'a>(column: &'a [u64], rows: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
     rows.iter().map(|&row| column[row as usize])
 }
@@ -286,7 +286,7 @@ impl Block {
         }
     }
 
-    /// The events of a position in order.
+    /// Returns the events of a position in order.
     pub async fn events(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<Event> {
         let mut out = Vec::new();
         self.put_events(position, row as usize, &mut out, pace).await;
@@ -308,7 +308,7 @@ impl Block {
         out
     }
 
-    /// The same children as positions.
+    /// Returns the same children as positions.
     pub async fn children_around(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<(u32, u32)> {
         if let [child] = *self.shape.children(position) {
             return vec![(NO_ROW, child), (child, NO_ROW)];
@@ -333,7 +333,8 @@ impl Block {
         by_way.into_values().collect()
     }
 
-    /// The rank by row of the order in which the children of a position begin and end; `None` if there is but one.
+    /// Returns the rank by row of the order in which the children of a position begin and end; `None` if there is but
+    /// one.
     pub fn ways(&self, position: u32) -> Option<&[u32]> {
         self.forks.binary_search(&position).ok().map(|fork| self.ways.of(fork))
     }

@@ -214,7 +214,7 @@ impl Children {
         true
     }
 
-    /// Where those of a node stand among all.
+    /// Returns where those of a node stand among all.
     pub fn range(&self, node: usize) -> Range<usize> {
         self.at[node] as usize..self.at[node + 1] as usize
     }
@@ -224,7 +224,7 @@ impl Children {
         &self.list[self.range(node)]
     }
 
-    /// How many nodes are children.
+    /// Returns how many nodes are children.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -240,7 +240,7 @@ fn hash_name(name: &Endpoint) -> u64 {
 }
 
 impl TraceCollector {
-    /// A collector of requests of this set, which are of these types.
+    /// Returns a collector of requests of this set, which are of these types.
     pub fn new(set: &TraceSet, request_types: Arc<RequestTypes>) -> TraceCollector {
         let mut names: Vec<Endpoint> = set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect();
         names.push(Endpoint::new(SYNTHETIC, SYNTHETIC));
@@ -267,8 +267,8 @@ impl TraceCollector {
         }
     }
 
-    /// The traces collected so far, without the names they refer to: [`take`](Self::take) gives those, and a reader
-    /// needs them first.
+    /// Returns the traces collected so far, without the names they refer to: [`take`](Self::take) gives those, and a
+    /// reader needs them first.
     pub fn take_traces(&mut self) -> TracesPart {
         self.positions = 0;
         TracesPart { traces: std::mem::take(&mut self.part.traces), ..TracesPart::default() }
@@ -279,7 +279,7 @@ impl TraceCollector {
         self.positions
     }
 
-    /// All that was collected and not taken, with the names.
+    /// Returns all that was collected and not taken, with the names.
     pub fn take(&mut self) -> TracesPart {
         self.positions = 0;
         std::mem::take(&mut self.part)
@@ -290,7 +290,7 @@ impl TraceCollector {
         while !self.step(set, tree, (request, root), &mut { usize::MAX }) {}
     }
 
-    /// The same for about `left` spans, which it counts down; true when the request is done.
+    /// Returns the same for about `left` spans, which it counts down; true when the request is done.
     pub fn step(
         &mut self,
         set: &TraceSet,
@@ -454,7 +454,7 @@ impl TraceCollector {
         })
     }
 
-    /// The form of an endpoint above children of these forms in their order.
+    /// Returns the form of an endpoint above children of these forms in their order.
     fn form(&mut self, endpoint: u32, children: &[u32]) -> u32 {
         let begin = self.name_hash[endpoint as usize];
         let hash = children.iter().fold(begin, |hash, &c| mix(hash, self.forms[c as usize].hash));
@@ -479,7 +479,7 @@ impl TraceCollector {
         &self.form_children[start as usize..end as usize]
     }
 
-    /// The positions of a form in pre-order as (endpoint, parent).
+    /// Returns the positions of a form in pre-order as (endpoint, parent).
     fn positions_of(&self, form: u32) -> Vec<(u32, u32)> {
         let mut expansion = Expansion::default();
         while !self.expand(form, &mut expansion, &mut { usize::MAX }) {}
@@ -526,7 +526,7 @@ impl TraceCollector {
 }
 
 impl TracesPart {
-    /// The part with a letter before every trace id.
+    /// Returns the part with a letter before every trace id.
     pub(super) fn marked(mut self, mark: &str) -> TracesPart {
         for trace in &mut self.traces {
             trace.id.insert_str(0, mark);

@@ -68,7 +68,7 @@ impl Verdict {
         (verdict, ratio)
     }
 
-    /// Whether it is about the tail, so that only its traces are looked at further.
+    /// Returns whether it is about the tail, so that only its traces are looked at further.
     pub fn is_of_tail(self) -> bool {
         matches!(self, Verdict::Tail | Verdict::New)
     }
@@ -266,8 +266,8 @@ struct Diagnosis<'a> {
     known: FxHashMap<Vec<u32>, Vec<RequestRef>>,
 }
 
-/// How many endpoints there are, the report on the first, and those of its aggregate traces that are wanted. If any are,
-/// groups of the report lack exemplars and subspans.
+/// Returns how many endpoints there are, the report on the first, and those of its aggregate traces that are wanted.
+/// If any are, groups of the report lack exemplars and subspans.
 pub(super) async fn diagnose(
     traces: &Traces,
     settings: &Settings,
@@ -419,7 +419,8 @@ impl Diagnosis<'_> {
         (parts.in_all, rows.into_iter().flatten().collect())
     }
 
-    /// The same where no shape has half of the time: subspans of all shapes together, by what stands before and after them.
+    /// Returns the same where no shape has half of the time: subspans of all shapes together, by what stands before
+    /// and after them.
     async fn of_spans_over_shapes(
         &mut self,
         endpoint: u32,
@@ -457,7 +458,8 @@ impl Diagnosis<'_> {
         (in_all, rows.into_iter().flatten().collect())
     }
 
-    /// A part of this name and metric, of the traces of one shape or of several, which lies between these endpoints.
+    /// Returns a part of this name and metric, of the traces of one shape or of several, which lies between these
+    /// endpoints.
     async fn of_span(
         &mut self,
         (name, metric): (String, String),
@@ -486,7 +488,7 @@ impl Diagnosis<'_> {
         })
     }
 
-    /// The groups of traces that these parts are in, of one shape each.
+    /// Returns the groups of traces that these parts are in, of one shape each.
     async fn of_groups(&mut self, parts: &[PartOf<'_>]) -> (u64, Vec<DiagnosedGroup>) {
         let traces = self.traces;
         let mut rows: Vec<Ranked> = Vec::new();

@@ -10,23 +10,23 @@ const CHILD_STARTS: u8 = 2;
 const EMPTY_CHILD_ENDS: u8 = 3;
 const SPAN_ENDS: u8 = 9;
 
-/// The start and the end of a child.
+/// Returns the start and the end of a child.
 pub fn child_events(start: u64, end: u64, child: u32) -> [Event; 2] {
     let ends = if start == end { EMPTY_CHILD_ENDS } else { CHILD_ENDS };
     [(start, CHILD_STARTS, end, child), (end, ends, start, child)]
 }
 
-/// The end of the span, which is the last of its events.
+/// Returns the end of the span, which is the last of its events.
 pub fn span_end(end: u64) -> Event {
     (end, SPAN_ENDS, 0, NO_ROW)
 }
 
-/// Whether an event is the end of the span.
+/// Returns whether an event is the end of the span.
 pub(super) fn is_span_end(event: &Event) -> bool {
     event.1 == SPAN_ENDS
 }
 
-/// Whether an event is the start of a child.
+/// Returns whether an event is the start of a child.
 pub(super) fn is_start(event: &Event) -> bool {
     event.1 == CHILD_STARTS
 }
@@ -59,7 +59,7 @@ impl Subspans {
         Subspans { before: begin, child_start: begin, last_end: begin, previous: NO_ROW, covered_us: 0 }
     }
 
-    /// The subspan that ends with the next event, if one does.
+    /// Returns the subspan that ends with the next event, if one does.
     pub fn pass(&mut self, event: &Event) -> Option<Subspan> {
         let &(time, _, end, child) = event;
         let diff_us = match is_start(event) {

@@ -41,7 +41,7 @@ impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
         number
     }
 
-    /// The numbers in the order of their values; two of these take about `cost` units to compare.
+    /// Returns the numbers in the order of their values; two of these take about `cost` units to compare.
     async fn order(&self, cost: usize, pace: &mut Pace) -> Vec<u32> {
         let list = &self.list;
         order_in_steps(list.len(), cost, &|a, b| list[a as usize].cmp(&list[b as usize]), pace).await
@@ -52,7 +52,7 @@ impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
         ranks(&self.order(cost, pace).await)
     }
 
-    /// The values in order, and for each number its place there.
+    /// Returns the values in order, and for each number its place there.
     async fn sorted(mut self, pace: &mut Pace) -> (Vec<T>, Vec<u32>) {
         let order = self.order(4, pace).await;
         let ranks = ranks(&order);
@@ -122,7 +122,7 @@ impl Merging {
         }
     }
 
-    /// All traces in their order.
+    /// Returns all traces in their order.
     pub async fn finish(self, pace: &mut Pace) -> Traces {
         let (endpoints, endpoint_at) = self.endpoints.sorted(pace).await;
         let (types, type_at) = self.types.sorted(pace).await;

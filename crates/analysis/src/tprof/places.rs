@@ -119,7 +119,7 @@ struct Source {
     list: u32,
 }
 
-/// The places that the traces of a shape pass through, by key, and lists of traces.
+/// Returns the places that the traces of a shape pass through, by key, and lists of traces.
 async fn sources(
     traces: &Traces,
     group: &[u32],
@@ -171,7 +171,7 @@ async fn sources(
     (out, lists)
 }
 
-/// The number of a list of traces, of which there are so many in all.
+/// Returns the number of a list of traces, of which there are so many in all.
 fn put_list(lists: &mut Vec<Vec<u32>>, list: Vec<u32>, in_all: usize) -> u32 {
     if list.len() == in_all {
         return NO_ROW;
@@ -319,7 +319,7 @@ impl PlacesReport {
         sorted(types, left_out)
     }
 
-    /// Every list: all request types together, then each of them.
+    /// Returns every list: all request types together, then each of them.
     pub fn lists(&self) -> impl Iterator<Item = &TypePlaces> {
         self.all.iter().chain(&self.types)
     }
@@ -341,7 +341,7 @@ async fn of_type(
     TypePlaces { service, operation, a_traces, b_traces, places_in_all, places }
 }
 
-/// A request type with so many traces of each side that is not compared.
+/// Returns a request type with so many traces of each side that is not compared.
 fn left_out(traces: &Traces, kind: u32, a_traces: usize, b_traces: usize) -> TypeLeftOut {
     let Endpoint { service, operation } = traces.types[kind as usize].clone();
     TypeLeftOut { service, operation, a_traces: a_traces as u64, b_traces: b_traces as u64 }

@@ -67,7 +67,7 @@ pub struct OfSummary {
 }
 
 impl TprofReport {
-    /// The group with this `aggregate_trace`.
+    /// Returns the group with this `aggregate_trace`.
     pub fn group(&self, number: u32) -> Option<&DiagnosedGroup> {
         let types = self.report.iter().flat_map(|endpoint| &endpoint.types);
         let mut groups = types.flat_map(|kind| &kind.spans).flat_map(|span| &span.groups);
@@ -90,7 +90,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Whether the span of a position is a client.
+    /// Returns whether the span of a position is a client.
     pub fn calls(&self, position: u32) -> bool {
         self.callers.binary_search(&position).is_ok()
     }
@@ -123,7 +123,7 @@ impl Traces {
         all_at_once(async { self.report(settings, &mut Pace::default()).await })
     }
 
-    /// The same as [`finish`](Self::finish), in steps.
+    /// Returns the same as [`finish`](Self::finish), in steps.
     pub async fn report(&self, settings: &Settings, pace: &mut Pace) -> TprofReport {
         let (endpoints_in_all, report, _) = diagnose::diagnose(self, settings, None, pace).await;
         TprofReport {
@@ -137,7 +137,7 @@ impl Traces {
         }
     }
 
-    /// The aggregate traces that the report with these settings points at, or one of them, in steps.
+    /// Returns the aggregate traces that the report with these settings points at, or one of them, in steps.
     pub async fn aggregates(
         &self,
         settings: &Settings,
@@ -151,12 +151,12 @@ impl Traces {
         (0..self.traces.len() as u32).collect()
     }
 
-    /// The block of a trace.
+    /// Returns the block of a trace.
     pub(super) fn block_of(&self, trace: u32) -> &Block {
         &self.blocks[self.traces[trace as usize].shape as usize]
     }
 
-    /// Where traces of one shape stand in its block.
+    /// Returns where traces of one shape stand in its block.
     pub(super) fn rows(&self, traces: &[u32]) -> Vec<u32> {
         traces.iter().map(|&t| self.traces[t as usize].row).collect()
     }
@@ -188,7 +188,7 @@ impl Traces {
         self.by_rank(traces, &self.block_of(first).order)
     }
 
-    /// The local form of layer 4: by the order of the children of one position.
+    /// Returns the local form of layer 4: by the order of the children of one position.
     pub(super) fn by_local_order(&self, traces: &[u32], position: u32) -> Vec<Vec<u32>> {
         let Some(&first) = traces.first() else { return Vec::new() };
         match self.block_of(first).ways(position) {
@@ -201,7 +201,7 @@ impl Traces {
         self.grouped(traces, |t| ranks[t.row as usize]).into_iter().map(|group| group.1).collect()
     }
 
-    /// The traces of every whole layer-4 group: each list has one shape and one order of events.
+    /// Returns the traces of every whole layer-4 group: each list has one shape and one order of events.
     pub fn layer_4(&self) -> Vec<Vec<u32>> {
         let mut out = Vec::new();
         for (_, group) in self.by_shape(&self.all()) {
@@ -211,7 +211,7 @@ impl Traces {
     }
 }
 
-/// How many traces of a group are normal; `None` for a group too small to split.
+/// Returns how many traces of a group are normal; `None` for a group too small to split.
 pub(super) fn normal_of(n: usize, settings: &Settings) -> Option<usize> {
     (n >= 10).then(|| (n as u64 * u64::from(settings.tail_permille.min(1000)) / 1000) as usize)
 }

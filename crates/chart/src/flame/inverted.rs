@@ -27,7 +27,7 @@ pub struct Inverted {
 }
 
 impl Inverted {
-    /// Every endpoint with exclusive time as a root; nothing is expanded yet.
+    /// Returns every endpoint with exclusive time as a root; nothing is expanded yet.
     pub fn new(report: &CriticalPathReport) -> Inverted {
         let mut members: Vec<Members> = vec![Vec::new(); report.endpoints.len()];
         for (i, node) in report.nodes.iter().enumerate() {
@@ -44,8 +44,8 @@ impl Inverted {
         )
     }
 
-    /// The callers of one endpoint alone: the upper half of a sandwich. Its width is the time on the path in the
-    /// endpoint and below it, each microsecond once.
+    /// Returns the callers of one endpoint alone: the upper half of a sandwich. Its width is the time on the path in
+    /// the endpoint and below it, each microsecond once.
     pub fn callers_of(report: &CriticalPathReport, endpoint: EndpointId) -> Inverted {
         let topmost = super::table::topmost(report);
         let list: Members = report
@@ -66,13 +66,13 @@ impl Inverted {
         tree
     }
 
-    /// The nodes so far, as a tree to lay out; node ids are the same, frames are the report's endpoints.
+    /// Returns the nodes so far, as a tree to lay out; node ids are the same, frames are the report's endpoints.
     pub fn tree(&self) -> FlameTree {
         let frames = self.endpoint.iter().map(|endpoint| endpoint.0).collect();
         FlameTree::new(self.parent.clone(), &self.width_us, frames, self.frames.clone())
     }
 
-    /// The endpoint of a node.
+    /// Returns the endpoint of a node.
     pub fn endpoint(&self, node: u32) -> Option<EndpointId> {
         self.endpoint.get(node as usize).copied()
     }
@@ -82,12 +82,12 @@ impl Inverted {
         self.parent.len()
     }
 
-    /// Whether there is no exclusive time at all.
+    /// Returns whether there is no exclusive time at all.
     pub fn is_empty(&self) -> bool {
         self.parent.is_empty()
     }
 
-    /// The sum of all roots: all exclusive time.
+    /// Returns the sum of all roots: all exclusive time.
     pub fn total_us(&self) -> u64 {
         self.total_us
     }
@@ -164,8 +164,8 @@ impl Inverted {
     }
 }
 
-/// What an endpoint calls, over all its contexts: the lower half of a sandwich. One root; nodes below it are merged by
-/// the path from the endpoint on.
+/// Returns what an endpoint calls, over all its contexts: the lower half of a sandwich. One root; nodes below it are
+/// merged by the path from the endpoint on.
 pub fn callees_of(report: &CriticalPathReport, endpoint: EndpointId) -> FlameTree {
     let topmost = super::table::topmost(report);
     let mut merged: Vec<(u32, EndpointId, u64)> = Vec::new();

@@ -22,12 +22,12 @@ pub struct FlameSize {
 }
 
 impl FlameSize {
-    /// The height of a row in device pixels.
+    /// Returns the height of a row in device pixels.
     pub fn row_px(&self) -> i32 {
         self.metrics.px(20.0)
     }
 
-    /// How far a tree can be scrolled: its height less what is visible, at least 0.
+    /// Returns how far a tree can be scrolled: its height less what is visible, at least 0.
     pub fn scroll_end(&self, tree: &FlameTree) -> i64 {
         (i64::from(tree.rows()) * i64::from(self.row_px()) - i64::from(self.height)).max(0)
     }
@@ -237,7 +237,7 @@ fn label(tree: &FlameTree, size: FlameSize, measure: &mut dyn Measure, out: &mut
 }
 
 impl FlameLayout {
-    /// The index of the box under a pixel.
+    /// Returns the index of the box under a pixel.
     pub fn box_at(&self, x: i32, y: i32) -> Option<usize> {
         if self.row_px <= 0 || x < 0 || y < 0 || x >= self.width || y >= self.height {
             return None;
@@ -250,7 +250,7 @@ impl FlameLayout {
         boxes.get(at).filter(|b| b.x <= x).map(|_| start + at)
     }
 
-    /// What is under a pixel.
+    /// Returns what is under a pixel.
     pub fn hit(&self, tree: &FlameTree, x: i32, y: i32) -> Option<FlameHit> {
         let item = &self.boxes[self.box_at(x, y)?];
         if item.nodes == 1 {
@@ -261,7 +261,7 @@ impl FlameLayout {
         Some(FlameHit::Merged { nodes: item.nodes, window: Window::of(from, left + width) })
     }
 
-    /// The visible box of a node, if it has one of its own.
+    /// Returns the visible box of a node, if it has one of its own.
     pub fn box_of(&self, node: u32) -> Option<&FlameBox> {
         self.boxes.iter().find(|item| item.nodes == 1 && item.node == node)
     }

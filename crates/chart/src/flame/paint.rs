@@ -10,7 +10,7 @@ use crate::text::Advances;
 use crate::{Shade, Theme};
 use pathlight_text::format;
 
-/// The picture of a layout; items are indices of its boxes.
+/// Returns the picture of a layout; items are indices of its boxes.
 pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
     let (gap, pad, font_px) = (metrics.px(1.0), metrics.px(4.0), metrics.font_px());
     let (mut boxes, mut stripes, mut marks) = (Layer::default(), Layer::default(), Layer::default());
@@ -65,7 +65,7 @@ pub struct FlameWords<'a> {
 }
 
 impl FlameWords<'_> {
-    /// The words of a tree whose widths are microseconds.
+    /// Returns the words of a tree whose widths are microseconds.
     pub fn of_times<'a>(tree: &'a FlameTree, title: &str) -> FlameWords<'a> {
         let tip = |node| {
             let label = tree.frame(node).map_or("", |frame| frame.label.as_str());
@@ -82,7 +82,7 @@ impl FlameWords<'_> {
     }
 }
 
-/// All rows of a flame graph as an SVG document `width` pixels wide, in the view's window; deterministic.
+/// Returns all rows of a flame graph as an SVG document `width` pixels wide, in the view's window; deterministic.
 pub fn export_svg(
     tree: &FlameTree,
     view: &FlameView,

@@ -14,7 +14,7 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// The nodes whose frame is meant.
+    /// Returns the nodes whose frame is meant.
     pub fn find(tree: &FlameTree, is_meant: impl Fn(&Frame) -> bool) -> Matches {
         let wanted: Vec<bool> = tree.frames().iter().map(is_meant).collect();
         let n = tree.len();
@@ -42,12 +42,12 @@ impl Matches {
         Matches { hit, before, found, matched_us }
     }
 
-    /// Whether a node was found.
+    /// Returns whether a node was found.
     pub fn contains(&self, node: u32) -> bool {
         self.hit.get(node as usize) == Some(&true)
     }
 
-    /// Whether any of these places in the tree's rows holds a node that was found.
+    /// Returns whether any of these places in the tree's rows holds a node that was found.
     pub(super) fn any(&self, places: std::ops::Range<usize>) -> bool {
         match (self.before.get(places.start), self.before.get(places.end)) {
             (Some(a), Some(b)) => a < b,
@@ -55,7 +55,7 @@ impl Matches {
         }
     }
 
-    /// What was found, the widest first, without what has no width: the order to step through.
+    /// Returns what was found, the widest first, without what has no width: the order to step through.
     pub fn found(&self) -> &[u32] {
         &self.found
     }

@@ -78,7 +78,7 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
     rows
 }
 
-/// The depth of each node, for the rows of a table of nodes (which is the report's own list).
+/// Returns the depth of each node, for the rows of a table of nodes (which is the report's own list).
 pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
     let mut depths = vec![0u32; report.nodes.len()];
     for (i, node) in report.nodes.iter().enumerate() {

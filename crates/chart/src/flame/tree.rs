@@ -29,7 +29,7 @@ impl Frame {
         Frame { label, shade, is_waiting: false, name_at: 0 }
     }
 
-    /// The name of the endpoint: the label without what is said of the frame.
+    /// Returns the name of the endpoint: the label without what is said of the frame.
     pub fn name(&self) -> &str {
         self.label.get(self.name_at..).unwrap_or_default()
     }
@@ -56,7 +56,7 @@ pub struct FlameTree {
 }
 
 impl FlameTree {
-    /// The tree of these nodes: parents (before their children, [`NONE`] for a root), widths, and indices into
+    /// Returns the tree of these nodes: parents (before their children, [`NONE`] for a root), widths, and indices into
     /// `frames`; the three lists are equally long. Children wider than their parent together are cut to its width.
     pub fn new(parent: Vec<u32>, width_us: &[u64], frame: Vec<u32>, frames: Vec<Frame>) -> FlameTree {
         let n = parent.len().min(width_us.len()).min(frame.len());
@@ -133,8 +133,8 @@ impl FlameTree {
         tree
     }
 
-    /// The aggregate calling contexts of a percentile range; node and frame indices are those of the report. After them
-    /// come nodes for what calls wait for, below the calls.
+    /// Returns the aggregate calling contexts of a percentile range; node and frame indices are those of the report.
+    /// After them come nodes for what calls wait for, below the calls.
     pub fn of_report(report: &CriticalPathReport) -> FlameTree {
         let nodes = &report.nodes;
         let mut widths: Vec<u64> = nodes.iter().map(|node| node.subtree_us).collect();
@@ -159,12 +159,12 @@ impl FlameTree {
         tree
     }
 
-    /// Whether a node is no calling context: time of the one above that is spent waiting for a service.
+    /// Returns whether a node is no calling context: time of the one above that is spent waiting for a service.
     pub fn is_waiting(&self, node: u32) -> bool {
         node >= self.waiting_from && (node as usize) < self.len()
     }
 
-    /// The calling context that a node belongs to: itself, or the call that waits.
+    /// Returns the calling context that a node belongs to: itself, or the call that waits.
     pub fn context_of(&self, node: u32) -> u32 {
         if self.is_waiting(node) { self.parent[node as usize] } else { node }
     }
@@ -179,22 +179,22 @@ impl FlameTree {
         self.depth.len()
     }
 
-    /// Whether there are no nodes.
+    /// Returns whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.depth.is_empty()
     }
 
-    /// The sum of the roots' widths.
+    /// Returns the sum of the roots' widths.
     pub fn total_us(&self) -> u64 {
         self.total_us
     }
 
-    /// How many rows there are to draw.
+    /// Returns how many rows there are to draw.
     pub fn rows(&self) -> u32 {
         self.row_starts.len().saturating_sub(1) as u32
     }
 
-    /// The parent of a node, if it has one.
+    /// Returns the parent of a node, if it has one.
     pub fn parent(&self, node: u32) -> Option<u32> {
         self.parent.get(node as usize).copied().filter(|&parent| parent < node)
     }
@@ -205,18 +205,18 @@ impl FlameTree {
         if i < self.len() { (self.left_us[i], self.width_us[i]) } else { (0, 0) }
     }
 
-    /// The window that a node fills.
+    /// Returns the window that a node fills.
     pub fn window_of(&self, node: u32) -> Window {
         let (left, width) = self.interval_us(node);
         Window::of(left, left + width)
     }
 
-    /// The window of all of it.
+    /// Returns the window of all of it.
     pub fn full(&self) -> Window {
         Window::full(self.total_us)
     }
 
-    /// The row of a node.
+    /// Returns the row of a node.
     pub fn depth(&self, node: u32) -> u32 {
         self.depth.get(node as usize).copied().unwrap_or(0)
     }
@@ -231,23 +231,23 @@ impl FlameTree {
         self.frames.get(self.frame_index(node) as usize)
     }
 
-    /// All frames.
+    /// Returns all frames.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// A node's share of the whole, NaN if that is nothing.
+    /// Returns a node's share of the whole, NaN if that is nothing.
     pub fn share(&self, node: u32) -> f64 {
         self.interval_us(node).1 as f64 / if self.total_us == 0 { f64::NAN } else { self.total_us as f64 }
     }
 
-    /// The nodes from a node up to its root, the node first.
+    /// Returns the nodes from a node up to its root, the node first.
     pub fn ancestry(&self, node: u32) -> impl Iterator<Item = u32> {
         let first = ((node as usize) < self.len()).then_some(node);
         std::iter::successors(first, |&node| self.parent(node))
     }
 
-    /// The node that keys move to: its widest child.
+    /// Returns the node that keys move to: its widest child.
     pub fn child(&self, node: u32) -> Option<u32> {
         let (left, width) = self.interval_us(node);
         let below = self.row(self.depth(node) + 1);
@@ -256,7 +256,7 @@ impl FlameTree {
         children.find(|&&i| width > 0 && !self.is_waiting(i)).copied()
     }
 
-    /// The node beside it in its row, to the left or to the right; cousins count.
+    /// Returns the node beside it in its row, to the left or to the right; cousins count.
     pub fn beside(&self, node: u32, right: bool) -> Option<u32> {
         let row = self.row(self.depth(node));
         let at = row.binary_search_by_key(&self.interval_us(node).0, |&i| self.left_us[i as usize]).ok()?;
@@ -265,12 +265,12 @@ impl FlameTree {
             .copied()
     }
 
-    /// The nodes of a row from left to right, none of them empty.
+    /// Returns the nodes of a row from left to right, none of them empty.
     pub fn row(&self, row: u32) -> &[u32] {
         &self.rows[self.row_places(row)]
     }
 
-    /// Where the nodes of a row are in `rows`.
+    /// Returns where the nodes of a row are in `rows`.
     pub(super) fn row_places(&self, row: u32) -> std::ops::Range<usize> {
         let row = row as usize;
         match (self.row_starts.get(row), self.row_starts.get(row + 1)) {
@@ -288,7 +288,7 @@ pub(super) fn frames_of(report: &CriticalPathReport) -> Vec<Frame> {
     report.endpoints.iter().map(frame).collect()
 }
 
-/// The frame of what waits for a service; not certain: it may be work of the caller.
+/// Returns the frame of what waits for a service; not certain: it may be work of the caller.
 fn waiting_frame(service: &str, is_certain: bool) -> Frame {
     let or = if is_certain { "" } else { ", or work of the caller" };
     Frame {
@@ -302,7 +302,7 @@ pub(super) mod tests {
     use super::*;
     use pathlight_query::{ContextNode, EndpointId, NodeId, Waiting, Weight};
 
-    /// A report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
+    /// Returns a report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
     pub(crate) fn report(nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
         let endpoints = nodes.iter().map(|n| n.1).max().map_or(0, |n| n + 1);
         let mut subtree: Vec<u64> = nodes.iter().map(|n| n.2).collect();
@@ -335,7 +335,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A report with the shape of real ones: `n` nodes, most of them small, a few deep.
+    /// Returns a report with the shape of real ones: `n` nodes, most of them small, a few deep.
     pub(crate) fn large(n: u32) -> CriticalPathReport {
         let mut state = 42u64;
         let mut random = move |below: u64| {

@@ -19,27 +19,27 @@ pub struct HeatSize {
 }
 
 impl HeatSize {
-    /// The height of a row.
+    /// Returns the height of a row.
     pub fn row_px(&self) -> i32 {
         self.metrics.px(18.0)
     }
 
-    /// The width of the names at the left.
+    /// Returns the width of the names at the left.
     pub fn gutter_px(&self) -> i32 {
         self.metrics.px(230.0).min(self.width * 2 / 5)
     }
 
-    /// The height of the latency strip at the top.
+    /// Returns the height of the latency strip at the top.
     pub fn head_px(&self) -> i32 {
         self.metrics.px(34.0)
     }
 
-    /// The width of the cells.
+    /// Returns the width of the cells.
     pub fn plot_px(&self) -> i32 {
         (self.width - self.gutter_px()).max(1)
     }
 
-    /// How far so many rows can be scrolled.
+    /// Returns how far so many rows can be scrolled.
     pub fn scroll_end(&self, rows: usize) -> i64 {
         let room = i64::from((self.height - self.head_px()).max(0));
         (rows as i64 * i64::from(self.row_px()) - room).max(0)
@@ -169,7 +169,7 @@ pub fn layout(model: &HeatModel, view: &HeatView, size: HeatSize, measure: &mut 
     out
 }
 
-/// The columns of a window, put together where several share a pixel.
+/// Returns the columns of a window, put together where several share a pixel.
 fn bins(model: &HeatModel, view: &HeatView, width: i32) -> Vec<Bin> {
     let columns = model.columns();
     if columns == 0 {
@@ -205,14 +205,14 @@ fn bins(model: &HeatModel, view: &HeatView, width: i32) -> Vec<Bin> {
 }
 
 impl HeatLayout {
-    /// The columns under a pixel, whatever the row.
+    /// Returns the columns under a pixel, whatever the row.
     pub fn columns_at(&self, x: i32) -> Option<Range<u32>> {
         let x = x - self.gutter;
         let at = self.bins.partition_point(|bin| bin.x + bin.w <= x);
         self.bins.get(at).filter(|bin| x >= bin.x).map(|bin| bin.columns.clone())
     }
 
-    /// The columns from one pixel to another; pixels outside count as the nearest inside.
+    /// Returns the columns from one pixel to another; pixels outside count as the nearest inside.
     pub fn columns_between(&self, a: i32, b: i32) -> Option<Range<u32>> {
         let (first, last) = (self.bins.first()?, self.bins.last()?);
         let inside = |x: i32| x.clamp(self.gutter + first.x, self.gutter + last.x + last.w - 1);
@@ -227,7 +227,7 @@ impl HeatLayout {
         Some((self.gutter + first.x, last.x + last.w - first.x))
     }
 
-    /// What is under a pixel.
+    /// Returns what is under a pixel.
     pub fn hit(&self, x: i32, y: i32) -> Option<HeatHit> {
         if x < 0 || y < 0 || x >= self.width || y >= self.height {
             return None;

@@ -22,7 +22,7 @@ pub struct HeatModel {
 }
 
 impl HeatModel {
-    /// The model of a report; rows are those of the report.
+    /// Returns the model of a report; rows are those of the report.
     pub fn new(report: &HeatmapReport) -> HeatModel {
         let rows = report.rows.rows.len();
         let columns = report.column_requests.len();
@@ -78,7 +78,7 @@ impl HeatModel {
         self.before.len().saturating_sub(1) as u32
     }
 
-    /// What a row is called.
+    /// Returns what a row is called.
     pub fn label(&self, row: EndpointId) -> &str {
         self.labels.get(row.index()).map_or("", String::as_str)
     }
@@ -99,13 +99,13 @@ impl HeatModel {
         }
     }
 
-    /// The greatest mean latency of a column.
+    /// Returns the greatest mean latency of a column.
     pub fn most_latency_us(&self) -> f64 {
         self.most_latency_us
     }
 
-    /// The share of a row in growing, disjoint ranges of columns, the mean over their requests in millionths; ranges
-    /// where it has no time are left out.
+    /// Returns the share of a row in growing, disjoint ranges of columns, the mean over their requests in millionths;
+    /// ranges where it has no time are left out.
     pub fn shares<'a>(
         &'a self,
         row: EndpointId,
@@ -135,13 +135,13 @@ impl HeatModel {
     }
 }
 
-/// Where on the sequential map a share stands, in thousandths. The square root of the share, so that one percent can be
-/// told from nothing and half from all.
+/// Returns where on the sequential map a share stands, in thousandths. The square root of the share, so that one
+/// percent can be told from nothing and half from all.
 pub fn heat_of_share(ppm: u32) -> u16 {
     ((f64::from(ppm.min(1_000_000)) / 1e6).sqrt() * 1000.0 + 0.5) as u16
 }
 
-/// The share, 0 to 1, that stands at a place of the map.
+/// Returns the share, 0 to 1, that stands at a place of the map.
 pub fn share_of_heat(thousandths: u16) -> f64 {
     (f64::from(thousandths.min(1000)) / 1000.0).powi(2)
 }
@@ -151,7 +151,7 @@ pub(super) mod tests {
     use super::*;
     use pathlight_query::{EndpointRow, EndpointsReport};
 
-    /// A report of shares in percent by row and column, every column one request of 1 ms.
+    /// Returns a report of shares in percent by row and column, every column one request of 1 ms.
     pub(crate) fn report(rows: &[&[u32]]) -> HeatmapReport {
         let columns = rows.first().map_or(0, |row| row.len());
         let mut report = HeatmapReport {

@@ -79,7 +79,8 @@ pub fn scene(layout: &HeatLayout, theme: &Theme, metrics: Metrics) -> Scene {
     scene.finish()
 }
 
-/// The cells as pixels, to be put at the gutter and below the head. Times: a few milliseconds for a large window.
+/// Returns the cells as pixels, to be put at the gutter and below the head. Times: a few milliseconds for a large
+/// window.
 pub fn raster(layout: &HeatLayout, theme: &Theme) -> Raster {
     let (width, height) = ((layout.width - layout.gutter).max(0), (layout.height - layout.head).max(0));
     let line = width as usize * 4;
@@ -111,7 +112,7 @@ pub fn raster(layout: &HeatLayout, theme: &Theme) -> Raster {
     Raster { width, height, rgba }
 }
 
-/// What is drawn over the cells: the cell under the pointer, the selected row, and columns being brushed.
+/// Returns what is drawn over the cells: the cell under the pointer, the selected row, and columns being brushed.
 pub fn marks(
     layout: &HeatLayout,
     theme: &Theme,
@@ -141,7 +142,7 @@ pub fn marks(
     scene
 }
 
-/// The rows in order, at most 200 of them, as an SVG document `width` pixels wide; deterministic.
+/// Returns the rows in order, at most 200 of them, as an SVG document `width` pixels wide; deterministic.
 pub fn export_svg(
     model: &HeatModel,
     order: &[EndpointId],

@@ -76,12 +76,12 @@ impl Groups {
         found
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The group of a span.
+    /// Returns the group of a span.
     pub fn of(&self, span: u32) -> Option<&Group> {
         self.groups.get(*self.of.get(span as usize)? as usize)
     }

@@ -31,7 +31,7 @@ pub struct TimelineHit {
 }
 
 impl TimelineLayout {
-    /// The index of the row under a pixel.
+    /// Returns the index of the row under a pixel.
     pub fn row_at(&self, y: i32) -> Option<usize> {
         let top = self.rows.first()?.y;
         if y < self.size.axis_px() || y >= self.size.height {
@@ -41,7 +41,7 @@ impl TimelineLayout {
         (row < self.rows.len()).then_some(row)
     }
 
-    /// What is under a pixel; `None` outside of the view.
+    /// Returns what is under a pixel; `None` outside of the view.
     pub fn hit(&self, x: i32, y: i32) -> Option<TimelineHit> {
         let size = self.size;
         if x < 0 || y < 0 || x >= size.width || y >= size.height {

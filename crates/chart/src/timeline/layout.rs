@@ -61,13 +61,13 @@ impl TimelineSize {
         std::array::from_fn(|at| first + each * (at as i32 + 1))
     }
 
-    /// How far the rows can be scrolled.
+    /// Returns how far the rows can be scrolled.
     pub fn scroll_end(&self, timeline: &Timeline) -> i64 {
         let rows = timeline.rows().len() as i64 * i64::from(self.row_px());
         (rows - i64::from(self.height - self.axis_px())).max(0)
     }
 
-    /// The least change of a scroll position that brings a row into view.
+    /// Returns the least change of a scroll position that brings a row into view.
     pub fn scroll_to(&self, timeline: &Timeline, row: usize, scroll_px: i64) -> i64 {
         let top = row as i64 * i64::from(self.row_px());
         let bottom = top + i64::from(self.row_px()) - i64::from(self.height - self.axis_px());
@@ -322,7 +322,7 @@ pub fn layout(
     out
 }
 
-/// A name cut to its room, with what stands behind it; without the service if that is needed.
+/// Returns a name cut to its room, with what stands behind it; without the service if that is needed.
 fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn Measure) -> Option<String> {
     let room = room - measure.text_px(behind);
     let (service, operation) = name.split_once(": ").unwrap_or(("", name));
@@ -331,12 +331,12 @@ fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn Measure) -> O
     Some(cut + behind)
 }
 
-/// Whether a span is that of a row, or hidden in it.
+/// Returns whether a span is that of a row, or hidden in it.
 fn is_row_of(timeline: &Timeline, row: Row, at: usize, span: Option<u32>) -> bool {
     span.is_some_and(|span| (span == row.span && !row.is_group) || timeline.row_of(span) == Some(at))
 }
 
-/// Where what is in sight lies among all rows; `None` if all are in sight.
+/// Returns where what is in sight lies among all rows; `None` if all are in sight.
 fn thumb(timeline: &Timeline, scroll_px: i64, size: TimelineSize) -> Option<(i32, i32)> {
     let (room, end) = (size.height - size.axis_px(), size.scroll_end(timeline));
     if size.scrollbar_px == 0 || end == 0 || room <= 0 {
@@ -368,7 +368,7 @@ fn arrow(
     Some(BarText { x: size.column_px + x, text, inside: false })
 }
 
-/// The visible part of a span as a bar, at least 2 CSS pixels wide.
+/// Returns the visible part of a span as a bar, at least 2 CSS pixels wide.
 fn bar((start, end): (u64, u64), window: Window, size: TimelineSize) -> Option<Bar> {
     if (end as f64) < window.from || start as f64 > window.to {
         return None;

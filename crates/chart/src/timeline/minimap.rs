@@ -45,7 +45,7 @@ impl Minimap {
         Minimap { active, errors, most, end_us: timeline.report().end_us }
     }
 
-    /// The picture, one pixel per column, with what is outside of `window` dimmed.
+    /// Returns the picture, one pixel per column, with what is outside of `window` dimmed.
     pub fn scene(&self, height: i32, window: Window, theme: &Theme, metrics: Metrics) -> Scene {
         let width = self.active.len() as i32;
         let (mut bars, mut over) = (Layer::default(), Layer::default());

@@ -66,7 +66,7 @@ pub struct SpanMatches {
 }
 
 impl Timeline {
-    /// All rows of a trace, opened. Columns of unequal length are cut to the shortest.
+    /// Returns all rows of a trace, opened. Columns of unequal length are cut to the shortest.
     pub fn new(report: impl Into<Rc<TraceReport>>) -> Timeline {
         Timeline::of(report.into())
     }
@@ -160,12 +160,12 @@ impl Timeline {
         timeline
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub fn report(&self) -> &TraceReport {
         &self.report
     }
 
-    /// The trace, shared.
+    /// Returns the trace, shared.
     pub fn shared(&self) -> Rc<TraceReport> {
         self.report.clone()
     }
@@ -175,7 +175,7 @@ impl Timeline {
         self.end.len()
     }
 
-    /// Whether the trace has no spans.
+    /// Returns whether the trace has no spans.
     pub fn is_empty(&self) -> bool {
         self.end.is_empty()
     }
@@ -185,12 +185,12 @@ impl Timeline {
         self.frames.get(*self.report.endpoint.get(span as usize)? as usize)
     }
 
-    /// The rows from top to bottom.
+    /// Returns the rows from top to bottom.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The row of a span, if it has one now: its own, or that of the siblings it is hidden among.
+    /// Returns the row of a span, if it has one now: its own, or that of the siblings it is hidden among.
     pub fn row_of(&self, span: u32) -> Option<usize> {
         self.row_of.get(span as usize).copied().filter(|row| *row != NONE).map(|row| row as usize)
     }
@@ -200,22 +200,22 @@ impl Timeline {
         self.own_us.get(span as usize).copied().unwrap_or(0)
     }
 
-    /// The siblings that a row stands for.
+    /// Returns the siblings that a row stands for.
     pub fn group(&self, row: Row) -> Option<&Group> {
         self.group_of(row.span).filter(|_| row.is_group)
     }
 
-    /// The siblings of one name that a span is one of.
+    /// Returns the siblings of one name that a span is one of.
     pub fn group_of(&self, span: u32) -> Option<&Group> {
         self.groups.of(span)
     }
 
-    /// Whether there are siblings of one name that can have one row.
+    /// Returns whether there are siblings of one name that can have one row.
     pub fn has_groups(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// Whether siblings of one name have one row.
+    /// Returns whether siblings of one name have one row.
     pub fn is_grouped(&self) -> bool {
         self.grouped
     }
@@ -235,7 +235,7 @@ impl Timeline {
         }
     }
 
-    /// The span after one with one of these bits of [`TraceReport`], or the one before it; round at the ends.
+    /// Returns the span after one with one of these bits of [`TraceReport`], or the one before it; round at the ends.
     pub fn next_with(&self, bits: u8, from: Option<u32>, forward: bool) -> Option<u32> {
         let n = self.len() as u32;
         let start = from.filter(|from| *from < n).unwrap_or(if forward { n.wrapping_sub(1) } else { 0 });
@@ -243,7 +243,7 @@ impl Timeline {
         (1..=n).map(at).find(|span| self.bit(*span, bits))
     }
 
-    /// How many spans have one of these bits.
+    /// Returns how many spans have one of these bits.
     pub fn count_with(&self, bits: u8) -> u64 {
         (0..self.len() as u32).filter(|span| self.bit(*span, bits)).count() as u64
     }
@@ -257,19 +257,19 @@ impl Timeline {
         }
     }
 
-    /// The window of the whole trace.
+    /// Returns the window of the whole trace.
     pub fn full(&self) -> Window {
         Window::full(self.report.end_us)
     }
 
-    /// A window that shows a span with some room beside it.
+    /// Returns a window that shows a span with some room beside it.
     pub fn window_of(&self, span: u32) -> Window {
         let (start, end) = self.interval_us(span);
         let room = ((end - start) / 20).max(1);
         Window::of(start.saturating_sub(room), end.saturating_add(room)).within(self.report.end_us)
     }
 
-    /// Whether a span has children.
+    /// Returns whether a span has children.
     pub fn has_children(&self, span: u32) -> bool {
         self.end.get(span as usize).is_some_and(|&end| end > span + 1)
     }
@@ -279,7 +279,7 @@ impl Timeline {
         self.end.get(span as usize).map_or(0, |&end| end - span - 1)
     }
 
-    /// Whether the rows below a span are hidden.
+    /// Returns whether the rows below a span are hidden.
     pub fn is_closed(&self, span: u32) -> bool {
         self.closed.get(span as usize) == Some(&true)
     }
@@ -318,7 +318,7 @@ impl Timeline {
         self.list_rows();
     }
 
-    /// Whether only the critical path has rows.
+    /// Returns whether only the critical path has rows.
     pub fn path_only(&self) -> bool {
         self.path_only
     }
@@ -336,31 +336,31 @@ impl Timeline {
         self.signs = signs;
     }
 
-    /// What a span is marked with.
+    /// Returns what a span is marked with.
     pub fn sign(&self, span: u32) -> Option<&Sign> {
         let at = self.signs.binary_search_by_key(&span, |(of, _)| *of).ok()?;
         Some(&self.signs[at].1)
     }
 
-    /// The parent of a span.
+    /// Returns the parent of a span.
     pub fn parent(&self, span: u32) -> Option<u32> {
         self.report.parent.get(span as usize).copied().filter(|&parent| parent < span)
     }
 
-    /// Whether one of the bits of [`TraceReport`] is set for a span.
+    /// Returns whether one of the bits of [`TraceReport`] is set for a span.
     pub fn bit(&self, span: u32, bit: u8) -> bool {
         self.report.bits.get(span as usize).is_some_and(|bits| bits & bit != 0)
     }
 
-    /// The spans whose label is meant.
+    /// Returns the spans whose label is meant.
     pub fn search(&self, is_meant: impl Fn(&str) -> bool) -> SpanMatches {
         let endpoints: Vec<bool> = self.frames.iter().map(|frame| is_meant(&frame.label)).collect();
         let hit = |span: &u32| endpoints.get(self.report.endpoint[*span as usize] as usize) == Some(&true);
         SpanMatches { spans: (0..self.len() as u32).filter(hit).collect() }
     }
 
-    /// The segments to mark in the row of a span: its own, in order of time; or, if it is closed, one from the first to
-    /// the last of it and all below it, which is one piece without gaps.
+    /// Returns the segments to mark in the row of a span: its own, in order of time; or, if it is closed, one from the
+    /// first to the last of it and all below it, which is one piece without gaps.
     pub(super) fn segments_of(&self, span: u32) -> Marks<'_> {
         let i = span as usize;
         if self.is_closed(span) {
@@ -452,17 +452,18 @@ impl SpanMatches {
         SpanMatches { spans }
     }
 
-    /// Whether a span was found.
+    /// Returns whether a span was found.
     pub fn contains(&self, span: u32) -> bool {
         self.spans.binary_search(&span).is_ok()
     }
 
-    /// Whether a span from `from` to before `to` was found.
+    /// Returns whether a span from `from` to before `to` was found.
     pub fn any(&self, from: u32, to: u32) -> bool {
         self.spans.get(self.spans.partition_point(|&span| span < from)).is_some_and(|&span| span < to)
     }
 
-    /// Whether one of these siblings, ascending, or a span below them was found; `end` gives where what is below one ends.
+    /// Returns whether one of these siblings, ascending, or a span below them was found; `end` gives where what is
+    /// below one ends.
     pub fn any_below(&self, siblings: &[u32], end: impl Fn(u32) -> u32) -> bool {
         let mut at = 0;
         while let Some(&sibling) = siblings.get(at) {
@@ -477,12 +478,12 @@ impl SpanMatches {
         false
     }
 
-    /// The spans found, ascending.
+    /// Returns the spans found, ascending.
     pub fn spans(&self) -> &[u32] {
         &self.spans
     }
 
-    /// The next found span after one, or the one before it, around the end; `None` if nothing was found.
+    /// Returns the next found span after one, or the one before it, around the end; `None` if nothing was found.
     pub fn step(&self, from: Option<u32>, forward: bool) -> Option<u32> {
         let spans = &self.spans;
         let next = match (from, forward) {
@@ -512,7 +513,7 @@ fn join(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
 pub(super) mod tests {
     use super::*;
 
-    /// A trace of (parent, start, duration, bits); endpoint i % 5; segments as (span, start, end).
+    /// Returns a trace of (parent, start, duration, bits); endpoint i % 5; segments as (span, start, end).
     pub(crate) fn trace(spans: &[(u32, u64, u64, u8)], segments: &[(u32, u64, u64)]) -> TraceReport {
         let mut depth: Vec<u32> = Vec::new();
         for span in spans {
@@ -630,7 +631,7 @@ pub(super) mod tests {
         assert_eq!(timeline.rows().len(), 100_000);
     }
 
-    /// A root with ten calls of one name, one of another between the first two; each of the ten has a child.
+    /// Returns a root with ten calls of one name, one of another between the first two; each of the ten has a child.
     fn looped() -> Timeline {
         let mut spans = vec![(NONE, 0, 1000, P)];
         let mut endpoint = vec![0];

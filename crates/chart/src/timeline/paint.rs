@@ -14,7 +14,7 @@ use crate::{Rgba, Shade, Theme};
 use pathlight_query::TraceReport;
 use pathlight_text::format;
 
-/// The picture of a layout; items are indices of its rows.
+/// Returns the picture of a layout; items are indices of its rows.
 pub fn scene(layout: &TimelineLayout, theme: &Theme) -> Scene {
     let size = layout.size;
     let px = |css: f64| size.metrics.px(css);
@@ -67,7 +67,7 @@ pub fn scene(layout: &TimelineLayout, theme: &Theme) -> Scene {
     scene.finish()
 }
 
-/// A number that ends at `x`.
+/// Returns a number that ends at `x`.
 fn number(x: i32, y: i32, h: i32, text: &str, font_px: i32, color: Rgba) -> Text {
     let text = text.to_owned();
     Text { x, y: Metrics::baseline(y, h, font_px), text, color, align: Align::Right, font_px, bold: false }
@@ -214,8 +214,8 @@ fn paint_parts(
     }
 }
 
-/// The rows of a timeline from the view's scroll position on as an SVG document `width` pixels wide, in the view's
-/// window: all of them, or the first thousand; deterministic.
+/// Returns the rows of a timeline from the view's scroll position on as an SVG document `width` pixels wide, in the
+/// view's window: all of them, or the first thousand; deterministic.
 pub fn export_svg(
     timeline: &Timeline,
     view: &TimelineView,

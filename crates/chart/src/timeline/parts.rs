@@ -48,7 +48,7 @@ impl SpanPart {
     }
 }
 
-/// Where in a span a part lies: between which of its children.
+/// Returns where in a span a part lies: between which of its children.
 pub fn between(previous: Option<&str>, next: Option<&str>) -> String {
     let quoted = |name: &str| format!("\u{201c}{}\u{201d}", format::printable(name));
     match (previous, next) {
@@ -59,13 +59,13 @@ pub fn between(previous: Option<&str>, next: Option<&str>) -> String {
     }
 }
 
-/// Where in its span a subspan lies; nothing for that of a span that calls nothing.
+/// Returns where in its span a subspan lies; nothing for that of a span that calls nothing.
 fn place(subspan: &AggregateSubspan) -> Option<String> {
     let (after, before) = (subspan.after.as_deref(), subspan.before.as_deref());
     (after.is_some() || before.is_some()).then(|| between(after, before))
 }
 
-/// The name of a subspan: that of its span, and what stands before and after it.
+/// Returns the name of a subspan: that of its span, and what stands before and after it.
 pub fn part_name(span: &AggregateSpan, subspan: &AggregateSubspan) -> String {
     let name = format::printable(&span.name);
     place(subspan).map_or(name.clone(), |place| format!("{name} {place}"))
@@ -77,7 +77,8 @@ fn rounded(us: f64) -> u64 {
 }
 
 impl Timeline {
-    /// An aggregate trace, its rows in order of time; and for each row the number of the span in the aggregate trace.
+    /// Returns an aggregate trace, its rows in order of time; and for each row the number of the span in the aggregate
+    /// trace.
     pub fn of_aggregate(trace: &AggregateTrace) -> (Timeline, Vec<u32>) {
         let n = trace.spans.len();
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); n];
@@ -150,24 +151,24 @@ impl Timeline {
         (timeline, order)
     }
 
-    /// What it is of: a trace with its id, or an aggregate trace.
+    /// Returns what it is of: a trace with its id, or an aggregate trace.
     pub fn name(&self) -> String {
         let id = &self.report().trace_id;
         if self.parts.is_empty() { format!("trace {id}") } else { id.clone() }
     }
 
-    /// The named parts of a span in order of time.
+    /// Returns the named parts of a span in order of time.
     pub fn parts_of(&self, span: u32) -> &[SpanPart] {
         let from = self.parts.partition_point(|part| part.span < span);
         &self.parts[from..self.parts.partition_point(|part| part.span <= span)]
     }
 
-    /// The problematic part of a span.
+    /// Returns the problematic part of a span.
     pub fn problem_of(&self, span: u32) -> Option<&SpanPart> {
         self.parts_of(span).iter().find(|part| part.is_problem)
     }
 
-    /// The part of a span that a moment lies in.
+    /// Returns the part of a span that a moment lies in.
     pub fn part_at(&self, span: u32, at_us: f64) -> Option<&SpanPart> {
         let holds = |part: &&SpanPart| part.start_us as f64 <= at_us && at_us <= part.end_us as f64;
         self.parts_of(span).iter().find(holds)

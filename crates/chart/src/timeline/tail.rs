@@ -6,8 +6,8 @@ use crate::Window;
 use pathlight_query::TraceReport;
 
 impl Timeline {
-    /// How much earlier the request would end without a span, and how much longer the span may take, in microseconds;
-    /// `None` if the request does not wait for it.
+    /// Returns how much earlier the request would end without a span, and how much longer the span may take, in
+    /// microseconds; `None` if the request does not wait for it.
     pub fn pressure_us(&self, span: u32) -> Option<(u64, u64)> {
         let report = self.report();
         let of =
@@ -16,7 +16,7 @@ impl Timeline {
     }
 }
 
-/// The visible part of a span's slack, from its end on; `None` if it has none.
+/// Returns the visible part of a span's slack, from its end on; `None` if it has none.
 pub(super) fn tail(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Option<Bar> {
     let (_, slack) = timeline.pressure_us(span)?;
     let (_, end) = timeline.interval_us(span);

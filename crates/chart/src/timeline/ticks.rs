@@ -14,8 +14,8 @@ pub struct Tick {
     pub label: String,
 }
 
-/// The smallest round step that is at least `least_us`: 1, 2 or 5 times a power of ten, or, on an axis that counts
-/// minutes (as [`format::tick`] does from two minutes on), 15, 30 and so on.
+/// Returns the smallest round step that is at least `least_us`: 1, 2 or 5 times a power of ten, or, on an axis that
+/// counts minutes (as [`format::tick`] does from two minutes on), 15, 30 and so on.
 pub fn nice_step(least_us: f64, end_us: u64) -> u64 {
     let minute = 60_000_000u64;
     if end_us >= 2 * minute && least_us > 5e6 {
@@ -38,7 +38,8 @@ pub fn nice_step(least_us: f64, end_us: u64) -> u64 {
     }
 }
 
-/// The ticks of a window of an axis `width_px` wide that ends at `end_us`, at least `apart_px` from each other.
+/// Returns the ticks of a window of an axis `width_px` wide that ends at `end_us`, at least `apart_px` from each
+/// other.
 pub fn ticks(window: Window, width_px: i32, apart_px: i32, end_us: u64) -> Vec<Tick> {
     if width_px <= 0 {
         return Vec::new();

@@ -73,7 +73,7 @@ const LIST_ORDERS: &str = "Checkout/ListOrders";
 const CHARGE: &str = "Payment/Charge";
 const FRAUD: &str = "Fraud/Score";
 
-/// The shop; `lean` for traces much smaller than its natural ones, in which most services stay out of the way.
+/// Returns the shop; `lean` for traces much smaller than its natural ones, in which most services stay out of the way.
 pub(super) fn topology(lean: bool) -> Topology {
     let mut all = definitions();
     if lean {

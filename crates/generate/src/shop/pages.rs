@@ -8,7 +8,7 @@ use super::{
     PLACE_ORDER, QUERY, RECOMMEND, REVIEWS, SUGGEST, VALIDATE, http,
 };
 
-/// A page's root: who is it, may they, then the page itself.
+/// Returns a page's root: who is it, may they, then the page itself.
 fn route(operation: &'static str) -> Definition {
     let steps = vec![
         Own(700),
@@ -22,7 +22,7 @@ fn route(operation: &'static str) -> Definition {
     http("edge-gateway", operation, steps)
 }
 
-/// What every page of the storefront starts with: who asks, and with which features.
+/// Returns what every page of the storefront starts with: who asks, and with which features.
 fn page(operation: &'static str, body: Vec<Step>) -> Definition {
     let mut steps = vec![
         Own(900),

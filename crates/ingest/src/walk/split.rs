@@ -105,7 +105,8 @@ impl SplitFinder {
         None
     }
 
-    /// Whether a unit may stand after this text, and then whether a line break lies between it and what came before.
+    /// Returns whether a unit may stand after this text, and then whether a line break lies between it and what came
+    /// before.
     fn may_follow(&self, before: &[u8]) -> Option<bool> {
         if self.context.frames.is_empty() {
             return before.ends_with(b"\n").then_some(true);
@@ -122,7 +123,7 @@ pub fn places_to_split(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
     (1..chunks).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(chunks)) as u64).collect()
 }
 
-/// The key that a text inside an object begins with; empty if there is none.
+/// Returns the key that a text inside an object begins with; empty if there is none.
 fn first_key(text: &[u8]) -> Vec<u8> {
     let text = text.trim_ascii_start();
     let end = memchr::memchr(b':', text).unwrap_or(0);
@@ -195,7 +196,8 @@ impl Walker {
         walker
     }
 
-    /// Whether this walk, over all text before a split point, has come to the state in which a walk from there begins.
+    /// Returns whether this walk, over all text before a split point, has come to the state in which a walk from there
+    /// begins.
     pub fn meets(&self, point: &SplitPoint) -> bool {
         let Context { frames, is_first, one_line } = &point.context;
         if self.resync.is_some() {

@@ -28,8 +28,8 @@ fn gamma(random: &mut Random, shape: f64) -> f64 {
     }
 }
 
-/// The `p`-quantile of a resample of sorted values, drawn from its exact distribution without drawing the resample: the
-/// k-th smallest of n uniform numbers is Beta(k, n + 1 - k), and says which value stands there.
+/// Returns the `p`-quantile of a resample of sorted values, drawn from its exact distribution without drawing the
+/// resample: the k-th smallest of n uniform numbers is Beta(k, n + 1 - k), and says which value stands there.
 fn resampled_percentile(random: &mut Random, sorted: &[u64], p: f64) -> f64 {
     let n = sorted.len() as f64;
     let place = p * (n - 1.0);
@@ -43,8 +43,8 @@ fn resampled_percentile(random: &mut Random, sorted: &[u64], p: f64) -> f64 {
     at(low) + (at(high) - at(low)) * (place - below)
 }
 
-/// The 95 % bootstrap interval of the ratio of the `p`-quantiles of sorted `values` to that of sorted `reference`;
-/// `None` with fewer than two values on a side, or where the reference is 0 too often to tell.
+/// Returns the 95 % bootstrap interval of the ratio of the `p`-quantiles of sorted `values` to that of sorted
+/// `reference`; `None` with fewer than two values on a side, or where the reference is 0 too often to tell.
 pub fn ratio_interval(reference: &[u64], values: &[u64], p: f64, seed: u64) -> Option<Interval> {
     if reference.len() < 2 || values.len() < 2 {
         return None;
@@ -62,7 +62,7 @@ pub fn ratio_interval(reference: &[u64], values: &[u64], p: f64, seed: u64) -> O
     interval.high.is_finite().then_some(interval)
 }
 
-/// The ratio of two `p`-quantiles; `None` where there is nothing to divide by.
+/// Returns the ratio of two `p`-quantiles; `None` where there is nothing to divide by.
 pub fn ratio(reference: &[u64], values: &[u64], p: f64) -> Option<f64> {
     let below = percentile(reference, p);
     (below > 0.0 && !values.is_empty()).then(|| percentile(values, p) / below)
@@ -74,9 +74,9 @@ pub const FEW: usize = 1000;
 /// What a share is of: the whole of each request, and the parts of it that something has, as (its number, part).
 pub type WholeAndParts = (u64, Vec<(u32, u64)>);
 
-/// The 95 % bootstrap intervals of shares: of what each of `n` things has of the wholes of all requests together. The
-/// requests are drawn anew with all their parts. Their order does not matter; `None` with fewer than two of them, and
-/// where there is nothing to divide by.
+/// Returns the 95 % bootstrap intervals of shares: of what each of `n` things has of the wholes of all requests
+/// together. The requests are drawn anew with all their parts. Their order does not matter; `None` with fewer than two
+/// of them, and where there is nothing to divide by.
 pub fn share_intervals(mut requests: Vec<WholeAndParts>, n: usize, seed: u64) -> Option<Vec<Interval>> {
     if requests.len() < 2 || requests.iter().all(|request| request.0 == 0) {
         return None;

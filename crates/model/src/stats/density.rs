@@ -13,12 +13,12 @@ pub struct LogAxis {
 }
 
 impl LogAxis {
-    /// The axis from the smallest to the greatest value; 0 stands at its own place, since one is added.
+    /// Returns the axis from the smallest to the greatest value; 0 stands at its own place, since one is added.
     pub fn new(min: u64, max: u64) -> LogAxis {
         LogAxis { low: libm::log1p(min as f64), high: libm::log1p(max.max(min) as f64) }
     }
 
-    /// Where the points of a density stand, in microseconds.
+    /// Returns where the points of a density stand, in microseconds.
     pub fn points(&self) -> Vec<f64> {
         (0..POINTS).map(|i| libm::expm1(self.low + self.step() * i as f64).max(0.0)).collect()
     }
@@ -27,8 +27,8 @@ impl LogAxis {
         (self.high - self.low) / (POINTS - 1) as f64
     }
 
-    /// The density of sorted values at the points, the greatest being 1: a Gaussian kernel on the logarithms, its width
-    /// by Silverman's rule. Empty without values; a single peak where all are equal.
+    /// Returns the density of sorted values at the points, the greatest being 1: a Gaussian kernel on the logarithms,
+    /// its width by Silverman's rule. Empty without values; a single peak where all are equal.
     pub fn density(&self, sorted: &[u64]) -> Vec<f64> {
         if sorted.is_empty() {
             return Vec::new();

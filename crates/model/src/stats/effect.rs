@@ -30,17 +30,17 @@ impl LogCounts {
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// How many values were counted.
+    /// Returns how many values were counted.
     pub fn total(&self) -> u64 {
         self.counts.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// The middle of the bin that holds the lower median: the median within 1 %; 0 without values.
+    /// Returns the middle of the bin that holds the lower median: the median within 1 %; 0 without values.
     pub fn median_us(&self) -> f64 {
         let mut left = self.total().saturating_sub(1) / 2;
         for (bin, &count) in self.counts.iter().enumerate() {
@@ -78,7 +78,8 @@ pub struct Effect {
     pub is_certain: bool,
 }
 
-/// The effect of the group on the values; `None` for fewer than two groups, an empty one, or values all in one bin.
+/// Returns the effect of the group on the values; `None` for fewer than two groups, an empty one, or values all in one
+/// bin.
 pub fn rank_effect(groups: &[&LogCounts]) -> Option<Effect> {
     let sizes: Vec<f64> = groups.iter().map(|group| group.total() as f64).collect();
     if groups.len() < 2 || sizes.contains(&0.0) {
@@ -127,7 +128,7 @@ pub fn rank_effect(groups: &[&LogCounts]) -> Option<Effect> {
     })
 }
 
-/// The 99.9 % quantile of chi squared (Wilson and Hilferty).
+/// Returns the 99.9 % quantile of chi squared (Wilson and Hilferty).
 fn chi_square_999(freedom: f64) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     let root = 1.0 - spread + 3.090_232 * spread.sqrt();

@@ -17,7 +17,7 @@ pub fn exp(x: f64) -> f64 {
     sum * f64::from_bits(((n as i64 + 1023) as u64) << 52)
 }
 
-/// The natural logarithm of a positive normal number.
+/// Returns the natural logarithm of a positive normal number.
 pub fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
     let mut exponent = (bits >> 52) as i64 - 1023;

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 /// neighbours never outlasts them.
 const MAX_DEVIATIONS: f64 = 3.5;
 
-/// The finaliser of splitmix64: a bijection that scatters neighbouring numbers.
+/// Returns the finaliser of splitmix64: a bijection that scatters neighbouring numbers.
 pub fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,13 +20,13 @@ pub fn mix(x: u64) -> u64 {
 pub struct Random(Pcg64Mcg);
 
 impl Random {
-    /// The stream number `stream` of item `index` under `seed`; different arguments give unrelated streams.
+    /// Returns the stream number `stream` of item `index` under `seed`; different arguments give unrelated streams.
     pub fn new(seed: u64, stream: u64, index: u64) -> Random {
         let low = mix(mix(seed).wrapping_add(mix(stream ^ 0x5bd1_e995)) ^ mix(index.wrapping_mul(3)));
         Random(Pcg64Mcg::new(u128::from(mix(low)) << 64 | u128::from(low)))
     }
 
-    /// The stream of a text, an id for instance, under `seed`.
+    /// Returns the stream of a text, an id for instance, under `seed`.
     pub fn of(seed: u64, text: &str) -> Random {
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| mix(hash ^ u64::from(byte)));
         Random::new(seed, 0, hash)
@@ -64,15 +64,15 @@ impl Random {
         }
     }
 
-    /// A log-normal time in microseconds, at least 1, with the deviation `sigma` of its logarithm.
+    /// Returns a log-normal time in microseconds, at least 1, with the deviation `sigma` of its logarithm.
     pub fn log_normal_us(&mut self, median_us: f64, sigma: f64) -> u64 {
         let z = normal_quantile(self.unit()).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS);
         ((median_us * exp(sigma * z) + 0.5) as u64).max(1)
     }
 }
 
-/// The quantile of the standard normal distribution at `p` in (0, 1); Acklam's rational approximation, relative error
-/// below 1.2e-9.
+/// Returns the quantile of the standard normal distribution at `p` in (0, 1); Acklam's rational approximation,
+/// relative error below 1.2e-9.
 fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969683028665376e1,

@@ -30,14 +30,14 @@ pub struct LogHistogram {
     pub counts: Vec<u64>,
 }
 
-/// The `p`-quantile (0 to 1) of sorted values by linear interpolation at (n - 1) p; 0 without values.
+/// Returns the `p`-quantile (0 to 1) of sorted values by linear interpolation at (n - 1) p; 0 without values.
 pub fn percentile(sorted: &[u64], p: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let (below, part) = place(last, p);
     between(sorted[below], sorted[(below + 1).min(last)], part)
 }
 
-/// The same [`percentile`] of values in any order, in linear time; it changes their order.
+/// Returns the same [`percentile`] of values in any order, in linear time; it changes their order.
 pub fn select_percentile(values: &mut [u64], p: f64) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return 0.0 };
     let (below, part) = place(last, p);
@@ -51,7 +51,7 @@ const FEW: usize = 1 << 15;
 const CHUNK: usize = 1 << 14;
 const BUCKETS: usize = 1 << 11;
 
-/// The same as [`select_percentile`], in steps.
+/// Returns the same as [`select_percentile`], in steps.
 pub async fn percentile_in_steps(values: &mut [u64], p: f64, pace: &mut Pace) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return 0.0 };
     if values.len() <= FEW {
@@ -108,7 +108,7 @@ pub async fn percentile_in_steps(values: &mut [u64], p: f64, pace: &mut Pace) ->
 /// 68,672.14999999997.
 const WHOLE: u64 = 1_000_000;
 
-/// Where a quantile lies: the place below it, and how far it is to the next one.
+/// Returns where a quantile lies: the place below it, and how far it is to the next one.
 fn place(last: usize, p: f64) -> (usize, u64) {
     let place = (p.clamp(0.0, 1.0) * WHOLE as f64).round() as u64 * last as u64;
     ((place / WHOLE) as usize, place % WHOLE)
@@ -120,7 +120,7 @@ fn between(low: u64, high: u64, part: u64) -> f64 {
 }
 
 impl Summary {
-    /// The summary of sorted values.
+    /// Returns the summary of sorted values.
     pub fn of_sorted(sorted: &[u64]) -> Summary {
         let sum: u128 = sorted.iter().map(|&v| u128::from(v)).sum();
         Summary {
@@ -148,7 +148,7 @@ impl LogHistogram {
         LogHistogram::over((first, last), bins, below)
     }
 
-    /// The same of sorted values with how often each is.
+    /// Returns the same of sorted values with how often each is.
     pub fn of_counts(counts: &[(u64, u64)], bins: u32) -> LogHistogram {
         let (Some(&(first, _)), Some(&(last, _))) = (counts.first(), counts.last()) else {
             return LogHistogram::default();

@@ -44,7 +44,7 @@ impl Moments {
         spread / (n as f64 * (n - 1) as f64)
     }
 
-    /// The 95 % interval of the mean of `n` values (Student's, not below 0); `None` for fewer than two.
+    /// Returns the 95 % interval of the mean of `n` values (Student's, not below 0); `None` for fewer than two.
     pub fn interval(self, n: u64) -> Option<Interval> {
         let (mean, last) = (self.mean(n), n.checked_sub(1).filter(|last| *last > 0)?);
         let reach = t_975(last as f64) * (self.variance(n) / n as f64).sqrt();
@@ -63,7 +63,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether zero lies inside or on an end.
+    /// Returns whether zero lies inside or on an end.
     pub fn includes_zero(self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
     }
@@ -81,7 +81,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// A side of `n` values, each divided by `unit`.
+    /// Returns a side of `n` values, each divided by `unit`.
     pub fn new(moments: Moments, n: u64, unit: f64) -> Side {
         Side { n, mean: moments.mean(n) / unit, variance: moments.variance(n) / (unit * unit) }
     }
@@ -95,7 +95,7 @@ pub fn welch(a: Side, b: Side) -> Option<Interval> {
     Some(Interval { low: change - reach, high: change + reach })
 }
 
-/// The squared standard error of a difference of means and its degrees of freedom (Satterthwaite).
+/// Returns the squared standard error of a difference of means and its degrees of freedom (Satterthwaite).
 pub(super) fn error_and_freedom(a: Side, b: Side) -> Option<(f64, f64)> {
     if a.n < 2 || b.n < 2 {
         return None;
@@ -115,7 +115,7 @@ const GRID: usize = 128;
 static QUANTILES: LazyLock<[f64; GRID + 2]> =
     LazyLock::new(|| std::array::from_fn(|i| solve_t_975(i as f64 / GRID as f64)));
 
-/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom, from 1 up; exact to 1e-6 of itself.
+/// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom, from 1 up; exact to 1e-6 of itself.
 pub fn t_975(freedom: f64) -> f64 {
     let place = (GRID as f64 / freedom.max(1.0)).clamp(0.0, GRID as f64);
     // Cubic through the four grid points around.
@@ -131,7 +131,7 @@ pub fn t_975(freedom: f64) -> f64 {
     y.iter().zip(weights).map(|(y, w)| y * w).sum()
 }
 
-/// The same by bisection, at 1 / degrees of freedom.
+/// Returns the same by bisection, at 1 / degrees of freedom.
 fn solve_t_975(inverse: f64) -> f64 {
     if inverse <= 0.0 {
         return 1.959_963_984_540_054;
@@ -147,7 +147,7 @@ fn solve_t_975(inverse: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The regularised incomplete beta function, by its continued fraction (Lentz).
+/// Returns the regularised incomplete beta function, by its continued fraction (Lentz).
 pub(super) fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };

@@ -8,14 +8,14 @@ use super::set::TraceSet;
 use super::span::SpanKind;
 use super::tree::{Role, Tree};
 
-/// The process of a row as (service, host); the host is [`Symbol::NONE`] where the input named none, so that all such
-/// spans of a service are of one process.
+/// Returns the process of a row as (service, host); the host is [`Symbol::NONE`] where the input named none, so that
+/// all such spans of a service are of one process.
 pub fn process_of(set: &TraceSet, row: u32) -> (Symbol, Symbol) {
     let process = set.process_of(row);
     (process.service, process.host)
 }
 
-/// What a process is called: its service, and after an `@` its host if the input named one.
+/// Returns what a process is called: its service, and after an `@` its host if the input named one.
 pub fn process_name(set: &TraceSet, (service, host): (Symbol, Symbol)) -> String {
     match host {
         Symbol::NONE => set.names.get(service).to_owned(),
@@ -23,17 +23,17 @@ pub fn process_name(set: &TraceSet, (service, host): (Symbol, Symbol)) -> String
     }
 }
 
-/// Whether two spans of a tree are of one service.
+/// Returns whether two spans of a tree are of one service.
 pub fn same_service(set: &TraceSet, tree: &Tree, a: u32, b: u32) -> bool {
     set.process_of(tree.row(a)).service == set.process_of(tree.row(b)).service
 }
 
-/// Whether a span is where its service is entered: a root, or a span whose parent is of another service.
+/// Returns whether a span is where its service is entered: a root, or a span whose parent is of another service.
 pub fn is_entry(set: &TraceSet, tree: &Tree, span: u32) -> bool {
     tree.parent_of(span).is_none_or(|parent| !same_service(set, tree, span, parent))
 }
 
-/// Whether a span is a call, the calling half of one service asking another: it is synchronous, or a root, and
+/// Returns whether a span is a call, the calling half of one service asking another: it is synchronous, or a root, and
 /// - of kind client or producer; or
 /// - of no kind, no [entry](is_entry), and its only synchronous child is of another service.
 pub fn is_call(set: &TraceSet, tree: &Tree, span: u32) -> bool {
@@ -53,8 +53,8 @@ pub fn is_call(set: &TraceSet, tree: &Tree, span: u32) -> bool {
     }
 }
 
-/// The callees of a call, in the order of the tree (start, longer first, id): its children that are of another service,
-/// or of kind server or consumer. The first is *the* callee; that there are more is odd.
+/// Returns the callees of a call, in the order of the tree (start, longer first, id): its children that are of another
+/// service, or of kind server or consumer. The first is *the* callee; that there are more is odd.
 pub fn callees<'a>(set: &'a TraceSet, tree: &'a Tree, call: u32) -> impl Iterator<Item = u32> + 'a {
     tree.children(call).filter(move |&child| {
         tree.role[child as usize] != Role::Dropped
@@ -63,7 +63,7 @@ pub fn callees<'a>(set: &'a TraceSet, tree: &'a Tree, call: u32) -> impl Iterato
     })
 }
 
-/// The callee of a span if it is a [call](is_call) and its callee was recorded.
+/// Returns the callee of a span if it is a [call](is_call) and its callee was recorded.
 pub fn callee(set: &TraceSet, tree: &Tree, span: u32) -> Option<u32> {
     is_call(set, tree, span).then(|| callees(set, tree, span).next()).flatten()
 }

@@ -29,7 +29,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// How far callees move: the value within most intervals that is nearest 0; `None` if they stay.
+    /// Returns how far callees move: the value within most intervals that is nearest 0; `None` if they stay.
     fn shift_us(mut self) -> Option<i64> {
         self.ends_us.arrange();
         let middle = self.ends_us.len() / 2;
@@ -42,14 +42,14 @@ impl Seen {
     }
 }
 
-/// Whether both halves tell that they are of different machines: both have a kind, or both a host of its own.
+/// Returns whether both halves tell that they are of different machines: both have a kind, or both a host of its own.
 pub(super) fn qualifies(set: &TraceSet, call: u32, callee: u32) -> bool {
     let has_kind = |row| set.kind(row) != SpanKind::Unspecified;
     let (from, to) = (process_of(set, call).1, process_of(set, callee).1);
     has_kind(call) && has_kind(callee) || from != to && from != Symbol::NONE && to != Symbol::NONE
 }
 
-/// The shifts between processes in a tree with raw times and provisional roles.
+/// Returns the shifts between processes in a tree with raw times and provisional roles.
 pub(super) fn shifts(set: &TraceSet, tree: &Tree) -> HashMap<Pair, i64, FxBuildHasher> {
     let mut seen: HashMap<Pair, Seen, FxBuildHasher> = HashMap::default();
     for call in 0..tree.len() as u32 {
@@ -76,12 +76,12 @@ pub(super) fn shifts(set: &TraceSet, tree: &Tree) -> HashMap<Pair, i64, FxBuildH
     seen.into_iter().filter_map(|(pair, seen)| Some((pair, seen.shift_us()?))).collect()
 }
 
-/// The processes of a parent and of its child.
+/// Returns the processes of a parent and of its child.
 pub(super) fn pair_of(set: &TraceSet, tree: &Tree, parent: u32, child: u32) -> Pair {
     (process_of(set, tree.row(parent)), process_of(set, tree.row(child)))
 }
 
-/// How far every span of a tree with raw times moves; false if none does.
+/// Returns how far every span of a tree with raw times moves; false if none does.
 pub(super) fn find(set: &TraceSet, tree: &Tree, shift_us: &mut Vec<i64>) -> bool {
     shift_us.clear();
     let shifts = shifts(set, tree);

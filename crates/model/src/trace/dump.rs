@@ -16,7 +16,8 @@ const FLAG_NAMES: [(u16, &str); 6] = [
     (Flags::SHARED, "shared"),
 ];
 
-/// Every column of a sealed set, one line a span, traces by id; at the end the tag keys and the number of logs.
+/// Returns every column of a sealed set, one line a span, traces by id; at the end the tag keys and the number of
+/// logs.
 ///
 /// A debugging aid: the form may change.
 pub fn dump(set: &TraceSet) -> String {

@@ -12,7 +12,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint of these names.
+    /// Returns the endpoint of these names.
     pub fn new(service: impl Into<String>, operation: impl Into<String>) -> Endpoint {
         Endpoint { service: service.into(), operation: operation.into() }
     }

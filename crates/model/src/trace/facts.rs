@@ -22,7 +22,7 @@ impl SpanFacts {
         self.error = true;
     }
 
-    /// Whether a tag of this key can say anything here; a quick test by length and first byte for hot loops.
+    /// Returns whether a tag of this key can say anything here; a quick test by length and first byte for hot loops.
     pub fn wants(key: &str) -> bool {
         matches!(
             key,

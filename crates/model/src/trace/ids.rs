@@ -33,17 +33,17 @@ impl SpanId {
     /// The absent id.
     pub const NONE: SpanId = SpanId { bits: 0, text: false };
 
-    /// The id of a number; 0 is absent.
+    /// Returns the id of a number; 0 is absent.
     pub const fn hex(bits: u64) -> SpanId {
         SpanId { bits, text: false }
     }
 
-    /// Whether there is no id.
+    /// Returns whether there is no id.
     pub const fn is_none(self) -> bool {
         self.bits == 0 && !self.text
     }
 
-    /// The canonical id of a text as an exporter wrote it.
+    /// Returns the canonical id of a text as an exporter wrote it.
     pub fn parse(text: &str, texts: &mut Interner) -> SpanId {
         match parse_hex(text, 16) {
             Some(bits) => SpanId::hex(bits as u64),
@@ -51,7 +51,7 @@ impl SpanId {
         }
     }
 
-    /// The canonical text: 16 hexadecimal digits, or the text itself; empty if absent.
+    /// Returns the canonical text: 16 hexadecimal digits, or the text itself; empty if absent.
     pub fn to_text(self, texts: &Interner) -> String {
         text_of(u128::from(self.bits), self.text, 16, texts)
     }
@@ -70,22 +70,22 @@ impl TraceId {
     /// The absent id.
     pub const NONE: TraceId = TraceId::hex(0);
 
-    /// The id of a number in group 0; 0 is absent.
+    /// Returns the id of a number in group 0; 0 is absent.
     pub const fn hex(bits: u128) -> TraceId {
         TraceId { bits, text: false, group: 0 }
     }
 
-    /// The same id in another group.
+    /// Returns the same id in another group.
     pub const fn in_group(self, group: u8) -> TraceId {
         TraceId { group, ..self }
     }
 
-    /// Whether there is no id.
+    /// Returns whether there is no id.
     pub const fn is_none(self) -> bool {
         self.bits == 0 && !self.text
     }
 
-    /// The canonical id, in group 0, of a text as an exporter wrote it.
+    /// Returns the canonical id, in group 0, of a text as an exporter wrote it.
     pub fn parse(text: &str, texts: &mut Interner) -> TraceId {
         match parse_hex(text, 32) {
             Some(bits) => TraceId::hex(bits),
@@ -93,7 +93,7 @@ impl TraceId {
         }
     }
 
-    /// The id, in group 0, of a canonical text, if it is hexadecimal or a text that was interned.
+    /// Returns the id, in group 0, of a canonical text, if it is hexadecimal or a text that was interned.
     pub fn find(text: &str, texts: &Interner) -> Option<TraceId> {
         match parse_hex(text, 32) {
             Some(bits) => Some(TraceId::hex(bits)),
@@ -105,12 +105,12 @@ impl TraceId {
         TraceId { bits: symbol.0 as u128, text: true, group: 0 }
     }
 
-    /// The canonical text: 32 hexadecimal digits, or the text itself; empty if absent.
+    /// Returns the canonical text: 32 hexadecimal digits, or the text itself; empty if absent.
     pub fn to_text(self, texts: &Interner) -> String {
         text_of(self.bits, self.text, 32, texts)
     }
 
-    /// A hash of the canonical text, the same in every set; groups share it.
+    /// Returns a hash of the canonical text, the same in every set; groups share it.
     pub fn content_hash(self, texts: &Interner) -> u64 {
         match self.text {
             true => hash_bytes(texts.get(Symbol(self.bits as u32)).as_bytes()),
@@ -129,7 +129,7 @@ impl TraceId {
     }
 }
 
-/// The canonical text of an id with so many digits.
+/// Returns the canonical text of an id with so many digits.
 fn text_of(bits: u128, is_text: bool, digits: usize, texts: &Interner) -> String {
     match bits {
         symbol if is_text => texts.get(Symbol(symbol as u32)).to_owned(),
@@ -145,7 +145,8 @@ fn text_of(bits: u128, is_text: bool, digits: usize, texts: &Interner) -> String
     }
 }
 
-/// The number of a hexadecimal text with at most `digits` significant digits; `Some(0)` for an empty or all-zero text.
+/// Returns the number of a hexadecimal text with at most `digits` significant digits; `Some(0)` for an empty or
+/// all-zero text.
 fn parse_hex(text: &str, digits: usize) -> Option<u128> {
     let significant = text.trim_start_matches('0');
     if significant.len() > digits {

@@ -21,15 +21,15 @@ pub struct Interner {
     table: HashTable<u32>,
 }
 
-/// The hash that all tables of interned things use.
+/// Returns the hash that all tables of interned things use.
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     hasher.write(bytes);
     hasher.finish()
 }
 
-/// A hash of a text, the same in every build, all bits of which depend on all of it: FNV-1a of 64 bits, mixed as MurmurHash3
-/// does at its end.
+/// Returns a hash of a text, the same in every build, all bits of which depend on all of it: FNV-1a of 64 bits, mixed
+/// as MurmurHash3 does at its end.
 pub fn hash_text(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
@@ -40,7 +40,7 @@ pub fn hash_text(text: &str) -> u64 {
 }
 
 impl Interner {
-    /// The symbol of `text`, new if it was never seen.
+    /// Returns the symbol of `text`, new if it was never seen.
     pub fn intern(&mut self, text: &str) -> Symbol {
         let hash = hash_bytes(text.as_bytes());
         let Interner { text: arena, ends, table } = self;
@@ -54,7 +54,7 @@ impl Interner {
         Symbol(symbol)
     }
 
-    /// The symbol of `text`, if it was ever interned.
+    /// Returns the symbol of `text`, if it was ever interned.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.table
             .find(hash_bytes(text.as_bytes()), |&i| slice(&self.text, &self.ends, i) == text)
@@ -62,22 +62,22 @@ impl Interner {
             .map(Symbol)
     }
 
-    /// The string of a symbol of this interner; empty for [`Symbol::NONE`] and for a foreign symbol.
+    /// Returns the string of a symbol of this interner; empty for [`Symbol::NONE`] and for a foreign symbol.
     pub fn get(&self, symbol: Symbol) -> &str {
         if (symbol.0 as usize) < self.ends.len() { slice(&self.text, &self.ends, symbol.0) } else { "" }
     }
 
-    /// How many strings there are.
+    /// Returns how many strings there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no string yet.
+    /// Returns whether there is no string yet.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// All strings, by symbol.
+    /// Returns all strings, by symbol.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.ends.len() as u32).map(|i| slice(&self.text, &self.ends, i))
     }

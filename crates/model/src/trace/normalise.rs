@@ -25,7 +25,7 @@ pub struct TraceShape {
 }
 
 impl TraceShape {
-    /// Whether no root is parentless: the trace root is then an orphan.
+    /// Returns whether no root is parentless: the trace root is then an orphan.
     pub fn is_incomplete(&self) -> bool {
         self.roots == self.orphans
     }
@@ -132,7 +132,7 @@ impl Normaliser {
         self.spans = kept;
     }
 
-    /// The live span that children of `id` belong to.
+    /// Returns the live span that children of `id` belong to.
     fn find(&self, id: SpanId) -> Option<u32> {
         self.by_id.find(hash_id(id), |&j| self.spans[j as usize].id == id).copied()
     }

@@ -99,7 +99,7 @@ impl AcceptedOverlaps {
         if self.calls == 0 { 0.0 } else { self.sum_us as f64 / self.calls as f64 }
     }
 
-    /// The parts of the distribution that hold some: from, to below which, and how many.
+    /// Returns the parts of the distribution that hold some: from, to below which, and how many.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         let bins = (0u32..).zip(&self.by_doubling);
         bins.filter(|(_, count)| **count > 0)

@@ -23,8 +23,8 @@ const LEAST_OF_PARENT: u64 = 30;
 /// How much of the overlay the calls cover, and how much of the calls the overlay covers, in percent.
 const LEAST_COVERED: u64 = 90;
 
-/// Whether a span may be an overlay, by itself: `parent_us` and `us` are durations as sanitised. That it has no child is
-/// seen later.
+/// Returns whether a span may be an overlay, by itself: `parent_us` and `us` are durations as sanitised. That it has
+/// no child is seen later.
 pub(super) fn may_be(set: &TraceSet, row: u32, us: u64, parent_row: u32, parent_us: u64) -> bool {
     us >= LEAST_US
         && u128::from(us) * 100 >= u128::from(parent_us) * u128::from(LEAST_OF_PARENT)
@@ -79,7 +79,7 @@ impl Calls {
         length - until.saturating_sub(time)
     }
 
-    /// Whether a span over `[start, end]` lies over the calls that overlap it.
+    /// Returns whether a span over `[start, end]` lies over the calls that overlap it.
     fn are_under(&self, start: u64, end: u64) -> bool {
         let (first, last) = (self.before(start), self.before(end));
         let starts_first = self.covered[first].1 <= start;

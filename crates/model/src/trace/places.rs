@@ -55,7 +55,7 @@ pub struct PlaceNames {
 }
 
 impl PlaceFacts {
-    /// What a set holds.
+    /// Returns what a set holds.
     pub fn of(set: &TraceSet) -> PlaceFacts {
         let mut facts = PlaceFacts::default();
         // The table also has what rows were called under other names.
@@ -131,7 +131,7 @@ impl PlaceFacts {
         many.map(|(template, _)| template.clone()).collect()
     }
 
-    /// What tags name as called, where no callee was recorded.
+    /// Returns what tags name as called, where no callee was recorded.
     pub(super) fn peers(&self) -> impl Iterator<Item = &str> {
         let callees = self.calls.values().flat_map(OrderedMap::keys);
         callees.filter(|callee| !callee.is_recorded).map(|callee| callee.name.as_str())
@@ -256,7 +256,7 @@ impl Targets {
         }
     }
 
-    /// The peer that the tags of a row name.
+    /// Returns the peer that the tags of a row name.
     fn peer(&mut self, set: &TraceSet, row: u32) -> Option<u32> {
         if self.place_of.is_empty() {
             return None;
@@ -276,7 +276,8 @@ impl Targets {
     }
 }
 
-/// What the first of the tags says, by place in [`PEER_KEYS`]: a database with its name, a host without its port.
+/// Returns what the first of the tags says, by place in [`PEER_KEYS`]: a database with its name, a host without its
+/// port.
 fn peer_name(values: [Option<&str>; PEER_KEYS.len()]) -> Option<String> {
     let [service, rpc, system, name, namespace, destination, address, host] =
         values.map(|value| value.filter(|value| !value.is_empty()));
@@ -405,7 +406,7 @@ impl TraceSet {
         self.endpoints.insert((service, operation))
     }
 
-    /// The operation of a call with its callee.
+    /// Returns the operation of a call with its callee.
     fn name_of_call(
         &self,
         names: &PlaceNames,
@@ -449,18 +450,18 @@ impl TraceSet {
         EndpointId(self.columns.endpoint[row as usize])
     }
 
-    /// What a row is called: its endpoint by the names that apply, or that of its service.
+    /// Returns what a row is called: its endpoint by the names that apply, or that of its service.
     pub fn endpoint(&self, row: u32) -> EndpointId {
         let named = self.named_endpoint(row);
         EndpointId(self.places.services.get(named.0 as usize).copied().unwrap_or(named.0))
     }
 
-    /// Whether a row is of an endpoint, by the names that apply or as recorded.
+    /// Returns whether a row is of an endpoint, by the names that apply or as recorded.
     pub fn is_of(&self, row: u32, endpoint: EndpointId) -> bool {
         self.named_endpoint(row) == endpoint || self.recorded_endpoint(row) == endpoint
     }
 
-    /// Whether the name of a row stands for many names with values in them.
+    /// Returns whether the name of a row stands for many names with values in them.
     pub fn is_folded(&self, row: u32) -> bool {
         let recorded = self.columns.endpoint[row as usize];
         let base = self.places.base.get(recorded as usize);
@@ -469,7 +470,7 @@ impl TraceSet {
         })
     }
 
-    /// Whether a row is named with what it calls.
+    /// Returns whether a row is named with what it calls.
     pub fn says_callee(&self, row: u32) -> bool {
         let named = self.named_endpoint(row).0;
         let recorded = self.columns.endpoint[row as usize];
@@ -515,7 +516,7 @@ mod tests {
         set.name_places(Some(&names), false);
     }
 
-    /// What the rows are called.
+    /// Returns what the rows are called.
     fn shown(set: &TraceSet) -> Vec<&str> {
         (0..set.spans() as u32).map(|row| set.endpoint_name(set.endpoint(row)).1).collect()
     }

@@ -87,7 +87,7 @@ impl Portable {
         }
     }
 
-    /// Whether all times lie in the calendar (below 2^63 us), as they do unless somebody made it by hand.
+    /// Returns whether all times lie in the calendar (below 2^63 us), as they do unless somebody made it by hand.
     pub fn is_sound(&self) -> bool {
         let fits = |span: &PortableSpan| {
             span.start_us.checked_add(span.duration_us).is_some_and(|end| end < 1 << 63)

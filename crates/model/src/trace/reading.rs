@@ -71,12 +71,12 @@ impl Reading {
     /// No rule: spans are taken as they were written.
     pub const PLAIN: Reading = Reading { rules: 0 };
 
-    /// Every rule.
+    /// Returns every rule.
     pub fn real() -> Reading {
         Rule::ALL.into_iter().fold(Reading::PLAIN, |reading, rule| reading.with(rule, true))
     }
 
-    /// Whether a rule applies.
+    /// Returns whether a rule applies.
     pub fn has(self, rule: Rule) -> bool {
         self.rules & rule.bit() != 0
     }
@@ -87,7 +87,7 @@ impl Reading {
         Reading { rules: if on { self.rules | rule.bit() } else { self.rules & !rule.bit() } }
     }
 
-    /// The reading in words: `plain`, `real`, or `real` with the rules that do not apply (`real,-overlay`).
+    /// Returns the reading in words: `plain`, `real`, or `real` with the rules that do not apply (`real,-overlay`).
     pub fn name(self) -> String {
         if self == Reading::PLAIN {
             return "plain".to_owned();
@@ -134,7 +134,7 @@ impl Overlap {
     /// The names of the presets.
     pub const PRESETS: [&str; 4] = ["default", "paper", "upstream", "strict"];
 
-    /// The preset of this name.
+    /// Returns the preset of this name.
     pub fn preset(name: &str) -> Option<Overlap> {
         Some(match name {
             "default" => Overlap::default(),
@@ -145,13 +145,13 @@ impl Overlap {
         })
     }
 
-    /// The name of the preset that this is.
+    /// Returns the name of the preset that this is.
     pub fn preset_name(self) -> Option<&'static str> {
         Overlap::PRESETS.into_iter().find(|name| Overlap::preset(name) == Some(self))
     }
 
-    /// The reading that goes with these settings unless another is chosen: the presets of other tools and of the paper
-    /// take spans as they were written.
+    /// Returns the reading that goes with these settings unless another is chosen: the presets of other tools and of
+    /// the paper take spans as they were written.
     pub fn implied_reading(self) -> Reading {
         match self.preset_name() {
             Some("paper" | "upstream" | "strict") => Reading::PLAIN,
@@ -159,7 +159,7 @@ impl Overlap {
         }
     }
 
-    /// Whether an overlap of this length between children of a parent this long passes for skew.
+    /// Returns whether an overlap of this length between children of a parent this long passes for skew.
     pub fn tolerates(&self, overlap_us: u64, parent_us: u64) -> bool {
         overlap_us <= self.overlap_us
             && (self.share_ppm == u64::MAX

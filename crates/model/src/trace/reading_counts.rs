@@ -42,7 +42,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// The rule that finds it.
+    /// Returns the rule that finds it.
     pub fn rule(self) -> Rule {
         match self {
             Found::Overlay => Rule::Overlay,
@@ -100,7 +100,7 @@ struct Folded {
 }
 
 impl Folded {
-    /// The names of the endpoints that are marked.
+    /// Returns the names of the endpoints that are marked.
     fn of(set: &TraceSet, is_folded: &[bool]) -> Folded {
         let mut folded = Folded::default();
         for ((_, operation), _) in set.endpoints().zip(is_folded).filter(|(_, is_folded)| **is_folded) {
@@ -128,7 +128,7 @@ impl Folded {
         }
     }
 
-    /// The count. Of each template those that one worker would keep: it does not depend on how many there are.
+    /// Returns the count. Of each template those that one worker would keep: it does not depend on how many there are.
     fn count(&self) -> NameCount {
         let most = MOST_RECORDED as usize;
         NameCount {
@@ -161,7 +161,7 @@ impl ClockPair {
     const FAULT_TRACES: u64 = 20;
     const FAULT_SHARE: u64 = 95;
 
-    /// The lower median of the shifts of all traces, 0 where nothing was moved, in microseconds.
+    /// Returns the lower median of the shifts of all traces, 0 where nothing was moved, in microseconds.
     pub fn median_us(&self) -> i64 {
         let still = (self.traces as usize).saturating_sub(self.shifts_us.len());
         let earlier = self.shifts_us.partition_point(|&shift| shift < 0);
@@ -174,7 +174,7 @@ impl ClockPair {
         at.and_then(|at| self.shifts_us.get(at)).copied().unwrap_or(0)
     }
 
-    /// Whether a clock is wrong: nearly always to the same side, by more than a millisecond.
+    /// Returns whether a clock is wrong: nearly always to the same side, by more than a millisecond.
     pub fn is_fault(&self) -> bool {
         let earlier = self.shifts_us.partition_point(|&shift| shift < -Self::FAULT_US) as u64;
         let later =
@@ -298,7 +298,7 @@ impl ReadingObserver {
         }
     }
 
-    /// The counts.
+    /// Returns the counts.
     pub fn finish(self, set: &TraceSet) -> ReadingCounts {
         let found = self.found.into_iter().map(|(found, (spans, example))| {
             let example = example.map(|id| id.to_text(&set.id_texts)).unwrap_or_default();

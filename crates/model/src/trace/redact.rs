@@ -24,7 +24,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The names of a set, as recorded.
+    /// Returns the names of a set, as recorded.
     pub fn of(set: &TraceSet) -> Names {
         let mut is_recorded = vec![false; set.endpoints().len()];
         for trace in set.traces() {
@@ -93,18 +93,18 @@ impl Pseudonyms {
         }
     }
 
-    /// The pseudonym of a service: `service-1`.
+    /// Returns the pseudonym of a service: `service-1`.
     pub fn service(&self, name: &str) -> String {
         numbered("service", &self.services, name).unwrap_or_else(|| "another service".to_owned())
     }
 
-    /// The pseudonym of a host: `host-1`.
+    /// Returns the pseudonym of a host: `host-1`.
     fn host(&self, name: &str) -> String {
         numbered("host", &self.hosts, name).unwrap_or_else(|| "another host".to_owned())
     }
 
-    /// The pseudonym of an operation as it was recorded or is shown: `operation-1`, of a call that is named with what it
-    /// calls `operation-1 -> service-2`.
+    /// Returns the pseudonym of an operation as it was recorded or is shown: `operation-1`, of a call that is named
+    /// with what it calls `operation-1 -> service-2`.
     pub fn operation(&self, service: &str, name: &str) -> String {
         self.known_operation(service, name).unwrap_or_else(|| {
             // By the name of a service alone, as where places are services.
@@ -112,13 +112,13 @@ impl Pseudonyms {
         })
     }
 
-    /// The same; `None` if no operation of a span has this name.
+    /// Returns the same; `None` if no operation of a span has this name.
     pub fn known_operation(&self, service: &str, name: &str) -> Option<String> {
         let known = |name: &str| numbered("operation", &self.operations, name);
         known(&self.base(service, name)).or_else(|| self.call(&known, name))
     }
 
-    /// A call that is named with its callee, see [`TraceSet::name_places`].
+    /// Returns a call that is named with its callee, see [`TraceSet::name_places`].
     fn call(&self, known: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<String> {
         const ARROW: &str = " -> ";
         const LACKS: &str = " (not instrumented)";
@@ -136,7 +136,7 @@ impl Pseudonyms {
         })
     }
 
-    /// The pseudonyms of an endpoint.
+    /// Returns the pseudonyms of an endpoint.
     pub fn endpoint(&self, endpoint: &Endpoint) -> Endpoint {
         let Endpoint { service, operation } = endpoint;
         Endpoint::new(self.service(service), self.operation(service, operation))
@@ -153,12 +153,12 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Whether nothing is left out.
+    /// Returns whether nothing is left out.
     pub fn is_nothing(self) -> bool {
         self == Redaction::default()
     }
 
-    /// How traces are read after it: in pseudonyms there are no values to look for.
+    /// Returns how traces are read after it: in pseudonyms there are no values to look for.
     pub fn reading(self, reading: Reading) -> Reading {
         if self.names { reading.with(Rule::Templates, false) } else { reading }
     }

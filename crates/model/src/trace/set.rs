@@ -56,7 +56,7 @@ impl TraceRow {
         (self.end - self.first) as usize
     }
 
-    /// Whether it has no span; no trace of a set is empty.
+    /// Returns whether it has no span; no trace of a set is empty.
     pub fn is_empty(&self) -> bool {
         self.end == self.first
     }
@@ -220,12 +220,12 @@ impl Columns {
 }
 
 impl TraceSet {
-    /// An empty set.
+    /// Returns an empty set.
     pub fn new() -> TraceSet {
         TraceSet::default()
     }
 
-    /// An empty set that refuses to grow beyond about `bytes` of heap.
+    /// Returns an empty set that refuses to grow beyond about `bytes` of heap.
     pub fn with_limit(bytes: usize) -> TraceSet {
         TraceSet { max_bytes: Some(bytes), ..TraceSet::default() }
     }
@@ -235,7 +235,7 @@ impl TraceSet {
         self.max_bytes = Some(bytes);
     }
 
-    /// A set without traces that shares the numbers of this one's names, tags and processes: spans that
+    /// Returns a set without traces that shares the numbers of this one's names, tags and processes: spans that
     /// [`raw`](Self::raw) gave can be added to it as they are.
     pub fn without_traces(&self) -> TraceSet {
         TraceSet {
@@ -251,7 +251,8 @@ impl TraceSet {
 
     // ---- filling ----
 
-    /// The process of (service, host, process tags); an empty service is [`UNKNOWN_SERVICE`], an empty host is none.
+    /// Returns the process of (service, host, process tags); an empty service is [`UNKNOWN_SERVICE`], an empty host is
+    /// none.
     pub fn process(&mut self, service: &str, host: &str, tags: TagSetId) -> ProcessId {
         let service = if service.is_empty() { UNKNOWN_SERVICE } else { service };
         let service = self.names.intern(service);
@@ -403,7 +404,7 @@ impl TraceSet {
         self.losers.retain(|(id, _)| sorted.binary_search(id).is_err());
     }
 
-    /// The span of a row as ingest handed it over.
+    /// Returns the span of a row as ingest handed it over.
     pub fn raw(&self, row: u32) -> RawSpan {
         let columns = &self.columns;
         let r = row as usize;
@@ -439,12 +440,12 @@ impl TraceSet {
         self.staged.len()
     }
 
-    /// All traces of all groups; after [`seal`](Self::seal) one per id.
+    /// Returns all traces of all groups; after [`seal`](Self::seal) one per id.
     pub fn traces(&self) -> &[TraceRow] {
         &self.traces
     }
 
-    /// The number of the trace with an id; the id says its group.
+    /// Returns the number of the trace with an id; the id says its group.
     pub fn find_trace(&self, id: TraceId) -> Option<u32> {
         self.trace_table.find(Table::hash(&id), |&t| self.traces[t as usize].id == id).copied()
     }
@@ -460,25 +461,25 @@ impl TraceSet {
         (self.names.get(service), self.names.get(operation))
     }
 
-    /// The same as a value of its own, which means the same in every worker.
+    /// Returns the same as a value of its own, which means the same in every worker.
     pub fn owned_endpoint(&self, endpoint: EndpointId) -> Endpoint {
         let (service, operation) = self.endpoint_name(endpoint);
         Endpoint::new(service, operation)
     }
 
-    /// The endpoint of these names.
+    /// Returns the endpoint of these names.
     pub fn find_endpoint(&self, service: &str, operation: &str) -> Option<EndpointId> {
         let pair = (self.names.find(service)?, self.names.find(operation)?);
         let rows = &self.endpoints.rows;
         self.endpoints.index.find(Table::hash(&pair), |&i| rows[i as usize] == pair).copied().map(EndpointId)
     }
 
-    /// The service of a process.
+    /// Returns the service of a process.
     pub fn service_of(&self, process: ProcessId) -> &str {
         self.processes.rows.get(process.0 as usize).map_or("", |process| self.names.get(process.service))
     }
 
-    /// The process of a row.
+    /// Returns the process of a row.
     pub fn process_of(&self, row: u32) -> Process {
         self.processes.rows[self.columns.process[row as usize] as usize]
     }

@@ -22,7 +22,8 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// The kind as exporters write it, in any case and with or without OTLP's prefix; `None` for an unknown word.
+    /// Returns the kind as exporters write it, in any case and with or without OTLP's prefix; `None` for an unknown
+    /// word.
     pub fn parse(text: &str) -> Option<SpanKind> {
         let word = text.strip_prefix("SPAN_KIND_").unwrap_or(text);
         [
@@ -38,7 +39,7 @@ impl SpanKind {
         .map(|(_, kind)| kind)
     }
 
-    /// The word exporters use; empty if unspecified.
+    /// Returns the word exporters use; empty if unspecified.
     pub fn name(self) -> &'static str {
         match self {
             SpanKind::Unspecified => "",
@@ -87,12 +88,12 @@ impl Flags {
         Flags(kind as u16)
     }
 
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(self) -> SpanKind {
         SpanKind::from_bits(self.0)
     }
 
-    /// Whether any of `bits` is set.
+    /// Returns whether any of `bits` is set.
     pub fn has(self, bits: u16) -> bool {
         self.0 & bits != 0
     }

@@ -81,7 +81,7 @@ impl TagTable {
         self.scratch.clear();
     }
 
-    /// The number of a key, for [`add_value`](Self::add_value): callers with few keys may remember it.
+    /// Returns the number of a key, for [`add_value`](Self::add_value): callers with few keys may remember it.
     pub fn key(&mut self, key: &str) -> u32 {
         let symbol = self.keys.intern(key).0;
         if symbol as usize == self.facts.len() {
@@ -169,17 +169,18 @@ impl TagTable {
         self.pairs[pair as usize].0
     }
 
-    /// The number of a key that was seen.
+    /// Returns the number of a key that was seen.
     pub fn find_key(&self, key: &str) -> Option<u32> {
         Some(self.keys.find(key)?.0)
     }
 
-    /// A number that changes when the same tags may make another set than before, because a key stops storing values.
+    /// Returns a number that changes when the same tags may make another set than before, because a key stops storing
+    /// values.
     pub fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// Whether values of a key, by its number, are no longer stored.
+    /// Returns whether values of a key, by its number, are no longer stored.
     pub fn is_high_cardinality(&self, key: u32) -> bool {
         self.facts[key as usize].high_cardinality
     }
@@ -201,7 +202,7 @@ impl TagTable {
         TagSetId(set)
     }
 
-    /// The set with the tags of both.
+    /// Returns the set with the tags of both.
     pub fn union(&mut self, a: TagSetId, b: TagSetId) -> TagSetId {
         if a == b || b == TagSetId::EMPTY {
             return a;
@@ -212,7 +213,7 @@ impl TagTable {
         self.finish()
     }
 
-    /// The tags of a set as (key, value), in no particular order.
+    /// Returns the tags of a set as (key, value), in no particular order.
     pub fn get(&self, set: TagSetId) -> impl Iterator<Item = (&str, &str)> {
         set_slice(&self.set_pairs, &self.set_ends, set.0).iter().map(|&pair| {
             let (key, value) = self.pairs[pair as usize];
@@ -231,22 +232,22 @@ impl TagTable {
         (key, self.values.get(Symbol(value)))
     }
 
-    /// How many distinct pairs there are.
+    /// Returns how many distinct pairs there are.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// A key by its number.
+    /// Returns a key by its number.
     pub fn key_name(&self, key: u32) -> &str {
         self.keys.get(Symbol(key))
     }
 
-    /// How many keys there are.
+    /// Returns how many keys there are.
     pub fn key_count(&self) -> usize {
         self.facts.len()
     }
 
-    /// The value of `key` in a set; of several, the smallest.
+    /// Returns the value of `key` in a set; of several, the smallest.
     pub fn value(&self, set: TagSetId, key: &str) -> Option<&str> {
         let key = self.keys.find(key)?.0;
         set_slice(&self.set_pairs, &self.set_ends, set.0)
@@ -257,7 +258,7 @@ impl TagTable {
             .min()
     }
 
-    /// Whether the set has `key` = `value`.
+    /// Returns whether the set has `key` = `value`.
     pub fn contains(&self, set: TagSetId, key: &str, value: &str) -> bool {
         let (Some(key), Some(value)) = (self.keys.find(key), self.values.find(value)) else { return false };
         let TagTable { pairs, .. } = self;
@@ -267,15 +268,15 @@ impl TagTable {
         }
     }
 
-    /// All keys with what is known of them, sorted by key.
+    /// Returns all keys with what is known of them, sorted by key.
     pub fn keys(&self) -> Vec<(&str, KeyFacts)> {
         let mut keys: Vec<_> = self.keys.iter().zip(self.facts.iter().copied()).collect();
         keys.arrange_by(|a, b| a.0.cmp(b.0));
         keys
     }
 
-    /// All keys with what is known of them and their stored values, both sorted. One sweep over all of it: there may be
-    /// as many keys as there are values.
+    /// Returns all keys with what is known of them and their stored values, both sorted. One sweep over all of it:
+    /// there may be as many keys as there are values.
     pub fn keys_with_values(&self) -> Vec<(&str, KeyFacts, Vec<&str>)> {
         let keys = self.keys.iter().zip(self.facts.iter().copied());
         let mut all: Vec<_> = keys.map(|(key, facts)| (key, facts, Vec::new())).collect();
@@ -287,7 +288,7 @@ impl TagTable {
         all
     }
 
-    /// How many distinct sets there are.
+    /// Returns how many distinct sets there are.
     pub fn sets(&self) -> usize {
         self.set_ends.len()
     }

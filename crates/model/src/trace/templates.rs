@@ -67,7 +67,7 @@ impl TraceSet {
         self.names.intern(name)
     }
 
-    /// Whether an operation is a template that stands for names which were not kept.
+    /// Returns whether an operation is a template that stands for names which were not kept.
     pub(super) fn is_full_template(&self, operation: Symbol) -> bool {
         self.templates.get(&operation).is_some_and(|&recorded| recorded == MOST_RECORDED)
     }
@@ -191,7 +191,7 @@ fn is_statement(name: &str) -> bool {
     STATEMENTS.contains(&first.as_str()) && words.next().is_some()
 }
 
-/// Where the literal ends whose quote is at `start`; a doubled quote is part of it.
+/// Returns where the literal ends whose quote is at `start`; a doubled quote is part of it.
 fn end_of_literal(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {

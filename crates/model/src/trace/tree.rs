@@ -75,7 +75,7 @@ impl Tree {
         quality.observe_trace(set, self);
     }
 
-    /// What it was loaded with.
+    /// Returns what it was loaded with.
     pub fn settings(&self) -> PathSettings {
         self.settings
     }
@@ -214,7 +214,7 @@ impl Tree {
         needs_clocks
     }
 
-    /// Whether the parent of span `i`, which ends after it, does not wait for the span over `[start, end]`
+    /// Returns whether the parent of span `i`, which ends after it, does not wait for the span over `[start, end]`
     /// (`docs/definitions/real-traces.md` sections 6 and 7).
     fn is_left(&self, set: &TraceSet, i: usize, start: u64, end: u64) -> bool {
         let row = self.first + i as u32;
@@ -232,7 +232,8 @@ impl Tree {
         reading.has(Rule::NobodyWaits) && (starts_after || self.overruns(set, row, end - parent_end))
     }
 
-    /// Whether this much after the end of its parent is more than skew or rounding, and a good part of the row's span.
+    /// Returns whether this much after the end of its parent is more than skew or rounding, and a good part of the
+    /// row's span.
     fn overruns(&self, set: &TraceSet, row: u32, overrun_us: u64) -> bool {
         let parent_row = set.parent(row);
         // Clocks of milliseconds round both ends.
@@ -242,7 +243,7 @@ impl Tree {
             && overrun_us >= set.duration_us(row).div_ceil(10)
     }
 
-    /// Whether a child goes on for a good part of its time after its parent has ended, before anything is cut.
+    /// Returns whether a child goes on for a good part of its time after its parent has ended, before anything is cut.
     pub fn outlasts_parent(&self, set: &TraceSet, i: u32) -> bool {
         let Some(parent) = self.parent_of(i) else { return false };
         let overrun_us = self.raw_end_us(set, i).saturating_sub(self.raw_end_us(set, parent));
@@ -258,7 +259,7 @@ impl Tree {
         set.start_us(self.row(i)).saturating_add_signed(self.clock_shift_us(i))
     }
 
-    /// How far the clock of a span was set, in microseconds; positive is later.
+    /// Returns how far the clock of a span was set, in microseconds; positive is later.
     pub fn clock_shift_us(&self, i: u32) -> i64 {
         self.shift_us.get(i as usize).copied().unwrap_or(0)
     }
@@ -268,7 +269,7 @@ impl Tree {
         self.parent.len()
     }
 
-    /// Whether nothing is loaded.
+    /// Returns whether nothing is loaded.
     pub fn is_empty(&self) -> bool {
         self.parent.is_empty()
     }
@@ -278,7 +279,7 @@ impl Tree {
         self.first + i
     }
 
-    /// The parent of a span; `None` for a root.
+    /// Returns the parent of a span; `None` for a root.
     pub fn parent_of(&self, i: u32) -> Option<u32> {
         let parent = self.parent[i as usize];
         (parent != NO_ROW).then_some(parent)
@@ -289,7 +290,7 @@ impl Tree {
         self.end_us[i as usize] - self.start_us[i as usize]
     }
 
-    /// All children of a span, whatever their role, by raw start.
+    /// Returns all children of a span, whatever their role, by raw start.
     pub fn children(&self, i: u32) -> impl Iterator<Item = u32> {
         let end = self.subtree_end[i as usize];
         let mut at = i + 1;
@@ -300,7 +301,7 @@ impl Tree {
         })
     }
 
-    /// The children a span waits for.
+    /// Returns the children a span waits for.
     pub fn sync_children(&self, i: u32) -> impl Iterator<Item = u32> {
         self.children(i).filter(|&c| self.role[c as usize] == Role::Sync)
     }
@@ -351,7 +352,7 @@ impl Tree {
     }
 }
 
-/// Whether the trace itself says that the parent of a row does not wait.
+/// Returns whether the trace itself says that the parent of a row does not wait.
 pub fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32) -> bool {
     let flags = set.flags(row);
     flags.has(Flags::FOLLOWS_FROM)

@@ -51,12 +51,12 @@ impl Query for SlowRequests {
     }
 }
 
-/// The times of the requests of one side.
+/// Returns the times of the requests of one side.
 pub(super) async fn times(requests: &RangeRequests<'_>) -> Result<CulpritPart, EngineError> {
     Ok(CulpritPart::merge(requests.partials(RequestPass::Culprit).await?))
 }
 
-/// The ranking of two sides.
+/// Returns the ranking of two sides.
 pub(super) fn culprit(a: (&Selection, &CulpritPart), b: (&Selection, &CulpritPart)) -> CulpritReport {
     CulpritReport { is_of_one_set: a.0.group == b.0.group, ..CulpritReport::of(a.1, b.1) }
 }

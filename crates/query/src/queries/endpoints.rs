@@ -54,8 +54,8 @@ impl AtLatencies {
     /// Which percentiles.
     pub const PERCENTS: [u32; 3] = [50, 95, 99];
 
-    /// The requests of a range within one percent of the requests around one of its percentiles; the one nearest to it where
-    /// these are none.
+    /// Returns the requests of a range within one percent of the requests around one of its percentiles; the one
+    /// nearest to it where these are none.
     fn near(range: PercentileRange, percent: u32) -> PercentileRange {
         let width = range.hi.saturating_sub(range.lo);
         let at = |percent: u32| range.lo + (u64::from(width) * u64::from(percent) / 100) as u32;

@@ -34,7 +34,7 @@ impl Query for FindSpans {
     }
 }
 
-/// What a worker finds in a trace; `None` if it has none such.
+/// Returns what a worker finds in a trace; `None` if it has none such.
 pub(crate) fn find_spans(set: &TraceSet, trace_id: &str, group: u8, search: &SpanSearch) -> Option<Vec<u32>> {
     Some(found_spans(set, find_trace(set, trace_id, group)?, search))
 }

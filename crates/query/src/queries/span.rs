@@ -66,7 +66,7 @@ impl Query for Span {
     }
 }
 
-/// What a worker tells of a span; `None` if it has none such.
+/// Returns what a worker tells of a span; `None` if it has none such.
 pub(crate) fn span(set: &TraceSet, trace_id: &str, key: &SpanKey, group: u8) -> Option<SpanReport> {
     let number = find_trace(set, trace_id, group)?;
     let trace = set.traces()[number as usize];

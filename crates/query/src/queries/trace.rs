@@ -35,12 +35,12 @@ impl Query for Trace {
     }
 }
 
-/// The number of the trace with this canonical id in a group.
+/// Returns the number of the trace with this canonical id in a group.
 pub(super) fn find_trace(set: &TraceSet, trace_id: &str, group: u8) -> Option<u32> {
     set.find_trace(TraceId::find(trace_id, &set.id_texts)?.in_group(group))
 }
 
-/// What a worker tells of a trace; `None` if it has none such.
+/// Returns what a worker tells of a trace; `None` if it has none such.
 pub(crate) fn trace(
     set: &TraceSet,
     trace_id: &str,

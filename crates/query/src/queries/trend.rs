@@ -87,7 +87,7 @@ fn in_days(named: Vec<Named>) -> Vec<(String, Vec<Summary>)> {
     days.into_iter().map(|(name, summaries)| (short(&name).to_owned(), summaries)).collect()
 }
 
-/// The last part of a path without an ending.
+/// Returns the last part of a path without an ending.
 fn short(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.strip_suffix(".pathlight").unwrap_or(name)

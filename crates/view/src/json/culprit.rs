@@ -7,7 +7,7 @@ use pathlight_analysis::culprit::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, ServicePart,
 };
 
-/// An excess as `[excess, uncertainty]`.
+/// Returns an excess as `[excess, uncertainty]`.
 fn pair(excess: Excess) -> [f64; 2] {
     [excess.excess_us, excess.uncertainty_us]
 }
@@ -43,7 +43,7 @@ public_json! {
 }
 
 impl Service<'_> {
-    /// Every service of a report.
+    /// Returns every service of a report.
     pub fn all(report: &CulpritReport) -> Vec<Service<'_>> {
         report.services.iter().map(|row| Service::of(report, row)).collect()
     }

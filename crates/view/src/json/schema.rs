@@ -40,14 +40,14 @@ impl Report {
         Report { heading, schema: generator.into_root_schema_for::<T>().to_value() }
     }
 
-    /// The definition that a schema refers to, with its name.
+    /// Returns the definition that a schema refers to, with its name.
     fn definition<'a>(&'a self, schema: &'a Value) -> Option<(&'a str, &'a Value)> {
         let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
         Some((name, self.schema.get("$defs")?.get(name)?))
     }
 }
 
-/// Every report, in the order of the document.
+/// Returns every report, in the order of the document.
 fn reports() -> Vec<Report> {
     vec![
         Report::new::<findings::Findings>("## findings"),
@@ -137,7 +137,7 @@ fn shared(reports: &[Report]) -> Vec<Shared<'_>> {
     found.into_values().filter(|of| of.sites.len() > 1).collect()
 }
 
-/// The objects that a schema refers to, with their names.
+/// Returns the objects that a schema refers to, with their names.
 fn referred<'a>(report: &'a Report, schema: &'a Value) -> Vec<(&'a str, &'a Value)> {
     let mut found = Vec::new();
     let mut open = vec![schema];
@@ -152,7 +152,7 @@ fn referred<'a>(report: &'a Report, schema: &'a Value) -> Vec<(&'a str, &'a Valu
     found
 }
 
-/// A link to an object, if it is described once.
+/// Returns a link to an object, if it is described once.
 fn link(shared: &[Shared], name: &str, definition: &Value) -> Option<String> {
     let is_shared = shared.iter().any(|of| of.name == name && of.definition == definition);
     is_shared.then(|| format!("[{name}](#{}-object)", name.to_lowercase()))
@@ -184,7 +184,7 @@ fn section(out: &mut String, heading: &str, report: &Report, schema: &Value, sha
     }
 }
 
-/// The keys of an object in the order in which they are written, each with the path before it and its schema.
+/// Returns the keys of an object in the order in which they are written, each with the path before it and its schema.
 fn keys(path: String, object: &Value) -> Vec<(String, &str, &Value)> {
     let Some(properties) = object.get("properties").and_then(Value::as_object) else { return Vec::new() };
     // Only `required` has the order of the fields.
@@ -310,7 +310,7 @@ fn plain(schema: &Value) -> String {
     }
 }
 
-/// The unit that a key's name says.
+/// Returns the unit that a key's name says.
 fn unit(key: &str) -> &'static str {
     match key {
         "band" => "%",
@@ -323,8 +323,8 @@ fn unit(key: &str) -> &'static str {
     }
 }
 
-/// A doc comment as Markdown of one line a paragraph; lines of tables stay lines. Links of rustdoc become plain text, and
-/// `None` what JSON says for it.
+/// Returns a doc comment as Markdown of one line a paragraph; lines of tables stay lines. Links of rustdoc become
+/// plain text, and `None` what JSON says for it.
 fn prose(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {

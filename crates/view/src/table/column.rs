@@ -60,7 +60,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// Whether the greatest comes first when the column is sorted by.
+    /// Returns whether the greatest comes first when the column is sorted by.
     pub fn is_number(self) -> bool {
         use Width::{Bar, Moment, Number, Ratio, Tiny};
         matches!(self, Bar | Number | Tiny | Moment | Ratio)
@@ -134,7 +134,7 @@ impl<R> Column<R> {
         Column::new((key, title, hint), Width::Words, Content::Text(of))
     }
 
-    /// A number in a unit.
+    /// Returns a number in a unit.
     pub fn number(
         unit: Unit,
         key: &'static str,
@@ -146,12 +146,12 @@ impl<R> Column<R> {
         Column::new((key, title, hint), width, Content::Number(of, unit))
     }
 
-    /// A count.
+    /// Returns a count.
     pub fn count(key: &'static str, title: &'static str, hint: &'static str, of: fn(&R) -> Number) -> Self {
         Column::number(Unit::Count, key, title, hint, of)
     }
 
-    /// A duration in microseconds.
+    /// Returns a duration in microseconds.
     pub fn duration(
         key: &'static str,
         title: &'static str,
@@ -161,7 +161,7 @@ impl<R> Column<R> {
         Column::number(Unit::Duration, key, title, hint, of)
     }
 
-    /// A number that is said in words of its own.
+    /// Returns a number that is said in words of its own.
     pub fn said(
         key: &'static str,
         title: &'static str,
@@ -172,33 +172,33 @@ impl<R> Column<R> {
         Column::new((key, title, hint), Width::Number, Content::Said(of, words))
     }
 
-    /// A share of 1 as a bar.
+    /// Returns a share of 1 as a bar.
     pub fn share(key: &'static str, title: &'static str, hint: &'static str, of: fn(&R) -> Number) -> Self {
         Column::new((key, title, hint), Width::Bar, Content::Bar(of, None))
     }
 
-    /// An endpoint, as service and operation, in the column `endpoint`.
+    /// Returns an endpoint, as service and operation, in the column `endpoint`.
     pub fn endpoint(title: &'static str, hint: &'static str, of: fn(&R) -> (&str, &str)) -> Self {
         Column::new(("endpoint", title, hint), Width::Wide, Content::Endpoint(of, None))
     }
 
-    /// A call, in the column `call`: its endpoint, or `None`, and words behind it. What it is
-    /// sorted by ([`Column::by`]) and its fields ([`Column::csv_as`]) are said apart.
+    /// Returns a call, in the column `call`: its endpoint, or `None`, and words behind it. What it is sorted by
+    /// ([`Column::by`]) and its fields ([`Column::csv_as`]) are said apart.
     pub fn call(title: &'static str, hint: &'static str, of: Call<R>) -> Self {
         Column::new(("call", title, hint), Width::Wide, Content::Call(of))
     }
 
-    /// A service, in the column `service`.
+    /// Returns a service, in the column `service`.
     pub fn service(title: &'static str, hint: &'static str, of: fn(&R) -> &str) -> Self {
         Column::new(("service", title, hint), Width::Wide, Content::Service(of))
     }
 
-    /// A histogram, in the column `spark`.
+    /// Returns a histogram, in the column `spark`.
     pub fn spark(title: &'static str, hint: &'static str, of: fn(&R) -> Option<&LogHistogram>) -> Self {
         Column::new(("spark", title, hint), Width::Spark, Content::Spark(of)).low(3).unsorted()
     }
 
-    /// A number that stands in files only, under this head.
+    /// Returns a number that stands in files only, under this head.
     pub fn field(head: &'static str, of: fn(&R) -> Number) -> Self {
         Column::number(Unit::Count, "", "", "", of).low(0).unsorted().csv(&[head])
     }

@@ -86,7 +86,7 @@ impl ColumnChoices {
         self.of(key).width_px.map(f64::from)
     }
 
-    /// Whether nothing was chosen.
+    /// Returns whether nothing was chosen.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

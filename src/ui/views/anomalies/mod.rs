@@ -212,7 +212,7 @@ impl Anomalies {
     }
 }
 
-/// The figures of the evaluation.
+/// Returns the figures of the evaluation.
 fn evaluation(table: &EvaluationTable) -> [El; 3] {
     let (words, lines) = anomalies::evaluation(table);
     let cell = |tag: &str, is_number: bool| el(tag).class(if is_number { "num" } else { "" });

@@ -156,7 +156,7 @@ impl Pair {
         true
     }
 
-    /// A command for the timeline that has the focus.
+    /// Returns a command for the timeline that has the focus.
     pub fn command(&self, page: Page, command: Command) -> bool {
         let active = dom::document().active_element();
         let is_active = |half: &&Half| active.as_ref() == Some(half.chart.canvas().html().as_ref());

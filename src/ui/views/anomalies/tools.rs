@@ -100,7 +100,7 @@ impl Tools {
     }
 }
 
-/// What is normal.
+/// Returns what is normal.
 fn normal_select(page: Page, keep: &Keep) -> El {
     let select = controls::select(keep, "anomaly-normal", move |key| {
         let overview = page.queries().overview.get();
@@ -111,7 +111,7 @@ fn normal_select(page: Page, keep: &Keep) -> El {
     select.attr("aria-label", "What is normal").children(&options)
 }
 
-/// How many false alarms are accepted.
+/// Returns how many false alarms are accepted.
 fn rate_slider(page: Page, keep: &Keep) -> (El, El) {
     let input = el("input")
         .attr("type", "range")

@@ -410,7 +410,7 @@ fn copy_button(page: Page, keep: &Keep) -> El {
     })
 }
 
-/// The tree, whose lines lead to their evidence.
+/// Returns the tree, whose lines lead to their evidence.
 fn tree_of(page: Page, jump: &Jump) -> DiagnosisTree {
     let lines: Rc<std::cell::OnceCell<DiagnosisTree>> = Rc::default();
     let (jump, known) = (jump.clone(), lines.clone());
@@ -480,7 +480,7 @@ fn selects(page: Page, keep: &Keep) -> (El, El) {
     (request_types, tail.attr("title", "Which traces of a group are its tail"))
 }
 
-/// The comparison, if a list of it is in sight.
+/// Returns the comparison, if a list of it is in sight.
 fn sets_in_sight(page: Page) -> Option<Rc<SetsReport>> {
     page.queries().compare_diagnoses.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
 }

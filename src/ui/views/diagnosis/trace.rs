@@ -30,7 +30,7 @@ impl AggregateSpans {
         timeline
     }
 
-    /// The aggregate trace.
+    /// Returns the aggregate trace.
     pub fn trace(&self) -> std::cell::Ref<'_, AggregateTrace> {
         self.trace.borrow()
     }

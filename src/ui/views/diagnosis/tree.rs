@@ -141,7 +141,8 @@ impl DiagnosisTree {
         at
     }
 
-    /// What a line says, whose it is and where its evidence is: its endpoint and the number of its aggregate trace.
+    /// Returns what a line says, whose it is and where its evidence is: its endpoint and the number of its aggregate
+    /// trace.
     pub fn line(&self, at: usize) -> Option<(Endpoint, Option<u32>)> {
         self.0.tree.borrow().lines().get(at).map(|line| (line.endpoint.clone(), line.aggregate))
     }

@@ -76,12 +76,12 @@ impl<S: FlameSource> FlameChart<S> {
         }
     }
 
-    /// What is drawn.
+    /// Returns what is drawn.
     pub fn report(&self) -> Option<&S> {
         self.report.as_deref()
     }
 
-    /// Whether it shows callers.
+    /// Returns whether it shows callers.
     pub fn is_inverted(&self) -> bool {
         self.inverted.is_some()
     }

@@ -46,12 +46,12 @@ impl FlowChart {
         }
     }
 
-    /// What is drawn.
+    /// Returns what is drawn.
     pub fn report(&self) -> &Rc<FlowReport> {
         &self.report
     }
 
-    /// The selected node.
+    /// Returns the selected node.
     pub fn selected(&self) -> Option<u32> {
         self.selected
     }

@@ -58,7 +58,7 @@ impl HeatmapChart {
         }
     }
 
-    /// What is drawn.
+    /// Returns what is drawn.
     pub fn report(&self) -> Option<&HeatmapReport> {
         self.report.as_deref()
     }
@@ -83,7 +83,7 @@ impl HeatmapChart {
         self.brush = None;
     }
 
-    /// The rows in an order by likeness over the columns of a report as they were asked for.
+    /// Returns the rows in an order by likeness over the columns of a report as they were asked for.
     pub fn alike_rows(&mut self, report: &HeatmapReport) -> Vec<EndpointId> {
         self.alike_rows.get_or_insert_with(|| alike_rows(report)).clone()
     }

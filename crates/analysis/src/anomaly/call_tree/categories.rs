@@ -31,7 +31,7 @@ impl Unseen {
         }
     }
 
-    /// The share of calls of a kind that have a category never seen before.
+    /// Returns the share of calls of a kind that have a category never seen before.
     pub fn share(&self, kind: Kind, fold: usize) -> f64 {
         let (singletons, calls) = self.by_kind.get(&kind).map_or((0, 0), |sums| sums[fold]);
         (singletons as f64 + 1.0) / (calls as f64 + 1.0)
@@ -59,7 +59,7 @@ pub struct Categories {
     of: [u8; FOLDS],
 }
 
-/// The logarithm of a share, in billionths: sums of such do not depend on their order.
+/// Returns the logarithm of a share, in billionths: sums of such do not depend on their order.
 fn log_share(with: f64, all: f64) -> i64 {
     (ln((with + 0.5) / (all + 1.0)) * 1e9) as i64
 }
@@ -75,7 +75,7 @@ impl Seen {
         }
     }
 
-    /// The logarithm of the product of the marginals of a set, in billionths.
+    /// Returns the logarithm of the product of the marginals of a set, in billionths.
     fn product(&self, set: &[u32]) -> i64 {
         // Never called before, or called by nothing in training.
         let unknown = log_share(0.0, f64::from(self.n));
@@ -134,7 +134,7 @@ impl Categories {
         out
     }
 
-    /// The surprise of a category with these counts in training, with each fold left out.
+    /// Returns the surprise of a category with these counts in training, with each fold left out.
     pub fn surprises(&self, set: &[u32], counts: &Counts, unseen: impl Fn(usize) -> f64) -> [f64; FOLDS] {
         std::array::from_fn(|fold| {
             let seen = &self.seen[usize::from(self.of[fold])];

@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether facts of it are one of several possibilities and not numbers.
+    /// Returns whether facts of it are one of several possibilities and not numbers.
     pub fn is_category(self) -> bool {
         matches!(self, Kind::Calls | Kind::After | Kind::Error | Kind::Critical)
     }
@@ -54,12 +54,12 @@ pub enum Part {
 }
 
 impl Part {
-    /// A value with the part it belongs to.
+    /// Returns a value with the part it belongs to.
     pub(super) fn mark(self, value: u64) -> u64 {
         value << 2 | self as u64
     }
 
-    /// A value and the part that [`mark`](Self::mark) put beside it.
+    /// Returns a value and the part that [`mark`](Self::mark) put beside it.
     pub(super) fn unmark(marked: u64) -> (Part, u64) {
         let part = match marked & 3 {
             0 => Part::Structure,
@@ -286,7 +286,7 @@ impl Facts {
         self.rows.len()
     }
 
-    /// Whether there is no request.
+    /// Returns whether there is no request.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

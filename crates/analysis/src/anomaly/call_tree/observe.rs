@@ -48,7 +48,7 @@ pub struct FactObserver {
 }
 
 impl FactObserver {
-    /// An observer without requests; `overlap` is what critical paths tolerate.
+    /// Returns an observer without requests; `overlap` is what critical paths tolerate.
     pub fn new(overlap: Overlap) -> FactObserver {
         FactObserver {
             overlap,
@@ -75,7 +75,7 @@ impl FactObserver {
         })
     }
 
-    /// The number of the set of the endpoints in `called`.
+    /// Returns the number of the set of the endpoints in `called`.
     fn set_of_calls(&mut self) -> u32 {
         if let Some(&known) = self.set_index.get(&self.called) {
             return known;

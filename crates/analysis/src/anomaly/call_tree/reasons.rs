@@ -110,7 +110,7 @@ impl<'a> Explainer<'a> {
         Explainer { model, tables, located, facts, search, paths }
     }
 
-    /// Why a row has its verdict, structure first, and the normal request most like it. A row that training
+    /// Returns why a row has its verdict, structure first, and the normal request most like it. A row that training
     /// has seen is explained by the other folds.
     pub fn explain(
         &self,
@@ -214,7 +214,7 @@ impl<'a> Explainer<'a> {
         self.model.examples.nearest(&self.search, &known, unknown, not)
     }
 
-    /// The cells of the model that have the kind and call path of one of the facts.
+    /// Returns the cells of the model that have the kind and call path of one of the facts.
     fn alike(&self, cell: u32) -> std::ops::Range<usize> {
         let key = self.located.cells[cell as usize].key;
         let key_of = &self.tables.key_of;
@@ -270,7 +270,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// What is missing or new among the calls of a span.
+    /// Returns what is missing or new among the calls of a span.
     fn of_calls(&self, set: u32, same: std::ops::Range<usize>, plain: TreeReason) -> Vec<TreeReason> {
         let judged = &self.facts.dictionary;
         let known = &self.model.dictionary;

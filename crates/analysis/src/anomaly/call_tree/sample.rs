@@ -21,7 +21,7 @@ fn number(used: &[bool]) -> Vec<u32> {
     used.iter().map(number).collect()
 }
 
-/// Whether the condition of such a cell is a set of calls.
+/// Returns whether the condition of such a cell is a set of calls.
 fn names_set(kind: Kind) -> bool {
     matches!(kind, Kind::Calls | Kind::SelfTime | Kind::TotalTime | Kind::Latency)
 }
@@ -31,8 +31,8 @@ fn names_endpoint(cell: &CellKey) -> bool {
 }
 
 impl FactPart {
-    /// The requests of these parts with the smallest hashes, at most so many. Neither their order nor their grouping
-    /// changes the result.
+    /// Returns the requests of these parts with the smallest hashes, at most so many. Neither their order nor their
+    /// grouping changes the result.
     pub fn sample(parts: Vec<FactPart>, most: usize) -> FactPart {
         let mut all: Vec<(u64, usize, usize)> = Vec::new();
         for (number, part) in parts.iter().enumerate() {
@@ -54,7 +54,7 @@ impl FactPart {
         facts.part(&(0..facts.len()).collect::<Vec<_>>())
     }
 
-    /// The requests by the endpoint at their root.
+    /// Returns the requests by the endpoint at their root.
     pub fn into_roots(self) -> OrderedMap<Endpoint, FactPart> {
         let Contexts { endpoints, nodes } = &self.dictionary.paths;
         let mut rows: OrderedMap<&Endpoint, Vec<usize>> = OrderedMap::new();
@@ -150,7 +150,7 @@ impl FactPart {
         out
     }
 
-    /// Whether all that it names exists, and its rows can be read: of a part that came from elsewhere.
+    /// Returns whether all that it names exists, and its rows can be read: of a part that came from elsewhere.
     pub fn is_sound(&self) -> bool {
         let Dictionary { paths, cells, .. } = &self.dictionary;
         let nodes = paths.nodes.len() as u32;
@@ -173,7 +173,7 @@ impl FactPart {
 }
 
 impl Dictionary {
-    /// Whether every number in it names something of it: it may come from a file that somebody wrote.
+    /// Returns whether every number in it names something of it: it may come from a file that somebody wrote.
     pub(super) fn is_sound(&self) -> bool {
         let Dictionary { paths, sets, cells } = self;
         let (endpoints, nodes) = (paths.endpoints.len() as u32, paths.nodes.len() as u32);

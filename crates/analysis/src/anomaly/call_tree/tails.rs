@@ -54,7 +54,7 @@ impl Default for Quantiser {
 }
 
 impl Quantiser {
-    /// A hundred times the natural logarithm of an amount, rounded; that of 0 is that of 1.
+    /// Returns a hundred times the natural logarithm of an amount, rounded; that of 0 is that of 1.
     pub fn of(&self, amount: u64) -> u16 {
         let amount = amount.clamp(1, u64::MAX - 1);
         let mut q = self.first[bucket(amount)];
@@ -65,7 +65,7 @@ impl Quantiser {
     }
 }
 
-/// The amount that a quantised logarithm stands for.
+/// Returns the amount that a quantised logarithm stands for.
 pub fn amount(q: u16) -> f64 {
     exp(f64::from(q) / STEPS)
 }
@@ -191,7 +191,7 @@ impl Tail {
         end
     }
 
-    /// The surprise of a number beyond those that four folds have.
+    /// Returns the surprise of a number beyond those that four folds have.
     fn beyond(&self, fold: usize, q: u16, is_high: bool) -> f64 {
         let n = f64::from(self.n[fold]);
         let end = if is_high { &self.high[fold] } else { &self.low[fold] };
@@ -208,13 +208,13 @@ impl Tail {
         self.n[fold]
     }
 
-    /// Whether all of them, with a fold left out, have one number, which is returned.
+    /// Returns whether all of them, with a fold left out, have one number, which is returned.
     pub fn only_value(&self, fold: usize) -> Option<u16> {
         let (high, low) = (self.high[fold].edge, self.low[fold].edge);
         (self.n[fold] > 0 && high == low).then_some(high)
     }
 
-    /// The surprise of a number with a fold left out, at least 0.
+    /// Returns the surprise of a number with a fold left out, at least 0.
     pub fn surprise(&self, fold: usize, q: u16) -> f64 {
         if self.n[fold] == 0 {
             return 0.0;
@@ -238,7 +238,7 @@ impl Tail {
     }
 }
 
-/// The quantile of a histogram over all folds, as an amount; `None` of an empty one.
+/// Returns the quantile of a histogram over all folds, as an amount; `None` of an empty one.
 pub fn percentile(histogram: &Histogram, share: f64) -> Option<f64> {
     let here = |counts: &[u32; FOLDS]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
     let total: u64 = histogram.iter().map(|(_, counts)| here(counts)).sum();
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use std::f64::consts::LN_2;
 
-    /// A histogram of numbers that all belong to fold 0, so that fold 1 leaves all of them.
+    /// Returns a histogram of numbers that all belong to fold 0, so that fold 1 leaves all of them.
     fn of(values: &[u16]) -> Histogram {
         let one = |&q: &u16| vec![(q, [1, 0, 0, 0, 0])];
         let ones: Vec<Histogram> = values.iter().map(one).collect();

@@ -69,7 +69,7 @@ impl View {
         }
     }
 
-    /// The same of one of the sorted scores, ranked without itself.
+    /// Returns the same of one of the sorted scores, ranked without itself.
     fn own_surprise(&self, x: f64) -> f64 {
         let n = self.sorted.len();
         match at_least(&self.sorted, x) {
@@ -115,7 +115,7 @@ impl Views {
         std::array::from_fn(|view| self.views[view].own_surprise(scores[view]))
     }
 
-    /// All scores of training requests, ascending.
+    /// Returns all scores of training requests, ascending.
     pub(super) fn scores(&self) -> Vec<f64> {
         let mut all = self.by_fold.concat();
         all.sort_by(f64::total_cmp);
@@ -127,7 +127,7 @@ impl Views {
         (1 + at_least) as f64 / (n + 1) as f64
     }
 
-    /// The verdict of a training request, from its own scores.
+    /// Returns the verdict of a training request, from its own scores.
     pub fn own_verdict(&self, scores: &ViewScores) -> TreeVerdict {
         let surprises = self.own(scores);
         let score = score(&surprises);
@@ -135,7 +135,7 @@ impl Views {
         TreeVerdict { score, p: self.p(others.saturating_sub(1)), part: part(&surprises), is_unknown: false }
     }
 
-    /// The verdict of another request, from its scores with each fold left out.
+    /// Returns the verdict of another request, from its scores with each fold left out.
     pub fn verdict(&self, by_fold: &[ViewScores; FOLDS]) -> TreeVerdict {
         let (mut sum, mut others, mut surprises) = (0.0, 0, ViewScores::default());
         for (scores, of_fold) in by_fold.iter().zip(&self.by_fold) {

@@ -9,7 +9,7 @@ const WHOLE: f32 = 12_582_912.0;
 /// The bits of the least mantissa of a logarithm, 1 / sqrt 2: so that the series is short.
 const LEAST: i32 = 0x3f35_04f3;
 
-/// A polynomial, its highest coefficient first.
+/// Returns a polynomial, its highest coefficient first.
 #[inline(always)]
 fn polynomial(x: Lanes, coefficients: &[f32]) -> Lanes {
     coefficients.iter().fold(Lanes::all(0.0), |sum, &c| sum * x + Lanes::all(c))
@@ -29,7 +29,7 @@ fn exps(x: Lanes) -> Lanes {
     polynomial(r, &series) * marked.two_to_low_bits()
 }
 
-/// The natural logarithm of positive normal numbers; absolute error below 2e-7 near 1.
+/// Returns the natural logarithm of positive normal numbers; absolute error below 2e-7 near 1.
 #[inline(never)]
 pub fn lns(x: Lanes) -> Lanes {
     let (exponent, m) = x.parts(LEAST);
@@ -58,7 +58,7 @@ pub fn exp(x: f32) -> f32 {
     one(exps(Lanes::all(x)))
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 pub fn ln(x: f32) -> f32 {
     one(lns(Lanes::all(x)))
 }
@@ -73,7 +73,7 @@ pub fn sigmoid(x: f32) -> f32 {
     one(softplus_and_slope(Lanes::all(x)).1)
 }
 
-/// The hyperbolic tangent.
+/// Returns the hyperbolic tangent.
 pub fn tanh(x: f32) -> f32 {
     2.0 * sigmoid(2.0 * x) - 1.0
 }

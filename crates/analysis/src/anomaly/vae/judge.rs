@@ -23,13 +23,13 @@ pub struct VaeVerdict {
 }
 
 impl VaeVerdict {
-    /// Whether it is abnormal (appendix C).
+    /// Returns whether it is abnormal (appendix C).
     pub fn is_abnormal(&self) -> bool {
         self.is_unseen || self.p < P_VALUE
     }
 
-    /// The same by the likelihoods of requests that the network had not learned: those of requests that it has learned
-    /// are too high to be a measure of new ones.
+    /// Returns the same by the likelihoods of requests that the network had not learned: those of requests that it has
+    /// learned are too high to be a measure of new ones.
     pub fn is_abnormal_held_out(&self) -> Option<bool> {
         self.p_held_out.map(|p| self.is_unseen || p < P_VALUE)
     }
@@ -98,7 +98,7 @@ impl Density {
         Density { width: (0.9 * spread * libm::pow(n, -0.2)).max(1e-6) }
     }
 
-    /// The share of the density at or below x, of the numbers it was made for.
+    /// Returns the share of the density at or below x, of the numbers it was made for.
     fn at_most(&self, sorted: &[f32], x: f64) -> f64 {
         // Beyond eight widths a kernel is all on one side.
         let from = sorted.partition_point(|y| f64::from(*y) < x - 8.0 * self.width);
@@ -108,7 +108,7 @@ impl Density {
         (from as f64 + within) / sorted.len().max(1) as f64
     }
 
-    /// The greatest log-likelihood that is abnormal.
+    /// Returns the greatest log-likelihood that is abnormal.
     fn threshold(&self, sorted: &[f32]) -> Option<f64> {
         let (mut below, mut above) =
             (f64::from(*sorted.first()?) - 8.0 * self.width, f64::from(*sorted.last()?));
@@ -122,8 +122,8 @@ impl Density {
 }
 
 impl Vae {
-    /// The log-likelihoods below which requests are abnormal: by those learned from, as in the paper, and by those held
-    /// out.
+    /// Returns the log-likelihoods below which requests are abnormal: by those learned from, as in the paper, and by
+    /// those held out.
     pub fn thresholds(&self) -> [Option<f64>; 2] {
         [&self.likelihoods, &self.held_out].map(|sorted| Density::new(sorted).threshold(sorted))
     }

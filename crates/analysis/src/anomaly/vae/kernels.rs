@@ -17,12 +17,12 @@ pub struct Factor<'a> {
 }
 
 impl<'a> Factor<'a> {
-    /// A matrix of `columns` columns.
+    /// Returns a matrix of `columns` columns.
     pub fn plain(values: &'a [f32], columns: usize) -> Factor<'a> {
         Factor { values, row: columns, column: 1 }
     }
 
-    /// The transpose of a matrix of `columns` columns.
+    /// Returns the transpose of a matrix of `columns` columns.
     pub fn transposed(values: &'a [f32], columns: usize) -> Factor<'a> {
         Factor { values, row: 1, column: columns }
     }
@@ -132,7 +132,7 @@ fn pack<const WIDTH: usize>(
     }
 }
 
-/// The sums of a tile; written out, since loops over its rows stay loops, in memory, where code is made small.
+/// Returns the sums of a tile; written out, since loops over its rows stay loops, in memory, where code is made small.
 fn tile(left: &[f32], right: &[f32]) -> [[Lanes; 2]; TILE.0] {
     let [mut a, mut b, mut c, mut d] = [[Lanes::all(0.0); 2]; TILE.0];
     let (left, right) = (left.as_chunks::<{ TILE.0 }>().0, right.as_chunks::<{ TILE.1 }>().0);

@@ -162,7 +162,7 @@ mod machine {
 pub struct Lanes(machine::Four);
 
 impl Lanes {
-    /// The same in all lanes.
+    /// Returns the same in all lanes.
     #[inline(always)]
     pub fn all(value: f32) -> Lanes {
         Lanes(machine::splat(value))

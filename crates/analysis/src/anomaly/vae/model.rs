@@ -141,7 +141,8 @@ fn present(row: &[f32]) -> impl Iterator<Item = (usize, f32)> {
     columns.filter(|(_, x)| **x != ABSENT).map(|(column, x)| (column, *x - ABSENT))
 }
 
-/// The logarithm of the density of one row of input; mean and raw deviation give way to their gradients of the loss.
+/// Returns the logarithm of the density of one row of input; mean and raw deviation give way to their gradients of the
+/// loss.
 fn give(x: &[f32], mean: &mut [f32], raw: &mut [f32]) -> f32 {
     let terms = |x: Lanes, mean: Lanes, raw: Lanes| {
         let (soft, slope) = softplus_and_slope(raw);
@@ -226,7 +227,7 @@ impl<'a> Planar<'a> {
         Planar { u, w, b: parameters[2 * latent], wu: dot(w, u), ww: dot(w, w).max(1e-12) }
     }
 
-    /// What is added to u along w.
+    /// Returns what is added to u along w.
     fn lift(&self) -> f32 {
         (softplus(self.wu) - 1.0 - self.wu) / self.ww
     }

@@ -94,7 +94,7 @@ impl Query for AnomalyEvaluation {
     }
 }
 
-/// The figures of normal and abnormal requests; where nothing is abnormal, of the latter alone.
+/// Returns the figures of normal and abnormal requests; where nothing is abnormal, of the latter alone.
 fn accuracy(normal: &[Judged], abnormal: &[Judged], injection: Injection) -> Accuracy {
     let normal = if injection.is_abnormal() { normal } else { &[] };
     Accuracy::of([normal, abnormal].concat())
@@ -152,14 +152,14 @@ impl Trained {
     }
 }
 
-/// The rows that are judged, and those that are learned from.
+/// Returns the rows that are judged, and those that are learned from.
 fn halves(all: &Facts, seed: u64) -> (Vec<u32>, Vec<u32>) {
     let is_out = |row: &u32| is_held_out(seed, &all.rows[*row as usize].facts.request.trace_id);
     (0..all.len() as u32).partition(is_out)
 }
 
-/// The normal requests called abnormal over several ways to halve all of them, where few of a half are learned from, and
-/// where all are.
+/// Returns the normal requests called abnormal over several ways to halve all of them, where few of a half are learned
+/// from, and where all are.
 async fn false_alarms(all: &Facts, seed: u64, splits: u32, asked_alpha: f64) -> Vec<FalseAlarmRow> {
     let mut rows = Vec::new();
     for most in FEW.into_iter().chain([usize::MAX]) {

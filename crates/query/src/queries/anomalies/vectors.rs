@@ -41,7 +41,7 @@ pub(crate) struct VectorPass {
 }
 
 impl VectorPass {
-    /// A pass over some requests, or over abnormal copies of those that are to be made abnormal.
+    /// Returns a pass over some requests, or over abnormal copies of those that are to be made abnormal.
     pub fn new(
         set: &TraceSet,
         kind: VectorKind,

@@ -74,7 +74,7 @@ impl Query for Flow {
 }
 
 impl Workers {
-    /// What the partials of a pass of a flow hold.
+    /// Returns what the partials of a pass of a flow hold.
     async fn flow<T: DeserializeOwned>(
         &self,
         selection: &Selection,
@@ -106,7 +106,7 @@ fn of_summary(error: NoFlow) -> EngineError {
     EngineError::Summary(error.to_string())
 }
 
-/// The parent that a selection names; `None`: all.
+/// Returns the parent that a selection names; `None`: all.
 fn parent_of(selection: &Selection) -> Option<Endpoint> {
     match &selection.root {
         RootEndpoint::Endpoint(endpoint) => Some(endpoint.clone()),

@@ -39,8 +39,8 @@ pub(crate) enum FlowPass {
 }
 
 impl FlowPass {
-    /// Whether it looks at all requests of the selection's root endpoint, or at all there are: then all spans of the parent
-    /// are invocations.
+    /// Returns whether it looks at all requests of the selection's root endpoint, or at all there are: then all spans
+    /// of the parent are invocations.
     pub fn is_of_all(&self, selection: &Selection) -> bool {
         let parent = match self {
             FlowPass::Callees { parent, .. } => parent.as_ref(),
@@ -104,7 +104,7 @@ pub(crate) struct FlowTask {
 }
 
 impl Running {
-    /// The work of a pass. `rows` are those of the roots of the selected requests; `None`: all there are.
+    /// Returns the work of a pass. `rows` are those of the roots of the selected requests; `None`: all there are.
     fn new(set: &TraceSet, selection: &Selection, pass: &FlowPass, rows: Option<Vec<u32>>) -> Running {
         let overlap = selection.overlap;
         let within = rows.clone().map_or_else(Within::default, Within::requests);
@@ -191,7 +191,7 @@ impl Running {
         }
     }
 
-    /// The partial.
+    /// Returns the partial.
     fn finish(self, set: &TraceSet) -> Vec<u8> {
         match self {
             Running::Callees(counter) => {
@@ -218,7 +218,7 @@ impl Running {
 }
 
 impl FlowTask {
-    /// The task of a pass, if it is a flow's; `bytes` is the bytes of the pass.
+    /// Returns the task of a pass, if it is a flow's; `bytes` is the bytes of the pass.
     pub fn new(pass: &Pass, bytes: &[u8]) -> Option<FlowTask> {
         let Pass::Flow { pass, .. } = pass else { return None };
         let is_repeated = matches!(**pass, FlowPass::Callees { .. } | FlowPass::Pairs { .. });

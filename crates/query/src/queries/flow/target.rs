@@ -71,7 +71,7 @@ struct Search {
 }
 
 impl Search {
-    /// The requests, and these calls, if the endpoints are so many percent faster.
+    /// Returns the requests, and these calls, if the endpoints are so many percent faster.
     async fn at(
         &mut self,
         way: &TargetWay,

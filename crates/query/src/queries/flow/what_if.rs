@@ -31,7 +31,7 @@ impl Query for WhatIf {
     }
 }
 
-/// The requests before and after a change, and these of their calls.
+/// Returns the requests before and after a change, and these of their calls.
 pub(super) async fn what_if(
     workers: &Workers,
     selection: &Selection,
