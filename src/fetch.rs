@@ -18,10 +18,10 @@ use web_sys::{
     RequestMode, RequestRedirect, Response, ResponseType,
 };
 
-/// What is to be fetched.
+/// A fetch to be made.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Who is asked.
+    /// The query service that is asked.
     pub connection: Connection,
     /// What Jaeger is asked for, if anything.
     pub plan: Option<Plan>,
@@ -31,7 +31,7 @@ pub struct Job {
     pub token: Option<String>,
 }
 
-/// What a fetch tells.
+/// An event of a fetch.
 pub enum Event {
     /// Traces came.
     Input(Input),
@@ -44,7 +44,7 @@ pub enum Event {
 /// How a fetch ended.
 #[derive(Clone, Debug, Default)]
 pub struct End {
-    /// What became of the plan.
+    /// Result of the plan.
     pub outcome: Outcome,
     /// The dialect in which answers came, if any did.
     pub dialect: Option<Dialect>,
@@ -256,7 +256,7 @@ const TAIL_MS: u32 = 300_000;
 
 /// What a look at a file that grows found.
 pub struct Tail {
-    /// What was added.
+    /// The bytes added.
     pub blob: Option<Blob>,
     /// The offset to ask from next.
     pub next: u64,

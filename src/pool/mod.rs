@@ -37,7 +37,7 @@ pub use pathlight_query::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, Qu
 pub struct Input {
     /// File name, with its folders where known.
     pub name: String,
-    /// Its content.
+    /// Content of the file.
     pub blob: Blob,
 }
 

@@ -20,9 +20,9 @@ const PARSE_MS: f64 = 6.0;
 
 /// A call to read some pieces.
 pub struct Job {
-    /// Its number.
+    /// Number of the call.
     pub call: u64,
-    /// What is read.
+    /// The pieces of input to read.
     pub pieces: Vec<Piece>,
     /// Bytes of heap that columns may take.
     pub heap_limit: u64,

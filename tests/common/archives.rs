@@ -87,7 +87,7 @@ pub fn zip(members: &[(&str, &[u8], Way)]) -> Vec<u8> {
     out
 }
 
-/// As it is.
+/// A member that is stored, not deflated.
 pub const STORED: Way = Way { deflated: false, zip64: false, descriptor: None, flags: 0, method: None };
 /// Packed.
 pub const DEFLATED: Way = Way { deflated: true, ..STORED };

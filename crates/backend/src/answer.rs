@@ -29,7 +29,7 @@ pub enum Lost {
     Login,
 }
 
-/// What came of a request.
+/// The result of one request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A whole answer.
@@ -45,7 +45,7 @@ pub struct Answer {
     pub status: u16,
     /// The `Retry-After` header in seconds.
     pub retry_after_s: Option<u64>,
-    /// Its body, looked through.
+    /// What was found in its body.
     pub body: Scan,
 }
 
@@ -254,10 +254,10 @@ pub(super) enum Requested {
     Trace,
 }
 
-/// What a reply means.
+/// How a reply is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// What was asked for.
+    /// The answer that was asked for.
     Good,
     /// There is none.
     Nothing,

@@ -14,12 +14,12 @@ pub struct Listing {
     /// Operations of this service; `None`: services.
     service: Option<String>,
     dialect: Dialect,
-    /// What may be tried next.
+    /// Dialects that may be tried next.
     untried: VecDeque<Dialect>,
     refused: Option<Trouble>,
 }
 
-/// What came of it.
+/// The result of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// Ask this address too.

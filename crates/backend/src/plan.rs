@@ -29,7 +29,7 @@ const MOST_LISTED: u64 = 1 << 40;
 /// Longest wait, whatever the server says.
 const LONGEST_WAIT_MS: u64 = 60_000;
 
-/// What to do now.
+/// The next step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Ask this address, and hand the reply to [`Plan::replied`] with the same number.
@@ -41,14 +41,14 @@ pub enum Next {
     },
     /// Nothing until a reply comes or this moment of the driver's clock.
     Wait {
-        /// In milliseconds.
+        /// The moment in milliseconds; `None`: only a reply ends the wait.
         until_ms: Option<u64>,
     },
     /// It has ended; forget what is still under way.
     End,
 }
 
-/// How far a fetch is.
+/// Progress of a fetch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Share that is done, from 0 to 1: of the time range, of the limit, or of the ids.
@@ -117,7 +117,7 @@ pub struct Plan {
     search: Search,
     page: u32,
     dialect: Dialect,
-    /// What may be tried next.
+    /// Dialects that may be tried next.
     untried: VecDeque<Dialect>,
     /// An answer in this dialect has come.
     is_settled: bool,
@@ -518,7 +518,7 @@ impl Part {
 }
 
 impl What {
-    /// Its share of the whole.
+    /// Returns its share of the whole.
     fn size(&self) -> u64 {
         match self {
             What::Range(from, to) => to - from + 1,

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub struct Source {
     /// Base address of a Jaeger query service, as it was given: relative to the page or whole.
     pub api: Option<String>,
-    /// What is asked of it.
+    /// The traces that are asked for.
     pub wanted: Wanted,
     /// Addresses of trace files, relative to the page or whole.
     pub files: Vec<String>,

@@ -34,9 +34,9 @@ pub enum Axis {
 /// A curve with its name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedCurve<'a> {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: &'a str,
-    /// Its colour.
+    /// Colour of the curve.
     pub color: Rgba,
     /// Whether it is drawn thicker than the others.
     pub strong: bool,
@@ -62,7 +62,7 @@ pub struct CurvesView<'a> {
     pub x: (Axis, &'a str),
     /// The vertical axis and its name.
     pub y: (Axis, &'a str),
-    /// From back to front.
+    /// The curves, from back to front.
     pub curves: Vec<NamedCurve<'a>>,
     /// A value of the vertical axis that is drawn as a line.
     pub rule: Option<f64>,

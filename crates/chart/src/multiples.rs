@@ -19,7 +19,7 @@ const COLUMNS: i32 = 5;
 /// Height of the two lines above each panel in CSS pixels.
 const HEAD_PX: f64 = 34.0;
 
-/// Where the panels stand.
+/// The grid of the panels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grid {
     columns: i32,

@@ -17,7 +17,7 @@ pub struct Fill {
     pub w: i32,
     /// Height, greater than 0.
     pub h: i32,
-    /// Its colour.
+    /// Colour of the shape.
     pub color: Rgba,
     /// The box or row of the layout it stands for, [`NO_ITEM`] for decoration.
     pub item: u32,
@@ -32,9 +32,9 @@ pub struct Text {
     pub y: i32,
     /// The text, already cut to fit.
     pub text: String,
-    /// Its colour.
+    /// Colour of the text.
     pub color: Rgba,
-    /// What `x` is.
+    /// Which part of the text stands at `x`.
     pub align: Align,
     /// Size of the font in pixels.
     pub font_px: i32,
@@ -61,7 +61,7 @@ pub struct Curve {
     pub points: Vec<[i32; 2]>,
     /// Width of the line in device pixels.
     pub width: i32,
-    /// Its colour.
+    /// Colour of the shape.
     pub color: Rgba,
 }
 
@@ -116,7 +116,7 @@ pub struct Scene {
     pub height: i32,
     /// What it is painted on; `None` leaves what was there.
     pub background: Option<Rgba>,
-    /// From back to front.
+    /// The layers, from back to front.
     pub layers: Vec<Layer>,
 }
 

@@ -95,7 +95,7 @@ impl ByOption {
     }
 }
 
-/// Whose latency is looked at.
+/// The options that choose a root endpoint.
 #[derive(Debug, clap::Args)]
 pub struct RootOption {
     /// Service of the root endpoint (default: the roots of the traces)

@@ -151,7 +151,7 @@ fn without_login(base: &str) -> String {
     format!("{scheme}://{}", &rest[host..])
 }
 
-/// Who is asked.
+/// The query service that is asked.
 struct Client {
     agent: Agent,
     /// The base address, perhaps with a name and password.

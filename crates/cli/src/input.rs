@@ -13,9 +13,9 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes read at a time.
 const BLOCK: usize = 1 << 20;
 
-/// What was read.
+/// The sets of traces that were read.
 pub struct Loaded {
-    /// One a thread.
+    /// The sets, one per thread.
     pub sets: Vec<TraceSet>,
     /// One a file that could be opened, in the order given.
     pub files: Vec<FileReport>,

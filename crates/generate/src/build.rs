@@ -107,7 +107,7 @@ pub(super) struct About {
 pub(super) struct Surroundings {
     pub conditions: Conditions,
     region: usize,
-    /// By service.
+    /// One per service.
     instances: Vec<Instance>,
 }
 

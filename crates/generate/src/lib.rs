@@ -144,7 +144,7 @@ impl FromStr for Speed {
 pub struct Options {
     /// Spans of a trace: exact for `wide` and `deep`, the mean for `mixed`. At least 1, at most 2^31.
     pub spans: u64,
-    /// How many traces.
+    /// Number of traces.
     pub traces: u64,
     /// The form of the traces.
     pub shape: Shape,

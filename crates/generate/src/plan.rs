@@ -157,7 +157,7 @@ pub(super) struct Plan {
 
 /// What is particular about one trace: how slow each service and the network are in it.
 pub(super) struct Conditions {
-    /// By service.
+    /// One per service.
     pub speed: Vec<f64>,
     pub network: f64,
 }

@@ -15,7 +15,7 @@ pub(super) struct Span<'a> {
     pub parent: SpanId,
     /// Nanoseconds since the epoch.
     pub start: Option<Number>,
-    /// The same.
+    /// The end, likewise.
     pub end: Option<Number>,
     pub name: Option<Node<'a>>,
     pub kind: Option<Node<'a>>,

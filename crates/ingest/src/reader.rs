@@ -25,7 +25,7 @@ pub struct Options {
     pub reference: bool,
     /// How the shape of the text is looked at by the fast way; for tests, which compare.
     pub masks: Masks,
-    /// Which traces are kept.
+    /// The traces that are kept.
     pub keep: Keep,
     /// Who unpacks summaries; `None`: they are refused.
     pub unpack: Option<Unpack>,

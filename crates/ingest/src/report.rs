@@ -67,11 +67,11 @@ impl ProblemKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
-    /// What it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// How often.
+    /// How often it was met.
     pub count: u64,
-    /// Where it was seen first.
+    /// The place where it was met first.
     pub example: Example,
 }
 
@@ -141,13 +141,13 @@ pub enum ErrorKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{file}: {reason} (byte {offset}). {next}")]
 pub struct IngestError {
-    /// What kind.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// Name of the input.
     pub file: String,
     /// Byte offset.
     pub offset: u64,
-    /// What is wrong.
+    /// What is wrong, as the end of a sentence.
     pub reason: String,
     /// What to do, in one sentence.
     pub next: String,
@@ -189,7 +189,7 @@ pub struct FileReport {
     pub spans: u64,
     /// What was odd, in the order of first sight.
     pub problems: Vec<Problem>,
-    /// How it ended.
+    /// How reading ended.
     pub ended: Ended,
     /// Which traces were kept (`--sample`, `--keep-service`); counts are of those. Missing if all were.
     #[serde(default, skip_serializing_if = "Keep::is_all")]
@@ -294,7 +294,7 @@ fn joined_names(a: &str, b: &str) -> String {
     names.copied().collect::<Vec<_>>().join("+")
 }
 
-/// How far a reader is.
+/// Progress of a reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// Bytes taken, as they came (packed).

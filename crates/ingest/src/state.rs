@@ -136,7 +136,7 @@ pub(super) struct State {
     /// Which traces are kept, and how many times one was left out for that.
     pub keep: Keep,
     pub left_out: u64,
-    /// Who unpacks summaries.
+    /// The function that unpacks summaries; `None`: they are refused.
     pub unpack: Option<Unpack>,
     /// The summaries found, named after their archive member.
     pub summaries: Vec<LoadedSummary>,

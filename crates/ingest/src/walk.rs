@@ -93,7 +93,7 @@ pub(super) enum WalkEnd {
 /// A look for the next line that begins a document.
 #[derive(Clone, Copy, Debug)]
 struct Resync {
-    /// Where the bad syntax was.
+    /// Offset of the bad syntax.
     at: u64,
     /// Whether it must be the very next line.
     is_strict: bool,

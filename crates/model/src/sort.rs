@@ -105,7 +105,7 @@ const STEP: usize = 1 << 16;
 pub struct Sorting {
     /// Sorted in runs of `width`.
     places: Vec<u32>,
-    /// Where two runs are merged.
+    /// Space in which two runs are merged.
     spare: Vec<u32>,
     /// Items in a run sorted at once, and outputs of a step of merging.
     at_once: usize,

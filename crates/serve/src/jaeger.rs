@@ -72,7 +72,7 @@ pub fn jaeger_url(text: &str) -> Result<JaegerUrl, &'static str> {
 pub struct Jaeger {
     url: JaegerUrl,
     agent: Agent,
-    /// What is left of [`MOST_READS`].
+    /// Permits left of [`MOST_READS`].
     reads: Arc<Semaphore>,
     /// How long a request waits for its turn.
     patience: Duration,

@@ -40,7 +40,7 @@ pub enum Encoding {
     Protobuf,
 }
 
-/// What became of an export.
+/// What an inbox reports of an export that it took.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AcceptedExport {
     /// Spans that were left out, and why.
@@ -142,7 +142,7 @@ async fn one_file(State(OneFile(files, name)): State<OneFile>, mut request: Requ
     file(State(files), request).await
 }
 
-/// What takes exports, and whose.
+/// The inbox, and the origins whose exports it takes.
 #[derive(Clone)]
 struct Exports {
     inbox: Arc<dyn Inbox>,

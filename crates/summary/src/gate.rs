@@ -15,7 +15,7 @@ const LEAST: u64 = 30;
 /// check finds a difference: a job that runs a hundred times a day would fail for nothing five times at 5 %.
 const FALSE_DISCOVERIES: f64 = 0.01;
 
-/// What a rule looks at.
+/// A number that a rule limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Measured {
     /// The latency of the requests of each root endpoint.
@@ -29,7 +29,7 @@ pub enum Measured {
 /// A rule, as text `p95>10%`, `endpoint self p95>20% n>=30` or `errors>1%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// What it looks at.
+    /// The number that the rule limits.
     pub measured: Measured,
     /// Which number of it; unused for errors.
     pub statistic: Statistic,
@@ -44,7 +44,7 @@ pub struct Rule {
 pub struct Verdict {
     /// The rule.
     pub rule: Rule,
-    /// Whose requests.
+    /// The root endpoint of the requests.
     pub root: Endpoint,
     /// The endpoint, if the rule is about endpoints.
     pub endpoint: Option<Endpoint>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// so the requests from one bin on are exactly the slowest so many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBin {
-    /// Its number.
+    /// Number of the bin.
     pub number: u32,
     /// Requests.
     pub requests: u64,
@@ -25,7 +25,7 @@ pub struct LatencyBinRange {
     pub bins: std::ops::Range<u32>,
     /// Ranks of the requests in them, of all by latency.
     pub ranks: std::ops::Range<u64>,
-    /// All requests.
+    /// Number of all requests.
     pub of: u64,
 }
 

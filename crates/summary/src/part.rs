@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 /// How requests were told apart and read: summaries merge and compare only if these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Whose latency was looked at.
+    /// The root endpoint, whose latency is summed.
     pub root: RootEndpoint,
-    /// How paths were found.
+    /// Settings with which paths were found.
     pub path: PathSettings,
 }
 
@@ -42,7 +42,7 @@ impl Settings {
 /// An accumulator over whole traces.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// How requests were read.
+    /// Settings with which requests were read.
     pub settings: Settings,
     /// Traces.
     pub traces: u64,
@@ -56,14 +56,14 @@ pub struct Summary {
     pub(crate) frames: DiffPart,
     /// What is summed of the requests of each root endpoint.
     pub roots: OrderedMap<Endpoint, RootPart>,
-    /// What normal requests are like.
+    /// Sample of normal requests.
     pub(crate) normal: Normal,
 }
 
 /// A calling context on critical paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodePart {
-    /// Its spans.
+    /// Number of spans.
     pub spans: u64,
     /// Errors among them.
     pub errors: u64,
@@ -80,7 +80,7 @@ pub struct NodePart {
 pub struct RootPart {
     /// Requests in which some span is an error.
     pub failed: u64,
-    /// Their spans.
+    /// Spans of these requests.
     pub spans: u64,
     /// Latencies.
     pub latency: Sketch,
@@ -90,9 +90,9 @@ pub struct RootPart {
     pub endpoints: OrderedMap<Endpoint, EndpointPart>,
     /// Calls between services and visits of services.
     pub culprit: CulpritPart,
-    /// Where errors start and stop.
+    /// Sums of where errors start and stop.
     pub errors: ErrorSums,
-    /// What waits for what.
+    /// Sums of the flows: what waits for what.
     pub flows: FlowSums,
     /// Where time is spent, also off critical paths.
     pub diagnosis: DiagnosisSums,
@@ -101,7 +101,7 @@ pub struct RootPart {
 /// An endpoint on the critical paths of the requests of a root endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EndpointPart {
-    /// Its spans on critical paths.
+    /// Spans on critical paths.
     pub spans: u64,
     /// Errors among them.
     pub errors: u64,
@@ -116,7 +116,7 @@ pub struct EndpointPart {
 pub struct ErrorSums {
     /// Some file was written by a version that did not sum errors.
     pub is_missing: bool,
-    /// Where they start and stop.
+    /// Sums of where errors start and stop.
     pub part: ErrorsPart,
     /// Latencies without the erroring spans.
     pub without: Sketch,

@@ -29,7 +29,7 @@ pub struct Estimate {
     pub n: u64,
     /// The number.
     pub value: f64,
-    /// Its standard error.
+    /// Standard error of the number.
     pub error: f64,
 }
 
@@ -49,7 +49,7 @@ impl Estimate {
 }
 
 impl Statistic {
-    /// All of them.
+    /// All statistics.
     pub const ALL: [Statistic; 5] =
         [Statistic::Mean, Statistic::P50, Statistic::P90, Statistic::P95, Statistic::P99];
 
@@ -82,7 +82,7 @@ impl Statistic {
         }
     }
 
-    /// Of the latency of requests.
+    /// Returns the statistic of the latencies of requests.
     pub fn of_latency(self, part: &RootPart) -> Estimate {
         self.of(&part.latency, part.latency_us)
     }

@@ -27,11 +27,11 @@ const OF_LATENCY: [Statistic; 4] = [Statistic::Mean, Statistic::P50, Statistic::
 /// One number over the days.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Whose requests.
+    /// The root endpoint of the requests.
     pub root: Endpoint,
     /// The endpoint whose self time per request it is; `None`: it is about latency.
     pub endpoint: Option<Endpoint>,
-    /// Which number.
+    /// The statistic of the series.
     pub statistic: Statistic,
     /// By day the number in microseconds; `None` where too few requests are.
     pub points: Vec<Option<Estimate>>,
@@ -57,11 +57,11 @@ pub struct DayChange {
 /// What changed of one root endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// Whose requests.
+    /// The root endpoint of the requests.
     pub root: Endpoint,
     /// The first day of the new level, from 0.
     pub day: usize,
-    /// Its clearest series.
+    /// Number of its clearest series.
     pub series: usize,
     /// The days before against the days since.
     pub culprit: CulpritReport,

@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 /// Colours of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// As the system says.
+    /// The theme of the system.
     #[default]
     System,
     /// Dark on light.
@@ -37,7 +37,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// Its value of `theme=`.
+    /// Returns its value of `theme=`.
     pub fn key(self) -> &'static str {
         match self {
             Theme::System => "system",
@@ -81,11 +81,11 @@ pub struct SplitChoice {
 /// What the page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Which view.
+    /// The view in sight.
     pub view: View,
     /// Where the traces come from, if they are fetched.
     pub source: Source,
-    /// Whose latency.
+    /// The root endpoint, whose latency is looked at.
     pub root: RootEndpoint,
     /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
     pub range: PercentileRange,
@@ -112,7 +112,7 @@ pub struct Address {
     pub focus: Vec<Endpoint>,
     /// Whether the flame graph shows callers below callees.
     pub inverted: bool,
-    /// What is searched for.
+    /// The text of the search.
     pub search: String,
     /// Switches of views.
     pub choices: Choices,

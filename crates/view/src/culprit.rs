@@ -239,7 +239,7 @@ pub fn summary(report: &CulpritReport) -> String {
 /// A service in the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceRow {
-    /// What is known of it.
+    /// The facts of the service.
     pub row: CulpritService,
     /// What there is to say of it.
     pub text: String,

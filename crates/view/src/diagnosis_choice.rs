@@ -28,7 +28,7 @@ impl DiagnosisList {
         DiagnosisList::Layers,
     ];
 
-    /// Its value of `list=`.
+    /// Returns its value of `list=`.
     pub fn key(self) -> &'static str {
         match self {
             DiagnosisList::Report => "report",
@@ -50,7 +50,7 @@ impl DiagnosisList {
 pub struct DiagnosisChoice {
     /// Where the tail begins, and how much is listed.
     pub settings: TprofSettings,
-    /// Which list.
+    /// The list in sight.
     pub list: DiagnosisList,
 }
 

@@ -29,7 +29,7 @@ pub enum Row {
     More {
         /// The level.
         level: u32,
-        /// How many more.
+        /// Number of lines that are not listed.
         more: u64,
     },
 }

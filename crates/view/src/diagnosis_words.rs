@@ -19,7 +19,7 @@ const PLACES: usize = 5;
 pub struct Line {
     /// How deep it stands: 1 an endpoint, 2 a request type, 3 a part of a span, 4 a group of traces, 5 a subspan.
     pub level: u32,
-    /// What it says.
+    /// The words of the line.
     pub words: String,
     /// The endpoint it is about.
     pub endpoint: Endpoint,

@@ -20,11 +20,11 @@ pub enum FindingChart {
 /// A bar: microseconds, and how sure they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it is called.
+    /// Name of the bar.
     pub name: &'static str,
-    /// How long it is.
+    /// Length of the bar in microseconds.
     pub us: f64,
-    /// Its 95 % interval.
+    /// The 95 % interval of the length.
     pub interval: Option<Interval>,
 }
 

@@ -128,9 +128,9 @@ pub fn inverted_tip(share: f64, us: u64, callee: Option<&Endpoint>) -> TipLine {
 
 /// A calling context.
 pub struct Row {
-    /// Its node.
+    /// Number of the node.
     pub at: NodeId,
-    /// Where it is from.
+    /// The report that has the node.
     pub report: Rc<CriticalPathReport>,
 }
 

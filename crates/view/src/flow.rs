@@ -213,7 +213,7 @@ fn line_tip(report: &FlowReport, layout: &DagLayout, line: usize) -> Vec<TipLine
 
 /// What a flow says of one of its calls, for the detail panel.
 pub struct CallFacts {
-    /// Whose call it is.
+    /// A heading that names the caller.
     pub head: String,
     /// Names and values.
     pub pairs: [(&'static str, String); 5],

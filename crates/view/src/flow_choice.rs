@@ -41,7 +41,7 @@ impl FlowPanel {
         !matches!(self, FlowPanel::Calls | FlowPanel::Savings)
     }
 
-    /// Its value of `panel=`.
+    /// Returns its value of `panel=`.
     pub fn key(self) -> &'static str {
         match self {
             FlowPanel::Calls => "calls",
@@ -60,7 +60,7 @@ pub struct FlowChoice {
     /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
     /// root endpoint's own.
     pub parents: Vec<Endpoint>,
-    /// What stands below.
+    /// The panel below the flow.
     pub panel: FlowPanel,
     /// Whether the prediction is that of all parents pooled, not of the one shown.
     pub pooled: bool,

@@ -8,7 +8,7 @@ use pathlight_text::format::{counted, duration, duration_us, moment};
 pub struct TimeColumn {
     /// Its first microsecond since the epoch, and one past its last.
     pub from_us: u64,
-    /// One past its last microsecond.
+    /// End in microseconds since the epoch, exclusive.
     pub to_us: u64,
     /// Height of the median, 0 to 1 on a logarithmic axis; 0 without requests.
     pub p50: f64,
@@ -18,7 +18,7 @@ pub struct TimeColumn {
     pub is_before: bool,
     /// Whether slow requests start close together in it.
     pub has_burst: bool,
-    /// What is said of it.
+    /// Words about it.
     pub words: String,
 }
 

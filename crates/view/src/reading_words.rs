@@ -10,11 +10,11 @@ use std::borrow::Cow;
 pub struct Note {
     /// A key, the same in every build.
     pub key: &'static str,
-    /// How many.
+    /// How many were found.
     pub count: u64,
-    /// Of what.
+    /// What was found, as a noun in the plural.
     pub what: Cow<'static, str>,
-    /// What was done about it.
+    /// What was done about it, in a sentence.
     pub meaning: String,
     /// Canonical id of a trace to look at; empty where there is no single one.
     pub example: String,

@@ -22,7 +22,7 @@ const SHOWN: usize = 10;
 pub struct Completion {
     /// The key or value.
     pub name: String,
-    /// What is said beside it.
+    /// Words beside the suggestion.
     pub beside: String,
     /// The text of the field then; the caret stands at the end of the piece.
     pub text: String,

@@ -117,7 +117,7 @@ fn waiting_words(wait: &SpanWaiting) -> String {
 
 /// A span of a trace.
 pub struct SpanRow {
-    /// Its index.
+    /// Index of the span.
     pub at: u32,
     /// Time of its own segments of the critical path in microseconds.
     own_us: u64,

@@ -83,11 +83,11 @@ pub fn explanation(trend: &Trend, moved: &Moved, duration: fn(f64) -> String) ->
 /// A change as the page tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MovedWords {
-    /// Whose requests.
+    /// The root endpoint of the requests.
     pub root: Endpoint,
-    /// What changed, and since when.
+    /// Sentence on what changed and since when.
     pub change: String,
-    /// What explains it.
+    /// Sentence on what explains the change.
     pub explanation: String,
 }
 

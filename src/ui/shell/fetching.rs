@@ -27,7 +27,7 @@ pub const EVERY_S: u32 = 30;
 /// How often the page is told of progress at most, in milliseconds.
 const TELL_MS: f64 = 100.0;
 
-/// Where a fetch stands.
+/// The phase of a fetch.
 #[derive(Clone, Default)]
 pub enum Phase {
     /// Nothing is fetched.
@@ -63,7 +63,7 @@ struct Inner {
     agreed: RefCell<OrderedSet<String>>,
     /// The dialect understood at whole base addresses.
     dialects: RefCell<OrderedMap<String, Dialect>>,
-    /// Where following stands.
+    /// The state of following.
     live: Live,
     /// An origin and the bearer token for it; in memory only.
     token: RefCell<Option<(String, String)>>,
@@ -133,7 +133,7 @@ impl Fetching {
         self.0.fetch.borrow().as_ref().map(Fetch::progress).unwrap_or_default()
     }
 
-    /// Who is asked, for explanations.
+    /// Returns the connection to the query service, for explanations.
     pub fn connection(&self, page: Page) -> Connection {
         let api = page.address().source.api.clone();
         let base = api.as_deref().and_then(|api| resolve(api).ok()).or(api).unwrap_or_default();

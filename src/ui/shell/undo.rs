@@ -15,9 +15,9 @@ const UNDO_MS: i32 = 10_000;
 pub struct Undo {
     /// Tells it from others.
     pub number: u32,
-    /// What was done.
+    /// The change in words.
     pub words: String,
-    /// What the page showed.
+    /// The address of the page before the change.
     pub address: Address,
     /// What was loaded, with the group of each.
     pub inputs: Vec<(Input, u8)>,

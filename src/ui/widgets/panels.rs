@@ -37,7 +37,7 @@ pub trait DrawPanels: 'static {
 /// The panels, and which one is enlarged.
 pub struct Panels<D> {
     page: Page,
-    /// What they show.
+    /// The panels.
     pub of: D,
     /// The number of the enlarged one.
     pub enlarged: Option<usize>,

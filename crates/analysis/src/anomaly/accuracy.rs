@@ -26,7 +26,7 @@ pub struct Accuracy {
 pub struct Judged {
     /// Odder requests have smaller keys, compared from the left.
     pub rank: [f64; 4],
-    /// What the detector says.
+    /// Whether the detector calls the request anomalous.
     pub is_called: bool,
     /// The truth.
     pub is_abnormal: bool,

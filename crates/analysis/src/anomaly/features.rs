@@ -29,7 +29,7 @@ impl Encoding {
 /// Which request a row is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RowFacts {
-    /// Which request.
+    /// The request by its ids.
     pub request: RequestRef,
     /// When it started, in microseconds since the epoch.
     pub start_us: u64,

@@ -64,7 +64,7 @@ impl Injection {
         Injection::Drift { percent: 150 },
     ];
 
-    /// In words.
+    /// Returns the injection in words.
     pub fn name(self) -> String {
         let times = |percent: u32| f64::from(percent) / 100.0;
         match self {
@@ -98,7 +98,7 @@ pub fn is_held_out(seed: u64, trace_id: &str) -> bool {
 /// Which requests are made abnormal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Victims {
-    /// Those that are [held out](is_held_out).
+    /// Requests that are [held out](is_held_out).
     HeldOut,
     /// One in twenty of those that are not: training learns from them too.
     Training,
@@ -219,7 +219,7 @@ impl Copy<'_> {
         })
     }
 
-    /// One of these spans.
+    /// Returns one of these spans, by chance.
     fn pick(&mut self, spans: &[usize]) -> Option<usize> {
         spans.get(self.random.below(spans.len() as u64) as usize).copied()
     }

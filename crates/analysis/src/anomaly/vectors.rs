@@ -30,7 +30,7 @@ pub struct VectorRow {
     pub root_span_id: String,
     /// Start, microseconds since the epoch.
     pub start_us: u64,
-    /// Its latency.
+    /// Latency in microseconds.
     pub latency_us: u64,
     /// `[path, us]`: number of the call path in `paths`, ascending, and microseconds.
     pub cells: Vec<(u32, u64)>,

@@ -10,7 +10,7 @@ use pathlight_model::stats::{FEW, Interval, WholeAndParts, share_intervals};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// Of the bootstrap.
+/// Seed of the bootstrap.
 const SEED: u64 = 7;
 
 /// The accumulator: times by (root endpoint, endpoint).
@@ -51,7 +51,7 @@ impl PairSums {
 pub struct RootRow {
     /// Index into [`BottomUpReport::endpoints`].
     pub endpoint: EndpointId,
-    /// Its requests.
+    /// Number of requests.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
     pub latency_us: u64,
@@ -90,9 +90,9 @@ pub struct ImpactRow {
 /// Endpoints ranked over all root endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BottomUpReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
     /// Endpoints as (service, operation), sorted.
     pub endpoints: Vec<Endpoint>,

@@ -21,7 +21,7 @@ pub struct Context<T> {
     pub parent: u32,
     /// Index into the endpoints.
     pub endpoint: u32,
-    /// What it carries.
+    /// The value of the context.
     pub value: T,
 }
 

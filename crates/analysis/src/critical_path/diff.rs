@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DiffPart {
     contexts: Contexts<FrameSums>,
-    /// What [`FrameSums::example`] points to.
+    /// The requests that [`FrameSums::example`] points to.
     examples: Vec<RequestRef>,
 }
 

@@ -35,9 +35,9 @@ impl RequestRef {
 /// Which requests one side of a comparison is, and what they are like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiffSide {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
-    /// What its percentile range holds.
+    /// Requests and latencies of its percentile range.
     pub facts: RangeFacts,
 }
 
@@ -52,7 +52,7 @@ pub struct FrameSums {
     pub subtree: Moments,
     /// The request with the greatest subtree time (ties: smaller ids): index into [`DiffReport::examples`].
     pub example: Option<u32>,
-    /// Its subtree time.
+    /// Time of its subtree in the exemplar, in microseconds.
     pub example_us: u64,
 }
 

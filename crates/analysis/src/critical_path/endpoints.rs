@@ -223,7 +223,7 @@ pub struct EndpointRow {
     pub inclusive_us: Weight,
     /// Requests that have it on the path.
     pub requests: u64,
-    /// Its spans on the path.
+    /// Spans on the critical path.
     pub spans: u64,
     /// Errors among them.
     pub errors: u64,
@@ -236,9 +236,9 @@ pub struct EndpointRow {
 /// The endpoints on the critical paths of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EndpointsReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
     /// (service, operation) of each row, sorted.
     pub endpoints: Vec<Endpoint>,

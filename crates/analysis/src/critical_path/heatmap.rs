@@ -173,7 +173,7 @@ impl Columns {
 pub struct HeatPart {
     endpoints: Vec<Endpoint>,
     columns: Vec<ColumnPart>,
-    /// By column.
+    /// The cells, column after column.
     cells: Vec<Cell>,
 }
 

@@ -93,9 +93,9 @@ const OF_REQUESTS: usize = 7;
 /// Histograms over the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistogramsReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
     /// One distribution for each of [`Quantity::ALL`], in that order.
     pub distributions: Vec<(Quantity, Distribution)>,

@@ -69,11 +69,11 @@ pub enum NotProposed {
 /// Tags worth splitting by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProposalsReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
-    /// What would be split.
+    /// The quantity that would be split.
     pub of: SplitOf,
     /// Requests, or with an endpoint those that have it on their path.
     pub samples: u64,
@@ -160,13 +160,13 @@ pub struct ProposalsObserver {
     samples: u64,
     /// Number of the span looked at, from 1 on.
     span: u64,
-    /// By key number.
+    /// One per key, by its number.
     keys: Vec<KeySlot>,
     /// Keys of the span looked at.
     found: Vec<u32>,
     /// (pair, time) of the spans of the current request.
     current: Vec<(u32, u64)>,
-    /// By pair number.
+    /// One per pair of key and value, by its number.
     counts: Vec<LogCounts>,
 }
 

@@ -98,9 +98,9 @@ pub struct ContextNode {
 /// The aggregate critical calling context tree of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPathReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
     /// Endpoints as (service, operation), sorted.
     pub endpoints: Vec<Endpoint>,
@@ -141,7 +141,7 @@ pub struct RequestRow {
 /// The slowest requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestsReport {
-    /// What the percentile range holds.
+    /// Requests and latencies of the percentile range.
     pub facts: RangeFacts,
     /// Rows, slowest first (ties: smaller trace id, then root span id).
     pub rows: Vec<RequestRow>,
@@ -181,10 +181,10 @@ pub struct TraceReport {
     /// Segments of the critical path in order of time: span index.
     #[serde(with = "pathlight_model::packed")]
     pub segment_span: Vec<u32>,
-    /// Their starts, relative.
+    /// Starts of the segments, in microseconds from `start_us`.
     #[serde(with = "pathlight_model::packed")]
     pub segment_start_us: Vec<u64>,
-    /// Their ends, relative.
+    /// Ends of the segments, in microseconds from `start_us`.
     #[serde(with = "pathlight_model::packed")]
     pub segment_end_us: Vec<u64>,
     /// By span, how much earlier the request would end if the span and all below it took no time;
@@ -260,7 +260,7 @@ pub struct RequestNode {
     pub exclusive_us: u64,
     /// Sanitised duration of its spans in microseconds.
     pub inclusive_us: u64,
-    /// Its spans on the path.
+    /// Spans on the critical path.
     pub spans: u32,
 }
 

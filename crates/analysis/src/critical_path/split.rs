@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Values that have a part of their own; those with fewer samples are left out and counted.
 const MOST_VALUES: usize = 20;
 
-/// What is split.
+/// A quantity that is split.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SplitOf {
     /// The latency of requests, by the tag of their root span.
@@ -80,7 +80,7 @@ pub struct SplitValue {
     pub is_of_calls: bool,
     /// Samples.
     pub n: u64,
-    /// Their mean and percentiles.
+    /// Mean and percentiles of the samples.
     pub us: Summary,
     /// Ratios of p50, p95 and p99 to those of the first value; for the first itself all 1.
     pub ratios: [Ratio; 3],
@@ -91,11 +91,11 @@ pub struct SplitValue {
 /// Times split by the values of a tag.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SplitReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
-    /// What is split.
+    /// The quantity that is split.
     pub of: SplitOf,
     /// The tag or process tag.
     pub key: String,

@@ -30,7 +30,7 @@ pub struct TagValueCount {
 /// The values of a tag in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TagValuesReport {
-    /// What the percentile range holds.
+    /// Requests and latencies of the percentile range.
     pub facts: RangeFacts,
     /// The tag or process tag.
     pub key: String,

@@ -109,7 +109,7 @@ pub fn waits_of(set: &TraceSet, tree: &Tree, path: &PathFinder) -> Vec<SpanWaiti
 /// What requests wait for, by key of the calling context and by service.
 pub(super) type WaitsBy = OrderedMap<u32, Waits>;
 
-/// By service waited for.
+/// Waiting times by the service waited for.
 pub(super) type Waits = OrderedMap<String, Waiting>;
 
 /// Sums what some requests of a worker wait for; `key` gives what a context is counted under.

@@ -18,7 +18,7 @@ pub(super) enum CellKey {
     },
     /// Visits of a service: its own work.
     Own {
-        /// Where it was entered.
+        /// Endpoint at which the service was entered.
         entry: Endpoint,
         /// Whether the visit waited for another service.
         makes_calls: bool,
@@ -39,9 +39,9 @@ pub struct CulpritExemplar {
 /// The values of a cell: exact sums and a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cell {
-    /// How many values there are.
+    /// Number of values.
     pub n: u64,
-    /// Their sums, microseconds.
+    /// Sums of the values in microseconds.
     pub us: Moments,
     /// How many values lie in each [`bin`].
     pub histogram: OrderedMap<u16, u64>,
@@ -56,7 +56,7 @@ pub(super) struct ServiceCounts {
     pub requests: u64,
     /// Sum of their latencies in microseconds.
     pub latency_sum_us: u64,
-    /// How often it was entered.
+    /// How often the service was entered.
     pub visits: u64,
     /// Visits with an error that begins in the service.
     pub failed: u64,
@@ -68,11 +68,11 @@ pub(super) struct ServiceCounts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceSums<'a> {
-    /// Its name.
+    /// Name of the service.
     pub service: &'a str,
     /// Requests that use it.
     pub requests: u64,
-    /// How often it was entered.
+    /// How often the service was entered.
     pub visits: u64,
     /// Visits with an error that begins in the service.
     pub failed: u64,
@@ -90,7 +90,7 @@ pub struct CallSums<'a> {
     pub service: &'a str,
     /// The operation that answers.
     pub operation: &'a str,
-    /// How many calls there are.
+    /// Number of calls.
     pub calls: u64,
     /// Time on critical paths in their calling halves, outside what answers; microseconds.
     pub us: u64,

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// A [`CellKey`] by numbers: the calling service or [`NO_CALLER`], the endpoint, whether a visit makes calls.
 type Number = (u32, u32, bool);
 
-/// Of the cells of visits.
+/// The caller in the cells of visits.
 const NO_CALLER: u32 = u32::MAX;
 
 /// A cell of one worker, with the request and row of its greatest value.

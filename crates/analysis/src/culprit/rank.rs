@@ -124,7 +124,7 @@ impl<'a> Baselines<'a> {
 struct Compared<'a> {
     key: &'a CellKey,
     cell: &'a Cell,
-    /// The same cell of A.
+    /// The same cell of side A.
     before: Option<&'a Cell>,
     /// `None`: A has nothing like it.
     baseline: Option<(Baseline, Sum)>,

@@ -15,7 +15,7 @@ pub struct Excess {
 /// What of a service takes the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ServicePart {
-    /// Its own work.
+    /// The work of the service itself.
     Own,
     /// Calls into it, outside its own spans.
     In,
@@ -45,7 +45,7 @@ pub struct CulpritReport {
 /// A service that far fewer requests use than before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vanished {
-    /// Its name.
+    /// Name of the service.
     pub service: String,
     /// Requests of A and of B that use it.
     pub requests: [u64; 2],
@@ -54,7 +54,7 @@ pub struct Vanished {
 /// What one service has to do with the difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CulpritService {
-    /// Its name.
+    /// Name of the service.
     pub service: String,
     /// Place in the list from 1; `None` if A has nothing to compare with.
     pub rank: Option<u32>,
@@ -62,7 +62,7 @@ pub struct CulpritService {
     pub score_us: f64,
     /// Its part of B's mean latency; 0 if that is 0.
     pub share: f64,
-    /// Its own work.
+    /// Excess of the work of the service itself.
     pub own: Excess,
     /// Calls into it.
     pub incoming: Excess,
@@ -85,9 +85,9 @@ pub struct CulpritService {
 /// The part of a service that says most.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lead {
-    /// Which one.
+    /// The part of the service.
     pub part: ServicePart,
-    /// Its excess.
+    /// Excess of the part.
     pub excess: Excess,
     /// Mean time per call, or per visit, in microseconds: before at B's own mix, and after.
     pub per_call_us: [f64; 2],
@@ -123,13 +123,13 @@ pub struct CulpritPlace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailingService {
-    /// Its name.
+    /// Name of the service.
     pub service: String,
-    /// How often A entered it.
+    /// How often requests of A entered it.
     pub a_calls: u64,
     /// How often an error began in it then: a span in error without a child in error.
     pub a_failed: u64,
-    /// How often B entered it.
+    /// How often requests of B entered it.
     pub b_calls: u64,
     /// How often an error began in it then.
     pub b_failed: u64,

@@ -42,7 +42,7 @@ pub struct ErrorsObserver {
     overlap: Overlap,
     totals: ErrorTotals,
     without_us: Vec<u64>,
-    /// By endpoint of the set.
+    /// One per endpoint of the set.
     endpoints: Vec<ErrorRow>,
     /// By endpoint: the request that counted it last, from 1 on.
     counted: Vec<u64>,

@@ -23,7 +23,7 @@ const SKEW_US: i128 = 1_000;
 pub(super) struct PathSums {
     /// Requests that have it on their path.
     pub requests: u64,
-    /// Its exclusive time per request.
+    /// Exclusive time per request.
     pub time: Moments,
     /// The part of the time in requests in which it has calls of its own.
     pub between_us: u64,
@@ -84,7 +84,7 @@ pub struct FindingsPart {
     pub(super) services: OrderedMap<String, PathSums>,
     /// By number of the cut, and endpoint.
     pub(super) tails: OrderedMap<(u32, Endpoint), TailSums>,
-    /// By number of the cut.
+    /// Sums by the number of the cut.
     pub(super) errors: OrderedMap<u32, ErrorSums>,
     /// The slowest request of each cut, and of those in which errors begin in an endpoint.
     pub(super) slowest: OrderedMap<u32, RequestRef>,

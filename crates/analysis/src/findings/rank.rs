@@ -50,7 +50,7 @@ pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) 
 pub struct Before {
     /// What has changed since; it speaks first.
     pub change: CulpritReport,
-    /// What was found of them.
+    /// The findings of these requests.
     pub report: FindingsReport,
 }
 

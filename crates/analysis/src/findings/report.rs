@@ -99,9 +99,9 @@ pub struct SharedTag {
 /// What requests would save if the self time of an endpoint were half as long, in microseconds; a what-if.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Halved {
-    /// Of the mean latency.
+    /// Saved of the mean latency, in microseconds.
     pub mean_us: f64,
-    /// Of the 99th percentile.
+    /// Saved of the 99th percentile, in microseconds.
     pub p99_us: f64,
     /// The 99th percentile as it is.
     pub p99_before_us: f64,
@@ -201,7 +201,7 @@ pub enum Facts {
     },
     /// See [`FindingKind::OneAfterTheOther`].
     OneAfterTheOther {
-        /// Who calls.
+        /// The endpoint that calls.
         caller: Endpoint,
         /// Mean number of calls one after the other, where they are at least four.
         calls: f64,
@@ -214,7 +214,7 @@ pub enum Facts {
         model_error: Option<f64>,
         /// Least and greatest number of calls of those callers that make several.
         numbers: (u64, u64),
-        /// What their number grows with.
+        /// What the number of calls grows with.
         grows_with: Option<GrowsWith>,
     },
     /// See [`FindingKind::Timeout`].
@@ -290,7 +290,7 @@ pub enum Facts {
 /// Calls that run beside others of the same caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BesideCall {
-    /// Their endpoint.
+    /// The endpoint of the calls.
     pub endpoint: Endpoint,
     /// Whether they begin when those named before them have ended, on average.
     pub is_after: bool,
@@ -323,7 +323,7 @@ pub struct GrowsWith {
 pub struct ChangedThen {
     /// The service.
     pub service: String,
-    /// What of it.
+    /// The part of the service.
     pub part: ServicePart,
     /// How much longer it takes, in microseconds per request of after.
     pub excess_us: f64,
@@ -332,7 +332,7 @@ pub struct ChangedThen {
 /// One answer: what, where, what it costs, how sure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it names.
+    /// The place that the finding names.
     pub place: Place,
     /// What it costs per request of the selection, in microseconds on average; 0 where time is not what it is about.
     pub stake_us: f64,
@@ -340,9 +340,9 @@ pub struct Finding {
     pub interval: Option<Interval>,
     /// How many it is about: requests, or calls for a timeout.
     pub n: u64,
-    /// Of how many.
+    /// How many of them there are in all.
     pub of: u64,
-    /// What was measured.
+    /// The measured facts, by kind.
     pub facts: Facts,
     /// How likely this is by chance; `None` for what is only described.
     pub p: Option<f64>,
@@ -361,7 +361,7 @@ pub struct Finding {
 pub struct FindingPoint {
     /// Its start in microseconds since the epoch.
     pub start_us: u64,
-    /// Its latency.
+    /// Latency of the request in microseconds.
     pub latency_us: u64,
     /// Whether the finding is about it.
     pub is_meant: bool,
@@ -420,7 +420,7 @@ impl Finding {
 pub struct Burst {
     /// Its first microsecond since the epoch.
     pub from_us: u64,
-    /// One past its last microsecond.
+    /// End in microseconds since the epoch, exclusive.
     pub to_us: u64,
     /// Slow requests that start in it.
     pub slow: u64,
@@ -434,20 +434,20 @@ pub struct Burst {
 pub struct TimeBin {
     /// Its first microsecond since the epoch.
     pub from_us: u64,
-    /// One past its last microsecond.
+    /// End in microseconds since the epoch, exclusive.
     pub to_us: u64,
-    /// How many started in it.
+    /// Requests that started in it.
     pub requests: u64,
-    /// Their median latency.
+    /// Median latency of these requests in microseconds.
     pub p50_us: f64,
-    /// Their greatest latency.
+    /// Greatest latency of these requests in microseconds.
     pub max_us: u64,
 }
 
 /// The findings about a selection, best first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FindingsReport {
-    /// Which requests.
+    /// Requests and latencies of the percentile range.
     pub facts: RangeFacts,
     /// At most ten.
     pub findings: Vec<Finding>,
@@ -509,7 +509,7 @@ impl FindingsReport {
 pub struct FollowUps {
     /// Slow tails.
     pub tails: Vec<FollowUpTail>,
-    /// What errors cost.
+    /// Whether to find out what errors cost.
     pub has_errors: bool,
     /// Callers: how far their flow is off.
     pub callers: Vec<Endpoint>,

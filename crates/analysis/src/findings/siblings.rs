@@ -108,7 +108,7 @@ pub(super) type TogetherOf = OrderedMap<(Endpoint, Endpoint, Endpoint, String), 
 /// What is known of the calls of spans; an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SiblingSums {
-    /// By (caller, callee).
+    /// Sums by (caller, callee).
     pub numbers: OrderedMap<(Endpoint, Endpoint), Numbers>,
     pub together: TogetherOf,
     /// By a call and what runs beside it.

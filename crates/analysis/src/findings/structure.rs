@@ -143,10 +143,10 @@ pub(super) struct Structure {
     calls: Vec<Calls>,
     touched: Vec<u32>,
     number: u64,
-    /// By (caller, callee).
+    /// Sums by (caller, callee).
     pub runs: FxHashMap<(u32, u32), RunSums>,
     pub retries: FxHashMap<u32, RetrySums>,
-    /// By endpoint.
+    /// One per endpoint.
     pub durations: Vec<Durations>,
     /// The same of the longest stretch in which no call runs: a call that nobody recorded may end there by its timeout.
     pub stretches: Vec<Durations>,

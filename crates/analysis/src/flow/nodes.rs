@@ -33,7 +33,7 @@ pub struct Callees {
     pub childless: u64,
     /// Most calls in one invocation.
     pub most: u32,
-    /// By callee.
+    /// Sums of each callee.
     pub callees: OrderedMap<Endpoint, Callee>,
 }
 
@@ -55,9 +55,9 @@ impl Callees {
 /// One callee in a [`NodeTable`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CalleeNodes {
-    /// Its endpoint.
+    /// Endpoint of the callee.
     pub name: Endpoint,
-    /// Its first node.
+    /// Number of its first node.
     pub base: u32,
     /// So many first calls have their own nodes.
     pub kept: u32,
@@ -84,7 +84,7 @@ pub struct NodeName {
 pub struct NodeTable {
     /// The parent endpoint.
     pub parent: Endpoint,
-    /// Its callees by name.
+    /// The callees, sorted by name.
     pub callees: Vec<CalleeNodes>,
     /// Number of nodes.
     pub len: u32,
@@ -181,7 +181,7 @@ struct Slot {
 pub struct NodeIndex {
     /// By endpoint of the set, its number among the tables, or [`NO_ROW`].
     parents: Vec<u32>,
-    /// By (table, callee).
+    /// Slots by (table, callee).
     slots: HashMap<(u32, u32), Slot, FxBuildHasher>,
     /// By table, the node of callees without one.
     others: Vec<u32>,

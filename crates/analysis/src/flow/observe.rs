@@ -36,9 +36,9 @@ impl Observe for Vec<PairCounts> {
 
 /// Trains on the invocations before the cut of each table.
 pub struct Trainer {
-    /// By table.
+    /// One per table.
     pub cuts: Vec<Option<InvocationKey>>,
-    /// By table.
+    /// One per table.
     pub trainings: Vec<Training>,
 }
 
@@ -54,9 +54,9 @@ impl Observe for Trainer {
 
 /// Collects the keys of the invocations that start at the given instant of each table.
 pub struct KeyFinder {
-    /// By table.
+    /// One per table.
     pub starts_us: Vec<u64>,
-    /// By table, what was found.
+    /// The keys found, one list per table.
     pub keys: Vec<Vec<InvocationKey>>,
 }
 
@@ -105,12 +105,12 @@ impl Estimates {
 
 /// Estimates the invocations from the cut of each table on.
 pub struct Tester {
-    /// By table.
+    /// One per table.
     pub cuts: Vec<Option<InvocationKey>>,
-    /// By table.
+    /// One per table.
     pub predictors: Vec<Predictors>,
     scratch: Vec<PredictScratch>,
-    /// Of all tables.
+    /// The estimates over all tables.
     pub estimates: Estimates,
 }
 
@@ -152,7 +152,7 @@ pub struct FlowSample {
     pub latency_us: Vec<u64>,
     /// P of the return.
     pub return_us: Vec<u64>,
-    /// By node.
+    /// One per node.
     pub nodes: Vec<NodeSample>,
     #[serde(skip)]
     scratch: (Order, Vec<u32>),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// How much faster, in percent.
+/// By how many percent endpoints are made faster.
 pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
 
 /// Latencies that one endpoint changes, before and after; both sorted, as differences.
@@ -21,7 +21,7 @@ pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
 struct Changed {
     before_us: Vec<u64>,
     after_us: Vec<u64>,
-    /// What these requests save.
+    /// Time that these requests save.
     saved: Moments,
 }
 
@@ -44,15 +44,15 @@ pub struct Savings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Saving {
-    /// Of the mean.
+    /// Saved of the mean.
     pub mean: f64,
     /// The 95 % interval of that, over requests; how far the model is off comes on top.
     pub mean_interval: Option<Interval>,
-    /// Of the median.
+    /// Saved of the median.
     pub p50: f64,
-    /// Of the 95th percentile.
+    /// Saved of the 95th percentile.
     pub p95: f64,
-    /// Of the 99th percentile.
+    /// Saved of the 99th percentile.
     pub p99: f64,
 }
 
@@ -99,7 +99,7 @@ pub struct EndpointSaving {
 pub struct SavingsReport {
     /// Selected requests.
     pub requests: u64,
-    /// Their latency as it is.
+    /// Latencies of these requests as they are.
     pub latency_us: Summary,
     /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names).
     pub endpoints: Vec<EndpointSaving>,
@@ -238,7 +238,7 @@ pub struct SavingsRun {
     latencies: Vec<u64>,
     /// Calls evaluated since the last piece.
     cost: usize,
-    /// By endpoint of the set.
+    /// One per endpoint of the set.
     found: Vec<Found>,
 }
 

@@ -24,10 +24,10 @@ pub enum Quantile {
 }
 
 impl Quantile {
-    /// All of them.
+    /// All quantiles.
     pub const ALL: [Quantile; 3] = [Quantile::P50, Quantile::P95, Quantile::P99];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Quantile::P50 => "p50",
@@ -114,9 +114,9 @@ impl TargetWay {
 pub struct TargetReport {
     /// Selected requests.
     pub requests: u64,
-    /// Which percentile.
+    /// The percentile of the target.
     pub quantile: Quantile,
-    /// What it is, in microseconds.
+    /// The percentile as it is, in microseconds.
     pub before_us: f64,
     /// What it is to be, in microseconds.
     pub target_us: u64,

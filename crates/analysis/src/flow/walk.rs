@@ -136,7 +136,7 @@ pub trait Observe {
 
 /// Visits every invocation of the parents that have a table.
 pub struct Invocations<O> {
-    /// What is done with them.
+    /// The observer that gets them.
     pub observer: O,
     index: NodeIndex,
     within: Within,

@@ -31,7 +31,7 @@ pub struct LatencyChange {
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// What of it changes.
+    /// The part of the endpoint that changes.
     pub of: ChangeOf,
     /// Share of that time added, in millionths: -500,000 is 50 % faster, -1,000,000 is gone.
     pub share_ppm: i64,
@@ -68,7 +68,7 @@ pub struct Parallel {
     pub service: String,
     /// Operation of the parent.
     pub operation: String,
-    /// One of its nodes.
+    /// The name of one of its nodes.
     pub first: NodeName,
     /// The other.
     pub second: NodeName,
@@ -271,7 +271,7 @@ pub struct ShareChange {
 pub struct WhatIfReport {
     /// Selected requests.
     pub requests: u64,
-    /// Those whose latency changes.
+    /// Requests whose latency changes.
     pub changed: u64,
     /// Their latency as it is, in microseconds.
     #[serde(rename = "before")]
@@ -328,7 +328,7 @@ pub struct WhatIfRun {
     before: Vec<u64>,
     after: Vec<u64>,
     changed: u64,
-    /// By endpoint of the set.
+    /// One per endpoint of the set.
     shares: Vec<(u64, u64)>,
     stack: Vec<(u32, f64)>,
     calls: CallList,

@@ -25,7 +25,7 @@ pub struct TypeLatencies {
 pub struct TypeCut {
     /// The type.
     pub name: RequestType,
-    /// How many there are.
+    /// Number of requests.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
     pub sum_us: u64,

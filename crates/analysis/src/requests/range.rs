@@ -121,7 +121,7 @@ pub struct RangeFacts {
     pub histogram: LogHistogram,
     /// Smallest and greatest latency in the percentile range.
     pub range_us: (u64, u64),
-    /// What each of [`PercentileRange::PRESETS`] holds.
+    /// Requests and latencies of each of [`PercentileRange::PRESETS`].
     pub marks: Vec<RangeMark>,
     /// Request types that the range is cut out of, each by itself; 1 if it is cut out of all requests together.
     pub types: u64,
@@ -155,9 +155,9 @@ impl RangeMark {
 /// A percentile range with what it holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RangeReport {
-    /// Which percentile range.
+    /// The percentile range of the report.
     pub range: PercentileRange,
-    /// What it holds.
+    /// Requests and latencies of the range.
     pub facts: RangeFacts,
 }
 

@@ -136,7 +136,7 @@ impl SelectedRequests {
         SelectedRequests { requests, types }
     }
 
-    /// Their types, if somebody asked.
+    /// Returns the types of the requests, if they were asked for.
     pub fn types(&self) -> Option<&Arc<RequestTypes>> {
         self.types.as_ref()
     }
@@ -159,7 +159,7 @@ impl SelectedRequests {
         by_number.into_iter().map(|(number, of)| (types.names()[number as usize].clone(), of)).collect()
     }
 
-    /// Those inside a cut.
+    /// Returns the requests inside a cut.
     pub fn inside<'a>(
         &'a self,
         set: &'a TraceSet,
@@ -188,7 +188,7 @@ enum Matcher {
     HasError,
     Contains(Option<EndpointId>),
     Search(SpanTests),
-    /// By number.
+    /// The type with this number.
     Type(Option<u32>),
 }
 

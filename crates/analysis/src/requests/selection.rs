@@ -65,7 +65,7 @@ impl Filter {
 pub struct Selection {
     /// Which set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
     pub group: u8,
-    /// Whose latency.
+    /// The root endpoint, whose latency is looked at.
     pub root: RootEndpoint,
     /// Conditions that must all hold.
     pub filters: Vec<Filter>,

@@ -358,7 +358,7 @@ impl Visit {
 pub struct RequestTypes {
     /// By request: the number of its type.
     of: Vec<u32>,
-    /// By number.
+    /// The type with this number.
     names: Vec<RequestType>,
 }
 

@@ -123,7 +123,7 @@ pub fn found_spans(set: &TraceSet, trace: u32, search: &SpanSearch) -> Vec<u32> 
 /// The accumulator of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchPart {
-    /// By endpoint: spans found.
+    /// Spans found, by endpoint.
     endpoints: OrderedMap<Endpoint, u64>,
     requests: u64,
     found: Vec<RequestRef>,
@@ -134,14 +134,14 @@ pub struct SearchPart {
 pub struct FoundEndpoint {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// Its spans that are found.
+    /// Spans that are found.
     pub spans: u64,
 }
 
 /// What a search finds in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchReport {
-    /// What the percentile range holds.
+    /// Requests and latencies of the percentile range.
     pub facts: RangeFacts,
     /// Spans found.
     pub spans: u64,
@@ -185,7 +185,7 @@ impl SearchPart {
 /// Searches the requests of one worker.
 pub struct SearchObserver {
     tests: SpanTests,
-    /// By endpoint: spans found.
+    /// Spans found, by endpoint.
     spans: Vec<u64>,
     part: SearchPart,
 }

@@ -24,9 +24,9 @@ pub struct AggregateTrace {
     pub problem: Option<Problem>,
     /// The trace whose starts and ends are nearest to the means (ties by id), then the slowest.
     pub exemplars: Vec<RequestRef>,
-    /// How many spans it has.
+    /// Number of aggregate spans, those left out included.
     pub spans_in_all: u64,
-    /// Its spans, parents first.
+    /// The aggregate spans, parents first.
     pub spans: Vec<AggregateSpan>,
     /// Its critical path in order of time, over the rounded starts and ends.
     pub critical_path: Vec<AggregateSegment>,
@@ -119,7 +119,7 @@ pub(super) async fn aggregate_in_steps(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupSubspan {
-    /// Its number.
+    /// Number of the subspan.
     pub subspan: u32,
     /// Name of its span with that number.
     pub name: String,

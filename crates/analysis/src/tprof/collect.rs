@@ -77,7 +77,7 @@ struct Work {
     nodes: Vec<(u32, u32)>,
     /// By local span its place there.
     place_of: Vec<u32>,
-    /// By node.
+    /// One per node.
     times: Vec<(u64, u64)>,
     form_of: Vec<u32>,
     children: Children,

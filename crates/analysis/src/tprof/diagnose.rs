@@ -171,9 +171,9 @@ const DRAWN: usize = 20_000;
 /// Count and sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the values in microseconds.
     pub sum: u128,
 }
 
@@ -184,7 +184,7 @@ impl Total {
         self.sum += sum;
     }
 
-    /// Their mean; 0 without values.
+    /// Returns the mean of the values; 0 without values.
     pub fn mean(self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
@@ -212,7 +212,7 @@ impl<K> Top<K> {
         }
     }
 
-    /// Of all these rows.
+    /// Returns how many rows there are, and the first of them by sum.
     pub fn of(rows: impl IntoIterator<Item = (K, Total)>, most: u32) -> (u64, Vec<(K, Total)>) {
         let mut top = Top::new(most);
         rows.into_iter().for_each(|(key, total)| top.put(key, total));
@@ -370,7 +370,7 @@ impl Diagnosis<'_> {
         }
     }
 
-    /// Of traces by shape.
+    /// Returns the subspans of an endpoint in traces by shape.
     async fn of_spans(&mut self, endpoint: u32, chosen: &[(u32, &[u32])]) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
         let mut parts: Top<PartOf> = Top::new(self.settings.top[2]);

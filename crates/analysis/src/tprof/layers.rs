@@ -19,7 +19,7 @@ const MOST: usize = 20_000;
 pub struct Layer {
     /// Number of the layer, 1 to 4.
     pub layer: u32,
-    /// How many groups there are.
+    /// Number of groups.
     pub groups_in_all: u64,
     /// The groups listed, those with the most time first.
     pub groups: Vec<Group>,
@@ -56,7 +56,7 @@ pub struct EndpointTimes {
     pub operation: String,
     /// Duration of the endpoint's spans.
     pub duration_us: SplitStatistic,
-    /// Their self time.
+    /// Self time of these spans.
     pub self_us: SplitStatistic,
 }
 

@@ -11,7 +11,7 @@ const CHUNK: usize = 1 << 14;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statistic {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
     /// Mean; 0 without values.
     pub mean: f64,
@@ -28,11 +28,11 @@ pub struct Statistic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SplitStatistic {
-    /// Of all traces.
+    /// Statistic over all traces.
     pub all: Statistic,
-    /// Of the normal traces.
+    /// Statistic over the normal traces.
     pub normal: Option<Statistic>,
-    /// Of the tail traces.
+    /// Statistic over the traces of the tail.
     pub tail: Option<Statistic>,
 }
 

@@ -39,7 +39,7 @@ pub enum DagItem {
 /// A box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DagBox {
-    /// What it stands for.
+    /// The node or call that the box stands for.
     pub item: DagItem,
     /// Left edge.
     pub x: i32,
@@ -54,13 +54,13 @@ pub struct DagBox {
 /// An edge as a line from the right side of a box to the left side of another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DagLine {
-    /// Where it begins.
+    /// The box where the line begins.
     pub from: DagItem,
-    /// Where it ends.
+    /// The box where the line ends.
     pub to: DagItem,
     /// How often it binds; summed over the edges that a synchronisation node replaces.
     pub binding: u64,
-    /// How often it could.
+    /// Invocations in which the edge could bind.
     pub both: u64,
     /// Its points from left to right, at least two.
     pub points: Vec<[i32; 2]>,
@@ -75,7 +75,7 @@ pub struct DagLayout {
     pub height: i32,
     /// Start, nodes, synchronisation nodes, return.
     pub boxes: Vec<DagBox>,
-    /// By (from, to).
+    /// The lines, sorted by (from, to).
     pub lines: Vec<DagLine>,
 }
 
@@ -94,7 +94,7 @@ struct Spot {
 #[derive(Default)]
 struct Graph {
     spots: Vec<Spot>,
-    /// By spot.
+    /// One list per spot.
     left: Vec<Vec<u32>>,
     right: Vec<Vec<u32>>,
     /// By layer, spots from top to bottom.

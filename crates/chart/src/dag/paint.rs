@@ -11,7 +11,7 @@ use crate::{Rgba, Shade, Theme};
 use pathlight_analysis::flow::{FlowNode, FlowReport};
 use pathlight_text::format;
 
-/// What is looked at.
+/// What of a flow is shown, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct DagView<'a> {
     /// The flow that was laid out.

@@ -33,7 +33,7 @@ impl FlameSize {
     }
 }
 
-/// What is looked at.
+/// What of a flame graph is shown, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct FlameView<'a> {
     /// The part of the whole width that is shown: [`FlameTree::window_of`] a node, or anything else.
@@ -65,7 +65,7 @@ pub struct FlameBox {
     pub last: u32,
     /// How many nodes it stands for.
     pub nodes: u32,
-    /// What it is coloured by.
+    /// The shade of its colour.
     pub shade: Shade,
     /// The label, cut to fit.
     pub label: Option<String>,
@@ -88,7 +88,7 @@ pub enum FlameHit {
     Node(u32),
     /// Several narrow nodes.
     Merged {
-        /// How many.
+        /// Number of nodes.
         nodes: u32,
         /// The window that shows them as wide as possible.
         window: Window,

@@ -56,7 +56,7 @@ pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
 
 /// What an exported picture says besides its labels.
 pub struct FlameWords<'a> {
-    /// Its title.
+    /// Title of the image.
     pub title: String,
     /// What it shows, in a sentence.
     pub description: String,

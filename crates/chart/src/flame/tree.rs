@@ -15,7 +15,7 @@ pub const NONE: u32 = u32::MAX;
 pub struct Frame {
     /// What is written into a box.
     pub label: String,
-    /// What it is coloured by.
+    /// The shade of its colour.
     pub shade: Shade,
     /// It is no span of its own: time of the frame above that is spent on the way to a service.
     pub is_waiting: bool,

@@ -46,7 +46,7 @@ impl HeatSize {
     }
 }
 
-/// What is looked at.
+/// What of a heat map is shown, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct HeatView<'a> {
     /// Rows from top to bottom, as numbers of the model.
@@ -64,11 +64,11 @@ pub struct HeatView<'a> {
 /// A row in sight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeatRow {
-    /// Its number in the model.
+    /// Number of the row in the model.
     pub row: EndpointId,
     /// Upper edge.
     pub y: i32,
-    /// Its name, cut to fit.
+    /// Name of the row, cut to fit.
     pub label: String,
     /// Selected.
     pub selected: bool,
@@ -95,7 +95,7 @@ struct Bin {
     columns: Range<u32>,
 }
 
-/// What is in sight.
+/// Layout of the part in sight.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct HeatLayout {
     /// Width in device pixels.

@@ -78,7 +78,7 @@ impl TimelineSize {
 /// Heads of the columns of numbers.
 pub const NUMBERS: [&str; 3] = ["Start", "Duration", "Self on path"];
 
-/// What is looked at.
+/// What of a timeline is shown, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct TimelineView<'a> {
     /// The part of the time axis that is shown.
@@ -168,7 +168,7 @@ pub struct TimelineRow {
     pub parts: std::ops::Range<usize>,
     /// How the bar is drawn.
     pub kind: BarKind,
-    /// Its colour.
+    /// Colour of the bar.
     pub shade: Shade,
     /// The span is an error.
     pub error: bool,

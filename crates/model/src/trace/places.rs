@@ -180,7 +180,7 @@ struct Targets {
     peers: Interner,
     /// By pairs that name a peer, by place: its number.
     known: HashMap<[u32; PEER_KEYS.len()], Option<u32>, FxBuildHasher>,
-    /// By row of the trace.
+    /// One per row of the trace.
     callee: Vec<u32>,
     /// By row: children that are waited for, and whether the last of them is of another service.
     waits: Vec<(u32, bool)>,

@@ -170,7 +170,7 @@ impl Overlap {
 /// All that decides what a tree and its paths look like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PathSettings {
-    /// Which overlaps pass for skew.
+    /// The overlaps that pass for skew.
     pub overlap: Overlap,
     /// Which rules for real traces apply; all by default.
     pub reading: Reading,

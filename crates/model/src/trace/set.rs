@@ -40,11 +40,11 @@ pub struct SetFull;
 /// Facts of one trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceRow {
-    /// Its id.
+    /// Id of the trace.
     pub id: TraceId,
     /// Its first row; also its trace root.
     pub first: u32,
-    /// One past its last row.
+    /// End of its rows, exclusive.
     pub end: u32,
     /// Number of roots and what is odd about them.
     pub shape: TraceShape,
@@ -74,7 +74,7 @@ pub struct TraceSet {
     pub(super) templates: HashMap<Symbol, u32, FxBuildHasher>,
     /// Ids that are not hexadecimal.
     pub id_texts: Interner,
-    /// All tags.
+    /// Tags of spans and processes.
     pub tags: TagTable,
     /// The group of what is added from now on: 0 is the set looked at (A), 1 the one it is compared with (B). The same
     /// trace id in both is two traces.
@@ -111,7 +111,7 @@ pub struct LoadedSummary {
     pub group: u8,
     /// Traces that it sums.
     pub traces: u64,
-    /// Their spans.
+    /// Number of spans.
     pub spans: u64,
     /// The summary.
     pub value: Box<dyn std::any::Any + Send>,

@@ -35,7 +35,7 @@ pub struct Tree {
     pub trace: u32,
     /// Row of span 0.
     pub first: u32,
-    /// How it was read.
+    /// Settings with which the trace was read.
     pub settings: PathSettings,
     /// Local index of the parent, [`NO_ROW`] for a root.
     pub parent: Vec<u32>,

@@ -45,7 +45,7 @@ pub const LARGE_FILE_BYTES: u64 = 32 << 20;
 pub enum ReadResult {
     /// It was read to its end, or to where reading was stopped.
     Read {
-        /// What was found.
+        /// What the reader says of the file.
         report: FileReport,
         /// Bytes read.
         bytes: u64,
@@ -54,7 +54,7 @@ pub enum ReadResult {
     Unreadable(String),
     /// Memory ended; what came before is kept.
     Full {
-        /// What was found until then.
+        /// What the reader says of the part read.
         report: FileReport,
         /// Bytes read.
         bytes: u64,
@@ -85,7 +85,7 @@ pub enum Step {
     },
     /// Read: there are so many batches to [`take`](LoadPlanner::take).
     Read {
-        /// How many.
+        /// Number of batches.
         batches: usize,
     },
     /// Throw away everything that was read. All files wait again.
@@ -97,7 +97,7 @@ pub enum Step {
 /// Where an input file is on its way into a trace set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// It is to be read.
+    /// Waits to be read.
     Waiting,
     /// This reader has it in a batch.
     Dispatched(usize),
@@ -114,9 +114,9 @@ pub enum FileState {
 pub struct Chunk {
     /// The file, by index.
     pub file: usize,
-    /// Where the chunk starts.
+    /// Split point at which the chunk starts; `None`: the start of the file.
     pub from: Option<SplitPoint>,
-    /// Where the next chunk starts.
+    /// Split point at which the next chunk starts; `None`: the end of the file.
     pub until: Option<SplitPoint>,
 }
 
@@ -131,7 +131,7 @@ pub struct InputFile {
     pub group: u8,
     /// The load that brought it, by number.
     pub load: u64,
-    /// Where it is.
+    /// State of the file.
     pub state: FileState,
     /// What is known of its content, once it was read.
     pub report: Option<FileReport>,
@@ -212,7 +212,7 @@ pub struct LoadPlanner {
     /// Files of this many bytes or more are split.
     pub large_file: u64,
     files: Vec<InputFile>,
-    /// Whole files among them.
+    /// Number of whole files among them.
     sources: usize,
     /// Batches to be taken.
     queue: VecDeque<Vec<usize>>,

@@ -103,7 +103,7 @@ pub struct Piece {
 pub enum FromWorker {
     /// The worker is up.
     Hello,
-    /// How far a call is.
+    /// Progress of the call with this number.
     Progress(u64, Progress),
     /// The answer to a call.
     Done(u64, Done),
@@ -136,7 +136,7 @@ pub enum Done {
     Report,
 }
 
-/// How far a worker is.
+/// Progress of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Bytes read by this call.

@@ -15,7 +15,7 @@ const MOST_CRASHES: u32 = 2;
 /// A query that waits or is under way.
 #[derive(Debug)]
 pub(super) struct Query<P> {
-    /// Its message.
+    /// The query as a message.
     message: Vec<u8>,
     has_begun: bool,
     /// The partials of the pass under way, by number of the call; `None` while one is awaited. Empty while the

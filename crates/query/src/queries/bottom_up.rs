@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports what interior endpoints cost all root endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BottomUp {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Compare {
     /// The requests of side A.
     pub a: Selection,
-    /// Those of side B.
+    /// The selected requests of side B.
     pub b: Selection,
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports the aggregate calling contexts of the critical paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Culprit {
     /// The requests of side A.
     pub a: Selection,
-    /// Those of side B.
+    /// The selected requests of side B.
     pub b: Selection,
 }
 
@@ -31,7 +31,7 @@ impl Query for Culprit {
 /// Reports where the time of slow requests goes: the slowest tenth within every request type against its faster half.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowRequests {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

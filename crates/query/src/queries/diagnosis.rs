@@ -30,7 +30,7 @@ const UNITS_PER_BYTE: u64 = 24;
 /// Reports layers and diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// Tail, lengths.
     pub settings: Settings,
@@ -52,11 +52,11 @@ impl Query for Diagnosis {
 /// Builds aggregate traces that the diagnosis with the same selection and settings points at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AggregateTraces {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// Tail, lengths.
     pub settings: Settings,
-    /// Which of them.
+    /// The aggregate traces that are wanted.
     pub wanted: Aggregates,
 }
 
@@ -100,7 +100,7 @@ async fn with_traces<T>(
 pub struct CompareDiagnoses {
     /// The requests of side A.
     pub a: Selection,
-    /// Those of side B.
+    /// The selected requests of side B.
     pub b: Selection,
 }
 

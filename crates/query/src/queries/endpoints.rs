@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports times and call chains by endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 
@@ -31,7 +31,7 @@ impl Query for Endpoints {
 /// percentile of their latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtLatencies {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 
@@ -51,7 +51,7 @@ impl Query for AtLatencies {
 }
 
 impl AtLatencies {
-    /// Which percentiles.
+    /// The percentiles in percent.
     pub const PERCENTS: [u32; 3] = [50, 95, 99];
 
     /// Returns the requests of a range within one percent of the requests around one of its percentiles; the one

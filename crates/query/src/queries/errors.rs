@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports where errors start and stop, and the requests without them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

@@ -19,7 +19,7 @@ pub struct FindSpans {
     pub settings: PathSettings,
     /// Which set of traces, see [`Selection::group`](pathlight_analysis::requests::Selection::group).
     pub group: u8,
-    /// What is searched for.
+    /// The search.
     pub search: SpanSearch,
 }
 

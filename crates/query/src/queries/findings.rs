@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Reports what is slow, where, why and for whom, best first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// The requests they are compared with: what is normal, or what was before.
     pub baseline: Option<Selection>,

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 /// Reports endpoints against requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heatmap {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// At most this many columns; more requests are put together in equal numbers.
     pub columns: u32,
-    /// What columns are ordered by.
+    /// The order of the columns.
     pub order: ColumnOrder,
 }
 

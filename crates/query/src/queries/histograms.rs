@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports the sizes of requests and endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histograms {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

@@ -75,7 +75,7 @@ use std::fmt::Debug;
 
 /// What can be found out about loaded traces: a plain struct, with the type of its report.
 pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
-    /// What comes back.
+    /// The report that comes back.
     type Report: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static;
 
     /// Runs the query: has the workers run one pass after the other and merges their partials.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Reports the critical path of every request. Large: for files, not for pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerRequest {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 
@@ -30,7 +30,7 @@ impl Query for PerRequest {
 /// The critical paths of the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerRequestReport {
-    /// What the percentile range holds.
+    /// Requests and latencies of the percentile range.
     pub facts: RangeFacts,
     /// By (trace id, root span id).
     pub requests: Vec<RequestPath>,

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Reports the tags whose values differ most, to split by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposals {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
-    /// What would be split.
+    /// The quantity that would be split.
     pub of: SplitOf,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Reports how many requests a selection holds, and their latency: the query that costs least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Reports requests, slowest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// At most this many.
     pub limit: u32,

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Reports the spans, endpoints and requests that a search finds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
-    /// What is searched for.
+    /// The search.
     pub search: SpanSearch,
 }
 

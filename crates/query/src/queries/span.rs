@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Span {
     /// Canonical trace id.
     pub trace_id: String,
-    /// Which span of it.
+    /// The span of the trace.
     pub span: SpanKey,
     /// Which set of traces, see [`Selection::group`](pathlight_analysis::requests::Selection::group).
     pub group: u8,

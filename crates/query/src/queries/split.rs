@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Reports latency, or the time of one endpoint, by the values of a tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
-    /// What is split.
+    /// The quantity that is split.
     pub of: SplitOf,
     /// The tag or process tag.
     pub key: String,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports the values of a tag, with the requests that have them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagValues {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// The tag or process tag.
     pub key: String,

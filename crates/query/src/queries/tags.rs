@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// outside it, else the slowest tenth of each request type from the rest of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tags {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
 }
 

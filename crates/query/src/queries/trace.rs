@@ -18,7 +18,7 @@ pub struct Trace {
     pub trace_id: String,
     /// Canonical id of the request's root span; `None`: the trace root.
     pub root_span_id: Option<String>,
-    /// How it is read.
+    /// Settings with which the trace is read.
     pub settings: PathSettings,
     /// Which set of traces, see [`Selection::group`](pathlight_analysis::requests::Selection::group).
     pub group: u8,

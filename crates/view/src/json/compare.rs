@@ -59,7 +59,7 @@ public_json! {
         band: [f64; 2] = percent(Some(side.selection.range)),
         /// How many requests lie in it.
         requests: u64 = side.facts.requests,
-        /// Their latency.
+        /// Latencies of the requests.
         latency_us: Summary = side.facts.latency_us,
         /// Sum of their latencies.
         latency_sum_us: u64 = side.facts.latency_sum_us,
@@ -110,7 +110,7 @@ public_json! {
         sum: u64 = sum,
         /// Per request of the side; requests without the frame count as 0.
         mean: f64 = mean,
-        /// Of the side's total latency.
+        /// Share of the side's total latency.
         share: f64 = match side.facts.latency_sum_us {
             0 => 0.0,
             total => sum as f64 / total as f64,

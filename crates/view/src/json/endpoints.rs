@@ -29,13 +29,13 @@ public_json! {
 public_json! {
     /// One root endpoint.
     Root<'a>(report: &'a BottomUpReport, id: usize, root: &RootRow) {
-        /// Its number.
+        /// Number of the root endpoint.
         id: usize = id,
         /// Service name.
         service: &'a str = report.name(root.endpoint).0,
         /// Operation name.
         operation: &'a str = report.name(root.endpoint).1,
-        /// Its requests.
+        /// Number of requests.
         requests: u64 = root.requests,
         /// Sum of their latencies.
         latency_us: u64 = root.latency_us,
@@ -82,7 +82,7 @@ public_json! {
         root: u32 = affected.root,
         /// Exclusive time on the critical paths of its requests.
         exclusive_us: u64 = affected.exclusive_us,
-        /// Of the root endpoint's latency.
+        /// Share of the root endpoint's latency.
         share: f64 = share,
         /// Its requests that have the endpoint on their critical path.
         traces: u64 = affected.requests,

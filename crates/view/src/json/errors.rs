@@ -64,17 +64,17 @@ public_json! {
         service: &'a str = report.name(row.endpoint).0,
         /// Operation name.
         operation: &'a str = report.name(row.endpoint).1,
-        /// Its spans.
+        /// Number of spans.
         spans: u64 = row.spans,
-        /// Its own errors.
+        /// Errors that start in it.
         own: u64 = row.own,
-        /// Those that it propagates.
+        /// Errors that it propagates.
         propagated: u64 = row.propagated,
-        /// Those that it stops.
+        /// Errors that it stops.
         stopped: u64 = row.stopped,
         /// Requests in which it is in error.
         requests: u64 = row.requests,
-        /// Its spans on critical paths.
+        /// Spans on critical paths.
         path_spans: u64 = row.path_spans,
         /// Spans in error among them.
         path_errors: u64 = row.path_errors,
@@ -109,9 +109,9 @@ public_json! {
         operation: &'a str = report.name(node.endpoint).1,
         /// Its spans on critical paths with an own error.
         own: u64 = node.own,
-        /// Those that propagate one.
+        /// Spans that propagate an error.
         propagated: u64 = node.propagated,
-        /// Those that stop one.
+        /// Spans that stop an error.
         stopped: u64 = node.stopped,
         /// Requests in which a span in error is here or below.
         requests: u64 = node.requests,

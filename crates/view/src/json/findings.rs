@@ -17,7 +17,7 @@ public_json! {
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(Some(range)),
-        /// Their latency.
+        /// Latencies of the requests.
         latency_us: Summary = report.facts.latency_us,
         /// At most ten; empty if nothing stands out.
         findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
@@ -37,7 +37,7 @@ public_json! {
 public_json! {
     /// One finding.
     Finding<'a>(finding: &'a Found) {
-        /// What it is about.
+        /// The kind of finding.
         kind: FindingKind = finding.kind(),
         /// The finding in words.
         text: String = sentence(finding).to_text(),
@@ -49,9 +49,9 @@ public_json! {
         interval: Option<[f64; 2]> = finding.interval.map(ends),
         /// How many requests, calls or spans it is about.
         n: u64 = finding.n,
-        /// Of how many.
+        /// How many of them there are in all.
         of: u64 = finding.of,
-        /// What it names.
+        /// The place that the finding names.
         place: Place<'a> = Place::of(&finding.place),
         /// How likely it is by chance; `null` for what is only described.
         p: Option<f64> = finding.p,

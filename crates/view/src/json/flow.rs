@@ -26,7 +26,7 @@ public_json! {
         /// nodes: first the repeats above #8 fold, then those above #1, then all calls of a callee; beyond that the rarest
         /// callees share the node `(other callees)`.
         repeats_kept: Option<u32> = report.repeats_kept,
-        /// By (service, operation, index).
+        /// The nodes, sorted by (service, operation, index).
         nodes: Vec<Node<'a>> = report.nodes.iter().map(Node::of).collect(),
         /// The transitive reduction by (from, to).
         edges: Vec<Edge<'a>> = report.edges.iter().map(|edge| Edge::of(report, edge)).collect(),
@@ -48,7 +48,7 @@ public_json! {
         index: u32 = node.index,
         /// Invocations that have it.
         invocations: u64 = node.invocations,
-        /// Its latency.
+        /// Latencies of the node.
         latency_us: Summary = node.latency_us,
         /// Time to its start from the latest end before it (or from the parent's start).
         wait_us: Summary = node.wait_us,
@@ -87,7 +87,7 @@ public_json! {
 public_json! {
     /// Without a parent: every endpoint that waits for some call.
     Parents<'a>(parents: &'a [FlowParent]) {
-        /// By name.
+        /// The parents, sorted by name.
         parents: &'a [FlowParent] = parents,
     }
 }

@@ -89,7 +89,7 @@ public_json! {
         requests: u64 = facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(range),
-        /// Their latency.
+        /// Latencies of the requests.
         latency_us: Summary = facts.latency_us,
         /// Sum of their latencies.
         latency_sum_us: u64 = facts.latency_sum_us,

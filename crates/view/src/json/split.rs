@@ -66,7 +66,7 @@ public_json! {
     Value<'a>(value: &'a SplitValue) {
         /// The value.
         value: &'a str = &value.value,
-        /// Its samples.
+        /// Number of samples.
         n: u64 = value.n,
         #[serde(flatten)]
         times: Summary = value.us,
@@ -80,11 +80,11 @@ public_json! {
 public_json! {
     /// Percentiles of one value over those of the first.
     Ratios(ratios: [Ratio; 3]) {
-        /// Of the medians.
+        /// Ratio of the medians.
         p50: RatioTo = RatioTo::of(ratios[0]),
-        /// Of the 95th percentiles.
+        /// Ratio of the 95th percentiles.
         p95: RatioTo = RatioTo::of(ratios[1]),
-        /// Of the 99th percentiles.
+        /// Ratio of the 99th percentiles.
         p99: RatioTo = RatioTo::of(ratios[2]),
     }
 }

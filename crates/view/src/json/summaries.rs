@@ -48,11 +48,11 @@ public_json! {
 public_json! {
     /// The requests of one root endpoint, or of all.
     Root(part: &RootPart) {
-        /// How many there are.
+        /// Number of requests.
         requests: u64 = part.requests(),
         /// Requests in which some span is an error.
         failed: u64 = part.failed,
-        /// Their latency.
+        /// Latencies of these requests.
         latency_us: Percentiles = part.percentiles(),
         /// Sum of their latencies.
         latency_sum_us: u64 = part.latency_us.sum,
@@ -98,7 +98,7 @@ public_json! {
         operation: &'a str = &row.endpoint.operation,
         /// Requests that have it on their critical path.
         requests: u64 = row.part.self_time.n(),
-        /// Its spans there.
+        /// Spans on critical paths.
         spans: u64 = row.part.spans,
         /// Errors among them.
         errors: u64 = row.part.errors,

@@ -58,7 +58,7 @@ public_json! {
         share: f64 = report.share(id),
         /// Requests that have it on their critical path.
         traces: u64 = report.rows[id.index()].requests,
-        /// Its spans there.
+        /// Spans on critical paths.
         spans: u64 = report.rows[id.index()].spans,
         /// Spans in error among them.
         errors: u64 = report.rows[id.index()].errors,
@@ -125,7 +125,7 @@ impl Order<'_> {
 public_json! {
     /// One column of the heat map.
     Column<'a>(report: &'a HeatmapReport, at: usize) {
-        /// How many requests it holds.
+        /// Number of requests.
         requests: u32 = report.column_requests[at],
         #[serde(flatten)]
         slowest: &'a RequestRef = &report.column_example[at],

@@ -17,9 +17,9 @@ pub enum Cell {
     Bar(f64, String),
     /// An endpoint.
     Endpoint {
-        /// Its service.
+        /// Service of the endpoint.
         service: String,
-        /// Its operation.
+        /// Operation of the endpoint.
         operation: String,
         /// What is said of it beside the pointer; empty: its name.
         tip: String,
@@ -70,13 +70,13 @@ impl Width {
 /// The head of a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
-    /// Its name in the address.
+    /// Key of the column in the address.
     pub key: &'static str,
-    /// What stands above it.
+    /// Title at the head of the column.
     pub title: &'static str,
     /// The title in a sentence.
     pub hint: &'static str,
-    /// How wide it is.
+    /// Width of the column.
     pub width: Width,
     /// 1 is always shown, 2 and 3 where there is room, 0 stands in files only.
     pub priority: u8,

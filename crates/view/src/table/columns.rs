@@ -12,7 +12,7 @@ const LEAST_PX: u32 = 40;
 struct Choice {
     /// Shown or hidden, whatever room there is.
     is_shown: Option<bool>,
-    /// In CSS pixels.
+    /// Width in CSS pixels.
     width_px: Option<u32>,
 }
 

@@ -26,7 +26,7 @@ const EXPORT_PX: (i32, i32) = (1200, 360);
 pub struct Strip {
     /// The page.
     pub page: Page,
-    /// What is shown.
+    /// The report that is drawn.
     pub report: Rc<AnomalyReport>,
 }
 

@@ -79,7 +79,7 @@ impl Part {
 /// One possibility of a fact: its kind, the call path, and the category or condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CellKey {
-    /// What it is about.
+    /// The kind of the fact.
     pub kind: Kind,
     /// Number of the call path.
     pub context: u32,
@@ -101,14 +101,14 @@ pub struct Dictionary {
     pub paths: Contexts<()>,
     /// Sets of endpoints that are called, each sorted.
     pub sets: Vec<Vec<u32>>,
-    /// All possibilities seen.
+    /// Cells of all possibilities seen.
     pub cells: Vec<CellKey>,
 }
 
 /// Which request a row is, and where its facts are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FactRow {
-    /// Which request.
+    /// The facts of the request.
     pub facts: RowFacts,
     /// Call path of its root.
     pub root: u32,

@@ -168,7 +168,7 @@ impl Lanes {
         Lanes(machine::splat(value))
     }
 
-    /// Those of memory.
+    /// Returns lanes of these values.
     #[inline(always)]
     pub fn of(values: &[f32; WIDTH]) -> Lanes {
         Lanes(machine::load(values))

@@ -40,7 +40,7 @@ pub struct Flow {
     pub selection: Selection,
     /// The parent within them; `None`: their root endpoint.
     pub parent: Option<Endpoint>,
-    /// How it is learned.
+    /// How the flow is learned.
     pub settings: FlowSettings,
 }
 

@@ -16,7 +16,7 @@ pub struct FlowParents {
 }
 
 impl Query for FlowParents {
-    /// By (service, operation).
+    /// The parents, sorted by (service, operation).
     type Report = Vec<FlowParent>;
 
     async fn run(self, workers: Workers) -> Result<Vec<FlowParent>, EngineError> {

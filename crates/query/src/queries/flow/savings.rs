@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Reports what every endpoint below the requests of a selection would save if it were faster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Savings {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// How flows are learned.
     pub settings: FlowSettings,

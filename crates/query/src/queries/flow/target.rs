@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 /// target: own work, learned and computed as by a what-if.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// How flows are learned.
     pub settings: FlowSettings,
-    /// Which percentile.
+    /// The percentile of the target.
     pub quantile: Quantile,
     /// What it is to be, in microseconds.
     pub target_us: u64,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// made once more: learned and computed as by a what-if.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeout {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// How flows are learned.
     pub settings: FlowSettings,

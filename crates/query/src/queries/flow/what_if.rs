@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 /// group, whatever its root endpoint and filters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WhatIf {
-    /// Which requests.
+    /// The selected requests.
     pub selection: Selection,
     /// How flows are learned.
     pub settings: FlowSettings,
-    /// What is changed.
+    /// The changes.
     pub changes: Changes,
 }
 
