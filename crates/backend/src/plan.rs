@@ -188,7 +188,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the same plan, asking first in the dialect that was understood at this address before.
+    /// Returns this plan, asking first in the dialect that was understood at this address before.
     pub fn speaking(mut self, known: Option<Dialect>) -> Plan {
         self.untried = Dialect::in_order(known);
         self.dialect = self.untried.pop_front().unwrap_or_default();
@@ -462,7 +462,7 @@ impl Plan {
         is_any
     }
 
-    /// Returns how far it is.
+    /// Returns the progress of the fetch.
     pub fn progress(&self, now_ms: u64) -> Progress {
         let traces = self.known.len() as u64;
         let of_range = self.done as f64 / self.whole.max(1) as f64;
@@ -476,7 +476,7 @@ impl Plan {
         }
     }
 
-    /// Returns how it ended.
+    /// Returns how the fetch ended.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }

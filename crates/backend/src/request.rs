@@ -25,7 +25,7 @@ impl Dialect {
     /// knows it, which those of early `/api/v3` do not.
     const ALL: [Dialect; 4] = [Dialect::V1, Dialect::V3, Dialect::V3Camel, Dialect::Tempo];
 
-    /// Returns all of them, the one that was understood before first.
+    /// Returns all dialects, the one that was understood before first.
     pub(super) fn in_order(known: Option<Dialect>) -> VecDeque<Dialect> {
         let others = Dialect::ALL.into_iter().filter(|dialect| Some(*dialect) != known);
         known.into_iter().chain(others).collect()

@@ -87,7 +87,7 @@ impl ValueAxis {
         (high > low && right > left).then_some(ValueAxis { left, right, low, high, scale, unit })
     }
 
-    /// Returns the same axis, some pixels further to the right.
+    /// Returns this axis, some pixels further to the right.
     #[must_use]
     pub fn moved(self, by: i32) -> ValueAxis {
         ValueAxis { left: self.left + by, right: self.right + by, ..self }

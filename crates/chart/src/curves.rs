@@ -215,7 +215,7 @@ fn draw_in<DB: DrawingBackend>(
     Ok(())
 }
 
-/// Returns the same as an SVG document; deterministic.
+/// Returns the curves as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].

@@ -167,7 +167,7 @@ pub(super) fn draw_in<DB: DrawingBackend>(
     plot::name_marks(area, &marked, top, view.lines, size, theme)
 }
 
-/// Returns the same as an SVG document; deterministic.
+/// Returns the histogram as an SVG document; deterministic.
 ///
 /// # Errors
 /// As [`draw`].

@@ -357,8 +357,8 @@ impl Settings {
         self.load_into(groups, Vec::new())
     }
 
-    /// Returns the same; files that are all summaries stand for the traces of their group, for queries that summaries
-    /// answer.
+    /// Loads groups like [`load_groups`](Self::load_groups). Files that are all summaries stand for the traces of their
+    /// group, for queries that summaries answer.
     ///
     /// # Errors
     /// As [`load_groups`](Self::load_groups) and [`summarise::load`].

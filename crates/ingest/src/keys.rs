@@ -47,8 +47,8 @@ impl Key {
         Some((key, value))
     }
 
-    /// Returns the same for keys written as exporters do, `"key":value` without spaces: told by their first eight
-    /// bytes.
+    /// Returns the key at a place and the place of its value, for keys written as exporters do, `"key":value` without
+    /// spaces: told by their first eight bytes.
     #[inline(always)]
     fn known(text: &[u8], at: usize) -> Option<(Key, usize)> {
         const fn word(text: &[u8; 8]) -> u64 {

@@ -265,7 +265,7 @@ pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
     string_stops_plain(bytes)
 }
 
-/// Returns the same byte by byte: what the fast ways must agree with.
+/// Returns the bits byte by byte, with which the fast ways must agree.
 #[cfg(any(test, not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))))]
 fn string_stops_plain(bytes: &[u8; 16]) -> u32 {
     let is_stop = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20);

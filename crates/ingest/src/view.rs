@@ -273,7 +273,7 @@ pub(super) fn hex(text: &[u8]) -> Option<u64> {
     (all < 16 && text.len() <= 16).then_some(number)
 }
 
-/// Returns the same of at most 32.
+/// Returns the trace id of at most 32 hexadecimal digits.
 pub(super) fn trace_hex(text: &[u8]) -> Option<TraceId> {
     let (high, low) = text.split_at(text.len().saturating_sub(16));
     Some(TraceId::hex(u128::from(hex(high)?) << 64 | u128::from(hex(low)?)))

@@ -35,7 +35,8 @@ struct Kind<'a> {
     root: &'a Endpoint,
     sums: &'a DiagnosisSums,
     traces: u64,
-    /// Latency bins of the tail, and how many requests lie below; `None` if there are too few to split, or all in one bin.
+    /// Latency bins of the tail, and how many requests lie below; `None` if there are too few to split, or all in one
+    /// bin.
     tail: Option<(Range<u32>, u64)>,
 }
 

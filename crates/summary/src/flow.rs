@@ -226,7 +226,7 @@ impl Parent {
         self
     }
 
-    /// Returns the same with other numbers of endpoints, which stand in the same order.
+    /// Returns this parent with other numbers of endpoints, which stand in the same order.
     fn renumbered(mut self, numbers: &[u32]) -> Parent {
         let endpoint = |number: u32| numbers[number as usize];
         let node = |node: u32| endpoint(node >> INDEX_BITS) << INDEX_BITS | node & ((1 << INDEX_BITS) - 1);

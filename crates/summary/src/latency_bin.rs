@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// What the requests of one latency bin have of something.
 ///
-/// Latency bins are fixed: an eighth of an octave wide, 6 to 12.5 % of the latency. A slower request never lies in a lower bin,
-/// so the requests from one bin on are exactly the slowest so many.
+/// Latency bins are fixed: an eighth of an octave wide, 6 to 12.5 % of the latency. A slower request never lies in a
+/// lower bin, so the requests from one bin on are exactly the slowest so many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBin {
     /// Number of the bin.

@@ -112,13 +112,13 @@ impl Normal {
         (is_missing, FactPart::sample(parts, MOST_NORMAL))
     }
 
-    /// Returns the same in one piece that is not packed.
+    /// Returns this sample in one piece that is not packed.
     fn opened(&self) -> Normal {
         let (is_missing, facts) = self.facts();
         Normal::of(is_missing, facts)
     }
 
-    /// Returns the same as it stands in a file: in one piece, packed.
+    /// Returns this sample as it stands in a file: in one piece, packed.
     ///
     /// # Errors
     /// Those of packing.

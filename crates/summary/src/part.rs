@@ -256,12 +256,12 @@ impl Summary {
         self.roots.get(root).map(RootPart::without_flows)
     }
 
-    /// Of each calling context the request in which it and all below it took longest.
+    /// Returns for each calling context the request in which it and all below it took longest.
     pub fn exemplars(&self) -> Vec<Option<&RequestRef>> {
         self.frames.examples().map(|example| Some(example?.0)).collect()
     }
 
-    /// Returns the same with the time that the request takes there, in microseconds.
+    /// Returns what [`exemplars`](Self::exemplars) returns, with the time that the request takes there in microseconds.
     pub fn examples(&self) -> Vec<Option<(&RequestRef, u64)>> {
         self.frames.examples().collect()
     }

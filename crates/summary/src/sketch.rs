@@ -151,7 +151,7 @@ impl Sketch {
         Sketch { n, min_us, max_us, held }
     }
 
-    /// Returns the same, counted in bins however few they are; what it is added to is then counted too.
+    /// Returns the sketch of values counted in bins, however few they are; what it is added to is then counted too.
     pub(crate) fn binned(values: Vec<u64>) -> Sketch {
         let sketch = Sketch::of(values);
         if sketch.n == 0 {

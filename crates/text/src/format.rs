@@ -109,8 +109,8 @@ pub fn sample(n: u64) -> String {
     format!("n = {}", count(n))
 }
 
-/// Returns a share from 0 to 1 in percent with one decimal; `<0.1 %` and `>99.9 %` where rounding would give 0 or 100. Returns
-/// a dash if it is not finite.
+/// Returns a share from 0 to 1 in percent with one decimal; `<0.1 %` and `>99.9 %` where rounding would give 0 or 100.
+/// Returns a dash if it is not finite.
 pub fn share(share: f64) -> String {
     if !share.is_finite() {
         return DASH.into();

@@ -407,7 +407,7 @@ impl Address {
         PathSettings { overlap: self.overlap, reading: self.reading, by_service: false }
     }
 
-    /// Returns the same requests for views that can show services as places.
+    /// Returns a selection of the same requests for views that can show services as places.
     pub fn rolled_up(&self, selection: Selection) -> Selection {
         Selection { by_service: self.by_service, ..selection }
     }

@@ -66,7 +66,7 @@ impl Finder {
         self.fits_place(label, &[label])
     }
 
-    /// Returns the same for what is called otherwise too.
+    /// Returns whether an endpoint is named so or has such spans, where other `names` of it count too.
     pub fn fits_place(&self, label: &str, names: &[&str]) -> bool {
         if self.has_tags() { self.found.names.contains(label) } else { self.fits(names) }
     }

@@ -11,7 +11,7 @@ pub fn trace(page: Page, trace_id: &str, span_id: Option<&str>) -> Option<El> {
     Some(link(&jaeger::trace_link(&base, trace_id, span_id), "Jaeger UI", what).test("jaeger-link"))
 }
 
-/// Returns the same as [`trace`], as small as an arrow, for lists.
+/// Returns the link of [`trace`], as small as an arrow, for lists.
 pub fn mark(page: Page, trace_id: &str, span_id: Option<&str>) -> Option<El> {
     let base = page.fetching().jaeger(page)?;
     let link = link(&jaeger::trace_link(&base, trace_id, span_id), "", "");

@@ -1,9 +1,10 @@
 //! The order of a module's functions in which gzip packs them best: each beside those it shares the most bytes with.
 //!
 //! The compiler makes thousands of functions that differ in little, copies of generic ones above all. gzip finds what
-//! repeats within 32 KiB. So functions are placed one after the other: next comes the one that shares the largest part of
-//! its pieces of [`PIECE`] bytes with the last [`WINDOW`] bytes placed. Short ones count as sharing less than they do, so
-//! that they do not all come first. Functions are called by number, and only wasm-opt renumbers: here they get names that sort in the new order.
+//! repeats within 32 KiB. So functions are placed one after the other: next comes the one that shares the largest part
+//! of its pieces of [`PIECE`] bytes with the last [`WINDOW`] bytes placed. Short ones count as sharing less than they
+//! do, so that they do not all come first. Functions are called by number, and only wasm-opt renumbers: here they get
+//! names that sort in the new order.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -31,7 +31,7 @@ impl<T> Contexts<T> {
         Contexts::of_forest(set, table.contexts(), values)
     }
 
-    /// Returns the same of a table's contexts alone.
+    /// Returns the contexts of a forest, given as (parent, endpoint), that have a value.
     pub fn of_forest(set: &TraceSet, forest: &[(u32, EndpointId)], values: Vec<Option<T>>) -> Contexts<T> {
         let mut out = Contexts { endpoints: Vec::new(), nodes: Vec::new() };
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
@@ -111,7 +111,7 @@ impl<T> Contexts<T> {
         Contexts::of_nodes(&self.endpoints, nodes)
     }
 
-    /// Returns the same of all root endpoints at once, in linear time, however many there are.
+    /// Returns the trees of every root endpoint, in linear time, however many there are.
     pub fn into_roots(self) -> OrderedMap<Endpoint, Contexts<T>> {
         let mut by_root: Vec<Vec<Context<T>>> = self.endpoints.iter().map(|_| Vec::new()).collect();
         // By node: the endpoint of its root, and its place among the nodes there.

@@ -91,7 +91,7 @@ impl DiffPart {
         DiffPart::with_used_examples(contexts, &examples)
     }
 
-    /// Of each frame the request with its greatest subtree time, and that time in microseconds.
+    /// Returns for each frame the request with its greatest subtree time, and that time in microseconds.
     pub fn examples(&self) -> impl ExactSizeIterator<Item = Option<(&RequestRef, u64)>> {
         self.contexts.nodes.iter().map(|node| {
             let example = node.value.example?;
@@ -104,7 +104,7 @@ impl DiffPart {
         DiffPart::with_used_examples(self.contexts.of_root(root), &self.examples)
     }
 
-    /// Returns the same of all root endpoints at once.
+    /// Returns the frames by root endpoint.
     pub fn into_roots(self) -> OrderedMap<Endpoint, DiffPart> {
         let roots = self.contexts.into_roots().into_iter();
         roots.map(|(root, frames)| (root, DiffPart::with_used_examples(frames, &self.examples))).collect()

@@ -40,7 +40,7 @@ impl Sum {
         self.variance += other.variance;
     }
 
-    /// Returns a share of it.
+    /// Returns this share of the sum.
     fn part(self, share: f64) -> Sum {
         Sum { excess_us: self.excess_us * share, variance: self.variance * share * share }
     }

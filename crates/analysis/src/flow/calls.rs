@@ -103,7 +103,7 @@ impl CallList {
         }
     }
 
-    /// Returns the accumulator.
+    /// Finishes the run; returns its accumulator.
     pub fn finish(self, set: &TraceSet) -> PackedCalls {
         let found = set.endpoints().zip(self.by_endpoint).filter_map(|((service, operation), times)| {
             let mut times = times.filter(|times| !times.before_us.is_empty())?;

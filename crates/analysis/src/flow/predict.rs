@@ -29,7 +29,7 @@ impl Default for FlowSettings {
 }
 
 impl FlowSettings {
-    /// Returns the paper's.
+    /// Returns the settings of the paper.
     pub fn paper() -> FlowSettings {
         FlowSettings { tau_ppm: 1_000_000, metric: Metric::Paper, min_traces: 5, path_has_return: false }
     }
@@ -88,7 +88,7 @@ impl Training {
         self.paths.extend(other.paths);
     }
 
-    /// Returns what was learned.
+    /// Finishes learning; returns the predictors.
     pub fn finish(self, settings: FlowSettings) -> Predictors {
         Predictors {
             flow: self.pairs.flow(settings.tau_ppm),

@@ -268,7 +268,7 @@ impl SavingsRun {
         }
     }
 
-    /// Returns the accumulator.
+    /// Finishes the run; returns its accumulator.
     pub fn finish(mut self, set: &TraceSet) -> Savings {
         self.latencies.sort_unstable();
         let packed = |mut values: Vec<u64>| {

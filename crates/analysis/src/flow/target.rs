@@ -36,7 +36,7 @@ impl Quantile {
         }
     }
 
-    /// Returns it of a latency, in microseconds.
+    /// Returns this quantile of latencies, in microseconds.
     pub fn of(self, latency_us: &Summary) -> f64 {
         match self {
             Quantile::P50 => latency_us.p50,
@@ -45,7 +45,7 @@ impl Quantile {
         }
     }
 
-    /// Returns it of sorted values.
+    /// Returns this quantile of sorted values.
     fn of_sorted(self, values: &[u64]) -> f64 {
         let share = match self {
             Quantile::P50 => 0.5,

@@ -381,7 +381,7 @@ impl WhatIfRun {
         }
     }
 
-    /// Returns the accumulator.
+    /// Finishes the run; returns its accumulator.
     pub fn finish(mut self, set: &TraceSet) -> WhatIf {
         self.before.sort_unstable();
         self.after.sort_unstable();

@@ -108,14 +108,14 @@ impl Selection {
         }
     }
 
-    /// Returns the same requests with calls named as recorded: for what is kept and used on other traces, in which other
-    /// calls may need to say what they call.
+    /// Returns a selection of the same requests with calls named as recorded: for what is kept and used on other
+    /// traces, in which other calls may need to say what they call.
     #[must_use]
     pub fn with_recorded_calls(&self) -> Selection {
         Selection { reading: self.reading.with(Rule::Callees, false), ..self.clone() }
     }
 
-    /// Returns the same requests whatever their latency: what stands before a percentile range is cut.
+    /// Returns a selection of the same requests whatever their latency: what stands before a percentile range is cut.
     #[must_use]
     pub fn at_any_latency(&self) -> Selection {
         self.with_range(PercentileRange::ALL)

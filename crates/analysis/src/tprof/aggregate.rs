@@ -102,7 +102,7 @@ pub fn aggregate(traces: &Traces, group: &[u32], only: Option<u32>) -> Aggregate
     all_at_once(async { aggregate_in_steps(traces, group, only, &mut Pace::default()).await })
 }
 
-/// Returns the same as [`aggregate`], in steps.
+/// Returns what [`aggregate`] returns, in steps.
 pub(super) async fn aggregate_in_steps(
     traces: &Traces,
     group: &[u32],

@@ -21,7 +21,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Returns the shape of positions, each given as (endpoint, parent); `number[endpoint]` is the endpoint's number in it.
+    /// Returns the shape of positions, each given as (endpoint, parent); `number[endpoint]` is the endpoint's number
+    /// in it.
     pub async fn new(positions: Vec<(u32, u32)>, number: &[u32], pace: &mut Pace) -> Shape {
         let n = positions.len();
         let (mut endpoint, mut parent) = (Vec::with_capacity(n), Vec::with_capacity(n));
@@ -308,7 +309,7 @@ impl Block {
         out
     }
 
-    /// Returns the same children as positions.
+    /// Returns the children before and after each subspan, as positions.
     pub async fn children_around(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<(u32, u32)> {
         if let [child] = *self.shape.children(position) {
             return vec![(NO_ROW, child), (child, NO_ROW)];

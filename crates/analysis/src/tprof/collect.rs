@@ -290,7 +290,7 @@ impl TraceCollector {
         while !self.step(set, tree, (request, root), &mut { usize::MAX }) {}
     }
 
-    /// Returns the same for about `left` spans, which it counts down; true when the request is done.
+    /// Takes note of about `left` spans of a request, which it counts down; returns whether the request is done.
     pub fn step(
         &mut self,
         set: &TraceSet,

@@ -419,8 +419,8 @@ impl Diagnosis<'_> {
         (parts.in_all, rows.into_iter().flatten().collect())
     }
 
-    /// Returns the same where no shape has half of the time: subspans of all shapes together, by what stands before
-    /// and after them.
+    /// Returns what [`of_spans`](Self::of_spans) returns where no shape has half of the time: subspans of all shapes
+    /// together, by what stands before and after them.
     async fn of_spans_over_shapes(
         &mut self,
         endpoint: u32,

@@ -123,7 +123,7 @@ impl Traces {
         all_at_once(async { self.report(settings, &mut Pace::default()).await })
     }
 
-    /// Returns the same as [`finish`](Self::finish), in steps.
+    /// Returns what [`finish`](Self::finish) returns, in steps.
     pub async fn report(&self, settings: &Settings, pace: &mut Pace) -> TprofReport {
         let (endpoints_in_all, report, _) = diagnose::diagnose(self, settings, None, pace).await;
         TprofReport {

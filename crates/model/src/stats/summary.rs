@@ -37,7 +37,7 @@ pub fn percentile(sorted: &[u64], p: f64) -> f64 {
     between(sorted[below], sorted[(below + 1).min(last)], part)
 }
 
-/// Returns the same [`percentile`] of values in any order, in linear time; it changes their order.
+/// Returns the [`percentile`] of values in any order, in linear time; changes their order.
 pub fn select_percentile(values: &mut [u64], p: f64) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return 0.0 };
     let (below, part) = place(last, p);
@@ -51,7 +51,7 @@ const FEW: usize = 1 << 15;
 const CHUNK: usize = 1 << 14;
 const BUCKETS: usize = 1 << 11;
 
-/// Returns the same as [`select_percentile`], in steps.
+/// Returns what [`select_percentile`] returns, in steps.
 pub async fn percentile_in_steps(values: &mut [u64], p: f64, pace: &mut Pace) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return 0.0 };
     if values.len() <= FEW {
@@ -148,7 +148,7 @@ impl LogHistogram {
         LogHistogram::over((first, last), bins, below)
     }
 
-    /// Returns the same of sorted values with how often each is.
+    /// Returns the histogram of sorted values, each with how often it occurs.
     pub fn of_counts(counts: &[(u64, u64)], bins: u32) -> LogHistogram {
         let (Some(&(first, _)), Some(&(last, _))) = (counts.first(), counts.last()) else {
             return LogHistogram::default();

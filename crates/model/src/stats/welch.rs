@@ -131,7 +131,7 @@ pub fn t_975(freedom: f64) -> f64 {
     y.iter().zip(weights).map(|(y, w)| y * w).sum()
 }
 
-/// Returns the same by bisection, at 1 / degrees of freedom.
+/// Returns the 97.5 % quantile of Student's t by bisection, at 1 / degrees of freedom.
 fn solve_t_975(inverse: f64) -> f64 {
     if inverse <= 0.0 {
         return 1.959_963_984_540_054;

@@ -112,7 +112,8 @@ impl Pseudonyms {
         })
     }
 
-    /// Returns the same; `None` if no operation of a span has this name.
+    /// Returns the pseudonym of an operation as [`operation`](Self::operation) does; `None` if no operation of a span
+    /// has this name.
     pub fn known_operation(&self, service: &str, name: &str) -> Option<String> {
         let known = |name: &str| numbered("operation", &self.operations, name);
         known(&self.base(service, name)).or_else(|| self.call(&known, name))

@@ -461,7 +461,7 @@ impl TraceSet {
         (self.names.get(service), self.names.get(operation))
     }
 
-    /// Returns the same as a value of its own, which means the same in every worker.
+    /// Returns an endpoint by its names, which mean the same in every worker.
     pub fn owned_endpoint(&self, endpoint: EndpointId) -> Endpoint {
         let (service, operation) = self.endpoint_name(endpoint);
         Endpoint::new(service, operation)

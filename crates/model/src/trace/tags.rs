@@ -135,8 +135,8 @@ impl TagTable {
         Some(pair)
     }
 
-    /// Adds a pair whose number [`add_value`](Self::add_value) returned. The result is that of [`add`](Self::add) with its
-    /// key and value, without looking them up.
+    /// Adds a pair whose number [`add_value`](Self::add_value) returned. The result is that of [`add`](Self::add) with
+    /// its key and value, without looking them up.
     pub fn add_pair(&mut self, pair: u32) {
         let key = self.pairs[pair as usize].0;
         let facts = &mut self.facts[key as usize];

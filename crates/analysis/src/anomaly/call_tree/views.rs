@@ -69,7 +69,7 @@ impl View {
         }
     }
 
-    /// Returns the same of one of the sorted scores, ranked without itself.
+    /// Returns the surprise of one of the sorted scores, ranked without itself.
     fn own_surprise(&self, x: f64) -> f64 {
         let n = self.sorted.len();
         match at_least(&self.sorted, x) {

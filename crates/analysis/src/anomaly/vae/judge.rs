@@ -28,8 +28,8 @@ impl VaeVerdict {
         self.is_unseen || self.p < P_VALUE
     }
 
-    /// Returns the same by the likelihoods of requests that the network had not learned: those of requests that it has
-    /// learned are too high to be a measure of new ones.
+    /// Returns whether it is abnormal by the likelihoods of requests that the network had not learned; `None` without
+    /// such. The likelihoods of requests that it has learned are too high to be a measure of new ones.
     pub fn is_abnormal_held_out(&self) -> Option<bool> {
         self.p_held_out.map(|p| self.is_unseen || p < P_VALUE)
     }

@@ -162,7 +162,7 @@ mod machine {
 pub struct Lanes(machine::Four);
 
 impl Lanes {
-    /// Returns the same in all lanes.
+    /// Returns lanes that all have this value.
     #[inline(always)]
     pub fn all(value: f32) -> Lanes {
         Lanes(machine::splat(value))
