@@ -6,7 +6,7 @@ use super::pool::Input;
 use super::ui::dom::{self, How, Listener, pause};
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
-    Answer, Dialect, Listed, Listing, Lost, Next, Outcome, Connection, Plan, Progress, Reply, Scan, Trouble,
+    Answer, Connection, Dialect, Listed, Listing, Lost, Next, Outcome, Plan, Progress, Reply, Scan, Trouble,
 };
 use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};

@@ -106,7 +106,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let known = args.tempo.is_some().then_some(Dialect::Tempo);
     let mut client = Client {
         agent,
-        connection: Connection { base: without_login(&base), has_token: token.is_some(), ..Connection::default() },
+        connection: Connection {
+            base: without_login(&base),
+            has_token: token.is_some(),
+            ..Connection::default()
+        },
         base,
         token,
         dialect: known,

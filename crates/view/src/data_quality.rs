@@ -119,7 +119,8 @@ mod tests {
         quality.orphan_us = 10_000;
         quality.async_spans = 7;
         let facts = facts(&overview);
-        let said: Vec<(&str, u64, &str)> = facts.iter().map(|f| (f.key, f.count, f.meaning.as_str())).collect();
+        let said: Vec<(&str, u64, &str)> =
+            facts.iter().map(|f| (f.key, f.count, f.meaning.as_str())).collect();
         let space = format::THIN;
         assert_eq!(
             said,
@@ -163,7 +164,8 @@ mod tests {
         let failed = file("d.json", Ended::Failed(error));
         let sampled = FileReport { keep: Keep::Sample(4), ..whole.clone() };
         assert_eq!(ending(&whole), None);
-        let words = format!("Ends at byte {} in the middle; everything complete is kept.", format::count(12_345));
+        let words =
+            format!("Ends at byte {} in the middle; everything complete is kept.", format::count(12_345));
         assert_eq!(ending(&cut), Some(words));
         assert_eq!(ending(&stopped).as_deref(), Some("Reading was stopped here."));
         assert_eq!(ending(&failed).as_deref(), Some("It is empty. Export it again."));

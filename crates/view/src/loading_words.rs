@@ -74,7 +74,9 @@ mod tests {
         assert_eq!(
             will_not_fit(&forecast),
             [
-                format!("This will not fit: all of it would take about {needed} of memory, and there are {limit}."),
+                format!(
+                    "This will not fit: all of it would take about {needed} of memory, and there are {limit}."
+                ),
                 format!("Reading stopped after {bytes} of {total}. What is kept is read from the start."),
             ]
         );
