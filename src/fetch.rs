@@ -25,7 +25,7 @@ pub struct Job {
     pub connection: Connection,
     /// What Jaeger is asked for, if anything.
     pub plan: Option<Plan>,
-    /// Whole addresses of files.
+    /// Absolute addresses of the files to fetch.
     pub files: Vec<String>,
     /// Goes with every request to Jaeger, and only there.
     pub token: Option<String>,
@@ -37,7 +37,7 @@ pub enum Event {
     Input(Input),
     /// Something changed: ask for [`Fetch::progress`].
     Moved,
-    /// It has ended.
+    /// The fetch has ended.
     Ended(End),
 }
 

@@ -14,7 +14,7 @@ pub enum Dialect {
     V1,
     /// `/api/v3/traces?query.service_name=`.
     V3,
-    /// The same with `query.serviceName`.
+    /// `/api/v3/traces?query.serviceName=`.
     V3Camel,
     /// Tempo: `/api/search?q=`, which finds ids only; the traces are asked for one by one.
     Tempo,

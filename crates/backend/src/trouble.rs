@@ -48,7 +48,7 @@ pub enum Trouble {
     Base(String),
 }
 
-/// Who asks whom.
+/// A query service, and the page that asks it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
     /// The whole base address of the query service.

@@ -58,7 +58,7 @@ pub struct HistogramView<'a> {
     pub lines: &'a [(&'a str, f64)],
 }
 
-/// Where a histogram's bars stand.
+/// The room of a histogram's bars and its axis of values.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HistogramAxis {
     /// From values to pixels and back.

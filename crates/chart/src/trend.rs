@@ -31,7 +31,7 @@ pub struct Line {
     pub change: Option<(usize, f64, f64)>,
 }
 
-/// What belongs together.
+/// Numbers that are drawn together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// What it is about.
@@ -40,7 +40,7 @@ pub struct Panel {
     pub note: String,
     /// Whether one of its lines has changed for certain.
     pub is_changed: bool,
-    /// Its lines, the highest last.
+    /// The lines, the highest last.
     pub lines: Vec<Line>,
 }
 

@@ -167,7 +167,7 @@ struct Client {
     error: Option<String>,
 }
 
-/// What came of one GET.
+/// The result of one GET.
 struct GetResult {
     reply: Reply,
     body: Vec<u8>,
@@ -175,7 +175,7 @@ struct GetResult {
     error: Option<String>,
 }
 
-/// One GET.
+/// Sends one GET and reads the answer.
 fn get(agent: &Agent, url: &str, token: Option<&str>) -> GetResult {
     let lost = |lost: Lost, error: String| GetResult {
         reply: Reply::Lost(lost),

@@ -262,7 +262,7 @@ pub struct SumOptions<'a> {
     pub per_day: bool,
     /// Threads, one a core unless given.
     pub threads: Option<usize>,
-    /// Which traces are read.
+    /// The traces that are kept.
     pub keep: &'a Keep,
 }
 
@@ -313,7 +313,7 @@ impl Shared<'_> {
         turn
     }
 
-    /// One thread's part.
+    /// Reads and sums chunks until none is left: the work of one thread.
     fn run(&self) -> Result<Sums, Failure> {
         let mut sums = Sums::default();
         // A thread that fails goes on taking turns, so that no other one waits for ever.

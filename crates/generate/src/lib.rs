@@ -139,7 +139,7 @@ impl FromStr for Speed {
     }
 }
 
-/// What to generate.
+/// Options of a generated set of traces.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     /// Spans of a trace: exact for `wide` and `deep`, the mean for `mixed`. At least 1, at most 2^31.
@@ -196,7 +196,7 @@ pub struct GiveUp {
     pub retries_us: Vec<u64>,
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     /// Traces.

@@ -86,9 +86,9 @@ struct NewTag {
 
 #[derive(Clone, Copy)]
 enum Value {
-    /// As it stands there.
+    /// A range of the text, as it stands there.
     Plain(usize, usize),
-    /// Of `Fast::decoded`.
+    /// A range of `Fast::decoded`.
     Decoded(usize, usize),
 }
 
@@ -104,7 +104,7 @@ struct Parsed<'a> {
     symbol: Option<Symbol>,
     process: Process<'a>,
     logs: u64,
-    /// One past its last byte.
+    /// Offset of its end, exclusive.
     end: usize,
 }
 

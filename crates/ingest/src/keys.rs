@@ -16,7 +16,7 @@ pub(super) enum Key {
     Logs,
     Process,
     Parent,
-    /// Its value is passed over.
+    /// A key whose value is passed over.
     Other,
 }
 

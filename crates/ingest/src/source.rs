@@ -83,7 +83,7 @@ struct Gzip {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GzipState {
-    /// In a member.
+    /// Inside a member.
     Member,
     /// Between members, or after the last.
     Between,

@@ -21,7 +21,7 @@ pub(super) enum Pass {
     NamedSummaries {
         group: u8,
     },
-    /// What tells request types apart.
+    /// The facts that tell request types apart.
     Types {
         settings: PathSettings,
     },

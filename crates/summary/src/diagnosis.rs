@@ -117,7 +117,7 @@ pub struct DiagnosisSums {
     /// Requests and their latency.
     pub(crate) requests: LatencyBins,
     pub(crate) latency_us: Moments,
-    /// By endpoint.
+    /// Sums by endpoint.
     pub(crate) rows: Vec<EndpointSums>,
 }
 

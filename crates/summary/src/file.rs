@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Why a file gives no summary.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is something else.
+    /// The file is no summary.
     #[error("it is no summary; `pathlight summarise FILES -o NAME.pathlight` makes one of traces")]
     NoSummary,
     /// Another program wrote it.
@@ -27,10 +27,10 @@ pub enum FileError {
         "it is of version {0} and this program reads version {VERSION}; make it again from its traces, or use the program that wrote it"
     )]
     Version(String),
-    /// It is larger than any.
+    /// The file is larger than any summary.
     #[error("it unpacks to more than {} MiB, which no summary does", MOST_BYTES >> 20)]
     TooLarge,
-    /// It was cut or changed.
+    /// The file was cut or changed.
     #[error("it is damaged ({0}); make it again from its traces")]
     Damaged(String),
 }

@@ -102,7 +102,7 @@ pub struct FlowSums {
     pub is_missing: bool,
     /// Names, sorted; numbers below are places here.
     endpoints: Vec<Endpoint>,
-    /// By endpoint.
+    /// The parents, by endpoint.
     parents: Vec<Parent>,
 }
 

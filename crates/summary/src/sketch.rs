@@ -28,7 +28,7 @@ enum Held {
     Bins(Vec<u8>),
 }
 
-/// The same in a file.
+/// The values as they stand in a file.
 #[derive(Serialize, Deserialize)]
 enum Stored {
     Values(#[serde(with = "pathlight_model::packed")] Vec<u8>),

@@ -232,7 +232,7 @@ pub struct ChangeRow {
     rank: u64,
     /// The change.
     pub row: RankedChange,
-    /// Where it is from.
+    /// The comparison that has the frame.
     pub source: Rc<DiffSource>,
 }
 

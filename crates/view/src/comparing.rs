@@ -36,7 +36,7 @@ impl Side {
     }
 }
 
-/// What tells the sides apart.
+/// By what the sides of a comparison are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Against {
     /// Percentile ranges of one set.
@@ -47,7 +47,7 @@ pub enum Against {
 }
 
 impl Against {
-    /// Its value of `against=`.
+    /// Returns its value of `against=`.
     pub fn key(self) -> &'static str {
         match self {
             Against::Range => "range",
@@ -65,7 +65,7 @@ impl Against {
 /// other one is here. So a view that knows nothing of sides speaks of the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// What tells the sides apart.
+    /// By what the sides are told apart.
     pub against: Against,
     /// The side that views speak of.
     pub side: Side,

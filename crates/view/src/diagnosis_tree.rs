@@ -34,7 +34,7 @@ pub enum Row {
     },
 }
 
-/// Where an arrow key leads.
+/// What an arrow key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The row above.

@@ -16,13 +16,13 @@ use pathlight_text::format;
 /// the pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
-    /// Its name.
+    /// Name of the figure.
     pub name: &'static str,
-    /// Its name in tests.
+    /// Name of the figure in tests.
     pub test: &'static str,
     /// The figure in words.
     pub words: String,
-    /// With all of its digits.
+    /// The number with all of its digits.
     pub digits: String,
     /// Said beside the pointer; may be empty.
     pub hint: String,
@@ -137,11 +137,11 @@ pub fn types() -> Table<TypeLine> {
 /// A service, or a request type, with its part of the latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareBar {
-    /// Its name.
+    /// Name of the service or request type.
     pub name: String,
     /// The same as it is read.
     pub words: String,
-    /// Its part in words.
+    /// Its part of the latency in words.
     pub share: String,
     /// Its length, 0 to 1, against the longest one.
     pub relative: f64,

@@ -83,9 +83,9 @@ fn amount(of: ChangeOf, share_ppm: i64, add_us: i64) -> String {
 /// One of some changes, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeAt {
-    /// That of a latency.
+    /// A change of a latency.
     Latency(usize),
-    /// Calls side by side.
+    /// A change that runs calls side by side.
     Parallel(usize),
     /// A timeout.
     Timeout(usize),

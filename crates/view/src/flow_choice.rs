@@ -89,7 +89,7 @@ enum ChangeText {
     Parallel(String, String, String, String, u32, String, String, u32),
     /// Endpoint, share in millionths, microseconds, [`OWN_WORK`].
     OwnWork(String, String, i64, i64, String),
-    /// The same of whole calls.
+    /// Endpoint, share in millionths, microseconds: a change of whole calls.
     WholeCall(String, String, i64, i64),
     /// Endpoint whose calls are given up: after how many microseconds, and what retries take if there are any.
     Timeout(String, String, Vec<u64>),

@@ -8,11 +8,11 @@ use pathlight_text::format::counted;
 pub enum Intake {
     /// Side B of a comparison with what is loaded.
     Compare,
-    /// They join what is loaded.
+    /// New traces join what is loaded.
     Add,
     /// They join one side of a comparison.
     AddTo(Side),
-    /// What is loaded goes.
+    /// New traces replace what is loaded.
     Replace,
 }
 

@@ -132,7 +132,7 @@ pub struct Known {
     pub root: Endpoint,
     /// Canonical trace id.
     pub trace_id: String,
-    /// Its latency in microseconds.
+    /// Latency of the request in microseconds.
     pub latency_us: u64,
 }
 
@@ -171,7 +171,7 @@ pub struct Node<'a> {
     pub parent: Option<usize>,
     /// How many contexts are above it.
     pub depth: u32,
-    /// Its endpoint.
+    /// Endpoint of the context.
     pub endpoint: &'a Endpoint,
     /// Requests of the bins that have it.
     pub requests: u64,
@@ -189,7 +189,7 @@ pub struct Node<'a> {
 
 /// An endpoint on critical paths, over requests of any latency.
 pub struct EndpointRow<'a> {
-    /// Its names.
+    /// Service and operation.
     pub endpoint: &'a Endpoint,
     /// Mean self time per request, in microseconds.
     pub mean_us: f64,

@@ -52,7 +52,7 @@ pub struct Table<R> {
 pub struct Found {
     /// For each row, whether it is found; `None` if nothing is searched for.
     pub hits: Option<Vec<bool>>,
-    /// How many rows are found.
+    /// Rows that the search finds.
     pub matches: u64,
     /// Which share of the whole they make up, in a table of shares.
     pub share: Option<f64>,

@@ -10,11 +10,11 @@ pub enum TipLine {
     Endpoint(String, String),
     /// Plain text.
     Text(String),
-    /// What matters most.
+    /// The words that matter most.
     Strong(String),
-    /// What matters less.
+    /// Words that matter less.
     Muted(String),
-    /// What can be done.
+    /// What a click or key does.
     Hint(String),
     /// Numbered lines.
     List(Vec<String>),

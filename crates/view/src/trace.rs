@@ -21,7 +21,7 @@ const KINDS: [(u8, &str, &str); 8] = [
     (TraceReport::MOVED, "moved", "its clock was corrected by that of its caller"),
 ];
 
-/// What stands above the timeline.
+/// The words above the timeline.
 pub struct Title {
     /// The endpoint of the request; `None` for a trace without spans.
     pub endpoint: Option<Endpoint>,

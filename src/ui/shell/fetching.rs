@@ -39,7 +39,7 @@ pub enum Phase {
     Running,
     /// It did not even begin, or came to nothing.
     Failed(Explanation),
-    /// It has ended.
+    /// The fetch has ended.
     Ended(End),
 }
 

@@ -22,7 +22,7 @@ use web_sys::{Blob, MessageEvent, Window};
 enum Standing {
     /// The user is being asked; what has come meanwhile.
     Asked(VecDeque<(Window, Incoming, JsValue)>),
-    /// It is followed and told.
+    /// Messages from it are followed and answered.
     Admitted,
     /// The user wants nothing of it.
     Refused,

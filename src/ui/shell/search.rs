@@ -138,7 +138,7 @@ impl<K: PartialEq> Last<K> {
         !is_known
     }
 
-    /// What was found is gone.
+    /// Forgets what was found.
     pub fn forget(&mut self) {
         self.0 = None;
     }

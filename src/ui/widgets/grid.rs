@@ -61,7 +61,7 @@ pub struct Grid {
     click_opens: Cell<bool>,
     /// Which columns are shown.
     fits: RefCell<Vec<bool>>,
-    /// What was chosen of them.
+    /// Columns that the user shows, hides or widens.
     choices: RefCell<ColumnChoices>,
     menu: ColumnMenu,
     /// Width and height it was painted for, in CSS pixels.
@@ -270,7 +270,7 @@ impl Grid {
         true
     }
 
-    /// Selects and tells.
+    /// Selects a row and calls the listener.
     fn choose(&self, row: usize) {
         self.select(Some(row));
         if let Some(run) = &*self.on_select.borrow() {
@@ -284,7 +284,7 @@ impl Grid {
         }
     }
 
-    /// The rows are others now.
+    /// Shows the rows anew, which are others now.
     pub fn renew(&self) {
         self.hits.replace(None);
         self.selected.set(None);

@@ -24,7 +24,7 @@ pub fn load(table: &str) -> ColumnChoices {
     ColumnChoices::parse(&text.unwrap_or_default())
 }
 
-/// Keeps it.
+/// Keeps the choices in the browser.
 pub fn save(table: &str, choices: &ColumnChoices) {
     settings::put(Store::Browser, &format!("{}{table}", settings::COLUMNS), &choices.to_string());
 }
@@ -81,7 +81,7 @@ impl ColumnMenu {
         &self.element
     }
 
-    /// Says which columns are shown.
+    /// Marks the columns that are shown.
     pub fn update(&self, shown: &[bool]) {
         self.items.iter().zip(shown).for_each(|(item, shown)| item.set_flag("aria-checked", *shown));
     }

@@ -21,7 +21,7 @@ pub enum Pick {
 /// The field and its list; cloning shares them.
 #[derive(Clone)]
 pub struct PickList {
-    /// Where one types.
+    /// The field to type in.
     pub field: El,
     /// The list.
     pub rows: El,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::supply::{self, list, text};
 use crate::{Outcome, sh, tools};
 
-/// Where it goes.
+/// The template that the notices go into.
 const TEMPLATE: &str = "<template id=\"about\"></template>";
 
 /// What the terms of most crates begin with: what stands before are a title and who holds the rights.

@@ -5,7 +5,7 @@
 //! three the n-th comes together with the seven bits behind it, as character 128 (n + 1) + bits, or as 512 + n if nothing
 //! is behind it. Every such character has two bytes in UTF-8, so nothing is lost. `www/boot.js` reads it.
 
-/// What no character may be.
+/// Bytes that no character may be.
 const BARRED: [u8; 3] = [0, b'\r', b'<'];
 
 /// Returns the text for these bytes.
@@ -39,7 +39,7 @@ pub fn dense(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// As `www/boot.js` does it.
+    /// Unpacks as `www/boot.js` does.
     fn loose(text: &str) -> Vec<u8> {
         let mut bits = Vec::new();
         let mut take = |seven: u32| bits.extend((0..7).rev().map(|bit| seven >> bit & 1));

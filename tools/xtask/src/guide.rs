@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::{Outcome, sh};
 
-/// Where the sections go.
+/// The template that the sections go into.
 const TEMPLATE: &str = "<template id=\"guide\"></template>";
 
 /// Fills the template of the page.

@@ -17,7 +17,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Its name in the paper.
+    /// Returns its name in the paper.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::Scpv => "SCPV",
@@ -26,7 +26,7 @@ impl Encoding {
     }
 }
 
-/// Which request a row is.
+/// The request of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RowFacts {
     /// The request by its ids.

@@ -39,7 +39,7 @@ pub struct Scores {
 /// What the rule says of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Its scores.
+    /// Scores of the request.
     pub scores: Scores,
     /// Share of training requests at least as anomalous in structure.
     pub p_structure: f64,

@@ -54,7 +54,7 @@ impl Quantity {
         Quantity::PathAppearances,
     ];
 
-    /// Its key in JSON.
+    /// Returns its key in JSON.
     pub fn key(self) -> &'static str {
         match self {
             Quantity::Spans => "spans",

@@ -14,8 +14,8 @@ use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// A saving of the mean is worth a word from this share of the mean latency on, one of the 99th percentile from this share
-/// of that.
+/// A saving of the mean is worth a word from this share of the mean latency on, one of the 99th percentile from this
+/// share of that.
 const WORTH_MEAN: f64 = 0.01;
 const WORTH_P99: f64 = 0.05;
 /// Reasons told.
@@ -26,7 +26,7 @@ const BEYOND_CHANCE: f64 = 2.0;
 /// What is found out of a slow tail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LateTail {
-    /// Its request type.
+    /// Request type of the tail.
     pub root: RequestType,
     /// Where the slow requests have the tag that they share, and how many other requests have it there.
     pub tag_at: Option<(Endpoint, u64)>,
@@ -47,7 +47,7 @@ impl LateTail {
 pub struct Saved {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// What requests would save.
+    /// Time that requests would save.
     pub halved: Halved,
     /// The 95 % interval of what they would save of the mean.
     pub interval: Option<Interval>,
@@ -58,7 +58,7 @@ pub struct Saved {
 /// What takes longer to find out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LateFindings {
-    /// Of slow tails.
+    /// What is known later of slow tails.
     pub tails: Vec<LateTail>,
     /// How much less all latency would be without the spans in error, 0 to 1.
     pub without_errors: Option<f64>,
@@ -113,8 +113,8 @@ impl LateFindings {
         self.changes.extend(change.map(|change| (root, change)));
     }
 
-    /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair explains more
-    /// than the tag does alone.
+    /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair
+    /// explains more than the tag does alone.
     pub fn take_pair(&mut self, root: RequestType, tag: TagValue, report: &TagsReport) {
         let pair = report.rows.iter().find(|row| row.tags.len() == 2 && row.tags.contains(&tag));
         let other =

@@ -11,9 +11,9 @@ pub enum CallsOf {
     /// Nobody's.
     #[default]
     Nobody,
-    /// Those of one endpoint.
+    /// The calls of one endpoint.
     Endpoint(Endpoint),
-    /// Those of all endpoints.
+    /// The calls of all endpoints.
     All,
 }
 
@@ -21,7 +21,7 @@ pub enum CallsOf {
 /// for are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTimes {
-    /// As they are, sorted.
+    /// Latencies as they are in microseconds, sorted.
     pub before_us: Vec<u64>,
     /// After the change, sorted.
     pub after_us: Vec<u64>,

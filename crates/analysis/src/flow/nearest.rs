@@ -13,7 +13,7 @@ pub enum Metric {
     /// Sum of squared distances of latencies in standard deviations, as in the paper; a deviation is at least 5 % of the
     /// mean and 1 us.
     Paper,
-    /// The same without floors.
+    /// As [`Paper`](Self::Paper), without floors of deviations.
     PaperUnbounded,
     /// Maximum a posteriori on logarithms of latencies; a deviation is at least 0.1.
     #[default]

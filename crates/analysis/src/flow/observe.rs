@@ -36,9 +36,9 @@ impl Observe for Vec<PairCounts> {
 
 /// Trains on the invocations before the cut of each table.
 pub struct Trainer {
-    /// One per table.
+    /// The cut of each table.
     pub cuts: Vec<Option<InvocationKey>>,
-    /// One per table.
+    /// The training of each table.
     pub trainings: Vec<Training>,
 }
 
@@ -54,7 +54,7 @@ impl Observe for Trainer {
 
 /// Collects the keys of the invocations that start at the given instant of each table.
 pub struct KeyFinder {
-    /// One per table.
+    /// The instant of each table.
     pub starts_us: Vec<u64>,
     /// The keys found, one list per table.
     pub keys: Vec<Vec<InvocationKey>>,
@@ -105,9 +105,9 @@ impl Estimates {
 
 /// Estimates the invocations from the cut of each table on.
 pub struct Tester {
-    /// One per table.
+    /// The cut of each table.
     pub cuts: Vec<Option<InvocationKey>>,
-    /// One per table.
+    /// The predictors of each table.
     pub predictors: Vec<Predictors>,
     scratch: Vec<PredictScratch>,
     /// The estimates over all tables.
@@ -152,7 +152,7 @@ pub struct FlowSample {
     pub latency_us: Vec<u64>,
     /// P of the return.
     pub return_us: Vec<u64>,
-    /// One per node.
+    /// The sample of each node.
     pub nodes: Vec<NodeSample>,
     #[serde(skip)]
     scratch: (Order, Vec<u32>),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct FlowSettings {
     /// Share of the invocations with both nodes in which an edge must hold, in millionths.
     pub tau_ppm: u32,
-    /// Which cluster is the nearest.
+    /// The metric by which clusters are near.
     pub metric: Metric,
     /// Invocations that make a cluster.
     pub min_traces: u32,

@@ -62,7 +62,7 @@ pub(super) struct Prepared {
     /// Bottom-up: those of a span's descendants before its own.
     pub invocations: Vec<Invocation>,
     calls: Vec<Call>,
-    /// By target, its call.
+    /// Call of each target.
     pub call_of: Vec<u32>,
     waits: Vec<u32>,
     /// By target, its invocation; [`NO_ROW`] for a leaf.
@@ -161,7 +161,7 @@ pub(super) struct Preparer {
     model: Arc<Model>,
     index: NodeIndex,
     overlap: Overlap,
-    /// By table, edges taken out.
+    /// Edges taken out of the flow of each table.
     removed: Vec<Vec<(u32, u32)>>,
     order: Order,
     own: OwnTime,

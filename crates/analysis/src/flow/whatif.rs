@@ -257,11 +257,11 @@ pub struct ShareChange {
     pub operation: String,
     /// Its own time on the way that decides the requests' latency, summed over all requests, in microseconds.
     pub before_us: u64,
-    /// The same after the change.
+    /// That time after the change, in microseconds.
     pub after_us: u64,
     /// Share of the sum of latencies.
     pub before_share: f64,
-    /// The same after the change.
+    /// That share after the change.
     pub after_share: f64,
 }
 
@@ -282,7 +282,7 @@ pub struct WhatIfReport {
     /// Latency as it is at the quantiles 0, 1/200, ..., 1, in microseconds; empty without requests.
     #[serde(rename = "before_curve")]
     pub before_curve_us: Vec<f64>,
-    /// The same after the change.
+    /// Latency after the change at these quantiles.
     #[serde(rename = "after_curve")]
     pub after_curve_us: Vec<f64>,
     /// Endpoints, the greatest change of share first.

@@ -6,7 +6,7 @@ use crate::search::{Condition, SpanSearch, Term};
 use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, Rule};
 use serde::{Deserialize, Serialize};
 
-/// Whose latency is looked at.
+/// The root endpoint of the requests that a report is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RootEndpoint {
     /// The trace root of every trace.
@@ -30,7 +30,7 @@ pub enum Filter {
     Time {
         /// First microsecond.
         from_us: u64,
-        /// One past the last microsecond.
+        /// End in microseconds since the epoch, exclusive.
         to_us: u64,
     },
     /// Some span of the request is an error.

@@ -108,7 +108,7 @@ pub struct TypeFacts {
 /// How requests are grouped, decided over all that is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TypeNames {
-    /// By what; never automatic.
+    /// The grouping; never automatic.
     pub by: GroupBy,
     /// By root endpoint whose requests are told apart, and by hash of the shape: what stands behind its name. A shape that
     /// is not there is one of the others.

@@ -73,7 +73,7 @@ impl Shape {
         Names { shape: self, endpoints, count, seen: FxHashMap::default() }
     }
 
-    /// That of one position.
+    /// Returns the name of one position.
     pub fn name(&self, position: u32, endpoints: &[Endpoint]) -> String {
         let endpoint = self.endpoint[position as usize];
         let count = self.positions_of(endpoint).count() as u32;
@@ -145,7 +145,7 @@ pub(super) type Neighbours = (u32, u32);
 /// The traces of one shape. A row is a trace.
 pub(super) struct Block {
     pub shape: Shape,
-    /// By position.
+    /// Starts and ends of spans, a column per position.
     pub start_us: Columns<u64>,
     pub end_us: Columns<u64>,
     pub self_us: Columns<u64>,

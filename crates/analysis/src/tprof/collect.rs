@@ -94,7 +94,7 @@ struct Work {
 /// The positions of a form, as far as they are written.
 #[derive(Default)]
 struct Expansion {
-    /// In pre-order as (endpoint, parent).
+    /// The positions in pre-order as (endpoint, parent).
     positions: Vec<(u32, u32)>,
     /// From the root down to the last position: what comes below it, and its place.
     open: Vec<(Range<u32>, u32)>,
@@ -219,7 +219,7 @@ impl Children {
         self.at[node] as usize..self.at[node + 1] as usize
     }
 
-    /// Those of a node.
+    /// Returns the items of a node.
     pub fn of(&self, node: usize) -> &[u32] {
         &self.list[self.range(node)]
     }

@@ -46,7 +46,7 @@ pub enum Verdict {
     Tail,
     /// The same, with none in normal traces.
     New,
-    /// As slow in normal traces.
+    /// As slow in normal traces as in the tail.
     Always,
     /// Too few traces to say.
     Unsplit,
@@ -157,7 +157,7 @@ pub struct DiagnosedGroup {
 /// Which aggregate traces are built: all of them, or that of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Aggregates {
-    /// All.
+    /// All of them.
     All,
     /// That of the group with this `aggregate_trace`.
     One(u32),

@@ -39,7 +39,7 @@ pub struct TypeLeftOut {
     pub operation: String,
     /// Its traces; of two sets those of set A.
     pub a_traces: u64,
-    /// Those of set B.
+    /// Traces of set B.
     pub b_traces: u64,
 }
 

@@ -99,7 +99,7 @@ impl Trace {
 /// All traces by (root duration, trace id), with shapes and names in an order of names.
 pub struct Traces {
     pub(super) endpoints: Vec<Endpoint>,
-    /// By shape.
+    /// One block per shape.
     pub(super) blocks: Vec<Block>,
     pub(super) types: Vec<Endpoint>,
     pub(super) traces: Vec<Trace>,

@@ -11,7 +11,7 @@ pub struct DagWindow {
     pub zoom: f64,
     /// Where the layout's left edge is.
     pub x: f64,
-    /// Where its upper edge is.
+    /// Where the layout's upper edge is.
     pub y: f64,
 }
 

@@ -15,7 +15,7 @@ pub struct Group {
     pub members: Vec<u32>,
     /// Start of the first and end of the last to end.
     pub interval_us: (u64, u64),
-    /// Their durations, summed.
+    /// Sum of the durations of its spans, in microseconds.
     pub sum_us: u64,
     /// Their own time on the critical path, summed.
     pub own_us: u64,
@@ -31,7 +31,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     groups: Vec<Group>,
-    /// By span: its group.
+    /// The group of each span.
     of: Vec<u32>,
 }
 

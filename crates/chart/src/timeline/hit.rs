@@ -24,7 +24,7 @@ pub struct TimelineHit {
     pub span: Option<u32>,
     /// It is the first of siblings that share the row.
     pub is_group: bool,
-    /// Which part of it.
+    /// The part of the row.
     pub part: Part,
     /// The time there, relative to the trace; between whole microseconds when zoomed in.
     pub at_us: f64,

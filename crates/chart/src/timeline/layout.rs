@@ -131,11 +131,11 @@ pub struct BarText {
 /// Whether a row can be opened or closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toggle {
-    /// It has no children.
+    /// A span without children.
     Leaf,
-    /// Its children have rows.
+    /// The children have rows.
     Open,
-    /// Its children are hidden.
+    /// The children are hidden.
     Closed,
 }
 

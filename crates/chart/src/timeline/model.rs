@@ -440,7 +440,7 @@ impl Timeline {
 pub(super) enum Marks<'a> {
     /// These, by index.
     Own(&'a [u32]),
-    /// One stretch.
+    /// One stretch, from and to.
     Whole(u64, u64),
     /// These, in order of time, none within another.
     Many(&'a [(u64, u64)]),

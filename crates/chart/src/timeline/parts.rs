@@ -21,22 +21,22 @@ pub struct SpanPart {
     pub start_us: u64,
     /// End.
     pub end_us: u64,
-    /// Its name.
+    /// Name of the part.
     pub name: String,
     /// Where in its span it lies, in words; nothing for the whole of a span that calls nothing.
     pub place: String,
-    /// It is the problematic one.
+    /// Whether it is the problematic part.
     pub is_problem: bool,
 }
 
 /// The visible part of a named part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PartBox {
-    /// Where it lies.
+    /// The part as a bar.
     pub bar: Bar,
     /// Left edge and text of what stands on it.
     pub label: Option<(i32, String)>,
-    /// It is the problematic one.
+    /// Whether it is the problematic part.
     pub is_problem: bool,
 }
 

@@ -10,7 +10,7 @@ const LOG_FROM: u64 = 32;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
-    /// How many values there are.
+    /// Number of values.
     pub n: u64,
     /// Arithmetic mean; 0 without values.
     pub mean: f64,

@@ -74,9 +74,9 @@ impl Interval {
 pub struct Side {
     /// Number of values.
     pub n: u64,
-    /// Their mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// Their sample variance.
+    /// Sample variance of the values.
     pub variance: f64,
 }
 

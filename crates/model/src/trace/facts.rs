@@ -13,7 +13,7 @@ pub struct SpanFacts {
 }
 
 impl SpanFacts {
-    /// Those of no tag.
+    /// The facts of a span without tags.
     pub const NONE: SpanFacts =
         SpanFacts { kind: SpanKind::Unspecified, error: false, http_status: 0, grpc_failed: false };
 

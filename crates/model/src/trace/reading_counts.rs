@@ -186,7 +186,7 @@ impl ClockPair {
 /// Counts of all that was found; an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingCounts {
-    /// What was found at all.
+    /// Counts by the rule that found something.
     pub found: OrderedMap<Found, FoundCount>,
     /// By caller and callee, each `service` or `service@host`: clocks that were set in some trace.
     pub clocks: OrderedMap<(String, String), ClockPair>,

@@ -97,7 +97,7 @@ impl<P: Clone> PoolState<P> {
         self.commands.push(Command::Saved { save, result });
     }
 
-    /// All workers end.
+    /// Forgets all saves: the workers end.
     pub(super) fn lose_saves(&mut self) {
         let saves: Vec<u64> = self.saves.keys().copied().collect();
         for save in saves {

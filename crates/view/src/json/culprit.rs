@@ -35,7 +35,7 @@ public_json! {
         weak: bool = row.is_weak,
         /// Whether the score is positive and rests on so few calls that it may be chance.
         may_be_chance: bool = row.may_be_chance,
-        /// The same in words.
+        /// The sentence of the service.
         text: String = service_words(report, row).to_text(),
         /// Where in the service, what explains most first; at most 10.
         places: Vec<Place<'a>> = row.places.iter().map(Place::of).collect(),

@@ -52,7 +52,7 @@ public_json! {
     OverlapsOf<'a>(overlaps: &'a AcceptedOverlaps) {
         #[serde(flatten)]
         counts: &'a AcceptedOverlaps = overlaps,
-        /// Their mean; 0 without any.
+        /// Mean of these; 0 without any.
         mean_us: f64 = overlaps.mean_us(),
     }
 }

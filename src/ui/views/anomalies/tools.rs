@@ -68,7 +68,7 @@ impl Tools {
         Tools { element, normal, rate, rate_words, vae, evaluate, model }
     }
 
-    /// Their element.
+    /// Returns the element of the switches.
     pub fn element(&self) -> &El {
         &self.element
     }

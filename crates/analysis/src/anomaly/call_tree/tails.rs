@@ -92,7 +92,7 @@ pub fn join<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
 pub struct Prior {
     /// Excesses that the prior counts for.
     pub weight: f64,
-    /// Their mean, of the logarithm.
+    /// Mean of these excesses of logarithms.
     pub mean: f64,
 }
 

@@ -192,7 +192,7 @@ impl Lanes {
         to.iter_mut().zip(self.array()).for_each(|(to, from)| *to = from);
     }
 
-    /// As an array.
+    /// Returns the values as an array.
     #[inline(always)]
     pub fn array(self) -> [f32; WIDTH] {
         let mut out = [0.0; WIDTH];
@@ -200,7 +200,7 @@ impl Lanes {
         out
     }
 
-    /// Their square roots.
+    /// Returns the square root of each value.
     #[inline(always)]
     pub fn sqrt(self) -> Lanes {
         Lanes(machine::sqrt(self.0))
