@@ -65,7 +65,7 @@ pub struct ShowArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     root: RootOption,
-    /// Percentiles of latency: `95-99` for a range of them; the nearest one that the bands of a summary allow is taken
+    /// Percentiles of latency: `95-99` for a range of them; the nearest one that the latency bins of a summary allow is taken
     #[arg(long, visible_alias = "band", value_parser = parse::range)]
     range: Option<PercentileRange>,
     #[command(flatten)]

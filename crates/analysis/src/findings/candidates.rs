@@ -142,7 +142,7 @@ impl Sums<'_> {
             },
         };
         let interval = interval.map(|interval| scaled(interval, part));
-        Finding { stake_us: mean_us * part, interval, ..plain(place, sums.requests, all.requests, facts) }
+        Finding { stake_us: mean_us * part, interval, ..untested_finding(place, sums.requests, all.requests, facts) }
     }
 
     /// Returns whether the tails of the types have most of the latency: then a mean over all requests is that of few.
@@ -287,7 +287,7 @@ impl Sums<'_> {
             interval: Some(scaled(interval, share)),
             p: Some(best.p),
             example: self.part.slowest.get(&number).cloned(),
-            ..plain(Place::Endpoint(best.endpoint.clone()), n, cut.requests, facts)
+            ..untested_finding(Place::Endpoint(best.endpoint.clone()), n, cut.requests, facts)
         })
     }
 
@@ -305,7 +305,7 @@ impl Sums<'_> {
                 grows_with: self.grows_with(caller, callee),
             };
             let place = Place::Endpoint(callee.clone());
-            Finding { stake_us, interval, ..plain(place, sums.requests, self.requests(), facts) }
+            Finding { stake_us, interval, ..untested_finding(place, sums.requests, self.requests(), facts) }
         });
         found.collect()
     }
@@ -320,7 +320,7 @@ impl Sums<'_> {
             };
             let example = self.part.failing.get(endpoint).cloned();
             let place = Place::Endpoint(endpoint.clone());
-            Finding { stake_us, interval, example, ..plain(place, sums.requests, self.requests(), facts) }
+            Finding { stake_us, interval, example, ..untested_finding(place, sums.requests, self.requests(), facts) }
         });
         found.collect()
     }
@@ -383,7 +383,7 @@ impl Sums<'_> {
         Some(Finding {
             stake_us: n as f64 * each,
             interval: Some(scaled(interval, each)),
-            ..plain(Place::Endpoint(endpoint.clone()), n, spans, facts)
+            ..untested_finding(Place::Endpoint(endpoint.clone()), n, spans, facts)
         })
     }
 
@@ -417,7 +417,7 @@ impl Sums<'_> {
                 high: (excess_us + reach).max(0.0),
             }),
             example: self.part.failing.get(endpoint).cloned(),
-            ..plain(Place::Endpoint(endpoint.clone()), sums.failing, self.requests(), facts)
+            ..untested_finding(Place::Endpoint(endpoint.clone()), sums.failing, self.requests(), facts)
         }]
     }
 
@@ -457,7 +457,7 @@ impl Sums<'_> {
             stake_us: (b.mean - a.mean) * share,
             interval: welch(a, b).map(|interval| scaled(interval, share)),
             p: Some(change.p),
-            ..plain(Place::RequestType(cut.name.clone()), b.n, cut.requests, facts)
+            ..untested_finding(Place::RequestType(cut.name.clone()), b.n, cut.requests, facts)
         })
     }
 
@@ -500,7 +500,7 @@ impl Sums<'_> {
                         stake_us: (b.mean - a.mean) * share,
                         interval: Some(scaled(interval, share)),
                         p: Some(p),
-                        ..plain(place, sums.requests, group.requests, facts)
+                        ..untested_finding(place, sums.requests, group.requests, facts)
                     });
                 }
             }

@@ -1,7 +1,7 @@
 //! What takes longer than the findings themselves, and joins them later: what would help, and which requests are unlike
 //! those of a baseline.
 
-use super::candidates::plain;
+use super::candidates::untested_finding;
 use super::rank::{MOST, arrange};
 use super::report::{ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, Place};
 use super::tag_rows::{PairsPart, TagValue, TagsReport};
@@ -140,7 +140,7 @@ impl LateFindings {
         };
         // The most anomalous comes first.
         let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());
-        self.abnormal = Some(Finding { example, ..plain(Place::Data, n, judged, facts) });
+        self.abnormal = Some(Finding { example, ..untested_finding(Place::Data, n, judged, facts) });
     }
 }
 

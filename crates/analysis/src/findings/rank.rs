@@ -169,7 +169,7 @@ fn changed(mut report: CulpritReport) -> Finding {
         None => (Place::Data, 0.0),
     };
     let facts = Facts::Changed(report);
-    Finding { stake_us, interval, ..plain(place, n, of, facts) }
+    Finding { stake_us, interval, ..untested_finding(place, n, of, facts) }
 }
 
 /// Returns whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them

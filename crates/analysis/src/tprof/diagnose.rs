@@ -342,10 +342,10 @@ impl Diagnosis<'_> {
                 }
             }
         }
-        let [normal, tail] = halves;
+        let [normal_total, tail] = halves;
         let (verdict, tail_ratio) = match normal {
             None => (Verdict::Unsplit, None),
-            Some(_) => Verdict::of(normal, tail),
+            Some(_) => Verdict::of(normal_total, tail),
         };
         let is_tail = verdict.is_of_tail();
         let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
