@@ -455,7 +455,7 @@ impl Walker {
         Ok(())
     }
 
-    /// Returns a value's end was looked for.
+    /// Handles a value whose end was looked for.
     fn framed(
         &mut self,
         what: Use,
