@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_fetch_says_what_it_brought() {
         let search = Wanted::Search(Box::new(Search { limit: Some(20), ..Search::default() }));
-        let ids = Wanted::Traces(vec!["ab".to_owned()]);
+        let ids = Wanted::Traces(["ab".to_owned()].into());
         let of = |traces| Outcome { traces, ..Outcome::default() };
         let none = "No trace fits this search: try a longer time range, fewer tags or another service.";
         assert_eq!(fetched(&search, &of(0), 0), none);

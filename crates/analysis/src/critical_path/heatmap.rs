@@ -351,20 +351,20 @@ mod tests {
 
     #[test]
     fn columns_are_runs_of_equally_many_requests() {
-        let places: Vec<ColumnKey> = (0..10).map(|i| (i, 0)).collect();
-        let columns = Columns::new(places.clone(), 4);
+        let keys: Vec<ColumnKey> = (0..10).map(|i| (i, 0)).collect();
+        let columns = Columns::new(keys, 4);
         assert_eq!(columns.starts, [2, 5, 7]);
         assert!(columns.tied().is_empty());
-        assert_eq!(Columns::new(places, 100).starts.len(), 9);
+        assert_eq!(Columns::new((0..10).map(|i| (i, 0)).collect(), 100).starts.len(), 9);
         assert!(Columns::new(Vec::new(), 100).edges(Vec::new()).is_empty());
     }
 
     #[test]
-    fn ids_decide_where_a_border_falls_among_equal_places() {
+    fn ids_decide_where_a_border_falls_among_equal_keys() {
         let columns = Columns::new(vec![(7, 7), (5, 5), (5, 5), (5, 5)], 2);
         assert_eq!(columns.tied(), [(5, 5)]);
         let ties = ["c", "a", "b"].map(|id| ((5, 5), id.to_owned(), String::new()));
         let edges = columns.edges(ties.to_vec());
-        assert_eq!(edges, [ColumnEdge { place: (5, 5), ids: Some(("c".to_owned(), String::new())) }]);
+        assert_eq!(edges, [ColumnEdge { key: (5, 5), ids: Some(("c".to_owned(), String::new())) }]);
     }
 }

@@ -142,7 +142,11 @@ impl Sums<'_> {
             },
         };
         let interval = interval.map(|interval| scaled(interval, part));
-        Finding { stake_us: mean_us * part, interval, ..untested_finding(place, sums.requests, all.requests, facts) }
+        Finding {
+            stake_us: mean_us * part,
+            interval,
+            ..untested_finding(place, sums.requests, all.requests, facts)
+        }
     }
 
     /// Returns whether the tails of the types have most of the latency: then a mean over all requests is that of few.
@@ -320,7 +324,12 @@ impl Sums<'_> {
             };
             let example = self.part.failing.get(endpoint).cloned();
             let place = Place::Endpoint(endpoint.clone());
-            Finding { stake_us, interval, example, ..untested_finding(place, sums.requests, self.requests(), facts) }
+            Finding {
+                stake_us,
+                interval,
+                example,
+                ..untested_finding(place, sums.requests, self.requests(), facts)
+            }
         });
         found.collect()
     }

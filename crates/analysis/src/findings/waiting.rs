@@ -76,7 +76,11 @@ impl Sums<'_> {
             is_certain: !times.is_unsure,
         };
         let place = Place::Endpoint(call.clone());
-        (n >= LEAST).then(|| Finding { stake_us, interval, ..untested_finding(place, n, times.requests(), facts) })
+        (n >= LEAST).then(|| Finding {
+            stake_us,
+            interval,
+            ..untested_finding(place, n, times.requests(), facts)
+        })
     }
 }
 
