@@ -1,7 +1,7 @@
 //! Is this request abnormal, and why (CRISP, paper sections 6.3 and 7.3).
 //!
-//! [`whole`] is the default detector; [`Features`] are the vectors of requests that the paper judges by, with [`Rule`] and
-//! [`vae`]; [`inject`] and [`Accuracy`] serve the evaluation.
+//! [`call_tree`] is the default detector; [`Features`] are the vectors of requests that the paper judges by, with [`Rule`]
+//! and [`vae`]; [`inject`] and [`Accuracy`] serve the evaluation.
 
 mod accuracy;
 pub mod call_tree;
