@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     match format {
         "json" => args.common.print(&(json::errors(&report)? + "\n")),
-        "folded" => args.common.print(&report.to_folded()),
+        "folded" => args.common.print(&report.to_folded()?),
         _ => args.common.print_text(&to_text(&report, args.top.unwrap_or(args.common.rows()))),
     }
 }

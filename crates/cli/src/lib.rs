@@ -190,6 +190,12 @@ impl From<pathlight_query::EngineError> for Failure {
     }
 }
 
+impl From<pathlight_query::TooDeep> for Failure {
+    fn from(error: pathlight_query::TooDeep) -> Failure {
+        Failure::Usage(format!("{error} (--json)"))
+    }
+}
+
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Failure {
         Failure::Usage(error.to_string())

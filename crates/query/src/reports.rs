@@ -10,7 +10,7 @@ pub use pathlight_analysis::critical_path::{
     HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, PathSegment, Presence, ProposalsReport,
     ProposedValue, Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow,
     RequestsReport, RootRow, RowStat, RowTime, SpanWaiting, SplitOf, SplitReport, SplitValue, TagProposal,
-    TagValueCount, TagValuesReport, TraceReport, Waiting, Weight,
+    TagValueCount, TagValuesReport, TooDeep, TraceReport, Waiting, Weight,
 };
 pub use pathlight_analysis::culprit::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,

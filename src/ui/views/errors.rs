@@ -69,7 +69,7 @@ fn formats(page: Page, chart: ChartCanvas<FlameChart>, table: CompanionTable<Lin
         svg_format(chart),
         ("CSV table", "csv", Box::new(move || table.csv())),
         ("JSON report", "json", Box::new(move || json::errors(&*report()?).ok())),
-        ("Folded stacks", "folded", Box::new(move || Some(report()?.to_folded()))),
+        ("Folded stacks", "folded", Box::new(move || report()?.to_folded().ok())),
     ]
 }
 

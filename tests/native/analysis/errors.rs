@@ -96,7 +96,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
         ]
     );
     assert_eq!(
-        report.to_folded(),
+        report.to_folded().unwrap(),
         "[gateway] gateway;[shop] shop;[bank] bank 20\n\
          [gateway] gateway;[shop] shop;[bank] bank;[card] card 10\n\
          [gateway] gateway;[shop] shop;[stock] stock 20\n"

@@ -160,3 +160,27 @@ fn names_cannot_steer_a_terminal() {
         assert!(!text.lines().any(|line| line.trim_start().starts_with("FAKE")), "{args:?}: {text}");
     }
 }
+
+#[test]
+fn text_about_a_deep_chain_stays_short() {
+    let folder = Scratch::new("deep");
+    let run = |args: &[&str]| {
+        let (output, status) = run(folder.path(), args);
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap(), status)
+    };
+    let (_, said, status) =
+        run(&["generate", "--shape", "deep", "--spans", "20000", "--traces", "1", "--out", "a.json"]);
+    assert_eq!(status, 0, "{said}");
+    let (text, _, status) = run(&["critical-path", "a.json"]);
+    assert_eq!(status, 0);
+    assert!(text.len() < 100_000, "{} bytes", text.len());
+    // What is not listed is counted: the levels left out between rows, and all contexts in the end.
+    assert!(text.contains(" levels …") && text.contains("level "), "{text}");
+    let listed = text.lines().filter(|line| line.contains('[')).count() - 1;
+    let more = format!("{} more calling contexts", pathlight::text::format::count(20_000 - listed as u64));
+    assert!(listed > 15 && text.contains(&more), "{listed} {text}");
+    let (text, _, _) = run(&["critical-path", "--all", "a.json"]);
+    assert!(text.len() < 20_000 * 160, "{} bytes", text.len());
+    let (text, said, status) = run(&["critical-path", "--format", "folded", "a.json"]);
+    assert!(status == 2 && text.is_empty() && said.contains("nested so deeply"), "{said}");
+}

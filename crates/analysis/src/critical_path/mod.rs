@@ -34,7 +34,7 @@ pub use endpoints::{
     RowTime, top_chains,
 };
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
-pub use folded::fold;
+pub use folded::{TooDeep, fold};
 pub use heatmap::{
     ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
 };

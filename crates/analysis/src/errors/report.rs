@@ -1,6 +1,6 @@
 //! What the error analysis answers.
 
-use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, Weight, fold};
+use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, TooDeep, Weight, fold};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::ordered::OrderedMap;
@@ -185,7 +185,10 @@ impl Untried {
 
 impl ErrorsReport {
     /// The error paths as folded stacks, weighed by the time in erroring spans.
-    pub fn to_folded(&self) -> String {
+    ///
+    /// # Errors
+    /// [`TooDeep`].
+    pub fn to_folded(&self) -> Result<String, TooDeep> {
         fold(self.nodes.iter().map(|node| {
             let error_us = node.error_us;
             (node.parent, self.name(node.endpoint), (error_us > 0).then_some(error_us))

@@ -234,7 +234,7 @@ fn formats(
         (
             "Folded stacks of both sides",
             "folded",
-            Box::new(move || chart.look(|chart| Some(chart.report()?.report.to_folded()))),
+            Box::new(move || chart.look(|chart| chart.report()?.report.to_folded().ok())),
         ),
     ]
 }

@@ -78,7 +78,7 @@ fn formats(chart: ChartCanvas<FlameChart>, table: CompanionTable<Row>) -> Vec<ex
             "json",
             Box::new(move || chart.look(|chart| json::critical_path(chart.report()?).ok())),
         ),
-        ("Folded stacks", "folded", Box::new(move || chart.look(|chart| Some(chart.report()?.to_folded())))),
+        ("Folded stacks", "folded", Box::new(move || chart.look(|chart| chart.report()?.to_folded().ok()))),
     ]
 }
 
