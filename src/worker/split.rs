@@ -1,5 +1,8 @@
 //! Looks for split points in a large file: carries out a [`SplitSearch`].
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use js_sys::Uint8Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
@@ -11,19 +14,33 @@ use pathlight_query::load::SplitSearch;
 
 /// Returns the first split point after each of these byte offsets, as far as there are any; none if the Blob must be read
 /// in one piece.
+///
+/// Nobody parses meanwhile, so what will probably be looked at is asked for at once.
 pub async fn split_points(blob: &Blob, places: Vec<u64>, pace: &Pace) -> Vec<SplitPoint> {
     let mut search = SplitSearch::new(places);
+    let mut ahead: VecDeque<(Range<u64>, JsFuture)> = (search.first_looks().into_iter())
+        .filter_map(|range| Some((range.clone(), asked(blob, &range).ok()?)))
+        .collect();
     while let Some(wanted) = search.wanted() {
+        // Those before it are not needed: one split point may be the first after several places.
+        while ahead.front().is_some_and(|(range, _)| range.start < wanted.start) {
+            ahead.pop_front();
+        }
         pace.yield_now().await;
+        let bytes = match ahead.front().is_some_and(|(range, _)| *range == wanted) {
+            true => ahead.pop_front().map(|(_, bytes)| bytes),
+            false => asked(blob, &wanted).ok(),
+        };
         // A file that cannot be read here cannot be read by the worker that reads all of it, and that one says so.
-        let Ok(bytes) = bytes(blob, wanted.start as f64, wanted.end as f64).await else { return Vec::new() };
-        search.show(&bytes);
+        let Some(bytes) = bytes else { return Vec::new() };
+        let Ok(buffer) = bytes.await else { return Vec::new() };
+        search.show(&Uint8Array::new(&buffer).to_vec());
     }
     search.finish()
 }
 
-async fn bytes(blob: &Blob, from: f64, until: f64) -> Result<Vec<u8>, JsValue> {
-    let part = blob.slice_with_f64_and_f64(from, until)?;
-    let buffer = JsFuture::from(part.array_buffer()).await?;
-    Ok(Uint8Array::new(&buffer).to_vec())
+/// Asks for some bytes.
+fn asked(blob: &Blob, range: &Range<u64>) -> Result<JsFuture, JsValue> {
+    let part = blob.slice_with_f64_and_f64(range.start as f64, range.end as f64)?;
+    Ok(JsFuture::from(part.array_buffer()))
 }

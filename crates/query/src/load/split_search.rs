@@ -30,6 +30,13 @@ impl SplitSearch {
         SplitSearch { finder: None, places: places.into(), found: Vec::new(), wanted }
     }
 
+    /// Returns what the search will want to see if every place has a split point near, in that order; so it can be read
+    /// at once.
+    pub fn first_looks(&self) -> Vec<Range<u64>> {
+        let looks = self.places.iter().map(|&place| first_look(place));
+        self.wanted.iter().cloned().chain(looks).collect()
+    }
+
     /// Returns the byte offsets of the file between which the search wants to see the bytes, or `None` when it has ended.
     /// The end may lie beyond that of the file.
     pub fn wanted(&self) -> Option<Range<u64>> {
@@ -68,8 +75,12 @@ impl SplitSearch {
 
     fn look_on(&mut self) {
         let next = self.places.front().filter(|_| self.finder.is_some());
-        self.wanted = next.map(|&place| place..place + FIRST_LOOK_BYTES);
+        self.wanted = next.map(|&place| first_look(place));
     }
+}
+
+fn first_look(place: u64) -> Range<u64> {
+    place..place + FIRST_LOOK_BYTES
 }
 
 #[cfg(test)]
@@ -105,6 +116,18 @@ mod tests {
             assert!((from..from + 500).contains(at), "{at} is not right after {from}");
             assert!(text[*at as usize..].starts_with("{\"traceID\""));
         }
+        // All that was wanted had been told before.
+        let mut search = SplitSearch::new(vec![third, 2 * third]);
+        let looks = search.first_looks();
+        let mut wanted = Vec::new();
+        while let Some(range) = search.wanted() {
+            search.show(
+                &text.as_bytes()[text.len().min(range.start as usize)..text.len().min(range.end as usize)],
+            );
+            wanted.push(range);
+        }
+        assert_eq!(wanted, looks);
+        assert!(SplitSearch::new(vec![]).first_looks().is_empty());
         // Two places before one split point give that one once.
         let (found, _) = search(text.as_bytes(), &[third, third + 1, 2 * third]);
         assert_eq!(found.len(), 2);

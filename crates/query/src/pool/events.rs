@@ -38,7 +38,7 @@ pub enum Event<P> {
     Resume(Keep),
     /// The user clears everything.
     Clear,
-    /// The page waits for its first file.
+    /// The page waits for its first file: workers get ready for it.
     WarmUp,
     /// Some seconds are over ([`TICK_MS`]): workers that are waited for are asked whether they live.
     Tick,

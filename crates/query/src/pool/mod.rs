@@ -41,6 +41,10 @@ use queries::Query;
 use saving::Save;
 use workers::{InFlightCall, WorkerSlot};
 
+/// Workers at most that are there before the first file is: one takes some tens of milliseconds to start, and a few
+/// megabytes.
+const MOST_AHEAD: usize = 4;
+
 /// The slot of the worker that runs the plans of queries, looks for split points and plans moves.
 const COORDINATOR: usize = 0;
 
@@ -66,6 +70,8 @@ pub struct PoolState<P> {
     has_moved_traces: bool,
     /// Workers that died before they said a word, in a row.
     failed_starts: u32,
+    /// The other workers are to be started as soon as the first is up, before there is anything to do.
+    is_ahead: bool,
     queries: OrderedMap<u64, Query<P>>,
     /// How often a worker died over a query, by its message.
     crashes_by_query: OrderedMap<Vec<u8>, u32>,
@@ -92,6 +98,7 @@ impl<P: Clone> PoolState<P> {
             join: None,
             has_moved_traces: false,
             failed_starts: 0,
+            is_ahead: false,
             queries: OrderedMap::new(),
             crashes_by_query: OrderedMap::new(),
             saves: OrderedMap::new(),
@@ -139,7 +146,11 @@ impl<P: Clone> PoolState<P> {
             Event::CancelLoad { keep } => self.cancel_load(keep),
             Event::Resume(keep) => self.resume(&keep),
             Event::Clear => self.clear(),
-            Event::WarmUp => self.post(COORDINATOR, ToWorker::WarmUp, Vec::new()),
+            Event::WarmUp => {
+                self.post(COORDINATOR, ToWorker::WarmUp, Vec::new());
+                self.is_ahead = true;
+                self.start_ahead();
+            }
             Event::Tick => self.look_after_workers(),
             Event::Wake => self.wake(),
             Event::Query { query, message } => self.add_query(query, message),

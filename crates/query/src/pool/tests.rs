@@ -340,6 +340,35 @@ fn a_query_that_was_answered_meanwhile_is_not_blamed_for_workers_that_end() {
 }
 
 #[test]
+fn workers_are_there_before_the_first_file() {
+    let mut sim = Sim::new(3, 1);
+    assert_eq!(sim.starts, 1);
+    // The first is not up yet: perhaps none can be started here.
+    sim.handle(Event::WarmUp);
+    assert_eq!(sim.starts, 1);
+    sim.settle();
+    assert_eq!(sim.starts, 3);
+    sim.handle(Event::WarmUp);
+    sim.load(&texts());
+    assert_eq!((sim.starts, sim.traces(0)), (3, 269));
+
+    let mut sim = Sim::new(16, 2);
+    sim.settle();
+    sim.handle(Event::WarmUp);
+    sim.settle();
+    assert_eq!(sim.starts as usize, MOST_AHEAD);
+
+    let mut sim = Sim::new(3, 3);
+    sim.events.clear();
+    sim.handle(Event::WarmUp);
+    sim.refuses = true;
+    sim.kill(0);
+    sim.settle();
+    let failures = sim.told.iter().filter(|event| matches!(event, PoolEvent::Failed(_))).count();
+    assert_eq!((sim.starts, failures), (1, 1), "{:?}", sim.told);
+}
+
+#[test]
 fn workers_that_never_come_up_are_given_up_after_three_attempts() {
     let mut sim = Sim::new(2, 0);
     sim.events.clear();

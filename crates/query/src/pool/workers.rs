@@ -1,7 +1,7 @@
 //! Workers in their slots, and calls to them.
 
 use super::messages::{Call, Done, FromWorker, Progress, ToWorker};
-use super::{Attachment, Command, PoolEvent, PoolState};
+use super::{Attachment, Command, MOST_AHEAD, PoolEvent, PoolState};
 use pathlight_model::ordered::OrderedSet;
 
 /// A worker in its slot.
@@ -68,6 +68,14 @@ impl<P: Clone> PoolState<P> {
         self.workers[slot] =
             Some(WorkerSlot { serial, is_up: false, progress: Progress::default(), unanswered: 0 });
         self.commands.push(Command::Start { slot, serial });
+    }
+
+    /// Starts the others, if that is wanted, once the first worker shows that workers can be started here.
+    pub(super) fn start_ahead(&mut self) {
+        let is_up = self.workers.first().and_then(Option::as_ref).is_some_and(|worker| worker.is_up);
+        if is_up && std::mem::take(&mut self.is_ahead) {
+            (1..self.workers().min(MOST_AHEAD)).for_each(|slot| self.start(slot));
+        }
     }
 
     pub(super) fn post(&mut self, slot: usize, message: ToWorker, attachments: Vec<Attachment<P>>) {
@@ -158,6 +166,7 @@ impl<P: Clone> PoolState<P> {
                 worker.is_up = true;
                 self.failed_starts = 0;
                 self.tell(PoolEvent::Ready);
+                self.start_ahead();
             }
             FromWorker::Progress(number, progress) => {
                 worker.progress = progress;
