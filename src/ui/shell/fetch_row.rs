@@ -5,6 +5,7 @@ use crate::fetch::End;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::jaeger_dialog;
+use crate::ui::shell::progress;
 use pathlight_backend::Explanation;
 use pathlight_backend::source::Wanted;
 use pathlight_text::format;
@@ -225,7 +226,7 @@ impl Part for FetchRow {
         }
         if let (Some(fill), Some(words)) = (&self.fill, &self.words) {
             let (progress, bytes) = fetching.progress();
-            fill.style("width", &format!("{:.1}%", progress.share * 100.0));
+            progress::fill(fill, progress.share * 100.0);
             self.element.set("data-traces", &progress.traces.to_string());
             self.element.set("data-requests", &progress.answered.to_string());
             let mut said = vec![

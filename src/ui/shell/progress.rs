@@ -47,6 +47,11 @@ impl Progress {
     }
 }
 
+/// Moves the fill of a bar to so many percent. A transform: a width would have the page laid out anew each time.
+pub fn fill(fill: &El, percent: f64) {
+    fill.style("transform", &format!("translateX({:.1}%)", percent - 100.0));
+}
+
 impl Part for Progress {
     fn update(&mut self, page: Page) {
         let load = page.loading();
@@ -60,12 +65,12 @@ impl Part for Progress {
         }
         let Some(progress) = &load.progress else {
             self.words.set_text("Reading\u{2026}");
-            self.fill.style("width", "0");
+            fill(&self.fill, 0.0);
             return;
         };
         let whole = progress.total_bytes.max(1) as f64;
         let percent = (progress.bytes as f64 / whole * 100.0).min(100.0);
-        self.fill.style("width", &format!("{percent:.1}%"));
+        fill(&self.fill, percent);
         self.bar.set("aria-valuenow", &format!("{percent:.0}"));
         self.element.set("data-bytes", &progress.bytes.to_string());
         let mut words = vec![

@@ -61,7 +61,8 @@ pub(super) struct Load {
     pub failed_joins: u32,
     pub errors: Vec<UserError>,
     pub meter: Meter,
-    /// When the page was last told of progress.
+    /// When progress was last looked at, and when the page was last told of it.
+    pub looked_us: Option<u64>,
     pub told_us: Option<u64>,
     pub began_us: u64,
     /// When preliminary results are offered next, after the start.
@@ -120,6 +121,7 @@ impl<P: Clone> PoolState<P> {
             failed_joins: 0,
             errors: Vec::new(),
             meter: Meter::default(),
+            looked_us: None,
             told_us: None,
             began_us: self.now_us,
             preliminary_us: super::progress::PRELIMINARY_US,

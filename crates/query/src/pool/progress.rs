@@ -4,8 +4,10 @@ use super::{LoadProgress, PoolEvent, PoolState};
 use crate::load::{FileState, MemoryUse};
 use pathlight_model::ordered::OrderedSet;
 
-/// The page is told of progress at most once in so many microseconds.
-const TELL_US: u64 = 100_000;
+/// How far a load is, and whether it will fit, is looked at most once in so many microseconds.
+const LOOK_US: u64 = 100_000;
+/// The page is told of it, and draws, at most once in so many.
+const TELL_US: u64 = 250_000;
 /// First results are offered so many microseconds after the start, and then at three times the time each.
 pub(super) const PRELIMINARY_US: u64 = 1_000_000;
 /// A load that is about to end, in so many seconds, offers none: the final ones will be there.
@@ -25,10 +27,14 @@ impl<P: Clone> PoolState<P> {
     pub(super) fn tell_progress(&mut self) {
         let now_us = self.now_us;
         let Some(load) = &mut self.load else { return };
-        if load.told_us.is_some_and(|told_us| now_us < told_us + TELL_US) {
+        if load.looked_us.is_some_and(|looked_us| now_us < looked_us + LOOK_US) {
             return;
         }
-        load.told_us = Some(now_us);
+        load.looked_us = Some(now_us);
+        let is_told = load.told_us.is_some_and(|told_us| now_us < told_us + TELL_US);
+        if !is_told {
+            load.told_us = Some(now_us);
+        }
         let mut progress = LoadProgress {
             bytes: load.batches.values().map(|batch| batch.bytes).sum(),
             ..LoadProgress::default()
@@ -68,7 +74,9 @@ impl<P: Clone> PoolState<P> {
             load.preliminary_us = passed_us * 3;
         }
         self.watch_memory(progress.bytes, progress.total_bytes);
-        self.tell(PoolEvent::Progress(progress));
+        if !is_told {
+            self.tell(PoolEvent::Progress(progress));
+        }
         if is_preliminary {
             self.tell(PoolEvent::Preliminary);
         }

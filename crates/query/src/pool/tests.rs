@@ -9,6 +9,7 @@ use crate::load::tests::{jaeger, tricky};
 use crate::{PercentileRange, Query as _, Selection, queries};
 use pathlight_ingest::Keep;
 use sim::{Sim, messages};
+use std::collections::BTreeSet;
 
 /// Some small files and two large ones.
 fn texts() -> Vec<String> {
@@ -369,6 +370,24 @@ fn workers_are_there_before_the_first_file() {
 }
 
 #[test]
+fn progress_is_told_four_times_a_second_and_memory_looked_at_more_often() {
+    let mut sim = Sim::new(1, 0);
+    sim.limit(8 << 10, u64::MAX);
+    sim.add(&[jaeger(1..900, "v")], 0);
+    let (mut told_us, mut looks) = (Vec::new(), BTreeSet::new());
+    while sim.step() {
+        let is_progress = |event: &PoolEvent| matches!(event, PoolEvent::Progress(_));
+        if sim.told.iter().any(is_progress) {
+            sim.told.retain(|event| !is_progress(event));
+            told_us.push(u64::from(sim.steps) * 10_000);
+        }
+        looks.extend(sim.pool.load.as_ref().and_then(|load| load.looked_us));
+    }
+    assert!(told_us.len() > 2 && told_us.windows(2).all(|pair| pair[1] - pair[0] >= 250_000), "{told_us:?}");
+    assert!(looks.len() > 2 * told_us.len() - 2, "{looks:?}");
+}
+
+#[test]
 fn workers_that_never_come_up_are_given_up_after_three_attempts() {
     let mut sim = Sim::new(2, 0);
     sim.events.clear();
@@ -529,7 +548,7 @@ fn columns_are_copied_worker_by_worker_unless_something_changes() {
 fn progress_counts_bytes_of_chunks_and_files_by_name() {
     let mut sim = Sim::new(2, 3);
     sim.limit(8 << 10, u64::MAX);
-    let texts = [jaeger(1..200, "v"), jaeger(300..400, "v")];
+    let texts = [jaeger(1..900, "v"), jaeger(1000..1400, "v")];
     sim.load(&texts);
     sim.add(&texts, 0);
     sim.settle();
