@@ -2,9 +2,11 @@
 // picked. Handles are kept in IndexedDB, by window; what is in the files is not.
 "use strict";
 {
-  // Windows that are remembered, the latest, and handles of one.
+  // Windows that are remembered, the latest, and handles of one. To ask for a handle and its file takes a message each, so
+  // of what is dropped fewer are remembered. Where there are more, none are: a part of what was open would only mislead.
   const WINDOWS = 8;
   const HANDLES = 1000;
+  const DROPPED = 100;
 
   // Handles by what tells a file from others, folders by their name.
   const known = new Map();
@@ -15,9 +17,13 @@
   };
 
   let learning = Promise.resolve();
+  // What comes next is too much to be remembered.
+  let isMuch = false;
   addEventListener("drop", ({ dataTransfer }) => {
     // They must be asked for before the event is over.
     const items = [...dataTransfer?.items ?? []].filter((item) => item.kind === "file");
+    isMuch = items.length > DROPPED;
+    if (isMuch) return;
     learning = Promise.allSettled(items.map((item) => item.getAsFileSystemHandle?.().then(learn)));
   }, true);
 
@@ -52,7 +58,7 @@
       }
     };
   });
-  const stored = async () => (await inStore("readonly", (store) => store.get(ofWindow())))?.opened ?? [];
+  const kept = async () => await inStore("readonly", (store) => store.get(ofWindow())) ?? { opened: [], isMuch: false };
 
   const hasSame = async (opened, { handle, group }) => {
     for (const other of opened) {
@@ -63,17 +69,20 @@
 
   const note = async (inputs) => {
     await learning;
-    const opened = await stored();
+    const { opened, isMuch: wasMuch } = await kept();
     const found = new Map();
     for (const [name, blob, group] of inputs) {
       const handle = known.get(keyOf(blob)) ?? known.get(name.slice(0, name.indexOf("/") + 1));
       if (handle) found.set(handle, group);
     }
-    for (const [handle, group] of found) {
-      if (opened.length < HANDLES && !await hasSame(opened, { handle, group })) opened.push({ handle, group });
+    const more = isMuch || wasMuch || opened.length + found.size > HANDLES;
+    isMuch = false;
+    for (const [handle, group] of more ? [] : found) {
+      if (!await hasSame(opened, { handle, group })) opened.push({ handle, group });
     }
-    if (found.size === 0) return;
-    await inStore("readwrite", (store) => store.put({ at: Date.now(), opened }, ofWindow()));
+    if (found.size === 0 && !more) return;
+    const record = { at: Date.now(), opened: more ? [] : opened, isMuch: more };
+    await inStore("readwrite", (store) => store.put(record, ofWindow()));
     const keys = await inStore("readonly", (store) => store.getAllKeys());
     const all = await inStore("readonly", (store) => store.getAll());
     const oldest = keys.map((key, at) => [all[at].at, key]).sort(([a], [b]) => b - a).slice(WINDOWS);
@@ -106,15 +115,15 @@
     remember: (inputs) => after(() => note(inputs)),
     /** Forgets what was opened in this window. */
     forget: () => after(() => inStore("readwrite", (store) => store.delete(ofWindow()))),
-    /** How many handles there are of what was opened in this window. */
+    /** How many handles there are of what was opened in this window; 0 too if they would be only a part of it. */
     count: async () => {
       await last;
-      return (await stored()).length;
+      return (await kept()).opened.length;
     },
     /** Reads them again, asking where the browser wants it: { inputs, missing }, the second by name. */
     again: async () => {
       const [inputs, missing] = [[], []];
-      for (const { handle, group } of await stored()) {
+      for (const { handle, group } of (await kept()).opened) {
         try {
           const how = { mode: "read" };
           const may = await handle.queryPermission(how) === "granted" || await handle.requestPermission(how) === "granted";
@@ -135,7 +144,8 @@
       if (!self.showOpenFilePicker) return null;
       try {
         const handles = await self.showOpenFilePicker({ multiple: true });
-        learning = Promise.allSettled(handles.map(learn));
+        isMuch = handles.length > HANDLES;
+        learning = isMuch ? Promise.resolve() : Promise.allSettled(handles.map(learn));
         return await Promise.all(handles.map(async (handle) => [handle.name, await handle.getFile()]));
       } catch (error) {
         // Closed without a choice; a frame of another origin may not ask at all.

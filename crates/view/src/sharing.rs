@@ -34,15 +34,21 @@ pub fn link_words(needs: Needs) -> &'static str {
 /// Files named when it is said what was open.
 const NAMED: usize = 3;
 
-/// Returns what the start page says of the files (their names, in order) that were open before a reload; `None` of none.
-/// `can_reopen` says whether the browser gives them back when a person asks.
+/// Files whose names are remembered over a reload, at most.
+pub const NAMES_KEPT: usize = 100;
+
+/// Returns what the start page says of the files (their names, in order, [`NAMES_KEPT`] at most) that were open before a
+/// reload; `None` of none. `can_reopen` says whether the browser gives them back when a person asks.
 pub fn reopen_words(files: &[impl AsRef<str>], can_reopen: bool) -> Option<String> {
     let names: Vec<String> = files.iter().take(NAMED).map(|name| printable(name.as_ref())).collect();
     let more = files.len().saturating_sub(NAMED) as u64;
     let list = match names.as_slice() {
         [] => return None,
         [one] => one.clone(),
-        several if more > 0 => format!("{} and {}", several.join(", "), counted(more, "more file")),
+        several if more > 0 => {
+            let least = if files.len() < NAMES_KEPT { "" } else { "at least " };
+            format!("{} and {least}{}", several.join(", "), counted(more, "more file"))
+        }
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     };
     let them = if files.len() == 1 { "it" } else { "them" };
@@ -69,6 +75,8 @@ mod tests {
         assert!(two.starts_with("a and b were open") && !two.contains("drop"), "{two}");
         let many = reopen_words(&["a", "b", "c", "d", "e"], false).unwrap_or_default();
         assert!(many.starts_with("a, b, c and 2 more files were open"), "{many}");
+        let all = reopen_words(&["a"; NAMES_KEPT], false).unwrap_or_default();
+        assert!(all.starts_with("a, a, a and at least 97 more files were open"), "{all}");
     }
 
     #[test]

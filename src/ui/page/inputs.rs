@@ -14,9 +14,7 @@ use pathlight_view::intake::Intake;
 use pathlight_view::saved;
 use pathlight_view::saved::ExportRedaction;
 use pathlight_view::selection_words::range_words;
-
-/// Files whose names are remembered over a reload.
-const MOST_NAMES: usize = 100;
+use pathlight_view::sharing::NAMES_KEPT;
 
 impl Page {
     /// Reads more data in addition to what is there, into the set that views speak of unless two are compared.
@@ -90,7 +88,7 @@ impl Page {
         self.0.load.borrow_mut().opened += inputs.len();
         let before = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
         let names = inputs.iter().map(|input| input.name.as_str());
-        let names: Vec<&str> = before.lines().chain(names).take(MOST_NAMES).collect();
+        let names: Vec<&str> = before.lines().chain(names).take(NAMES_KEPT).collect();
         settings::put(Store::Window, settings::OPENED, &names.join("\n"));
     }
 

@@ -230,47 +230,66 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
     });
 }
 
-/// Adds every file at or below the entries; tells what could not be read. Hidden files of folders are left out.
+/// Files asked for and not waited for yet, at most: an answer comes from another process, so many are under way at a time.
+const MOST_ASKED: usize = 1024;
+
+/// Adds every file below the folders; tells what could not be read. Hidden files are left out.
 async fn walk(mut waiting: Vec<FileSystemEntry>, inputs: &mut Vec<Input>) -> Vec<String> {
     let mut unreadable = Vec::new();
-    while let Some(entry) = waiting.pop() {
-        let path = entry.full_path();
-        let name = path.trim_start_matches('/').to_owned();
-        if entry.is_file() {
-            let entry: FileSystemFileEntry = entry.unchecked_into();
-            let promise = Promise::new(&mut |resolve, reject| {
-                entry.file_with_callback_and_callback(&resolve, &reject);
-            });
-            match JsFuture::from(promise).await {
-                Ok(file) => inputs.push(Input { name, blob: file.unchecked_into() }),
-                Err(_) => unreadable.push(name),
-            }
-            continue;
-        }
-        let folder: FileSystemDirectoryEntry = entry.unchecked_into();
-        let reader = folder.create_reader();
+    let mut asked: Vec<(String, JsFuture)> = Vec::new();
+    while let Some(folder) = waiting.pop() {
+        let name = name_of(&folder);
+        let reader = folder.unchecked_into::<FileSystemDirectoryEntry>().create_reader();
         // A call gives some hundred entries; the end is an empty one.
         loop {
             let promise = Promise::new(&mut |resolve, reject| {
                 let _ = reader.read_entries_with_callback_and_callback(&resolve, &reject);
             });
-            match JsFuture::from(promise).await {
-                Ok(some) => {
-                    let some: Array = some.unchecked_into();
-                    if some.length() == 0 {
-                        break;
-                    }
-                    let some = some.iter().map(JsCast::unchecked_into::<FileSystemEntry>);
-                    waiting.extend(some.filter(|entry| !entry.name().starts_with('.')));
+            let Ok(some) = JsFuture::from(promise).await else {
+                unreadable.push(name);
+                break;
+            };
+            let some: Array = some.unchecked_into();
+            if some.length() == 0 {
+                break;
+            }
+            for entry in some.iter().map(JsCast::unchecked_into::<FileSystemEntry>) {
+                if entry.name().starts_with('.') {
+                    continue;
                 }
-                Err(_) => {
-                    unreadable.push(name);
-                    break;
+                if !entry.is_file() {
+                    waiting.push(entry);
+                    continue;
                 }
+                let name = name_of(&entry);
+                let entry: FileSystemFileEntry = entry.unchecked_into();
+                let promise = Promise::new(&mut |resolve, reject| {
+                    entry.file_with_callback_and_callback(&resolve, &reject);
+                });
+                asked.push((name, JsFuture::from(promise)));
+            }
+            if asked.len() >= MOST_ASKED {
+                answers(&mut asked, inputs, &mut unreadable).await;
             }
         }
     }
+    answers(&mut asked, inputs, &mut unreadable).await;
     unreadable
+}
+
+/// Waits for the files that were asked for.
+async fn answers(asked: &mut Vec<(String, JsFuture)>, inputs: &mut Vec<Input>, unreadable: &mut Vec<String>) {
+    for (name, file) in asked.drain(..) {
+        match file.await {
+            Ok(file) => inputs.push(Input { name, blob: file.unchecked_into() }),
+            Err(_) => unreadable.push(name),
+        }
+    }
+}
+
+/// The path of an entry from what was dropped.
+fn name_of(entry: &FileSystemEntry) -> String {
+    entry.full_path().trim_start_matches('/').to_owned()
 }
 
 /// The pickers of files and of a folder: two inputs out of sight.

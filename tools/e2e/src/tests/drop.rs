@@ -264,6 +264,42 @@ pub async fn what_is_opened_besides_is_asked_about(page: &Page) -> Outcome {
     page.hidden("[data-test='open-add-a']").await
 }
 
+/// A trace of a single span.
+fn one_span(id: usize) -> String {
+    format!(
+        "{{\"data\":[{{\"traceID\":\"{id:x}\",\"spans\":[{{\"traceID\":\"{id:x}\",\"spanID\":\"1\",\"operationName\":\"o\",\
+         \"references\":[],\"startTime\":1600000000000000,\"duration\":10,\"processID\":\"p\",\"tags\":[]}}],\
+         \"processes\":{{\"p\":{{\"serviceName\":\"s\"}}}}}}]}}"
+    )
+}
+
+pub async fn a_drop_of_very_many_files_is_named_after_a_reload_but_not_opened_in_part(
+    page: &Page,
+) -> Outcome {
+    let folder = scratch()?.join("single");
+    std::fs::create_dir_all(&folder)?;
+    let file = |number: usize| folder.join(format!("{number}.json"));
+    for number in 100..250 {
+        std::fs::write(file(number), one_span(number))?;
+    }
+    let files: Vec<PathBuf> = (100..250).map(file).collect();
+    page.open("").await?;
+    page.drop_files(&files[..120]).await?;
+    page.ready().await?;
+    same("traces", summary(page).await?[0], 120)?;
+    page.drop_files_on("[data-test='drop-add']", &files[120..]).await?;
+    traces(page, 150).await?;
+    page.client().refresh().await?;
+    page.visible("[data-test='reopen']").await?;
+    let words = page.text("[data-test='reopen']").await?;
+    ensure(words.starts_with("100.json, 101.json, 102.json and at least 97 more files were open"), || {
+        format!("the start says {words:?}")
+    })?;
+    let count = "return pathlightFiles.count()";
+    same("handles of a part", page.run(count).await?, Value::from(0))?;
+    page.hidden("[data-test='reopen-again']").await
+}
+
 pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
     let folder = scratch()?.join("folder");
     std::fs::create_dir_all(folder.join("deep/er"))?;
@@ -274,6 +310,14 @@ pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
         expected = [expected[0] + counted[0], expected[1] + counted[1]];
         std::fs::copy(&made, folder.join(name))?;
     }
+    // More files than the browser lists at a time, and one that nobody means.
+    let many = folder.join("many");
+    std::fs::create_dir_all(&many)?;
+    for number in 1000..1250 {
+        std::fs::write(many.join(format!("{number}.json")), one_span(number))?;
+    }
+    std::fs::write(many.join(".hidden.json"), one_span(2000))?;
+    expected = [expected[0] + 250, expected[1] + 250];
     let plain = generated("packed.json", "--traces 20 --spans 20 --seed 6")?;
     let packed = scratch()?.join("packed.json.gz");
     let mut pack = GzEncoder::new(std::fs::File::create(&packed)?, Compression::fast());

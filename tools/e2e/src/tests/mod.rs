@@ -84,6 +84,7 @@ pub const ALL: &[Test] = tests![
     drop::request_types_stay_as_they_are_while_more_is_loaded,
     drop::what_is_opened_besides_is_asked_about,
     drop::a_folder_and_packed_files_are_read,
+    drop::a_drop_of_very_many_files_is_named_after_a_reload_but_not_opened_in_part,
     drop::the_demo_loads_with_a_click,
     loading::a_file_in_slices_shows_what_one_reader_shows,
     loading::a_load_that_is_stopped_keeps_what_was_read,
