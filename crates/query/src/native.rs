@@ -7,6 +7,16 @@ use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_model::trace::{TraceId, TraceSet};
 use std::collections::HashSet;
 
+/// Seals all sets, each on a thread of its own.
+fn seal(sessions: &mut [Session]) -> Result<(), EngineError> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = sessions.iter_mut().map(|session| scope.spawn(|| session.set.seal())).collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_or(Err(EngineError::Ended), |sealed| Ok(sealed?)))
+    })
+}
+
 /// Sessions, one a thread.
 pub struct Pool {
     sessions: Vec<Session>,
@@ -23,9 +33,7 @@ impl Pool {
         if sessions.is_empty() {
             sessions.push(Session::new());
         }
-        for session in &mut sessions {
-            session.set.seal()?;
-        }
+        seal(&mut sessions)?;
         let keys: Vec<_> = sessions.iter().map(Session::trace_keys).collect();
         for (from, moves) in plan_moves(&keys)?.into_iter().enumerate() {
             for (to, keys) in moves {
@@ -33,9 +41,7 @@ impl Pool {
                 sessions[to].put_traces(&bytes)?;
             }
         }
-        for session in &mut sessions {
-            session.set.seal()?;
-        }
+        seal(&mut sessions)?;
         let has_summaries = sessions.iter().any(|session| !session.set.summaries.is_empty());
         Ok(Pool { sessions, cuts: Cuts::of_data(has_summaries) })
     }
