@@ -117,11 +117,11 @@ mod tests {
             assert!(text[*at as usize..].starts_with("{\"traceID\""));
         }
         // All that was wanted had been told before.
-        let mut search = SplitSearch::new(vec![third, 2 * third]);
-        let looks = search.first_looks();
+        let mut all = SplitSearch::new(vec![third, 2 * third]);
+        let looks = all.first_looks();
         let mut wanted = Vec::new();
-        while let Some(range) = search.wanted() {
-            search.show(
+        while let Some(range) = all.wanted() {
+            all.show(
                 &text.as_bytes()[text.len().min(range.start as usize)..text.len().min(range.end as usize)],
             );
             wanted.push(range);
