@@ -1,5 +1,6 @@
 // Starts the page: compiles the wasm once, runs it here, and knows how to start a worker that runs it too.
 // What it needs stands in elements of index.html: links to files in dist/, or, in the single file, the data itself.
+// It runs before the page is read, so that compiling begins at once.
 "use strict";
 {
   const asset = (name) => document.getElementById(`asset-${name}`);
@@ -75,6 +76,25 @@
       : WebAssembly.compile(await response.arrayBuffer());
   };
 
+  const hasSimd = self.WebAssembly?.validate(new Uint8Array(SIMD));
+  const compiled = hasSimd ? compile() : undefined;
+  // Its failure is told by who waits for it.
+  compiled?.catch(() => {});
+  const isParsed = new Promise((resolve) => {
+    document.addEventListener("DOMContentLoaded", resolve, { once: true });
+  });
+  // The start page is to be seen at once, unless the address or a host page asks for more than that.
+  const root = document.documentElement;
+  if (asset("wasm").href && !location.hash && self.parent === self) root.dataset.first = "";
+  // Nobody reads yet what is dropped, and a browser would show it in place of the page.
+  const starting = new AbortController();
+  for (const kind of ["dragover", "drop"]) {
+    addEventListener(kind, (event) => {
+      event.preventDefault();
+      if (event.dataTransfer) event.dataTransfer.dropEffect = "none";
+    }, { signal: starting.signal });
+  }
+
   let blob;
   const startWorker = (module) => {
     const [glue, script] = [asset("glue"), asset("worker")];
@@ -121,20 +141,24 @@
   };
 
   const fail = (sentence) => {
+    delete root.dataset.first;
     const note = document.querySelector(".boot") ?? document.body.appendChild(document.createElement("p"));
     note.setAttribute("role", "alert");
     note.textContent = sentence;
-    document.documentElement.dataset.state = "failed";
+    root.dataset.state = "failed";
   };
 
   const start = async () => {
-    if (!self.WebAssembly?.validate(new Uint8Array(SIMD))) {
+    await isParsed;
+    if (!hasSimd) {
       fail("Pathlight needs a newer browser: Chrome or Edge 91, Firefox 89, Safari 16.4, or later.");
       return;
     }
     const came = given();
-    const module = await compile();
+    const module = await compiled;
     await wasm_bindgen({ module_or_path: module });
+    starting.abort();
+    delete root.dataset.first;
     wasm_bindgen.start_page(() => startWorker(module), came);
   };
 

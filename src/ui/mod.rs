@@ -12,8 +12,10 @@ use super::boot::Boot;
 use super::pool::{Pool, UserError};
 use dom::{El, Keep, div, el};
 use page::{Page, Part};
-use pathlight_view::address::{Theme, View};
+use pathlight_view::address::{Address, Theme, View};
 use pathlight_view::intake::Intake;
+use shell::file_input::Picker;
+use shell::palette::Palette;
 use shell::saved_report::Origin;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -34,14 +36,27 @@ pub fn start(boot: Boot, given: JsValue) {
     let origin = Origin::new(given);
     let page = Page::new(pool, &origin.fragment());
     let keep = Keep::default();
-    build(page, &keep, &origin);
+    let rest = build(page, keep.clone(), &origin);
     let _ = known.set(page);
     page.load(origin.inputs());
-    if !page.loading().running && !page.fetching().is_running() {
-        page.pool().warm_up();
-    }
     // The page and its listeners live as long as the window.
     std::mem::forget(keep);
+    let is_idle = move || !page.loading().running && !page.fetching().is_running();
+    let go_on = move || {
+        rest();
+        if is_idle() {
+            page.pool().warm_up();
+        }
+    };
+    // Most of the page shows traces: somebody who comes to open some need not wait for that.
+    if *page.address() == Address::default() && is_idle() {
+        spawn_local(async move {
+            dom::pause(0).await;
+            go_on();
+        });
+    } else {
+        go_on();
+    }
 }
 
 /// A defect of the page itself: nothing of it may run any more, so it says so and how to go on.
@@ -55,114 +70,125 @@ fn broken(what: &str) {
     }
 }
 
-fn build(page: Page, keep: &Keep, origin: &Origin) {
-    let picker = shell::file_input::Picker::new(page, keep, None);
-    let against = shell::file_input::Picker::new(page, keep, Some(Intake::Compare));
+/// Builds what is there before anything is loaded; returns what builds the rest.
+fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
+    let picker = Picker::new(page, &keep, None);
+    let against = Picker::new(page, &keep, Some(Intake::Compare));
     let found = shell::search::Search::default();
-    let palette = shell::palette::Palette::new(page, &picker, origin);
+    let palette = Palette::new(page, &picker, origin);
     let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
     let headline = el("p").class("report-headline").test("report-headline").text(&origin.headline());
     let headline = headline.attr("title", "The first finding about the traces of this report");
     headline.show(!origin.headline().is_empty());
-    let host = shell::host::Host::new(page, keep);
+    let host = shell::host::Host::new(page, &keep);
     let banners = shell::banners::MessageBanners::new();
     let progress = shell::progress::Progress::new(page);
     let memory_row = shell::memory_row::MemoryRow::new();
     let fetch = shell::fetch_row::FetchRow::new();
-    let root = shell::selection_bar::SelectionBar::new(page);
-    let range = shell::range_bar::RangeBar::new(page);
-    let sides = shell::sides::Sides::new(page);
     let undo = shell::undo::UndoRow::new(page);
     let start = shell::start::Start::new(page, &picker);
-    let sidebar = shell::sidebar::Sidebar::new(page);
-    let jump = shell::jump::Jump::default();
-    let views: Vec<Box<dyn AnyView>> =
-        View::ALL.into_iter().map(|which| views::build(which, page, keep, &found, &jump)).collect();
-    let detail = shell::detail::Detail::new(page, &jump);
-    let no_spans = shell::no_spans::NoSpans::new();
     let status = shell::status::Status::new(page);
-    let overlay = shell::file_input::overlay(page, keep);
-
-    let wait =
-        div("wait muted").attr("role", "status").text("Reading\u{2026} the first results come in a moment.");
-    let split = div("split")
-        .attr("role", "separator")
-        .attr("aria-orientation", "horizontal")
-        .attr("aria-label", "Height of the chart")
-        .attr("aria-valuemin", "15")
-        .attr("aria-valuemax", "85")
-        .attr("aria-valuenow", "56")
-        .attr("tabindex", "0")
-        .test("split");
-    let (above, below) = view::elements(&views);
-    let title = el("h1").class("unseen").test("title");
-    let view = el("main")
-        .class("view")
-        .child(&title)
-        .children(&above)
-        .child(&split)
-        .children(&below)
-        .child(no_spans.element())
-        .child(detail.element());
-    split_drag(&split, &view, keep);
-    let body = div("body").child(sidebar.element()).child(&view);
+    let overlay = shell::file_input::overlay(page, &keep);
+    let (before_start, before_status) = (start.element().clone(), status.element().clone());
     let app = dom::document().get_element_by_id("app");
     if let Some(app) = app.and_then(|app| wasm_bindgen::JsCast::dyn_into(app).ok()).map(El::from_html) {
         app.fill([
             header.element(),
             &headline,
-            &shell::about::newer(keep),
+            &shell::about::newer(&keep),
             host.element(),
             fetch.element(),
             progress.element(),
             memory_row.element(),
             banners.element(),
             undo.element(),
-            root.element(),
-            range.element(),
-            sides.element(),
             start.element(),
-            &wait,
-            &body,
             status.element(),
-            detail.said(),
             &overlay,
         ]);
         for input in picker.elements().into_iter().chain(against.elements()) {
             app.add(input);
         }
     }
-    let layout = PageLayout { body, view, title, wait, dark: None };
-    // The order is that of commands: what lies on top takes them first.
-    let shell: [Box<dyn Part>; 11] = [
-        Box::new(layout),
-        Box::new(root),
-        Box::new(range),
-        Box::new(sides),
+    page.add_parts(vec![
         Box::new(fetch),
         Box::new(progress),
         Box::new(memory_row),
         Box::new(banners),
         Box::new(undo),
         Box::new(start),
-        Box::new(sidebar),
-    ];
-    let last: [Box<dyn Part>; 6] = [
-        Box::new(no_spans),
-        Box::new(jump),
         Box::new(header),
-        Box::new(detail),
         Box::new(status),
         Box::new(host),
-    ];
-    let views = views.into_iter().map(|view| view as Box<dyn Part>);
-    page.add_parts(shell.into_iter().chain(views).chain(last).collect());
+    ]);
+    listen(page, &keep, picker, palette);
+    page.fetching().follow(page);
 
+    move || {
+        let root = shell::selection_bar::SelectionBar::new(page);
+        let range = shell::range_bar::RangeBar::new(page);
+        let sides = shell::sides::Sides::new(page);
+        let sidebar = shell::sidebar::Sidebar::new(page);
+        let jump = shell::jump::Jump::default();
+        let views: Vec<Box<dyn AnyView>> =
+            View::ALL.into_iter().map(|which| views::build(which, page, &keep, &found, &jump)).collect();
+        let detail = shell::detail::Detail::new(page, &jump);
+        let no_spans = shell::no_spans::NoSpans::new();
+
+        let wait = div("wait muted")
+            .attr("role", "status")
+            .text("Reading\u{2026} the first results come in a moment.");
+        let split = div("split")
+            .attr("role", "separator")
+            .attr("aria-orientation", "horizontal")
+            .attr("aria-label", "Height of the chart")
+            .attr("aria-valuemin", "15")
+            .attr("aria-valuemax", "85")
+            .attr("aria-valuenow", "56")
+            .attr("tabindex", "0")
+            .test("split");
+        let (above, below) = view::elements(&views);
+        let title = el("h1").class("unseen").test("title");
+        let view = el("main")
+            .class("view")
+            .child(&title)
+            .children(&above)
+            .child(&split)
+            .children(&below)
+            .child(no_spans.element())
+            .child(detail.element());
+        split_drag(&split, &view, &keep);
+        let body = div("body").child(sidebar.element()).child(&view);
+        for (next, elements) in [
+            (before_start, [root.element(), range.element(), sides.element()].as_slice()),
+            (before_status, &[&wait, &body]),
+            (overlay, &[detail.said()]),
+        ] {
+            for element in elements {
+                let _ = next.html().before_with_node_1(element.html());
+            }
+        }
+        // The order is that of commands: what lies on top takes them first.
+        let layout = PageLayout { body, view, title, wait, dark: None };
+        let under: [Box<dyn Part>; 4] = [Box::new(layout), Box::new(root), Box::new(range), Box::new(sides)];
+        let mut first = page.take_parts().into_iter();
+        let mut parts: Vec<Box<dyn Part>> = under.into_iter().chain(first.by_ref().take(6)).collect();
+        parts.push(Box::new(sidebar));
+        parts.extend(views.into_iter().map(|view| view as Box<dyn Part>));
+        parts.extend([Box::new(no_spans) as Box<dyn Part>, Box::new(jump)]);
+        parts.extend(first.by_ref().take(1));
+        parts.push(Box::new(detail));
+        parts.extend(first);
+        page.add_parts(parts);
+    }
+}
+
+/// Listens to what concerns all of the page.
+fn listen(page: Page, keep: &Keep, picker: Picker, palette: Palette) {
     shell::keys::listen(page, keep, move || picker.open_files(), palette);
     for event in ["popstate", "hashchange"] {
         keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| page.follow_address()));
     }
-    page.fetching().follow(page);
     keep.add(dom::listen(&dom::window(), "resize", dom::How::default(), move |_| page.refresh()));
     if !can_draw() {
         page.fail(UserError {

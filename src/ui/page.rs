@@ -142,6 +142,11 @@ impl Page {
         self.refresh();
     }
 
+    /// Takes all parts away, to be added in another order.
+    pub fn take_parts(self) -> Vec<Box<dyn Part>> {
+        self.0.parts.take()
+    }
+
     /// What the page shows.
     pub fn address(self) -> Ref<'static, Address> {
         self.0.address.borrow()

@@ -106,3 +106,29 @@ fn every_path_of_architecture_and_contributing_exists() {
     }
     assert!(checked > 100, "{checked} paths");
 }
+
+#[test]
+fn the_start_page_before_wasm_says_what_the_start_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    // As it stands in a literal: without the breaks of lines.
+    let source = read("src/ui/shell/start.rs") + &read("src/ui/shell/header.rs");
+    let source: Vec<&str> = source.split("\\\n").map(str::trim_start).collect();
+    let source = source.concat();
+    let index = read("index.html");
+    let (mut texts, mut buttons) = (0, 0);
+    for (from, until) in [("<header ", "</header>"), ("<main ", "</main>")] {
+        let part = index.split_once(from).unwrap().1.split_once(until).unwrap().0;
+        assert!(part.starts_with("class=\"") && part.split_once('>').unwrap().0.ends_with(" first\""));
+        for piece in part.split('<').skip(1) {
+            let (tag, text) = piece.split_once('>').unwrap();
+            // Nobody waits for them yet.
+            assert!(!tag.starts_with("button") || tag.ends_with(" disabled"), "{tag}");
+            buttons += usize::from(tag.starts_with("button"));
+            let text = text.trim().replace("&hellip;", "\\u{2026}");
+            texts += usize::from(!text.is_empty());
+            assert!(source.contains(&format!("{text}\"")), "{text}");
+        }
+    }
+    assert_eq!((texts, buttons), (1 + 2 + 2 + 5 + 6, 2 + 5));
+}

@@ -142,8 +142,9 @@ impl Page {
         self.client.goto("about:blank").await?;
         self.complaints().await?;
         self.client.goto(&url).await?;
-        // What index.html itself shows is of the class boot.
-        let script = "return !!document.documentElement.dataset.state && !document.querySelector('.boot')";
+        // The start page is there before the rest is.
+        let script =
+            "return !!document.documentElement.dataset.state && !!document.querySelector('#app > .body')";
         self.until("the page to be up", script, |up| up == true).await?;
         Ok(())
     }

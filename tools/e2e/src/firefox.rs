@@ -102,7 +102,8 @@ impl Firefox {
     /// It does not come up.
     pub fn open(&mut self, url: &str) -> Outcome {
         self.go(url)?;
-        let script = "return !!document.documentElement.dataset.state && !document.querySelector('.boot')";
+        let script =
+            "return !!document.documentElement.dataset.state && !!document.querySelector('#app > .body')";
         self.until("the page to be up", script, &json!(true))
     }
 

@@ -78,6 +78,8 @@ pub const LONG_IN_FIREFOX: &[Test] = tests![soak::one_worker_many_and_the_binary
 /// Every other test, in the order they run.
 pub const ALL: &[Test] = tests![
     start::the_page_comes_up_empty,
+    start::the_start_page_is_seen_before_the_program_has_come,
+    start::a_program_that_does_not_come_is_told_in_place_of_the_start_page,
     drop::a_dropped_file_shows_the_numbers_of_the_binary,
     drop::request_types_show_counts_and_percentiles_of_their_requests,
     drop::a_second_drop_asks_and_can_be_undone,
