@@ -60,7 +60,7 @@ fn query(set: TraceSet) {
     let _ = session.run(queries::CriticalPath { selection: selection.clone() });
     let _ = session.run(queries::Endpoints { selection: selection.clone() });
     let settings = selection.settings();
-    let Ok(slowest) = session.run(queries::Requests { selection, limit: 1 }) else { return };
+    let Ok(slowest) = session.run(queries::Requests { selection, limit: TRACES }) else { return };
     for row in slowest.rows {
         let root_span_id = Some(row.root_span_id);
         let _ = session.run(queries::Trace { trace_id: row.trace_id, root_span_id, settings, group: 0 });
