@@ -12,4 +12,4 @@ pub use measure::CanvasMeasure;
 pub use plot::PlotBackend;
 pub use png::{png, png_of};
 pub use surface::Surface;
-pub use theme::theme_of;
+pub use theme::{lead, plain_theme, theme_of};

@@ -25,13 +25,35 @@ pub fn theme_of(element: &Element) -> Rc<Theme> {
     // More than a thousand colours follow from these, and every chart of a page asks for the same.
     MADE.with_borrow_mut(|made| {
         let last = made.take().filter(|made| made.dark == dark && made.tokens() == tokens);
-        made.insert(last.unwrap_or_else(|| Rc::new(Theme::with_tokens(dark, tokens)))).clone()
+        let make = || Rc::new(with_leading(Theme::with_tokens(dark, tokens)));
+        made.insert(last.unwrap_or_else(make)).clone()
     })
+}
+
+/// The built-in theme, for files.
+pub fn plain_theme(dark: bool) -> Theme {
+    with_leading(if dark { Theme::dark() } else { Theme::light() })
+}
+
+fn with_leading(theme: Theme) -> Theme {
+    LEADING.with_borrow(|leading| theme.with_leading(leading))
+}
+
+/// Gives services leading colours ([`color::leading`](pathlight_chart::color::leading)) from now on. Returns those that
+/// had them before, or `None` if they are the same.
+pub fn lead(leading: Vec<(u16, u8)>) -> Option<Vec<(u16, u8)>> {
+    if LEADING.with_borrow(|before| *before == leading) {
+        return None;
+    }
+    MADE.take();
+    Some(LEADING.replace(leading))
 }
 
 thread_local! {
     /// The theme made last.
     static MADE: RefCell<Option<Rc<Theme>>> = const { RefCell::new(None) };
+    /// Services with leading colours.
+    static LEADING: RefCell<Vec<(u16, u8)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back hexadecimal.

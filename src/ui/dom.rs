@@ -1,5 +1,6 @@
 //! Building the page's elements: a little sugar over web-sys, no markup as text, no style attributes.
 
+use pathlight_chart::color;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -41,11 +42,40 @@ pub fn root() -> Option<HtmlElement> {
 /// Where the page keeps how often the browser gave back canvases that it had lost.
 pub const RESTORED: &str = "data-restored";
 
-/// Returns what a canvas is painted for besides its content: the theme, and how often lost canvases came back. What is
-/// painted for another look has to be painted again, on a [`Surface`](crate::canvas::Surface) of its own.
+/// Where the page keeps how often other services got leading colours.
+const LED: &str = "data-led";
+
+/// Returns what a canvas is painted for besides its content: the theme, how often lost canvases came back, and how often
+/// services got other colours. What is painted for another look has to be painted again, on a
+/// [`Surface`](crate::canvas::Surface) of its own.
 pub fn look() -> String {
     let read = |name| root().and_then(|root| root.get_attribute(name)).unwrap_or_default();
-    format!("{} {}", read("data-theme"), read(RESTORED))
+    format!("{} {} {}", read("data-theme"), read(RESTORED), read(LED))
+}
+
+/// Gives these services, and no others, colours that nobody takes for each other, on canvases and in tables alike.
+pub fn lead_services(services: &[String]) {
+    let leading = color::leading(services);
+    let Some((root, before)) = root().zip(crate::canvas::lead(leading.clone())) else { return };
+    for (number, _) in before {
+        let _ = root.style().remove_property(&service_property(number));
+    }
+    for (number, place) in leading {
+        let _ = root.style().set_property(&service_property(number), &format!("var(--lead{place})"));
+    }
+    let count = root.get_attribute(LED).and_then(|count| count.parse::<u32>().ok()).unwrap_or(0);
+    let _ = root.set_attribute(LED, &(count + 1).to_string());
+}
+
+/// The custom property with the leading colour of a service, where it has one.
+fn service_property(number: u16) -> String {
+    format!("--service{number}")
+}
+
+/// Returns the colour of a service, whatever theme comes and whichever services lead.
+pub fn service_color(service: &str) -> String {
+    let number = color::service_number(service);
+    format!("var({}, var(--s{}))", service_property(number), color::service_step(number))
 }
 
 /// Returns whether the page is dark.

@@ -134,8 +134,12 @@ pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgba {
 /// How many service colours there are.
 pub const SERVICE_STEPS: u8 = 36;
 
-/// The colour step of a service, below [`SERVICE_STEPS`]: a pure function of its name, the same in every view.
-pub fn service_step(service: &str) -> u8 {
+/// Services are told apart by a number below this, a multiple of [`SERVICE_STEPS`].
+const SERVICE_NUMBERS: u64 = 65_520;
+
+/// The number of a service, a pure function of its name: its colour in every view. [`SERVICE_STEPS`] of them have colours
+/// of their own, by the remainder; those that lead have others ([`leading`]).
+pub fn service_number(service: &str) -> u16 {
     // FNV-1a, then a finisher, so that names with a common beginning spread.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in service.bytes() {
@@ -143,7 +147,50 @@ pub fn service_step(service: &str) -> u8 {
     }
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((hash ^ (hash >> 31)) % u64::from(SERVICE_STEPS)) as u8
+    ((hash ^ (hash >> 31)) % SERVICE_NUMBERS) as u16
+}
+
+/// The colour step of a service without a leading colour, below [`SERVICE_STEPS`].
+pub fn service_step(number: u16) -> u8 {
+    (number % u16::from(SERVICE_STEPS)) as u8
+}
+
+/// How many services, those with the most time, have colours that nobody takes for each other.
+pub const LEADING: usize = 12;
+
+/// Gives each of at most [`LEADING`] services a place among the leading colours; by number of the service. The order of
+/// the names does not matter, and most keep the hue that they have without it, also when another one joins them.
+pub fn leading(services: &[String]) -> Vec<(u16, u8)> {
+    let mut names: Vec<&str> = services.iter().take(LEADING).map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut taken = [false; LEADING];
+    let mut places = Vec::with_capacity(names.len());
+    for name in names {
+        let number = service_number(name);
+        let wanted = usize::from(service_step(number)) * LEADING / usize::from(SERVICE_STEPS);
+        // The next hue on either side: there are as many places as names.
+        let around = (0..LEADING).map(|away| if away % 2 == 1 { LEADING - away / 2 - 1 } else { away / 2 });
+        let free = around.map(|away| (wanted + away) % LEADING).find(|place| !taken[*place]);
+        let place = free.unwrap_or(wanted);
+        taken[place] = true;
+        places.push((number, place as u8));
+    }
+    places
+}
+
+/// The leading colour of a place below [`LEADING`], by hue. Any two are at least 0.12 apart in OKLab, and 0.07 for eyes
+/// without green or without red (a search over lightness, chroma and hue found them; the tests measure it).
+pub fn leading_fill(place: u8, dark: bool) -> Rgba {
+    const LIGHT: [u32; LEADING] = [
+        0xd4645f, 0xd5902c, 0x8f7908, 0x8fb77d, 0xb4e399, 0x2f9787, 0x82e4fb, 0x2ea5e5, 0x6a72cf, 0xb9b4ff,
+        0xd477be, 0xfaa3b5,
+    ];
+    const DARK: [u32; LEADING] = [
+        0xda6a6f, 0x8b3a00, 0xba8403, 0x6e761b, 0x00623f, 0x319e9d, 0x17748f, 0x348df0, 0x3545ac, 0x946fbe,
+        0x73287f, 0xb53c71,
+    ];
+    Rgba::hex(if dark { DARK } else { LIGHT }[usize::from(place) % LEADING])
 }
 
 /// The fill of a colour step. Neighbouring hues differ in lightness, so that they stay apart for eyes that confuse
@@ -240,22 +287,29 @@ mod tests {
         (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// What a deuteranope sees (Machado, Oliveira and Fernandes 2009, severity 1).
-    fn deuteranopia(color: Rgba) -> Rgba {
-        let [r, g, b] = linear(color);
-        let row = |m: [f64; 3]| from_linear(m[0] * r + m[1] * g + m[2] * b);
-        Rgba([
-            row([0.367_322, 0.860_646, -0.227_968]),
-            row([0.280_085, 0.672_501, 0.047_413]),
-            row([-0.011_820, 0.042_940, 0.968_881]),
-            255,
-        ])
+    /// What eyes without green and without red see (Machado, Oliveira and Fernandes 2009, severity 1).
+    const DEUTERANOPIA: [[f64; 3]; 3] = [
+        [0.367_322, 0.860_646, -0.227_968],
+        [0.280_085, 0.672_501, 0.047_413],
+        [-0.011_820, 0.042_940, 0.968_881],
+    ];
+    const PROTANOPIA: [[f64; 3]; 3] = [
+        [0.152_286, 1.052_583, -0.204_868],
+        [0.114_503, 0.786_281, 0.099_216],
+        [-0.003_882, -0.048_116, 1.051_998],
+    ];
+
+    fn seen(color: Rgba, [r, g, b]: [[f64; 3]; 3]) -> Rgba {
+        let [red, green, blue] = linear(color);
+        let row = |m: [f64; 3]| from_linear(m[0] * red + m[1] * green + m[2] * blue);
+        Rgba([row(r), row(g), row(b), 255])
     }
 
     fn all_fills() -> Vec<Rgba> {
         let mut fills = Vec::new();
         for dark in [false, true] {
             fills.extend((0..SERVICE_STEPS).map(|step| service_fill(step, dark)));
+            fills.extend((0..LEADING as u8).map(|place| leading_fill(place, dark)));
             fills.extend((-20..=20).map(|i| diverging(f64::from(i) / 20.0, dark)));
         }
         fills.extend((0..=40).map(|i| sequential(f64::from(i) / 40.0)));
@@ -279,7 +333,7 @@ mod tests {
             for step in 0..SERVICE_STEPS {
                 let (a, b) = (service_fill(step, dark), service_fill((step + 1) % SERVICE_STEPS, dark));
                 assert!(distance(a, b) > 0.05, "{step} {dark}: {}", distance(a, b));
-                let (a, b) = (deuteranopia(a), deuteranopia(b));
+                let (a, b) = (seen(a, DEUTERANOPIA), seen(b, DEUTERANOPIA));
                 assert!(distance(a, b) > 0.05, "{step} {dark}: {} without green", distance(a, b));
             }
         }
@@ -299,11 +353,53 @@ mod tests {
     }
 
     #[test]
+    fn leading_colours_are_not_taken_for_each_other() {
+        for dark in [false, true] {
+            let fills: Vec<Rgba> = (0..LEADING as u8).map(|place| leading_fill(place, dark)).collect();
+            for (at, &a) in fills.iter().enumerate() {
+                for &b in &fills[..at] {
+                    assert!(distance(a, b) > 0.12, "{} {} {}", a.css(), b.css(), distance(a, b));
+                    for eyes in [DEUTERANOPIA, PROTANOPIA] {
+                        let apart = distance(seen(a, eyes), seen(b, eyes));
+                        assert!(apart > 0.07, "{} {} {apart} {eyes:?}", a.css(), b.css());
+                    }
+                }
+                // Nor for what has no colour.
+                let [_, x, y] = to_oklab(a);
+                assert!(x.hypot(y) > 0.08, "{} is nearly grey", a.css());
+            }
+        }
+    }
+
+    #[test]
+    fn leading_services_have_each_their_own_colour_whatever_their_order() {
+        let mut colliding = 0;
+        for set in 0..200 {
+            let names: Vec<String> = (0..LEADING).map(|i| format!("service-{}", set * 7 + i * i)).collect();
+            let steps: std::collections::BTreeSet<u8> =
+                names.iter().map(|name| service_step(service_number(name))).collect();
+            colliding += usize::from(steps.len() < names.len());
+            let places = leading(&names);
+            let used: std::collections::BTreeSet<u8> = places.iter().map(|(_, place)| *place).collect();
+            assert_eq!((places.len(), used.len()), (LEADING, LEADING), "{names:?}");
+            let backwards: Vec<String> = names.iter().rev().cloned().collect();
+            assert_eq!(leading(&backwards), places);
+            // One alone keeps its hue.
+            let step = service_step(service_number(&names[0]));
+            assert_eq!(leading(&names[..1])[0].1, step / 3);
+        }
+        // By the name alone, two of twelve mostly have one colour.
+        assert!(colliding > 150, "{colliding}");
+        assert!(leading(&[]).is_empty());
+        assert_eq!(leading(&vec!["one".to_owned(); 3]).len(), 1);
+    }
+
+    #[test]
     fn a_service_keeps_its_colour_and_services_spread_over_the_steps() {
-        assert_eq!(service_step("gateway"), service_step("gateway"));
+        assert_eq!(service_number("gateway"), service_number("gateway"));
         let mut used = [0u32; SERVICE_STEPS as usize];
         for i in 0..720 {
-            used[usize::from(service_step(&format!("service-{i}")))] += 1;
+            used[usize::from(service_step(service_number(&format!("service-{i}"))))] += 1;
         }
         assert!(used.iter().all(|&n| (5..=45).contains(&n)), "{used:?}");
     }

@@ -5,8 +5,8 @@ use super::color::{self, Rgba, SERVICE_STEPS};
 /// What a box is coloured by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Shade {
-    /// A service, by its step ([`color::service_step`]).
-    Service(u8),
+    /// A service, by its number ([`color::service_number`]).
+    Service(u16),
     /// A place on the diverging map in hundredths, -100 to 100.
     Change(i8),
     /// A place on the sequential map in thousandths, 0 to 1000.
@@ -20,7 +20,7 @@ pub enum Shade {
 impl Shade {
     /// The shade of a service.
     pub fn service(name: &str) -> Shade {
-        Shade::Service(color::service_step(name))
+        Shade::Service(color::service_number(name))
     }
 }
 
@@ -48,6 +48,8 @@ pub struct Theme {
     pub path: Rgba,
     /// Fill and ink of each shade, since mixing colours takes longer than painting with them.
     services: Vec<(Rgba, Rgba)>,
+    /// Those of services with the most time, by number.
+    leading: Vec<(u16, (Rgba, Rgba))>,
     changes: Vec<(Rgba, Rgba)>,
     heats: Vec<(Rgba, Rgba)>,
     merged: (Rgba, Rgba),
@@ -95,11 +97,23 @@ impl Theme {
             error,
             path,
             services: (0..SERVICE_STEPS).map(|step| with_ink(color::service_fill(step, dark))).collect(),
+            leading: Vec::new(),
             changes: (-100..=100).map(|i| with_ink(color::diverging(f64::from(i) / 100.0, dark))).collect(),
             heats: (0..=1000).map(|i| with_ink(color::sequential(f64::from(i) / 1000.0))).collect(),
             merged: with_ink(background.mix(muted, 0.45)),
             grey: with_ink(background.mix(muted, 0.25)),
         }
+    }
+
+    /// The same, with leading colours for some services ([`color::leading`]).
+    #[must_use]
+    pub fn with_leading(mut self, leading: &[(u16, u8)]) -> Theme {
+        let of = |place| {
+            let fill = color::leading_fill(place, self.dark);
+            (fill, color::ink_on(fill))
+        };
+        self.leading = leading.iter().map(|&(number, place)| (number, of(place))).collect();
+        self
     }
 
     /// The values of [`TOKENS`](Theme::TOKENS).
@@ -120,7 +134,10 @@ impl Theme {
 
     fn fill_and_ink(&self, shade: Shade) -> (Rgba, Rgba) {
         match shade {
-            Shade::Service(step) => self.services[usize::from(step % SERVICE_STEPS)],
+            Shade::Service(number) => match self.leading.iter().find(|(of, _)| *of == number) {
+                Some((_, both)) => *both,
+                None => self.services[usize::from(color::service_step(number))],
+            },
             Shade::Change(hundredths) => {
                 self.changes[(i32::from(hundredths).clamp(-100, 100) + 100) as usize]
             }
@@ -140,6 +157,17 @@ impl Theme {
 mod tests {
     use super::*;
 
+    /// Numbers of services that between them have every colour in [`all_services`].
+    fn services() -> impl Iterator<Item = u16> {
+        0..u16::from(SERVICE_STEPS) + color::LEADING as u16
+    }
+
+    fn all_services() -> [Theme; 2] {
+        let leading: Vec<(u16, u8)> =
+            (0..color::LEADING as u8).map(|place| (u16::from(SERVICE_STEPS + place), place)).collect();
+        [Theme::light(), Theme::dark()].map(|theme| theme.with_leading(&leading))
+    }
+
     #[test]
     fn text_of_both_themes_is_readable() {
         for theme in [Theme::light(), Theme::dark()] {
@@ -153,8 +181,8 @@ mod tests {
 
     #[test]
     fn text_on_every_shade_is_readable_dimmed_or_not() {
-        for theme in [Theme::light(), Theme::dark()] {
-            let services = (0..SERVICE_STEPS).map(Shade::Service);
+        for theme in all_services() {
+            let services = services().map(Shade::Service);
             let others =
                 [Shade::Merged, Shade::Grey, Shade::Change(-100), Shade::Change(0), Shade::Heat(500)];
             for shade in services.chain(others) {
@@ -168,10 +196,26 @@ mod tests {
 
     #[test]
     fn the_critical_path_stands_out_from_every_service() {
-        for theme in [Theme::light(), Theme::dark()] {
-            for step in 0..SERVICE_STEPS {
-                assert!(theme.path.contrast(theme.fill(Shade::Service(step))) >= 3.0, "{step}");
+        for theme in all_services() {
+            for service in services() {
+                assert!(theme.path.contrast(theme.fill(Shade::Service(service))) >= 3.0, "{service}");
             }
+        }
+    }
+
+    #[test]
+    fn a_service_that_leads_has_its_place_and_the_others_what_they_had() {
+        let names = ["cart", "checkout", "payment"].map(str::to_owned);
+        let leading = color::leading(&names);
+        for plain in [Theme::light(), Theme::dark()] {
+            let theme = plain.clone().with_leading(&leading);
+            for name in &names {
+                let number = color::service_number(name);
+                let place = leading.iter().find(|(of, _)| *of == number).unwrap().1;
+                assert_eq!(theme.fill(Shade::service(name)), color::leading_fill(place, theme.dark));
+            }
+            assert_eq!(theme.fill(Shade::service("ad")), plain.fill(Shade::service("ad")));
+            assert_eq!(theme.with_leading(&[]), plain);
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::ui::shell::slot::{Slot, Slots};
 use pathlight_query::{FlowSettings, RootEndpoint, Selection, SpanKey, SpanSearch, queries};
 use pathlight_view::address::{Address, View};
 use pathlight_view::comparing::Side;
+use std::cell::Cell;
 
 /// Requests listed at most; more are reached by narrowing the percentile range.
 pub const REQUESTS_LISTED: u32 = pathlight_view::requests::LISTED;
@@ -20,6 +21,8 @@ pub struct Queries {
     pub slots: Slots,
     /// What is loaded.
     pub overview: Slot<queries::Overview>,
+    /// Of which state of the data the services with the most time have their colours.
+    led: Cell<Option<u64>>,
     /// What the percentile range holds.
     pub range: Slot<queries::Range>,
     /// The critical path of the percentile range.
@@ -106,6 +109,19 @@ pub fn of_findings(page: Page) -> (Selection, Option<Selection>) {
     }
 }
 
+/// Gives the services with the most time their colours. They keep them until something else is loaded, however the traces
+/// are read meanwhile.
+fn lead_services(page: Page) {
+    let queries = page.queries();
+    if queries.led.get() == Some(page.generation()) {
+        return;
+    }
+    if let Some(overview) = queries.overview.fresh() {
+        queries.led.set(Some(page.generation()));
+        crate::ui::dom::lead_services(&overview.most_time);
+    }
+}
+
 /// Asks what the view in sight needs to know.
 pub fn query(page: Page) {
     if !page.has_data() {
@@ -118,6 +134,7 @@ pub fn query(page: Page) {
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }
+    lead_services(page);
     let selection = address.selection();
     queries.range.want(page, queries::Range { selection: selection.clone() });
     let lacks = page.lacks(address.view).is_some();

@@ -1,6 +1,6 @@
 //! A canvas that is looked at through a window: size, frames, pointer, wheel, pinch; what is on it is a [`CanvasChart`].
 
-use crate::canvas::{Surface, theme_of};
+use crate::canvas::{Surface, plain_theme, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::filled_canvas::FilledCanvas;
@@ -186,7 +186,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
 
     /// The plain light or dark colours, for files.
     pub fn plain_theme(self) -> Theme {
-        if self.theme().dark { Theme::dark() } else { Theme::light() }
+        plain_theme(self.theme().dark)
     }
 
     /// Paints with the next frame.

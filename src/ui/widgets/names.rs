@@ -1,15 +1,14 @@
 //! Names of endpoints, traces and figures, written the same everywhere.
 
-use crate::ui::dom::{El, Keep, button, div, el, span};
+use crate::ui::dom::{El, Keep, button, div, el, service_color, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_chart::color;
 use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 use wasm_bindgen::prelude::*;
 
 /// Returns a dot in the colour of a service.
 pub fn dot(service: &str) -> El {
-    span(&format!("dot s{}", color::service_step(service)), "").attr("aria-hidden", "true")
+    span("dot", "").styled("background", &service_color(service)).attr("aria-hidden", "true")
 }
 
 /// Returns an endpoint in one line: colour, operation, service; without an operation, the service.

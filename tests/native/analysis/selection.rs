@@ -178,3 +178,38 @@ fn a_percentile_range_is_that_of_each_request_type_unless_over_all() {
         assert_eq!(latencies(&mut pool, few), [20_000]);
     }
 }
+
+#[test]
+fn services_are_ranked_by_the_time_that_somebody_waits_for_them() {
+    let spans = [
+        span(1, 0, "front", 0, 100),
+        // Two calls that overlap cover 60 of the front's 100.
+        span(2, 1, "cart", 10, 50),
+        span(3, 1, "stock", 30, 70),
+        // Within the time of the stock: nobody waits for it, nor for what it calls.
+        span(4, 1, "advert", 35, 65),
+        span(5, 4, "images", 36, 64),
+        span(6, 2, "store", 10, 49),
+    ];
+    // front 40, stock 40, store 39, cart 1.
+    let expected = ["front", "stock", "store", "cart", "advert", "images"].map(str::to_owned);
+    let most = |spans: &[Span]| {
+        Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview::default()).unwrap().most_time
+    };
+    assert_eq!(most(&spans), expected);
+    let mut backwards = spans.to_vec();
+    backwards.reverse();
+    assert_eq!(most(&backwards), expected);
+    // Two workers with a part of the traces each, and a dozen at most.
+    let many: Vec<Span> = (0..20u32)
+        .flat_map(|n| {
+            let name = format!("s{n:02}");
+            let end_us = 100 + u64::from(n);
+            of_trace(u128::from(n) + 1, vec![span(1, 0, &name, 0, end_us)])
+        })
+        .collect();
+    let whole = most(&many);
+    assert_eq!(whole, (8..20).rev().map(|n| format!("s{n:02}")).collect::<Vec<_>>());
+    let halves = vec![set_of(&many[..7]), set_of(&many[7..])];
+    assert_eq!(Pool::of(halves).unwrap().run(queries::Overview::default()).unwrap().most_time, whole);
+}

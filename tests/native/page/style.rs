@@ -1,21 +1,25 @@
 //! The style sheet says the same colours as the canvases.
 
 use pathlight::chart::Theme;
-use pathlight::chart::color::{SERVICE_STEPS, service_fill};
+use pathlight::chart::color::{LEADING, SERVICE_STEPS, leading_fill, service_fill};
 use std::path::Path;
 
 fn sheet() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("www/style.css")).unwrap()
 }
 
-/// The rules of service colours as the sheet must have them.
+/// The colours of services as the sheet must have them.
 fn service_rules() -> String {
     let mut rules = String::new();
-    for (dark, root) in [(false, ""), (true, ":root[data-theme=\"dark\"] ")] {
+    for (dark, root) in [(false, ":root"), (true, ":root[data-theme=\"dark\"]")] {
+        rules.push_str(&format!("{root} {{\n"));
         for step in 0..SERVICE_STEPS {
-            rules
-                .push_str(&format!("{root}.s{step} {{ background: {}; }}\n", service_fill(step, dark).css()));
+            rules.push_str(&format!("  --s{step}: {};\n", service_fill(step, dark).css()));
         }
+        for place in 0..LEADING as u8 {
+            rules.push_str(&format!("  --lead{place}: {};\n", leading_fill(place, dark).css()));
+        }
+        rules.push_str("}\n");
     }
     rules
 }

@@ -11,13 +11,15 @@ use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
-    ReadingCounts, ReadingObserver, TraceSet, Tree,
+    ReadingCounts, ReadingObserver, Role, TraceSet, Tree,
 };
 use pathlight_summary::Summary as SummedUp;
 use serde::{Deserialize, Serialize};
 
 const HISTOGRAM_BINS: u32 = 96;
 const SPARK_BINS: u32 = 24;
+/// Services in [`OverviewReport::most_time`].
+pub const MOST_TIME: usize = 12;
 /// Traces between two looks at the clock.
 const CHUNK: usize = 64;
 
@@ -133,6 +135,8 @@ pub struct OverviewReport {
     pub request_types: Vec<TypeRow>,
     /// Endpoints by (service, operation).
     pub endpoints: Vec<EndpointCount>,
+    /// The services with the most self time that somebody waits for, at most [`MOST_TIME`] (ties: by name).
+    pub most_time: Vec<String>,
     /// Tag keys by name.
     pub tag_keys: Vec<TagKey>,
     /// What is looked at are summaries of traces.
@@ -185,6 +189,8 @@ impl OverviewReport {
         self.error_spans = all.endpoints.values().map(|part| part.errors).sum();
         let services: OrderedSet<&str> = all.endpoints.keys().map(|of| of.service.as_str()).collect();
         self.services = services.len() as u64;
+        let own = all.endpoints.iter().map(|(of, part)| (of.service.clone(), part.self_time.sum_us()));
+        self.most_time = most_time(own);
         self.tag_keys.clear();
         self.summary = Some(SummaryFacts {
             files,
@@ -213,8 +219,22 @@ pub(crate) struct OverviewPartial {
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
     types: OrderedMap<RequestType, (u64, Vec<u64>)>,
-    endpoints: OrderedMap<Endpoint, u64>,
+    /// By endpoint: spans, and the time in which somebody waits for them and for none of their calls.
+    endpoints: OrderedMap<Endpoint, [u64; 2]>,
     tag_keys: OrderedMap<String, (bool, OrderedSet<String>)>,
+}
+
+/// Returns the services with the most time.
+fn most_time(times: impl Iterator<Item = (String, u64)>) -> Vec<String> {
+    let mut sums: OrderedMap<String, u64> = OrderedMap::new();
+    for (service, us) in times {
+        *sums.entry(service).or_default() += us;
+    }
+    let mut services: Vec<(String, u64)> = sums.into_iter().collect();
+    // Stable: equal times stay by name.
+    services.arrange_by_key(|(_, us)| std::cmp::Reverse(*us));
+    services.truncate(MOST_TIME);
+    services.into_iter().map(|(service, _)| service).collect()
 }
 
 impl OverviewPartial {
@@ -242,8 +262,9 @@ impl OverviewPartial {
                 values.sort();
                 into.1 = pack_sorted(values);
             }
-            for (name, spans) in part.endpoints {
-                *sum.endpoints.entry(name).or_default() += spans;
+            for (name, of) in part.endpoints {
+                let into = sum.endpoints.entry(name).or_default();
+                *into = [into[0] + of[0], into[1] + of[1]];
             }
             for (key, (high, values)) in part.tag_keys {
                 let into = sum.tag_keys.entry(key).or_default();
@@ -279,6 +300,7 @@ impl OverviewPartial {
         let services: OrderedSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
+        let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.clone(), sums[1])));
         let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
             let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
             let listed = !high_cardinality && values.len() <= TagKey::LISTED;
@@ -306,8 +328,13 @@ impl OverviewPartial {
             endpoints: self
                 .endpoints
                 .into_iter()
-                .map(|(Endpoint { service, operation }, spans)| EndpointCount { service, operation, spans })
+                .map(|(Endpoint { service, operation }, [spans, _])| EndpointCount {
+                    service,
+                    operation,
+                    spans,
+                })
                 .collect(),
+            most_time,
             tag_keys: tag_keys.collect(),
             summary: None,
             is_other_summary: false,
@@ -324,8 +351,10 @@ pub(crate) struct OverviewPass {
     /// Whether a tree is half loaded.
     is_loading: bool,
     types: TypeNames,
-    /// By endpoint number.
-    spans: Vec<u64>,
+    /// By endpoint number, as in the partial.
+    endpoints: Vec<[u64; 2]>,
+    /// By span of the trace under way: until when its calls have covered it.
+    covered_us: Vec<u64>,
     /// Row, latency, and whether it is an error, of the root of every request.
     roots: Vec<(u32, u64, bool)>,
     reading: ReadingObserver,
@@ -343,7 +372,8 @@ impl OverviewPass {
             settings,
             trace: 0,
             is_loading: false,
-            spans: Vec::new(),
+            endpoints: Vec::new(),
+            covered_us: Vec::new(),
             roots: Vec::new(),
             reading: ReadingObserver::default(),
             sweep: OverlapSweep::default(),
@@ -363,7 +393,7 @@ impl OverviewPass {
     pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         // Names may have come.
-        self.spans.resize(set.endpoints().len(), 0);
+        self.endpoints.resize(set.endpoints().len(), [0; 2]);
         while (self.trace as usize) < set.traces().len() {
             if left == 0 {
                 if time_is_up() {
@@ -404,16 +434,47 @@ impl OverviewPass {
         partial.spans += self.tree.len() as u64;
         for i in 0..self.tree.len() as u32 {
             let row = self.tree.row(i);
-            self.spans[set.endpoint(row).0 as usize] += 1;
+            self.endpoints[set.endpoint(row).0 as usize][0] += 1;
             partial.error_spans += u64::from(set.flags(row).has(Flags::ERROR));
             let start = set.start_us(row);
             partial.start_us = Some(partial.start_us.map_or(start, |s| s.min(start)));
             partial.end_us = partial.end_us.max(start + set.duration_us(row));
         }
+        self.observe_self_time(set);
         self.tree.requests(set, None, &mut self.requests);
         for &request in &self.requests {
             let row = self.tree.row(request);
             self.roots.push((row, self.tree.duration_us(request), set.flags(row).has(Flags::ERROR)));
+        }
+    }
+
+    /// Adds the time of each span that none of its calls covers, of those that somebody waits for: calls that lie within
+    /// the time of another one beside them are left out with all below them, which is nearly what critical paths leave out.
+    fn observe_self_time(&mut self, set: &TraceSet) {
+        const NOBODY: u64 = u64::MAX;
+        let tree = &self.tree;
+        // Parents come before their children, and those by start, the longer ones first.
+        self.covered_us.clone_from(&tree.start_us);
+        for i in 0..tree.len() as u32 {
+            let (role, duration_us) = (tree.role[i as usize], tree.duration_us(i));
+            let more_us = match tree.parent_of(i) {
+                None => duration_us,
+                Some(parent) if role == Role::Sync && self.covered_us[parent as usize] != NOBODY => {
+                    let covered_us = &mut self.covered_us[parent as usize];
+                    let end_us = tree.end_us[i as usize];
+                    let more_us = end_us.saturating_sub(tree.start_us[i as usize].max(*covered_us));
+                    *covered_us = end_us.max(*covered_us);
+                    let of_parent = &mut self.endpoints[set.endpoint(tree.row(parent)).0 as usize][1];
+                    *of_parent = of_parent.saturating_sub(more_us);
+                    more_us
+                }
+                Some(_) => 0,
+            };
+            if more_us == 0 {
+                self.covered_us[i as usize] = NOBODY;
+            } else {
+                self.endpoints[set.endpoint(tree.row(i)).0 as usize][1] += duration_us;
+            }
         }
     }
 
@@ -424,8 +485,8 @@ impl OverviewPass {
         partial.quality.observe_set(set);
         partial.reading = std::mem::take(&mut self.reading).finish(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
-            if self.spans[number] > 0 {
-                partial.endpoints.insert(Endpoint::new(service, operation), self.spans[number]);
+            if self.endpoints[number][0] > 0 {
+                partial.endpoints.insert(Endpoint::new(service, operation), self.endpoints[number]);
             }
         }
         let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types);

@@ -40,7 +40,7 @@ pub fn export_size() -> ChartSize {
 
 /// Returns the theme of an exported chart: that of the page.
 pub fn export_theme() -> Theme {
-    if crate::ui::dom::is_dark() { Theme::dark() } else { Theme::light() }
+    crate::canvas::plain_theme(crate::ui::dom::is_dark())
 }
 
 impl WhatIfPanel {
