@@ -1,8 +1,10 @@
 //! Execution flows as requests: any number of workers, real traces, and what-if against what really happens.
 
 use crate::cases::case;
-use crate::common::generated;
+use crate::common::{generated, set_of, span};
 use pathlight::analysis::flow::EndpointSaving;
+use pathlight::chart::Metrics;
+use pathlight::chart::dag::{DagItem, DagLayout, DagSizes};
 use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::Endpoint;
@@ -67,6 +69,46 @@ fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
         invocations(&parents) < invocations(&both.run(queries::FlowParents { selection: whole }).unwrap())
     );
     assert_eq!(both.run(queries::Savings { selection: tail(&of_b), settings }).unwrap().requests, 12);
+}
+
+#[test]
+fn calls_of_one_endpoint_one_after_the_other_are_drawn_in_series() {
+    // Each try begins when the one before has failed, up to four; then the endpoint calls itself twice. Its inner spans,
+    // which wait for nothing, are no invocations of the flow.
+    let mut spans = Vec::new();
+    for trace in 0..20u64 {
+        let tries = 1 + trace % 4;
+        let mut trace_spans = vec![span(1, 0, "front", 0, 100 * tries + 250)];
+        let call = |id: u64, name: &str, at: u64, end: u64| span(id, 1, name, at, end);
+        trace_spans.extend((0..tries).map(|n| call(2 + n, "pay", 100 * n + 10, 100 * n + 60 + trace)));
+        let then = 100 * tries;
+        trace_spans.extend([call(10, "front", then, then + 99), call(11, "front", then + 100, then + 200)]);
+        trace_spans.iter_mut().for_each(|span| span.trace = u128::from(trace) + 1);
+        spans.extend(trace_spans);
+    }
+    let parent = Some(Endpoint::new("front", "front"));
+    let query =
+        queries::Flow { selection: Selection::default(), parent, settings: FlowSettings::default() };
+    let report = Pool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
+    let labels: Vec<&str> = report.nodes.iter().map(|node| node.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        ["front:front#1", "front:front#2", "pay:pay#1", "pay:pay#2", "pay:pay#3", "pay:pay#4"]
+    );
+    assert_eq!((report.invocations, report.childless), (20, 40));
+    let layout = DagLayout::new(&report, DagSizes::for_nodes(report.nodes.len(), Metrics::default()));
+    let place = |node: u32| layout.boxes.iter().find(|one| one.item == DagItem::Node(node)).unwrap();
+    // One row from left to right, and lines from each to the next only: none that comes back to where it began.
+    let series = [2, 3, 4, 5, 0, 1];
+    for pair in series.windows(2) {
+        let (before, after) = (place(pair[0]), place(pair[1]));
+        assert!(before.x + before.w < after.x && before.y == after.y, "{before:?} {after:?}");
+    }
+    let mut ends: Vec<(DagItem, DagItem)> = layout.lines.iter().map(|line| (line.from, line.to)).collect();
+    let mut expected = vec![(DagItem::Start, DagItem::Node(2)), (DagItem::Node(1), DagItem::Return)];
+    expected.extend(series.windows(2).map(|pair| (DagItem::Node(pair[0]), DagItem::Node(pair[1]))));
+    (ends.sort(), expected.sort());
+    assert_eq!(ends, expected);
 }
 
 fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
