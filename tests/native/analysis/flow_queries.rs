@@ -87,8 +87,7 @@ fn calls_of_one_endpoint_one_after_the_other_are_drawn_in_series() {
         spans.extend(trace_spans);
     }
     let parent = Some(Endpoint::new("front", "front"));
-    let query =
-        queries::Flow { selection: Selection::default(), parent, settings: FlowSettings::default() };
+    let query = queries::Flow { selection: Selection::default(), parent, settings: FlowSettings::default() };
     let report = Pool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     let labels: Vec<&str> = report.nodes.iter().map(|node| node.label.as_str()).collect();
     assert_eq!(
@@ -107,7 +106,8 @@ fn calls_of_one_endpoint_one_after_the_other_are_drawn_in_series() {
     let mut ends: Vec<(DagItem, DagItem)> = layout.lines.iter().map(|line| (line.from, line.to)).collect();
     let mut expected = vec![(DagItem::Start, DagItem::Node(2)), (DagItem::Node(1), DagItem::Return)];
     expected.extend(series.windows(2).map(|pair| (DagItem::Node(pair[0]), DagItem::Node(pair[1]))));
-    (ends.sort(), expected.sort());
+    ends.sort();
+    expected.sort();
     assert_eq!(ends, expected);
 }
 
