@@ -85,6 +85,7 @@
   });
   // The start page is to be seen at once, unless the address or a host page asks for more than that.
   const root = document.documentElement;
+  root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   if (asset("wasm").href && !location.hash && self.parent === self) root.dataset.first = "";
   // Nobody reads yet what is dropped, and a browser would show it in place of the page.
   const starting = new AbortController();
