@@ -179,8 +179,11 @@ fn text_about_a_deep_chain_stays_short() {
     let listed = text.lines().filter(|line| line.contains('[')).count();
     let more = format!("{} more calling contexts", pathlight::text::format::count(20_000 - listed as u64));
     assert!(listed > 15 && text.contains(&more), "{listed} {text}");
-    let (text, _, _) = run(&["critical-path", "--all", "a.json"]);
-    assert!(text.len() < 20_000 * 160, "{} bytes", text.len());
+    let (_, said, status) = run(&["critical-path", "--all", "a.json", "-o", "all.txt"]);
+    assert_eq!(status, 0, "{said}");
+    let all = fs::read_to_string(folder.path().join("all.txt")).unwrap();
+    assert!(all.lines().filter(|line| line.contains('[')).count() == 20_000);
+    assert!(all.len() < 20_000 * 160, "{} bytes", all.len());
     let (text, said, status) = run(&["critical-path", "--format", "folded", "a.json"]);
     assert!(status == 2 && text.is_empty() && said.contains("nested so deeply"), "{said}");
 }

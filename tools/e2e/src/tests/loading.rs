@@ -116,7 +116,7 @@ pub async fn text_is_pasted(page: &Page) -> Outcome {
 pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Page) -> Outcome {
     let traces = 60_000;
     let file = long("too-large.json", traces)?;
-    page.open("limit-memory=3000000").await?;
+    page.open("limit-memory=6000000").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.visible("[data-test='memory-forecast']").await?;
     let said = page.text("[data-test='memory-forecast-message']").await?;
@@ -135,7 +135,7 @@ pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Pag
     ensure(notes.contains("by id"), || format!("the notes say {notes:?}"))?;
     page.picture("sampled").await?;
     // Without a sample it reads on until memory ends, keeps that, and says how far it came.
-    page.open("limit-memory=3000000").await?;
+    page.open("limit-memory=6000000").await?;
     page.drop_files(&[file]).await?;
     page.visible("[data-test='memory-forecast']").await?;
     page.click("[data-test='memory-forecast-anyway']").await?;
