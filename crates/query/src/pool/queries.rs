@@ -83,7 +83,7 @@ impl<P: Clone> PoolState<P> {
                 self.merge(number, Vec::new());
             }
             (Done::Pass, Some(pass)) => {
-                for slot in self.slots(|_| true) {
+                for slot in self.slots(|worker| worker.is_used) {
                     let pass = vec![Attachment::Copy(pass.clone())];
                     let call = self.call(slot, Purpose::Query(number), Call::Pass { plan: number }, pass);
                     if let Some(query) = self.queries.get_mut(&number) {

@@ -15,11 +15,11 @@ impl<P: Clone> PoolState<P> {
         let Some(place) = self.workers.get_mut(slot) else { return };
         let Some(worker) = place.take_if(|worker| worker.serial == serial) else { return };
         self.commands.push(super::Command::Stop { slot });
-        let is_failed_start = !worker.is_up;
+        let (is_failed_start, is_used) = (!worker.is_up, worker.is_used);
         self.failed_starts += u32::from(is_failed_start);
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         let lost: Vec<(u64, InFlightCall)> = self.calls.extract(|_, call| call.slot == slot);
-        self.recover(slot, reason, is_failed_start);
+        self.recover(slot, reason, is_failed_start, is_used);
         for (number, call) in lost {
             self.deliver(number, call, Err(CallError::Lost));
         }
@@ -32,7 +32,7 @@ impl<P: Clone> PoolState<P> {
     }
 
     /// Lets the files of a lost worker wait again, except one that has cost too many workers.
-    fn recover(&mut self, slot: usize, reason: &str, is_failed_start: bool) {
+    fn recover(&mut self, slot: usize, reason: &str, is_failed_start: bool, is_used: bool) {
         // It reads in the order of the calls: the first batch is the one that it died over.
         let batch = self.load.as_ref().and_then(|load| load.first_batch(slot)).unwrap_or_default();
         let guilty = if is_failed_start { Vec::new() } else { batch };
@@ -61,7 +61,9 @@ impl<P: Clone> PoolState<P> {
             }));
         }
         if !is_failed_start {
-            self.tell(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
+            if is_used {
+                self.tell(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
+            }
         } else if self.failed_starts >= MOST_FAILED_STARTS && !self.is_loading() {
             self.tell(PoolEvent::Failed(no_worker(reason)));
         }

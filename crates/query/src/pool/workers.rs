@@ -11,6 +11,8 @@ pub(super) struct WorkerSlot {
     pub serial: u64,
     /// It has said hello.
     pub is_up: bool,
+    /// It was called: one that was only started ahead has nothing to lose and nothing to add.
+    pub is_used: bool,
     /// As last heard.
     pub progress: Progress,
     /// Times it was asked whether it lives since it was last heard.
@@ -65,8 +67,13 @@ impl<P: Clone> PoolState<P> {
         if self.workers.len() <= slot {
             self.workers.resize_with(slot + 1, || None);
         }
-        self.workers[slot] =
-            Some(WorkerSlot { serial, is_up: false, progress: Progress::default(), unanswered: 0 });
+        self.workers[slot] = Some(WorkerSlot {
+            serial,
+            is_up: false,
+            is_used: false,
+            progress: Progress::default(),
+            unanswered: 0,
+        });
         self.commands.push(Command::Start { slot, serial });
     }
 
@@ -93,6 +100,9 @@ impl<P: Clone> PoolState<P> {
         attachments: Vec<Attachment<P>>,
     ) -> u64 {
         self.start(slot);
+        if let Some(worker) = self.workers.get_mut(slot).and_then(Option::as_mut) {
+            worker.is_used = true;
+        }
         let number = self.number();
         self.calls.insert(number, InFlightCall { slot, purpose });
         self.post(slot, ToWorker::Call(number, call), attachments);
