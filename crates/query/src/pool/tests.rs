@@ -377,20 +377,19 @@ fn workers_are_there_before_the_first_file() {
 #[test]
 fn progress_is_told_four_times_a_second_and_memory_looked_at_more_often() {
     let mut sim = Sim::new(1, 0);
-    sim.limit(8 << 10, u64::MAX);
-    sim.add(&[jaeger(1..900, "v")], 0);
+    sim.add(&[jaeger(1..9, "v")], 0);
     let (mut told_us, mut looks) = (Vec::new(), BTreeSet::new());
-    while sim.step() {
-        let is_progress = |event: &PoolEvent| matches!(event, PoolEvent::Progress(_));
-        if sim.told.iter().any(is_progress) {
-            sim.told.retain(|event| !is_progress(event));
-            told_us.push(u64::from(sim.steps) * 10_000);
+    for now_us in (0..40).map(|step| 1_000_000 + step * 50_000) {
+        sim.pool.now_us = now_us;
+        sim.pool.tell_progress();
+        let told = sim.pool.commands.drain(..);
+        if told.filter(|command| matches!(command, Command::Tell(PoolEvent::Progress(_)))).count() > 0 {
+            told_us.push(now_us);
         }
         looks.extend(sim.pool.load.as_ref().and_then(|load| load.looked_us));
-        sim.steps += 4;
     }
-    assert!(told_us.len() > 2 && told_us.windows(2).all(|pair| pair[1] - pair[0] >= 250_000), "{told_us:?}");
-    assert!(looks.len() > 2 * told_us.len() - 2, "{looks:?}");
+    assert!(told_us.windows(2).all(|pair| pair[1] - pair[0] == 300_000), "{told_us:?}");
+    assert_eq!((told_us.len(), looks.len()), (7, 20));
 }
 
 #[test]
