@@ -487,7 +487,8 @@ fn a_sliding_window_forgets_what_is_older_than_fourteen_parts() {
     let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };
     let spans: Vec<(bool, Span)> = spans.into_iter().map(|s| (false, s)).collect();
     let all = Selection::default();
-    let query = queries::Anomalies { train: all.clone(), test: all, settings };
+    let first_us = spans.iter().map(|(_, span)| span.start_us).min().unwrap();
+    let query = queries::Anomalies { train: all.clone(), test: all, settings: settings.clone() };
     let report = Pool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
     assert!(report.has_verdicts);
     let row = |number: u64| {
@@ -502,7 +503,18 @@ fn a_sliding_window_forgets_what_is_older_than_fourteen_parts() {
     assert_ne!(row(14 * 8 + 3).part, Part::Structure);
     let last = row(15 * 8 + 3);
     assert!(last.part == Part::Structure && last.p == 0.0 && report.is_abnormal(last), "{last:?}");
-    assert!(anomalies::title(&report).contains("112 began before there were 14 parts of time to learn from"));
+    assert!(
+        anomalies::title(&report)
+            .contains("112 have nothing in the 14 parts of time before them to learn from: no verdict")
+    );
+    // Of two sets, the second is judged, and the picture of the first has no scores of another detector.
+    let of_two: Vec<(bool, Span)> =
+        spans.iter().map(|(_, span)| (span.start_us >= first_us + 112 * 1_000_000, span.clone())).collect();
+    let (train, test) = (Selection::default(), Selection { group: 1, ..Selection::default() });
+    let query = queries::Anomalies { train, test, settings };
+    let report = Pool::of(sets_of(&of_two, 2)).unwrap().run(query).unwrap();
+    assert_eq!((report.rows.len(), report.learned.len()), (16, 0));
+    assert!(report.rows.iter().all(|row| !row.is_unknown) && !report.baseline.is_empty());
 }
 
 #[test]

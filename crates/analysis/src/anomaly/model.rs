@@ -61,7 +61,7 @@ fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
 impl Model {
     /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let model = flat::write(&(self, self.tree.ticks, self.tree.learned, &self.tree.kept));
+        let model = flat::write(&(self, self.tree.ticks, self.tree.learned(), &self.tree.kept));
         [MAGIC, &checksum(&model), &model].concat()
     }
 

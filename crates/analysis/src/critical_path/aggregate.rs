@@ -106,24 +106,6 @@ impl Aggregate {
     /// Joins accumulators of disjoint requests; the result does not depend on their order.
     pub fn merge(parts: Vec<Aggregate>) -> Aggregate {
         let requests = parts.iter().map(|part| part.requests).sum();
-        if parts.len() == 1 {
-            // As it is packed: of a trace with a million contexts there is hardly one to be joined with another.
-            let join = |into: &mut Vec<u64>, from: Vec<u64>| {
-                let mut values = unpack_sorted(std::mem::take(into));
-                values.append(&mut unpack_sorted(from));
-                values.sort();
-                *into = pack_sorted(values);
-            };
-            let contexts =
-                Contexts::merge(parts.into_iter().map(|part| part.contexts).collect(), |into, from| {
-                    into.spans += from.spans;
-                    into.errors += from.errors;
-                    join(&mut into.exclusive, from.exclusive);
-                    join(&mut into.inclusive, from.inclusive);
-                    join_waits(&mut into.waits, from.waits);
-                });
-            return Aggregate { requests, contexts };
-        }
         let unpacked = parts.into_iter().map(|part| part.contexts.map(|values| values.map(unpack_sorted)));
         let contexts = Contexts::merge(unpacked.collect(), |into, mut from| {
             into.spans += from.spans;

@@ -5,7 +5,6 @@ use super::path::PathFinder;
 use super::report::{SpanWaiting, Waiting};
 use super::table::PathTable;
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::calls::awaited_callee;
 use pathlight_model::trace::{Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -134,11 +133,8 @@ pub(super) fn sum_waits(
             *last = request;
         }
     }
-    // In order: a map fills faster at its end, and there may be a million contexts.
-    let mut sums: Vec<(u32, Waiting)> = sums.into_iter().map(|((key, _), (sum, _))| (key, sum)).collect();
-    sums.arrange_by_key(|(key, _)| *key);
     let mut by = WaitsBy::new();
-    for (key, sum) in sums {
+    for ((key, _), (sum, _)) in sums {
         by.entry(key).or_default().insert(sum.callee.clone(), sum);
     }
     by
