@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use url::{ParseError, Url};
 
 use crate::failure::{Failure, Outcome, fail};
+use crate::png::Picture;
 use crate::process::{Driver, root, scratch};
 
 /// How long a page may take for anything, unless a test says otherwise: CI machines are slow and shared.
@@ -452,6 +454,14 @@ impl Page {
     pub async fn picture_to(&self, file: &Path) -> Outcome {
         self.settled().await?;
         Ok(std::fs::write(file, self.client.screenshot().await?)?)
+    }
+
+    /// The window as it is.
+    pub async fn pixels(&self) -> Outcome<Picture> {
+        let options = json!({ "format": "png", "optimizeForSpeed": true });
+        let answer = self.devtools("Page.captureScreenshot", options).await?;
+        let file = BASE64_STANDARD.decode(answer["data"].as_str().unwrap_or_default());
+        Picture::decode(&file.map_err(|error| Failure(format!("the picture of the browser: {error}")))?)
     }
 
     /// Pictures of this state for the documentation: NAME.png, NAME-dark.png and NAME-narrow.png.

@@ -5,6 +5,7 @@ pub mod browser;
 pub mod failure;
 pub mod firefox;
 pub mod jaeger;
+pub mod png;
 pub mod process;
 pub mod site;
 pub mod webkit;

@@ -33,6 +33,7 @@ const COMMANDS: &[Command] = &[
     ("serve", serve::USAGE, serve::run),
     ("build", build::USAGE, build::run),
     ("test", test::USAGE, test::run),
+    ("screenshots", test::SCREENSHOTS, test::screenshots),
     ("bench", bench::USAGE, bench::run),
     ("fuzz", fuzz::USAGE, fuzz::run),
     ("soak", soak::USAGE, soak::run),
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     let Some((_, _, run)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
         println!("cargo xtask COMMAND\n");
         for (name, usage, _) in COMMANDS {
-            println!("  {name:6} {usage}");
+            println!("  {name:11} {usage}");
         }
         return ExitCode::from(if matches!(name, "help" | "--help" | "-h") { 0 } else { 2 });
     };

@@ -239,16 +239,30 @@ fn wasm(results: &mut Results) -> Outcome {
 }
 
 fn end_to_end(results: &mut Results) -> Outcome {
+    results.step("end-to-end tests", Count::Output, &mut browser_tests()?);
+    Ok(())
+}
+
+/// Builds the page; returns the command that runs the end-to-end tests on it.
+fn browser_tests() -> Outcome<Command> {
     tools::axe();
     let (driver, firefox) = (tools::chromedriver()?, tools::firefox()?);
     build::build(false)?;
     let mut tests = sh::cargo();
-    tests.args(["run", "--quiet", "-p", "e2e"]).env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
+    tests.args(["run", "--quiet", "-p", "e2e", "--"]).env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
     if let Some(webkit) = tools::webkit() {
         tests.env("WEBKIT_DRIVER", webkit);
     }
-    results.step("end-to-end tests", Count::Output, &mut tests);
-    Ok(())
+    Ok(tests)
+}
+
+pub const SCREENSHOTS: &str =
+    "[TEST]  take the pictures of docs/screens/ again, and those that looks are compared with";
+
+/// Writes the pictures of the documentation, and how every view looks now.
+pub fn screenshots(arguments: &[String]) -> Outcome {
+    let mut tests = browser_tests()?;
+    sh::run(tests.arg("--screens").args(arguments).env("PATHLIGHT_BLESS", "1"))
 }
 
 impl Results {

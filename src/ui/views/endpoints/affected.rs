@@ -34,6 +34,18 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     let of = format!("{} of {}", format::count(row.requests), format::count(report.facts.requests));
     pair("Requests", "impact-requests", &of);
     body.add(&facts);
+    let savings = queries.savings.get().filter(|_| page.address().range.is_all());
+    let saving = savings.as_ref().and_then(|savings| {
+        savings
+            .endpoints
+            .iter()
+            .find(|saving| (&saving.service, &saving.operation) == (&endpoint.service, &endpoint.operation))
+    });
+    // First: it answers whether it is worth it.
+    if let Some(saving) = saving {
+        body.add(&el("h3").text("What-if: saved of the latency of all requests"));
+        body.add(&tip::numbers_element(&endpoints::savings(saving)).test("savings"));
+    }
     body.add(&el("h3").text("Affected root endpoints, with its share in each"));
     let list = el("ul").class("exemplars").test("affected");
     for affected in row.affected.iter().take(LISTED) {
@@ -57,16 +69,5 @@ pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint
     let more = row.affected.len().saturating_sub(LISTED);
     if more > 0 {
         body.add(&div("muted small").text(&format!("and {more} more; the CSV export has all")));
-    }
-    let savings = queries.savings.get().filter(|_| page.address().range.is_all());
-    let saving = savings.as_ref().and_then(|savings| {
-        savings
-            .endpoints
-            .iter()
-            .find(|saving| (&saving.service, &saving.operation) == (&endpoint.service, &endpoint.operation))
-    });
-    if let Some(saving) = saving {
-        body.add(&el("h3").text("What-if: saved of the latency of all requests"));
-        body.add(&tip::numbers_element(&endpoints::savings(saving)).test("savings"));
     }
 }

@@ -19,6 +19,7 @@ mod hosting;
 mod jaeger;
 mod jaeger_ui;
 mod loading;
+mod looks;
 mod offline;
 mod real;
 mod report;
@@ -26,6 +27,7 @@ mod soak;
 mod start;
 mod summaries;
 mod tables;
+mod tasks;
 mod views;
 
 use std::pin::Pin;
@@ -123,6 +125,8 @@ pub const ALL: &[Test] = tests![
     views::the_keys_are_listed_and_every_control_has_a_name,
     views::help_begins_with_the_guide_of_the_view,
     views::dark_and_narrow_pages_are_whole,
+    looks::every_view_looks_as_it_did,
+    tasks::each_of_five_questions_takes_at_most_three_clicks,
     views::a_chain_and_a_fan_of_100_000_spans_are_shown,
     access::nothing_stands_against_the_rules_in_any_view_and_dialog,
     access::the_palette_runs_commands_and_finds_views_services_and_endpoints,

@@ -1,0 +1,114 @@
+//! The five questions of `docs/tasks.md`, each answered within three clicks from the start page.
+
+use std::cell::Cell;
+
+use e2e::browser::Page;
+use e2e::failure::{Outcome, ensure};
+use serde_json::Value;
+
+use super::drop::generated;
+use super::tables::catch_files;
+
+/// A page on which clicks are counted.
+struct Counted<'a> {
+    page: &'a Page,
+    clicks: Cell<u32>,
+}
+
+impl Counted<'_> {
+    async fn start(page: &Page) -> Outcome<Counted<'_>> {
+        page.open("").await?;
+        Ok(Counted { page, clicks: Cell::new(0) })
+    }
+
+    async fn click(&self, selector: &str) -> Outcome {
+        self.clicks.set(self.clicks.get() + 1);
+        self.page.click(selector).await?;
+        self.page.ready().await
+    }
+
+    /// The answer stands there, and this is what it looks like.
+    async fn answered(&self, name: &str, selector: &str, words: &[&str]) -> Outcome {
+        let text = self.page.text(selector).await?;
+        for words in words {
+            ensure(text.contains(words), || format!("{words:?} is missing in {text:?}"))?;
+        }
+        ensure(self.clicks.get() <= 3, || format!("it took {} clicks", self.clicks.get()))?;
+        self.page.picture_of(&format!("task-{name}")).await
+    }
+}
+
+pub async fn each_of_five_questions_takes_at_most_three_clicks(page: &Page) -> Outcome {
+    why_is_p99_slow(page).await?;
+    which_service_is_it(page).await?;
+    would_a_cache_help(page).await?;
+    why_is_this_one_slow(page).await?;
+    tell_a_colleague(page).await
+}
+
+async fn why_is_p99_slow(page: &Page) -> Outcome {
+    let counted = Counted::start(page).await?;
+    counted.click("[data-test='demo']").await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    let words = ["SELECT product_details", "p99 would fall", "cache.hit = false"];
+    counted.answered("p99", "[data-test='finding-text']", &words).await?;
+    // The evidence.
+    counted.click("[data-test='finding-show']").await?;
+    counted.answered("p99-evidence", "[data-test='verdict']", &["catalog"]).await
+}
+
+async fn which_service_is_it(page: &Page) -> Outcome {
+    let before = generated("before.json", "--traces 300 --spans 30 --seed 5")?;
+    let change = "--traces 300 --spans 30 --seed 6 --speed pricing:Pricing/GetPrices=+200%";
+    let after = generated("after.json", change)?;
+    let counted = Counted::start(page).await?;
+    page.drop_files(&[before]).await?;
+    page.ready().await?;
+    page.drop_files_on("[data-test='drop-compare']", &[after]).await?;
+    page.visible("[data-test='verdict']").await?;
+    page.ready().await?;
+    counted.answered("culprit", "[data-test='verdict']", &["pricing's own work", "Pricing/GetPrices"]).await
+}
+
+async fn would_a_cache_help(page: &Page) -> Outcome {
+    let counted = Counted::start(page).await?;
+    counted.click("[data-test='demo']").await?;
+    counted.click("[data-test='view-endpoints']").await?;
+    let row = "[data-test='impact'][data-operation='SELECT product_details']";
+    counted.click(row).await?;
+    page.visible("[data-test='detail'] [data-test='savings']").await?;
+    counted.answered("cache", "[data-test='detail'] [data-test='savings']", &["100", "p99"]).await?;
+    // Without scrolling.
+    let [_, top, _, height] = page.place("[data-test='detail'] [data-test='savings']").await?;
+    let window = page.run("return innerHeight").await?.as_f64().unwrap_or_default();
+    ensure(top + height <= window, || format!("the answer ends at {} px of {window}", top + height))
+}
+
+async fn why_is_this_one_slow(page: &Page) -> Outcome {
+    let counted = Counted::start(page).await?;
+    counted.click("[data-test='demo']").await?;
+    counted.click("[data-test='finding-example']").await?;
+    let rows = page.number("[data-test='timeline']", "data-rows").await?;
+    counted.click("[data-test='path-only']").await?;
+    let fewer = page.number("[data-test='timeline']", "data-rows").await?;
+    ensure(fewer < rows, || format!("{fewer} rows of {rows} are on the path"))?;
+    counted.answered("one-trace", "[data-test='trace-title']", &["GET /product/{id}"]).await
+}
+
+async fn tell_a_colleague(page: &Page) -> Outcome {
+    let counted = Counted::start(page).await?;
+    counted.click("[data-test='demo']").await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    catch_files(page).await?;
+    counted.click("[data-test='copy-findings']").await?;
+    counted.answered("colleague", "[data-test='redaction']", &["Contains"]).await?;
+    counted.click("[data-test='give-note']").await?;
+    let note = page.until("a text", "return window.caught[0] ?? null", Value::is_string).await?;
+    let note = note.as_str().unwrap_or_default();
+    for words in ["SELECT product\\_details", "](http"] {
+        ensure(note.contains(words) || note.contains(&words.replace('\\', "")), || {
+            format!("{words:?} is missing in {note}")
+        })?;
+    }
+    ensure(counted.clicks.get() <= 3, || format!("it took {} clicks", counted.clicks.get()))
+}
