@@ -102,7 +102,7 @@ async fn tell_a_colleague(page: &Page) -> Outcome {
     catch_files(page).await?;
     counted.click("[data-test='copy-findings']").await?;
     counted.answered("colleague", "[data-test='redaction']", &["Contains"]).await?;
-    counted.click("[data-test='give-note']").await?;
+    counted.click("[data-test='redact-note']").await?;
     let note = page.until("a text", "return window.caught[0] ?? null", Value::is_string).await?;
     let note = note.as_str().unwrap_or_default();
     for words in ["SELECT product\\_details", "](http"] {
