@@ -27,6 +27,18 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+impl From<png::DecodingError> for Failure {
+    fn from(error: png::DecodingError) -> Self {
+        Self(format!("PNG: {error}"))
+    }
+}
+
+impl From<png::EncodingError> for Failure {
+    fn from(error: png::EncodingError) -> Self {
+        Self(format!("PNG: {error}"))
+    }
+}
+
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self(format!("JSON: {error}"))
