@@ -11,7 +11,7 @@ pub mod widgets;
 use super::boot::Boot;
 use super::pool::{Pool, UserError};
 use dom::{El, Keep, div, el};
-use page::{Page, Part};
+use page::{Layer, Page, Part};
 use pathlight_view::address::{Address, Theme, View};
 use pathlight_view::intake::Intake;
 use shell::file_input::Picker;
@@ -110,17 +110,19 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
             app.add(input);
         }
     }
-    page.add_parts(vec![
-        Box::new(fetch),
-        Box::new(progress),
-        Box::new(memory_row),
-        Box::new(banners),
-        Box::new(undo),
-        Box::new(start),
-        Box::new(header),
-        Box::new(status),
-        Box::new(host),
-    ]);
+    page.add_parts(
+        Layer::Rows,
+        vec![
+            Box::new(fetch),
+            Box::new(progress),
+            Box::new(memory_row),
+            Box::new(banners),
+            Box::new(undo),
+            Box::new(start),
+        ],
+    );
+    page.add_parts(Layer::Header, vec![Box::new(header)]);
+    page.add_parts(Layer::Status, vec![Box::new(status), Box::new(host)]);
     listen(page, &keep, picker, palette);
     page.fetching().follow(page);
 
@@ -168,18 +170,15 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
                 let _ = next.html().before_with_node_1(element.html());
             }
         }
-        // The order is that of commands: what lies on top takes them first.
         let layout = PageLayout { body, view, title, wait, dark: None };
-        let under: [Box<dyn Part>; 4] = [Box::new(layout), Box::new(root), Box::new(range), Box::new(sides)];
-        let mut first = page.take_parts().into_iter();
-        let mut parts: Vec<Box<dyn Part>> = under.into_iter().chain(first.by_ref().take(6)).collect();
-        parts.push(Box::new(sidebar));
-        parts.extend(views.into_iter().map(|view| view as Box<dyn Part>));
-        parts.extend([Box::new(no_spans) as Box<dyn Part>, Box::new(jump)]);
-        parts.extend(first.by_ref().take(1));
-        parts.push(Box::new(detail));
-        parts.extend(first);
-        page.add_parts(parts);
+        page.add_parts(
+            Layer::Selection,
+            vec![Box::new(layout), Box::new(root), Box::new(range), Box::new(sides)],
+        );
+        page.add_parts(Layer::Views, vec![Box::new(sidebar)]);
+        page.add_parts(Layer::Views, views.into_iter().map(|view| view as Box<dyn Part>).collect());
+        page.add_parts(Layer::Views, vec![Box::new(no_spans), Box::new(jump)]);
+        page.add_parts(Layer::Detail, vec![Box::new(detail)]);
     }
 }
 

@@ -87,6 +87,23 @@ pub trait Part {
     }
 }
 
+/// Parts are brought up to date in this order, and asked in it whether a command is for them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Layer {
+    /// What is looked at: requests, range, sides.
+    Selection,
+    /// What comes and goes above the views.
+    Rows,
+    /// The views and what leads to them.
+    Views,
+    /// The header with search and menus.
+    Header,
+    /// What is chosen, beside the views.
+    Detail,
+    /// The status bar, and the page around this one.
+    Status,
+}
+
 struct Inner {
     pool: Pool,
     address: RefCell<Address>,
@@ -105,7 +122,7 @@ struct Inner {
     undo: RefCell<Option<Undo>>,
     last_undo: Cell<u32>,
     update_due: Cell<bool>,
-    parts: RefCell<Vec<Box<dyn Part>>>,
+    parts: RefCell<Vec<(Layer, Box<dyn Part>)>>,
 }
 
 /// The page. It lives as long as the window, so a handle is a plain copy.
@@ -136,15 +153,13 @@ impl Page {
         })))
     }
 
-    /// Adds parts, in the order they are brought up to date.
-    pub fn add_parts(self, parts: Vec<Box<dyn Part>>) {
-        self.0.parts.borrow_mut().extend(parts);
+    /// Adds parts of one layer, behind those it already has.
+    pub fn add_parts(self, layer: Layer, parts: Vec<Box<dyn Part>>) {
+        let mut all = self.0.parts.borrow_mut();
+        all.extend(parts.into_iter().map(|part| (layer, part)));
+        all.sort_by_key(|(layer, _)| *layer);
+        drop(all);
         self.refresh();
-    }
-
-    /// Takes all parts away, to be added in another order.
-    pub fn take_parts(self) -> Vec<Box<dyn Part>> {
-        self.0.parts.take()
     }
 
     /// What the page shows.
@@ -368,7 +383,7 @@ impl Page {
             self.follow_span();
             queries::query(self);
             self.publish_failures();
-            for part in self.0.parts.borrow_mut().iter_mut() {
+            for (_, part) in self.0.parts.borrow_mut().iter_mut() {
                 part.update(self);
             }
             refit_all();
@@ -378,7 +393,7 @@ impl Page {
 
     /// Hands a command to the first part that takes it.
     pub fn command(self, command: Command) -> bool {
-        self.0.parts.borrow_mut().iter_mut().any(|part| part.command(self, command))
+        self.0.parts.borrow_mut().iter_mut().any(|(_, part)| part.command(self, command))
     }
 
     /// Tells the reader what went wrong.
