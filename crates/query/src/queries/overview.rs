@@ -135,7 +135,7 @@ pub struct OverviewReport {
     pub request_types: Vec<TypeRow>,
     /// Endpoints by (service, operation).
     pub endpoints: Vec<EndpointCount>,
-    /// The services with the most self time that somebody waits for, at most [`MOST_TIME`] (ties: by name).
+    /// The services with the most self time that somebody waits for, at most 12 (ties: by name).
     pub most_time: Vec<String>,
     /// Tag keys by name.
     pub tag_keys: Vec<TagKey>,
