@@ -54,6 +54,14 @@ fn run<Q: Query>(session: &mut Session, query: Q) -> Q::Report {
     }
 }
 
+#[wasm_bindgen_test]
+fn a_sample_is_drawn_as_the_binary_draws_it() {
+    let mut texts = TraceSet::new().id_texts;
+    let known = ["4bf92f3577b34da6a3ce929d0e0e4736", "checkout 17"];
+    let hashes = known.map(|text| TraceId::parse(text, &mut texts).content_hash(&texts));
+    assert_eq!(hashes, [0x7bc1_eca1_b669_634b, 0x364d_da8f_6b79_a3a4]);
+}
+
 /// Fails with the place of the first difference rather than with two long texts.
 #[track_caller]
 fn assert_same(what: &str, browser: &str, native: &str) {

@@ -3,7 +3,7 @@
 //! An id is lower-case hexadecimal without its leading zeros, held as a number; anything else is kept as it is, as a
 //! [`Symbol`] of the set's id texts. Empty and all-zero ids mean "absent".
 
-use super::names::{Interner, Symbol, hash_bytes};
+use super::names::{Interner, Symbol, hash_text, mix};
 use serde::{Deserialize, Serialize};
 
 /// A span id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
@@ -110,11 +110,12 @@ impl TraceId {
         text_of(self.bits, self.text, 32, texts)
     }
 
-    /// Returns a hash of the canonical text, the same in every set; groups share it.
+    /// Returns a hash of the canonical text, the same in every set and in every build, all 64 bits of which depend on all of
+    /// the id (`hash_bytes` has 32 on wasm); groups share it.
     pub fn content_hash(self, texts: &Interner) -> u64 {
         match self.text {
-            true => hash_bytes(texts.get(Symbol(self.bits as u32)).as_bytes()),
-            false => hash_bytes(&self.bits.to_le_bytes()),
+            true => hash_text(texts.get(Symbol(self.bits as u32))),
+            false => mix(self.bits as u64 ^ mix((self.bits >> 64) as u64)),
         }
     }
 
@@ -174,5 +175,27 @@ mod tests {
         assert!(SpanId::parse("", &mut texts).is_none());
         let long = "1234567890abcdef0";
         assert_eq!(SpanId::parse(long, &mut texts).to_text(&texts), long);
+    }
+
+    #[test]
+    fn both_halves_of_the_hash_are_those_of_chance() {
+        let mut texts = Interner::default();
+        let mut counts = [0_u32; 6];
+        for number in 0..30_000_u32 {
+            for (at, text) in [format!("{number:x}"), format!("trace {number}")].iter().enumerate() {
+                let hash = TraceId::parse(text, &mut texts).content_hash(&texts);
+                counts[3 * at] += u32::from((hash >> 32).is_multiple_of(3));
+                counts[3 * at + 1] += u32::from((hash as u32).is_multiple_of(3));
+                counts[3 * at + 2] += u32::from(hash >> 32 == 0);
+            }
+        }
+        // A third of them, six standard errors wide, and none without an upper half.
+        for (count, expected) in counts.into_iter().zip([10_000, 10_000, 0, 10_000, 10_000, 0]) {
+            assert!(count.abs_diff(expected) < 500, "{counts:?}");
+        }
+        // The same number in the page and in the binary.
+        let known = ["4bf92f3577b34da6a3ce929d0e0e4736", "checkout 17"];
+        let hashes = known.map(|text| TraceId::parse(text, &mut texts).content_hash(&texts));
+        assert_eq!(hashes, [0x7bc1_eca1_b669_634b, 0x364d_da8f_6b79_a3a4]);
     }
 }

@@ -21,7 +21,8 @@ pub struct Interner {
     table: HashTable<u32>,
 }
 
-/// Returns the hash that all tables of interned things use.
+/// Returns the hash that all tables of interned things use. It has 32 bits on wasm, 64 elsewhere: nothing that page and binary
+/// must agree on may come of it.
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     hasher.write(bytes);
@@ -32,10 +33,14 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
 /// as MurmurHash3 does at its end.
 pub fn hash_text(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    let mut hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
-        hash = (hash ^ hash >> 33).wrapping_mul(factor);
-    }
+    mix(text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// Returns a number all bits of which depend on all of another one, the same in every build, as MurmurHash3 does at its
+/// end.
+pub(super) fn mix(number: u64) -> u64 {
+    let step = |hash: u64, factor: u64| (hash ^ hash >> 33).wrapping_mul(factor);
+    let hash = [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53].into_iter().fold(number, step);
     hash ^ hash >> 33
 }
 

@@ -127,7 +127,7 @@ pub async fn workers_that_end_in_any_view_are_replaced_and_it_shows_the_same(pag
 pub async fn workers_that_end_while_files_are_read_are_replaced(page: &Page) -> Outcome {
     let prepared = prepare(page, WORKERS).await?;
     for how in ["trap", "silent", "deaf"] {
-        let traces = 40_000;
+        let traces = 120_000;
         begin(page, traces).await?;
         page.run(&format!("endWorker(0, '{how}'); window.hurry = {}", how != "trap")).await?;
         page.ready().await?;
