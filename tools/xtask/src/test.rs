@@ -58,13 +58,13 @@ pub fn run(arguments: &[String]) -> Outcome {
         native(&mut results);
     }
     if wanted("wasm") {
-        results.prepared("wasm tests", wasm);
+        results.prepared("wasm tests", |results| wasm(results, wanted("native")));
     }
     if wanted("e2e") {
-        results.prepared("end-to-end tests", end_to_end);
+        results.prepared("end-to-end tests", |results| end_to_end(results, wanted("native")));
     }
     if wanted("scale") {
-        scale(&mut results, !arguments.rest.is_empty());
+        scale(&mut results, !arguments.rest.is_empty(), wanted("native"));
     }
     for failure in &results.failures {
         println!("FAILED {failure}");
@@ -100,12 +100,7 @@ fn lint(results: &mut Results) {
         command.arg("clippy").args(line.split(' ')).args(["--", "-D", "warnings"]);
         command
     };
-    results.step(
-        "clippy",
-        Count::Whole,
-        &mut clippy("--workspace --exclude xtask --exclude e2e --all-targets"),
-    );
-    results.step("clippy of the tools", Count::Whole, &mut clippy("-p xtask -p e2e --all-targets"));
+    results.step("clippy", Count::Whole, &mut clippy("--workspace --all-targets"));
     if let Err(error) = tools::wasm_target() {
         return results.fail("clippy on wasm32", &error);
     }
@@ -152,25 +147,37 @@ fn native(results: &mut Results) {
         command.args(line.split(' ')).arg("--no-fail-fast");
         command
     };
-    let crates = "--workspace --exclude xtask --exclude e2e";
     // A runner does not show what a test prints that passes, so the tests also write into a file what they skip.
     let skipped = sh::target().join("skipped.txt");
     let _ = std::fs::remove_file(&skipped);
-    let mut tests = run(&format!("{crates} --lib --bins --tests"));
+    let mut tests = run(TESTED);
     results.step("native tests", Count::Output, tests.env("PATHLIGHT_SKIPPED", &skipped));
     let lines = std::fs::read_to_string(&skipped).unwrap_or_default();
     results.skipped.extend(lines.lines().filter_map(skipped_cases));
     let mut documented = sh::cargo();
-    documented.args(["test", "--doc"]).args(crates.split(' '));
+    documented.args(["test", "--doc", "--workspace", "--exclude", "xtask", "--exclude", "e2e"]);
     results.step("doc tests", Count::MayBeNone, &mut documented);
-    results.step("tests of the tools", Count::Output, &mut run("-p xtask -p e2e --lib --bins --tests"));
+    results.step("tests of xtask", Count::Output, &mut run("-p xtask --bins"));
+}
+
+/// What the native tests are built of. A call of cargo about some packages chooses other features of their dependencies
+/// than one about others and builds all of them anew: so what comes after these tests is built by the same call.
+const TESTED: &str = "--workspace --exclude xtask --lib --bins --tests";
+
+/// Builds a program for tests, not for release; returns its path. After the native tests it is there.
+fn program(name: &str, is_tested: bool) -> Outcome<PathBuf> {
+    let mut build = sh::cargo();
+    build.arg("build");
+    if is_tested { build.args(TESTED.split(' ')) } else { build.args(["--package", name, "--bin", name]) };
+    sh::run(&mut build)?;
+    Ok(sh::target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Tests of `scale/spark/test.py`.
 const SCALE_TESTS: u64 = 11;
 
 /// The job for Apache Spark against the binary. Without Java or pyspark, and if they cannot be installed, it is left out.
-fn scale(results: &mut Results, may_install: bool) {
+fn scale(results: &mut Results, may_install: bool, is_tested: bool) {
     let python = match tools::java(may_install).and_then(|()| tools::pyspark()) {
         Ok(python) => python,
         Err(reason) => {
@@ -178,7 +185,7 @@ fn scale(results: &mut Results, may_install: bool) {
             return results.skipped.push((SCALE_TESTS, test));
         }
     };
-    match build::native() {
+    match program("pathlight", is_tested) {
         Ok(binary) => {
             let mut test = sh::command(python);
             results.step("scale tests", Count::Output, test.arg("scale/spark/test.py").arg(binary));
@@ -200,8 +207,8 @@ const NATIVE: &[(&str, &str)] = &[
 ];
 
 /// Writes the files of [`NATIVE`]; returns their folder.
-fn native_side() -> Outcome<PathBuf> {
-    let binary = build::native()?;
+fn native_side(is_tested: bool) -> Outcome<PathBuf> {
+    let binary = program("pathlight", is_tested)?;
     let folder = sh::target().join("native");
     sh::on(&folder, std::fs::create_dir_all(&folder))?;
     for (name, line) in NATIVE {
@@ -211,7 +218,7 @@ fn native_side() -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-fn wasm(results: &mut Results) -> Outcome {
+fn wasm(results: &mut Results, is_tested: bool) -> Outcome {
     tools::wasm_target()?;
     let runner = tools::wasm_bindgen()?.join("wasm-bindgen-test-runner");
     let driver = tools::chromedriver()?;
@@ -231,25 +238,26 @@ fn wasm(results: &mut Results) -> Outcome {
         .args(["--test", "web"])
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("CHROMEDRIVER", driver)
-        .env("PATHLIGHT_NATIVE", native_side()?)
+        .env("PATHLIGHT_NATIVE", native_side(is_tested)?)
         // Seconds for all of them; the default is 20.
         .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
     results.step("wasm tests", Count::Output, &mut tests);
     Ok(())
 }
 
-fn end_to_end(results: &mut Results) -> Outcome {
-    results.step("end-to-end tests", Count::Output, &mut browser_tests()?);
+fn end_to_end(results: &mut Results, is_tested: bool) -> Outcome {
+    results.step("end-to-end tests", Count::Output, &mut browser_tests(is_tested)?);
     Ok(())
 }
 
 /// Builds the page; returns the command that runs the end-to-end tests on it.
-fn browser_tests() -> Outcome<Command> {
+fn browser_tests(is_tested: bool) -> Outcome<Command> {
     tools::axe();
     let (driver, firefox) = (tools::chromedriver()?, tools::firefox()?);
     build::build(false)?;
-    let mut tests = sh::cargo();
-    tests.args(["run", "--quiet", "-p", "e2e", "--"]).env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
+    program("pathlight", is_tested)?;
+    let mut tests = sh::command(program("e2e", is_tested)?);
+    tests.env("CHROMEDRIVER", driver).env("FIREFOX", firefox);
     if let Some(webkit) = tools::webkit() {
         tests.env("WEBKIT_DRIVER", webkit);
     }
@@ -261,7 +269,7 @@ pub const SCREENSHOTS: &str =
 
 /// Writes the pictures of the documentation, and how every view looks now.
 pub fn screenshots(arguments: &[String]) -> Outcome {
-    let mut tests = browser_tests()?;
+    let mut tests = browser_tests(false)?;
     sh::run(tests.arg("--screens").args(arguments).env("PATHLIGHT_BLESS", "1"))
 }
 
