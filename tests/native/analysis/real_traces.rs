@@ -231,6 +231,20 @@ fn a_large_offset_needs_a_callee_that_fills_half_of_its_call() {
 }
 
 #[test]
+fn a_trace_says_whose_caller_stopped_waiting() {
+    // By row of the tree: root, call, server. The server goes on for 30 of its 60 ms; or for no good part of it.
+    for (end, expected) in [(180_000, &[2][..]), (152_000, &[])] {
+        let set = set_of(&remote((100_000, 150_000), (99_000, end)));
+        let id = set.trace_id_text(0);
+        let settings = PathSettings { reading: Reading::real(), ..PathSettings::default() };
+        let query = queries::Trace { trace_id: id, root_span_id: None, settings, group: 0 };
+        let report = Pool::of(vec![set]).unwrap().run(query).unwrap().unwrap();
+        assert_eq!(report.caller_stopped, expected, "{:?}", report.bits);
+        assert!(report.is_caller_stopped(2) == (end == 180_000) && !report.is_caller_stopped(1));
+    }
+}
+
+#[test]
 fn one_offset_serves_all_calls_between_two_processes() {
     let rule = only(Rule::Clocks);
     let mut spans = remote((100_000, 150_000), (140_000, 180_000));

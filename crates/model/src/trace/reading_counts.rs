@@ -1,6 +1,6 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::{awaited_callee, callees, is_call, process_name};
+use super::calls::{awaited_callee, callees, caller_stopped, is_call, process_name};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::hash_text;
@@ -279,7 +279,7 @@ impl ReadingObserver {
                     note(if is_other { Found::GaveUp } else { Found::NobodyWaits });
                 }
                 Role::Sync if is_other && is_call(set, tree, parent) => {
-                    if tree.outlasts_parent(set, span) {
+                    if caller_stopped(set, tree, span) {
                         note(Found::StoppedWaiting);
                     }
                     if has_clocks {
