@@ -8,7 +8,8 @@ use pathlight::generate::{Generator, Inject, Options, Place};
 use pathlight::model::stats::{Random, mix};
 use pathlight::model::trace::{Endpoint, SpanKind, TraceId, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::queries::{Culprit, SlowRequests};
+use pathlight::query::PercentileRange;
+use pathlight::query::queries::Culprit;
 use pathlight::view::culprit::{service_words, verdict};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -280,7 +281,10 @@ fn the_time_of_slow_requests_goes_where_the_shop_is_made_slow() {
     let set = generated(&Options { traces: 2000, ..Options::default() });
     let root = RootEndpoint::Endpoint(Endpoint::new("edge-gateway", "GET /product/{id}"));
     let selection = Selection { root, ..Selection::default() };
-    let report = Pool::of(vec![set]).unwrap().run(SlowRequests { selection }).unwrap();
+    // What Compare asks of one set unless told otherwise.
+    let bulk = selection.with_range(PercentileRange::open(0, 50_000));
+    let query = Culprit { a: bulk, b: selection.with_range(PercentileRange::TAIL) };
+    let report = Pool::of(vec![set]).unwrap().run(query).unwrap();
     let first = report.culprit().unwrap();
     let lead = first.lead.as_ref().unwrap();
     assert_eq!((first.service.as_str(), lead.part), ("catalog", ServicePart::Own), "{:?}", verdict(&report));
