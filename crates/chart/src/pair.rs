@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use pathlight_analysis::anomaly::Part;
     use pathlight_analysis::critical_path::RequestRef;
-    use pathlight_query::Endpoint;
+    use pathlight_query::{Endpoint, SpanWaiting};
 
     const P: u8 = TraceReport::ON_PATH;
 
@@ -158,8 +158,9 @@ mod tests {
         let mut plain = request(300, 40);
         plain.span_start_us[3] = 300;
         plain.caller_stopped = vec![0, 2, 4];
+        plain.waiting = vec![SpanWaiting { span: 2, callee: String::new(), us: 1, is_certain: true }];
         let [anomalous, normal] = align([request(700, 900), plain]);
-        assert_eq!(normal.caller_stopped, [1]);
+        assert_eq!((normal.caller_stopped.as_slice(), normal.waiting[0].span), (&[1][..], 1));
         // The anomalous one has a span 20 us before its root, so both roots stand there.
         assert_eq!(
             (anomalous.span_start_us.as_slice(), normal.span_start_us.as_slice()),

@@ -335,13 +335,11 @@ fn wrong_clocks_do_not_change_which_spans_of_generated_traces_are_on_the_path() 
 /// known up to the interval of offsets that puts all callees of a pair of processes into their calls.
 fn allowed(set: &TraceSet, tree: &Tree) -> BTreeMap<String, u64> {
     let process = |span| process_of(set, tree.row(span));
-    let calls = || {
-        let pair = |call| Some((call, callee(set, tree, call)?));
-        let pairs = (0..tree.len() as u32).filter_map(pair);
-        pairs.filter(|&(call, callee)| process(call) != process(callee))
-    };
-    let mut offsets = BTreeMap::new();
-    for (call, callee) in calls() {
+    let mut calls: Vec<(u32, u32)> =
+        (0..tree.len() as u32).filter_map(|call| Some((call, callee(set, tree, call)?))).collect();
+    calls.retain(|&(call, callee)| process(call) != process(callee));
+    let mut offsets: BTreeMap<_, (i64, i64)> = BTreeMap::new();
+    for &(call, callee) in &calls {
         let (from, to) = offsets.entry((process(call), process(callee))).or_insert((i64::MIN, i64::MAX));
         let (call, callee) = (tree.row(call), tree.row(callee));
         let start = set.start_us(call) as i64 - set.start_us(callee) as i64;
@@ -352,7 +350,7 @@ fn allowed(set: &TraceSet, tree: &Tree) -> BTreeMap<String, u64> {
         }
     }
     let mut allowed = BTreeMap::new();
-    for (call, callee) in calls() {
+    for &(call, callee) in &calls {
         let (from, to) = offsets[&(process(call), process(callee))];
         let width = from.abs_diff(to);
         for span in [call, callee] {
