@@ -8,7 +8,7 @@ mod shared;
 use pathlight::generate::{Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{Options, Reader};
 use pathlight::model::trace::TraceSet;
-use shared::{analyses, median, read, row, what_if};
+use shared::{abnormal, analyses, median, read, row, what_if};
 use std::hint::black_box;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -50,10 +50,10 @@ impl std::io::Write for Feed<'_> {
     }
 }
 
-fn generated(scale: u64) -> TraceSet {
+fn generated(options: &Generated) -> TraceSet {
     let mut set = TraceSet::new();
     let mut feed = Feed { reader: Reader::new("generated", Options::default()), set: &mut set };
-    let written = write_jaeger(&options(scale), &mut std::io::BufWriter::with_capacity(1 << 18, &mut feed));
+    let written = write_jaeger(options, &mut std::io::BufWriter::with_capacity(1 << 18, &mut feed));
     let Feed { reader, set: filled } = feed;
     reader.finish(filled);
     assert!(written.is_ok() && set.seal().is_ok());
@@ -93,11 +93,19 @@ fn text_in_memory() {
 #[wasm_bindgen_test]
 fn questions() {
     let group = "Analyses, one worker in Chromium";
-    let set = generated(SCALE);
+    let set = generated(&options(SCALE));
     let spans = set.spans() as f64;
     console_log!("{}", row(group, "spans loaded", spans, "", ""));
     print(analyses(set, &now_ms, group, true));
-    print(what_if(generated(SCALE.div_ceil(10)), &now_ms, group, true));
+    print(what_if(generated(&options(SCALE.div_ceil(10))), &now_ms, group, true));
+}
+
+/// Twice as many requests as elsewhere, of half as many spans.
+#[wasm_bindgen_test]
+fn abnormal_requests() {
+    let options = Generated { spans: 50, traces: 1000 * SCALE, ..options(1) };
+    let group = "Abnormal requests among 20,000 of 50 spans";
+    console_log!("{}", abnormal(generated(&options), &now_ms, group));
 }
 
 #[wasm_bindgen_test]

@@ -153,6 +153,16 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     rows
 }
 
+/// Learns from all requests of a set and judges them: one row.
+pub fn abnormal(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str) -> String {
+    let mut session = Session::of(set);
+    let all = Selection::default();
+    // Names and paths are known by the time that somebody asks.
+    let _ = session.run(queries::CriticalPath { selection: all.clone() });
+    let query = queries::Anomalies { train: all.clone(), test: all, settings: AnomalySettings::default() };
+    row(group, "one worker: train and judge", timed(&mut session, now_ms, query), "ms", "< 3000")
+}
+
 /// What-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
 pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
     let mut session = Session::of(set);

@@ -47,6 +47,11 @@ fn alone(mut of: TraceReport) -> TraceReport {
     }
     of.depth.iter_mut().for_each(|d| *d -= depth);
     of.segment_span.iter_mut().for_each(|span| *span = span.wrapping_sub(root as u32));
+    of.waiting.iter_mut().for_each(|wait| wait.span = wait.span.wrapping_sub(root as u32));
+    of.caller_stopped.retain_mut(|span| {
+        *span = span.wrapping_sub(root as u32);
+        (*span as usize) < of.depth.len()
+    });
     let times = [&mut of.span_start_us, &mut of.segment_start_us, &mut of.segment_end_us];
     times.into_iter().flatten().for_each(|us| *us = us.saturating_sub(first_us));
     let ends = of.span_start_us.iter().zip(&of.duration_us).map(|(start, duration)| start + duration);
@@ -130,7 +135,7 @@ mod tests {
     use super::*;
     use pathlight_analysis::anomaly::Part;
     use pathlight_analysis::critical_path::RequestRef;
-    use pathlight_query::Endpoint;
+    use pathlight_query::{Endpoint, SpanWaiting};
 
     const P: u8 = TraceReport::ON_PATH;
 
@@ -152,7 +157,10 @@ mod tests {
     fn roots_start_together_and_the_axis_is_that_of_the_longer_one() {
         let mut plain = request(300, 40);
         plain.span_start_us[3] = 300;
+        plain.caller_stopped = vec![0, 2, 4];
+        plain.waiting = vec![SpanWaiting { span: 2, callee: String::new(), us: 1, is_certain: true }];
         let [anomalous, normal] = align([request(700, 900), plain]);
+        assert_eq!((normal.caller_stopped.as_slice(), normal.waiting[0].span), (&[1][..], 1));
         // The anomalous one has a span 20 us before its root, so both roots stand there.
         assert_eq!(
             (anomalous.span_start_us.as_slice(), normal.span_start_us.as_slice()),

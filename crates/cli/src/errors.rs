@@ -1,7 +1,7 @@
 //! `pathlight errors`: where errors start and stop, and what the requests would be without them.
 
 use super::Failure;
-use super::common::Common;
+use super::common::{Common, PlacesOption};
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{ErrorsReport, queries};
@@ -15,6 +15,8 @@ use std::fmt::Write as _;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    places: PlacesOption,
     /// json, text, or the error paths as folded stacks
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"], conflicts_with = "json")]
     format: Option<String>,
@@ -29,7 +31,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = args.common.selection();
+    let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::Errors { selection })?;
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     match format {

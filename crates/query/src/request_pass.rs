@@ -9,7 +9,7 @@ use pathlight_analysis::critical_path::{
     ExemplarTargets, HeatPart, HistogramsObserver, Observer, PathTable, ProposalsObserver, SplitObserver,
     SplitOf, TagValuesObserver, Walk, sorted_column_keys, tied_column_keys,
 };
-use pathlight_analysis::culprit::{CulpritObserver, TailObserver};
+use pathlight_analysis::culprit::CulpritObserver;
 use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, PairsObserver, TagGroup, TagValue, TagsObserver};
 use pathlight_analysis::requests::{PathSettings, RequestTypes, TypeCut, TypeLatencies};
@@ -36,8 +36,6 @@ pub(super) enum RequestPass {
     Culprit,
     /// Start and latency by request type.
     Latencies,
-    /// The times of calls and visits of the fast and of the slow requests of every type.
-    Tail { cuts: Vec<TypeCut> },
     /// Times of every trace, for tprof.
     Traces,
     /// Times by endpoint.
@@ -83,7 +81,6 @@ impl RequestPass {
         matches!(
             self,
             RequestPass::Latencies
-                | RequestPass::Tail { .. }
                 | RequestPass::Traces
                 | RequestPass::Findings { .. }
                 | RequestPass::FindingTags { .. }
@@ -165,11 +162,6 @@ impl RunningPass {
             }
             RequestPass::Culprit => State::Trees(Box::new(Walk::new(
                 CulpritObserver::new(set, settings.overlap),
-                settings,
-                requests,
-            ))),
-            RequestPass::Tail { cuts } => State::Trees(Box::new(Walk::new(
-                TailObserver::new(set, settings.overlap, types, cuts),
                 settings,
                 requests,
             ))),

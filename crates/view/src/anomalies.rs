@@ -222,11 +222,16 @@ pub fn more_groups(report: &AnomalyReport) -> String {
     }
 }
 
+/// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
+const UNUSUAL: &str = "unusual, as some of the baseline are";
+
 /// Returns whether a request is abnormal, and in which part of it.
 pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
     let covers = row.reasons.first().is_some_and(|reason| reason.part == Part::Covering);
     match (report.is_abnormal(row), row.part) {
         _ if row.is_unknown => "no verdict: unknown root",
+        // Never "within" beside a reason such as "60 ms; 1.24 to 4.36 ms is normal".
+        (false, _) if report.has_verdicts && !row.reasons.is_empty() => UNUSUAL,
         (false, _) if report.has_verdicts => "within the baseline",
         (_, Part::Structure) => "other calls",
         (_, Part::OnPath) => "delayed",
@@ -461,6 +466,7 @@ mod tests {
     use super::*;
     use crate::finder::Finder;
     use crate::table::{Cell, Rows as _};
+    use pathlight_analysis::anomaly::{ReasonKind, ReasonRow};
     use pathlight_query::RequestRef;
 
     fn report() -> AnomalyReport {
@@ -504,6 +510,20 @@ mod tests {
         assert_eq!(table.cell(1, 1), Cell::Number("0.75".to_owned(), "0.75".to_owned()));
         assert_eq!(table.cell(2, 0), Cell::Text("delayed".to_owned()));
         assert_eq!(table.cell(2, 1), Cell::Text("within the baseline".to_owned()));
+        // A reason is no thing to stand beside "within".
+        let mut unusual = report();
+        let reason = ReasonRow {
+            kind: ReasonKind::SelfTime,
+            part: Part::OnPath,
+            path: 0,
+            after: None,
+            calls: 20,
+            alike: 0,
+            value: 60_000,
+            baseline: Some((1_240.0, 4_360.0)),
+        };
+        (unusual.rows[1].p, unusual.rows[1].reasons) = (0.05, vec![reason]);
+        assert_eq!(severity(&unusual, &unusual.rows[1]), "unusual, as some of the baseline are");
         assert_eq!(table.find(&Finder::of_text("AB")).matches, 1);
         let chosen = TraceChoice::of_request("cd", "");
         assert_eq!(

@@ -198,11 +198,12 @@ pub fn explanation(report: &CulpritReport) -> Sentence {
     words.then(caveats(row, lead))
 }
 
-/// Returns which services far fewer requests use than before; empty if there are none.
+/// Returns which services far fewer requests use than before, and how many more there are than it names; empty if there
+/// are none.
 pub fn vanished_words(report: &CulpritReport) -> Sentence {
     let [a, b] = report.requests;
     let parts = report.vanished.iter().take(NAMED).enumerate();
-    parts.fold(Sentence::default(), |words, (at, row)| {
+    let words = parts.fold(Sentence::default(), |words, (at, row)| {
         let words = if at == 0 { words } else { words.text("; ") };
         let [before, after] = row.requests;
         words
@@ -212,7 +213,21 @@ pub fn vanished_words(report: &CulpritReport) -> Sentence {
             .text(", ")
             .number(format!("{} of {}", count(before), count(a)))
             .text(" before")
-    })
+    });
+    match report.vanished.len().saturating_sub(NAMED) as u64 {
+        0 => words,
+        more => words.text("; likewise ").number(counted(more, "other service")),
+    }
+}
+
+/// Returns how many of the places of a service are listed; empty if all are.
+pub fn places_cut(row: &CulpritService) -> String {
+    match row.places.len() as u64 {
+        listed if listed < row.places_in_all => {
+            format!("{} of {}", count(listed), counted(row.places_in_all, "place"))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Returns which services fail more often than before, one sentence each; nothing if none does.

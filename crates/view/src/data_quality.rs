@@ -2,6 +2,7 @@
 
 use super::reading_words::{self, Note};
 use pathlight_ingest::{Ended, FileReport};
+use pathlight_model::trace::{Found, FoundCount};
 use pathlight_query::OverviewReport;
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -22,13 +23,24 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
         "Each begins a tree of its own, which is on no critical path but its own. {} of all span time is left out by them.",
         format::share(quality.orphan_share())
     );
+    let found = |found| overview.reading.found.get(&found);
+    let example = |of| found(of).map_or("", |of: &FoundCount| &of.example);
     let fact = |key, count, what: &'static str, meaning: &str| Note {
         key,
         count,
         what: what.into(),
         meaning: meaning.to_owned(),
-        example: String::new(),
+        example: match key {
+            "orphan-roots" => example(Found::OrphanRoots).to_owned(),
+            "multi-root-traces" => example(Found::SeveralRoots).to_owned(),
+            _ => String::new(),
+        },
     };
+    let several = format!(
+        "The root that starts first is a request; the others are if the rule for roots applies and they stand for \
+         themselves: {} of them. Any endpoint can be chosen as root endpoint.",
+        format::count(found(Found::Roots).map_or(0, |of| of.spans))
+    );
     let mut all = vec![
         fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
         fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
@@ -43,8 +55,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             "multi-root-traces",
             quality.multi_root_traces,
             "traces with several roots",
-            "The root that starts first is a request; the others are if the rule for roots applies and they stand for \
-             themselves. Any endpoint can be chosen as root endpoint.",
+            &several,
         ),
         fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
         fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),
@@ -118,7 +129,11 @@ mod tests {
         quality.orphan_roots = 2;
         quality.orphan_us = 10_000;
         quality.async_spans = 7;
+        let orphans = FoundCount { spans: 2, example: "ab".to_owned() };
+        overview.reading.found.insert(Found::OrphanRoots, orphans);
         let facts = facts(&overview);
+        let examples: Vec<&str> = facts.iter().map(|fact| &*fact.example).collect();
+        assert_eq!(examples, ["", "", "ab", ""]);
         let said: Vec<(&str, u64, &str)> =
             facts.iter().map(|f| (f.key, f.count, f.meaning.as_str())).collect();
         let space = format::THIN;

@@ -27,6 +27,10 @@ const LEAST_SPLIT: u64 = 10;
 /// Request types named of those that are left out.
 const NAMED: usize = 3;
 
+/// How its order differs from those of other views, which rank the same places.
+pub const RANKED_BY: &str = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only \
+                             what requests wait for.";
+
 /// Returns the name of a list, and what it is.
 pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {
     match list {

@@ -1,7 +1,7 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
 use crate::culprit;
-use crate::diagnosis::{left_out, of_summary, statistic_words};
+use crate::diagnosis::{RANKED_BY, left_out, of_summary, statistic_words};
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
 };
@@ -270,6 +270,9 @@ pub fn markdown(report: &TprofReport) -> String {
     }
     for sentence in of_summary(report) {
         let _ = writeln!(out, "{}\n", marked(&sentence));
+    }
+    if !report.report.is_empty() {
+        let _ = writeln!(out, "{RANKED_BY}\n");
     }
     let mut place = 0;
     for line in lines(report).iter().filter(|line| line.level < 5) {

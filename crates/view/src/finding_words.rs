@@ -249,7 +249,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out.text(" Their number is ").number(format!("{least} to {most}")).text("."),
             }
         }
-        Facts::Timeout { duration_us, p50_us, is_stretch, .. } => {
+        Facts::Timeout { duration_us, p50_us, is_stretch, stopped, .. } => {
             let out = at(some(out, "call").text(" of "));
             let out =
                 out.text(if *is_stretch { " work or wait, with no call of their own, " } else { " take " });
@@ -258,6 +258,10 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 out.text(" within 2 %; the median is ").number(duration(*p50_us))
             } else {
                 out.text(" within 2 %; half of all calls take less than ").number(duration(50_000.0))
+            };
+            let out = match stopped {
+                0 => out,
+                _ => out.text("; the caller stopped waiting for ").number(counted(*stopped, "call")),
             };
             out.text(". That looks like a timeout, or the delay of a retry.")
         }

@@ -34,7 +34,8 @@ const CLOCKS_NAMED: usize = 5;
 
 /// Returns a note for all that was found, in the order of the rules; clocks that are wrong come last.
 pub fn notes(counts: &ReadingCounts) -> Vec<Note> {
-    let mut notes: Vec<Note> = (counts.found.iter())
+    // Of roots the notes on what was odd speak.
+    let mut notes: Vec<Note> = (counts.found.iter().filter(|(found, _)| found.rule() != Rule::Roots))
         .map(|(&found, of)| {
             let (what, meaning) = words(found);
             let (mut count, mut what, mut meaning) = (of.spans, what.into(), meaning.to_owned());
@@ -113,6 +114,7 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "callees that go on after their caller stopped waiting",
             "That is what a timeout looks like. They are cut at the end of the call.",
         ),
+        Found::Roots | Found::SeveralRoots | Found::OrphanRoots => ("", ""),
     }
 }
 

@@ -21,6 +21,18 @@ const KINDS: [(u8, &str, &str); 8] = [
     (TraceReport::MOVED, "moved", "its clock was corrected by that of its caller"),
 ];
 
+/// What is said in place of "clipped" where no clock is to blame.
+const STOPPED: (&str, &str) = ("caller stopped waiting", "the caller stopped waiting; cut at its end");
+
+/// Returns what a span is: in one word each, and in a sentence each.
+fn kinds(report: &TraceReport, at: u32) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let bits = report.bits.get(at as usize).copied().unwrap_or(0);
+    let is_stopped = report.is_caller_stopped(at);
+    KINDS.iter().filter(move |(bit, ..)| bits & bit != 0).map(move |&(bit, word, words)| {
+        if bit == TraceReport::CLIPPED && is_stopped { STOPPED } else { (word, words) }
+    })
+}
+
 /// The words above the timeline.
 pub struct Title {
     /// The endpoint of the request; `None` for a trace without spans.
@@ -83,8 +95,7 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
         TipLine::Endpoint(service, operation),
         TipLine::Text(format!("{} from +{}", duration_us(end - start), duration_us(start))),
     ];
-    let kinds = KINDS.iter().filter(|(bit, ..)| timeline.bit(at, *bit));
-    let kinds: Vec<&str> = kinds.map(|(_, _, words)| *words).collect();
+    let kinds: Vec<&str> = kinds(report, at).map(|(_, words)| words).collect();
     if !kinds.is_empty() {
         lines.push(TipLine::Muted(kinds.join(", ")));
     }
@@ -154,10 +165,7 @@ impl SpanRow {
     }
 
     fn words(&self) -> String {
-        let bits = self.of_column(&self.trace.bits).unwrap_or(0);
-        let kinds: Vec<&str> =
-            KINDS.iter().filter(|(bit, ..)| bits & bit != 0).map(|(_, word, _)| *word).collect();
-        kinds.join(", ")
+        kinds(&self.trace, self.at).map(|(word, _)| word).collect::<Vec<_>>().join(", ")
     }
 
     fn attributes(&self) -> Attributes {
@@ -227,7 +235,7 @@ pub fn table() -> Table<SpanRow> {
         Column::text(
             "what",
             "What",
-            "On the critical path, error, asynchronous, clipped, dropped, orphan",
+            "On the critical path, error, asynchronous, clipped, its caller stopped waiting, dropped, orphan",
             |row: &SpanRow| row.words().into(),
         )
         .by(|a, b| a.of_column(&a.trace.bits).cmp(&b.of_column(&b.trace.bits)))
@@ -294,6 +302,22 @@ mod tests {
         assert_eq!(lines[2], TipLine::Muted(words.to_owned()));
         assert!(matches!(tip(&timeline, 0).last(), Some(TipLine::Text(words)) if words.starts_with("Drag ")));
         assert_eq!(tip(&timeline, 2), []);
+    }
+
+    #[test]
+    fn a_span_whose_caller_stopped_waiting_is_not_one_of_a_wrong_clock() {
+        let clipped = TraceReport { bits: vec![0, TraceReport::CLIPPED], ..report() };
+        let said = |report: &TraceReport| {
+            let row = SpanRow { at: 1, own_us: 0, trace: Rc::new(report.clone()) };
+            (tip(&Timeline::new(report.clone()), 1)[2].clone(), row.words())
+        };
+        let muted = |words: &str| TipLine::Muted(words.to_owned());
+        assert_eq!(said(&clipped), (muted("clipped: partly outside its parent"), "clipped".to_owned()));
+        let stopped = TraceReport { caller_stopped: vec![1], ..clipped };
+        assert_eq!(
+            said(&stopped),
+            (muted("the caller stopped waiting; cut at its end"), "caller stopped waiting".to_owned())
+        );
     }
 
     #[test]

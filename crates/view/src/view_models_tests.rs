@@ -465,3 +465,19 @@ fn services_that_fail_more_often_are_named_beside_the_verdict() {
     assert_eq!(table.find(&Finder::of_text("basic")).matches, 1);
     assert_eq!(culprit::PlaceRow::of(&report.services[0]).len(), 2);
 }
+
+#[test]
+fn places_and_vanished_services_that_are_not_named_are_counted() {
+    let mut row = CulpritService { places_in_all: 2, ..slow_service().services.remove(0) };
+    assert_eq!(culprit::places_cut(&row), "");
+    row.places_in_all = 37;
+    assert_eq!(culprit::places_cut(&row), "2 of 37 places");
+    let words = |services: usize| {
+        let gone = |at| Vanished { service: format!("s{at}"), requests: [100, 1] };
+        let vanished = (0..services).map(gone).collect();
+        culprit::vanished_words(&CulpritReport { vanished, ..slow_service() }).to_text()
+    };
+    assert!(words(3).ends_with("100 of 120 before"), "{}", words(3));
+    assert!(words(4).ends_with("100 of 120 before; likewise 1 other service"), "{}", words(4));
+    assert!(words(8).ends_with("; likewise 5 other services"), "{}", words(8));
+}

@@ -317,11 +317,15 @@ impl Detail {
             self.body.add(&link);
         }
         let bits = trace.bits.get(at).copied().unwrap_or(0);
+        let clipped = match trace.is_caller_stopped(index) {
+            true => "The caller stopped waiting; cut at its end",
+            false => "It begins or ends outside its parent: clock skew",
+        };
         let flags = [
             (TraceReport::ERROR, "error", "The span is an error"),
             (TraceReport::ON_PATH, "critical path", "The request waited for it"),
             (TraceReport::ASYNC, "asynchronous", "Its parent does not wait for it"),
-            (TraceReport::CLIPPED, "clipped", "It begins or ends outside its parent: clock skew"),
+            (TraceReport::CLIPPED, "clipped", clipped),
             (TraceReport::DROPPED, "dropped", "It lies wholly outside its parent and counts nowhere"),
             (TraceReport::ORPHAN, "orphan", "Its parent is missing"),
             (TraceReport::OVERLAY, "overlay", "It covers the calls beside it: nobody waits for it by itself"),

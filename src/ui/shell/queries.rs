@@ -231,7 +231,9 @@ pub fn query(page: Page) {
                 queries.split.want(page, queries::Split { selection, of: address.split.of, key });
             }
         }
-        View::Errors => queries.errors.want(page, queries::Errors { selection }),
+        View::Errors => {
+            queries.errors.want(page, queries::Errors { selection: address.rolled_up(selection) });
+        }
         View::Flow => crate::ui::views::flow::query(page, &address),
         View::Diagnosis => crate::ui::views::diagnosis::query(page, &address),
         View::Trace => {

@@ -4,7 +4,7 @@ use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::model::stats::Random;
-use pathlight::model::trace::TraceSet;
+use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
     Endpoint, Facts, Finding, FindingKind, FindingsReport, PercentileRange, Place, TagsReport, queries,
@@ -193,6 +193,34 @@ fn a_timeout_of_a_call_that_nobody_recorded_is_a_stretch_without_calls() {
     if let Facts::Timeout { duration_us, is_stretch, .. } = finding.facts {
         assert!(is_stretch && (1_980_000.0..2_060_000.0).contains(&duration_us), "{duration_us}");
     }
+}
+
+#[test]
+fn a_timeout_says_for_how_many_calls_the_caller_stopped_waiting() {
+    let spans = requests(100, |i, spans| {
+        let is_late = i % 20 == 3;
+        if is_late {
+            delay(spans, 2, 1_990_000);
+        }
+        // The slowest requests are others.
+        if i % 10 == 6 {
+            delay(spans, 3, 4_000_000 + i * 30_000);
+        }
+        let call = &mut spans[1];
+        call.kind = SpanKind::Client;
+        let (start, end) = (call.start_us + 100, call.start_us + call.duration_us - 100);
+        // Long after its call has ended.
+        let end = if is_late { end + 1_500_000 } else { end };
+        let server = span(20, 2, "serve", start, end);
+        spans.push(Span { service: "server".to_owned(), kind: SpanKind::Server, ..server });
+    });
+    let report = findings(&spans);
+    let finding = the(&report, FindingKind::Timeout);
+    assert_eq!(finding.place, Place::Endpoint(Endpoint::new("server", "serve")));
+    let Facts::Timeout { stopped, .. } = finding.facts else { panic!() };
+    assert_eq!(stopped, 5);
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains("; the caller stopped waiting for 5 calls. That looks like a timeout"), "{text}");
 }
 
 #[test]

@@ -21,7 +21,6 @@ fn cases(reading: Reading) -> Vec<Case> {
     vec![
         case(queries::Compare { a: roots.clone(), b: Selection { group: 1, ..roots.clone() } }),
         case(queries::Compare { a: roots.with_range(bulk), b: roots.with_range(tail) }),
-        case(queries::SlowRequests { selection: roots.clone() }),
         case(queries::Endpoints { selection: roots.with_range(tail) }),
         case(queries::Endpoints { selection: filtered.clone() }),
         case(queries::Findings {

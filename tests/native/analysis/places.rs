@@ -155,6 +155,26 @@ fn by_service_callers_and_callees_of_one_service_are_one_frame() {
 }
 
 #[test]
+fn by_service_errors_are_those_of_all_its_endpoints() {
+    let mut spans = nested();
+    // "ask" fails, "disk" with it; "read" does not.
+    spans.iter_mut().filter(|span| span.id >= 4).for_each(|span| span.error = true);
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let selection = Selection { by_service: true, reading: Reading::PLAIN, ..Selection::default() };
+    let report = pool.run(queries::Errors { selection }).unwrap();
+    let mut rows: Vec<_> = (report.rows.iter())
+        .map(|row| (report.name(row.endpoint), row.own, row.propagated, row.stopped))
+        .collect();
+    rows.sort();
+    assert_eq!(rows, [(("a", ""), 1, 0, 0), (("b", ""), 0, 1, 1)]);
+    // The frames are those of the critical path.
+    let nodes: Vec<_> = (report.nodes.iter())
+        .map(|node| (report.name(node.endpoint).0, node.own, node.propagated, node.stopped, node.error_us))
+        .collect();
+    assert_eq!(nodes, [("a", 0, 0, 0, 0), ("b", 0, 1, 1, 20), ("a", 1, 0, 0, 10)]);
+}
+
+#[test]
 fn services_have_the_time_of_their_endpoints() {
     let mut pool = pool(Defects::default(), 2);
     let mut times = |by_service| {

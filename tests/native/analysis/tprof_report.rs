@@ -108,7 +108,13 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
     assert!(lines[4].is_problem && !lines[5].is_problem);
     assert_eq!(lines[0].aggregate, lines[3].aggregate);
     let text = plain(&markdown(&report));
-    assert!(text.starts_with("# Diagnosis of 10 traces\n\n1. A in A takes"), "{text}");
+    // It says how this order differs from that of Endpoints.
+    let ranked = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only what \
+                  requests wait for.";
+    assert!(
+        text.starts_with(&format!("# Diagnosis of 10 traces\n\n{ranked}\n\n1. A in A takes")),
+        "{text}"
+    );
     assert!(text.contains(&format!("\n      - {slow}")), "{text}");
     assert!(!text.contains("problematic"), "{text}");
     assert!(

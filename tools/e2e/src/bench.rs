@@ -181,6 +181,7 @@ impl Bench {
         self.one_trace().await?;
         self.five_million().await?;
         self.questions().await?;
+        self.abnormal_requests().await?;
         self.findings().await?;
         self.frames().await
     }
@@ -466,6 +467,20 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// From the question which of 20,000 requests are abnormal to its answer, drawn.
+    async fn abnormal_requests(&self) -> Outcome {
+        self.workers(2).await?;
+        self.drop("view=flame", &["twenty-thousand.json"]).await?;
+        match self.go("view=anomalies").await? {
+            Some(ms) => {
+                let group = "Abnormal requests among 20,000 of 50 spans";
+                print(group, "two workers: train and judge, drawn", ms, "ms", "< 2000");
+                Ok(())
+            }
+            None => fail("the page has no view of anomalies, or asked nothing"),
+        }
     }
 
     /// From the end of a load to the findings of it.

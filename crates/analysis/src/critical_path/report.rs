@@ -196,6 +196,8 @@ pub struct TraceReport {
     pub slack_us: Vec<u64>,
     /// What calls wait for on the critical path outside of spans.
     pub waiting: Vec<SpanWaiting>,
+    /// Spans whose caller stopped waiting for them, so that they are cut at its end; ascending.
+    pub caller_stopped: Vec<u32>,
 }
 
 /// Time that a call on the critical path takes before its callee starts and after it ends.
@@ -230,6 +232,11 @@ impl TraceReport {
     pub const OVERLAY: u8 = 64;
     /// Its clock was set: it stands where it is taken to have been.
     pub const MOVED: u8 = 128;
+
+    /// Returns whether the caller of a span stopped waiting for it. Such a span is cut, and no clock is to blame.
+    pub fn is_caller_stopped(&self, span: u32) -> bool {
+        self.caller_stopped.binary_search(&span).is_ok()
+    }
 }
 
 /// One segment of a request's critical path, on the moved clock.

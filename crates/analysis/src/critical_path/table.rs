@@ -78,10 +78,16 @@ impl PathTable {
         &self.contexts
     }
 
-    /// Returns the context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it.
+    /// Returns the context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it. Of places that are
+    /// services, what a service calls in itself is in the context above.
     pub fn find_context(&self, parent: u32, endpoint: EndpointId) -> u32 {
         let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
-        self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
+        let is_same = || self.contexts.get(parent as usize).is_some_and(|above| above.1 == endpoint);
+        match self.index.find(hash_context(parent, endpoint), is_it) {
+            Some(&found) => found,
+            None if is_same() => parent,
+            None => NO_ROW,
+        }
     }
 
     fn context(&mut self, parent: u32, endpoint: EndpointId) -> u32 {

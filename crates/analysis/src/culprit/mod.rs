@@ -8,7 +8,6 @@ mod failing;
 mod observe;
 mod rank;
 mod report;
-mod tail;
 
 pub use cells::{CallSums, CulpritPart, ServiceSums};
 pub use observe::CulpritObserver;
@@ -16,4 +15,3 @@ pub use report::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
     Vanished,
 };
-pub use tail::TailObserver;

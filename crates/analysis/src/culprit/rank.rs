@@ -343,6 +343,7 @@ fn ranked(
                 has_bare_calls: counts.bare_calls > 0,
                 lead: None,
                 places: parts.places.iter().take(PLACES).map(|(place, _)| place.clone()).collect(),
+                places_in_all: parts.places.len() as u64,
             };
             (row, parts)
         })
@@ -514,6 +515,23 @@ mod tests {
         is_near(first.score_us, 99_913.6);
         assert_eq!((find(&report, "cart").score_us, find(&report, "pay").score_us), (0.0, 0.0));
         assert_eq!(first.lead.as_ref().unwrap().slower_callees, Some(Vec::new()));
+    }
+
+    #[test]
+    fn ten_places_are_listed_and_all_are_counted() {
+        let slow = |ms: u64| {
+            let mut part = set(&[]);
+            for operation in 0..12 {
+                let entry = Endpoint::new("f", format!("work {operation}"));
+                let cell = part.cells.entry(CellKey::Own { entry, makes_calls: false }).or_default();
+                (0..10).for_each(|_| cell.add(ms * 1000));
+            }
+            part
+        };
+        let report = CulpritReport::of(&slow(2), &slow(50));
+        let first = &report.services[0];
+        // Those twelve and where the service is entered.
+        assert_eq!((first.places.len(), first.places_in_all), (10, 13));
     }
 
     #[test]

@@ -78,8 +78,10 @@ pub struct CulpritService {
     pub has_bare_calls: bool,
     /// What there is to say of it; `None` without a part that changed at all, or without a baseline.
     pub lead: Option<Lead>,
-    /// Where in it, what explains most first.
+    /// Where in it, what explains most first; at most 10.
     pub places: Vec<CulpritPlace>,
+    /// How many places there are.
+    pub places_in_all: u64,
 }
 
 /// The part of a service that says most.

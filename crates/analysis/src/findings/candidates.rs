@@ -388,7 +388,8 @@ impl Sums<'_> {
         let each = (duration_us - p50_us) / self.requests().max(1) as f64;
         let reach = 1.96 * (n as f64).sqrt();
         let interval = Interval { low: (n as f64 - reach).max(0.0), high: n as f64 + reach };
-        let facts = Facts::Timeout { duration_us, p50_us, is_round, is_stretch };
+        let stopped = durations.stopped;
+        let facts = Facts::Timeout { duration_us, p50_us, is_round, is_stretch, stopped };
         Some(Finding {
             stake_us: n as f64 * each,
             interval: Some(scaled(interval, each)),

@@ -227,6 +227,8 @@ pub enum Facts {
         is_round: bool,
         /// Whether that is the longest stretch in which none of their own calls runs, not all of a call.
         is_stretch: bool,
+        /// Long calls for which the caller stopped waiting, so that they are cut at its end.
+        stopped: u64,
     },
     /// See [`FindingKind::Retries`].
     Retries {

@@ -3,6 +3,7 @@
 
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
+use pathlight_model::trace::calls::caller_stopped;
 use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,8 @@ pub(super) struct Durations {
     /// The spans that are too short to be counted one by one, and their time together.
     pub short: u64,
     pub short_us: u64,
+    /// The others whose caller stopped waiting.
+    pub stopped: u64,
     /// The others by bin of duration, but those that wait for one child.
     pub bins: OrderedMap<u32, u64>,
 }
@@ -69,6 +72,7 @@ impl Durations {
         self.spans += other.spans;
         self.short += other.short;
         self.short_us += other.short_us;
+        self.stopped += other.stopped;
         add_bins(&mut self.bins, other.bins);
     }
 }
@@ -176,7 +180,9 @@ impl Structure {
         self.number += 1;
         if span == root || tree.role[span as usize] == Role::Sync {
             let us = tree.duration_us(span);
-            self.durations[endpoint as usize].add(us, || waits_for_one(tree, span));
+            let durations = &mut self.durations[endpoint as usize];
+            durations.add(us, || waits_for_one(tree, span));
+            durations.stopped += u64::from(us >= MIN_COUNTED_US && caller_stopped(set, tree, span));
             // A short span has no long stretch.
             let stretch_us = if us < MIN_COUNTED_US { Some(0) } else { longest_stretch_us(tree, span) };
             if let Some(us) = stretch_us {

@@ -90,6 +90,17 @@ pub fn awaited_callee(set: &TraceSet, tree: &Tree, span: u32) -> Option<AwaitedC
     Some(AwaitedCallee { callee, is_certain })
 }
 
+/// Returns whether the caller of a span stopped waiting for it, as at a timeout: the span answers a [call](is_call) of
+/// another process, goes on for a good part of its time after the call has ended, and is cut there.
+pub fn caller_stopped(set: &TraceSet, tree: &Tree, span: u32) -> bool {
+    let Some(parent) = tree.parent_of(span) else { return false };
+    let processes = [span, parent].map(|span| process_of(set, tree.row(span)));
+    tree.role[span as usize] == Role::Sync
+        && processes[0] != processes[1]
+        && tree.outlasts_parent(set, span)
+        && is_call(set, tree, parent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

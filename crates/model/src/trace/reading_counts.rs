@@ -1,11 +1,12 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::{awaited_callee, callees, is_call, process_name};
+use super::calls::{awaited_callee, callees, caller_stopped, is_call, process_name};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::hash_text;
 use super::reading::Rule;
 use super::set::TraceSet;
+use super::span::Flags;
 use super::templates::{MOST_RECORDED, template};
 use super::tree::{Role, Tree, is_declared_async};
 use crate::ordered::OrderedMap;
@@ -39,6 +40,12 @@ pub enum Found {
     GaveUp,
     /// Callees that go on after their caller stopped waiting, and are cut.
     StoppedWaiting,
+    /// Roots beside the trace root that are requests of their own.
+    Roots,
+    /// Roots beside the trace root, those whose parent is missing included.
+    SeveralRoots,
+    /// Roots whose parent is missing.
+    OrphanRoots,
 }
 
 impl Found {
@@ -51,6 +58,7 @@ impl Found {
             Found::Templates => Rule::Templates,
             Found::NobodyWaits | Found::StoppedWaiting => Rule::NobodyWaits,
             Found::Clocks | Found::GaveUp => Rule::Clocks,
+            Found::Roots | Found::SeveralRoots | Found::OrphanRoots => Rule::Roots,
         }
     }
 
@@ -62,10 +70,13 @@ impl Found {
             | Found::Waiting
             | Found::Templates
             | Found::NobodyWaits
-            | Found::Clocks => self.rule().key(),
+            | Found::Clocks
+            | Found::Roots => self.rule().key(),
             Found::SeveralCallees => "several-callees",
             Found::GaveUp => "gave-up",
             Found::StoppedWaiting => "stopped-waiting",
+            Found::SeveralRoots => "several-roots",
+            Found::OrphanRoots => "orphan-roots",
         }
     }
 }
@@ -230,6 +241,8 @@ pub struct ReadingObserver {
     is_folded: Vec<bool>,
     /// By pair in the current trace: how far callees were moved.
     here: HashMap<Pair, i64, FxBuildHasher>,
+    /// Roots of the requests of the current trace.
+    requests: Vec<u32>,
 }
 
 impl ReadingObserver {
@@ -265,7 +278,15 @@ impl ReadingObserver {
             {
                 note(Found::Waiting);
             }
-            let Some(parent) = tree.parent_of(span) else { continue };
+            let Some(parent) = tree.parent_of(span) else {
+                if span > 0 {
+                    note(Found::SeveralRoots);
+                }
+                if set.flags(tree.row(span)).has(Flags::ORPHAN | Flags::CYCLE) {
+                    note(Found::OrphanRoots);
+                }
+                continue;
+            };
             let (row, parent_row) = (tree.row(span), tree.row(parent));
             let shift = tree.clock_shift_us(span);
             if shift != 0 {
@@ -279,7 +300,7 @@ impl ReadingObserver {
                     note(if is_other { Found::GaveUp } else { Found::NobodyWaits });
                 }
                 Role::Sync if is_other && is_call(set, tree, parent) => {
-                    if tree.outlasts_parent(set, span) {
+                    if caller_stopped(set, tree, span) {
                         note(Found::StoppedWaiting);
                     }
                     if has_clocks {
@@ -288,6 +309,10 @@ impl ReadingObserver {
                 }
                 _ => {}
             }
+        }
+        if set.traces()[tree.trace as usize].shape.roots > 1 {
+            tree.requests(set, None, &mut self.requests);
+            self.requests.iter().skip(1).for_each(|_| note(Found::Roots));
         }
         for (pair, shift) in self.here.drain() {
             let clock = self.pairs.entry(pair).or_default();
@@ -318,7 +343,7 @@ impl ReadingObserver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Flags, PathSettings, PlaceFacts, RawSpan, Reading, SpanId, SpanKind, TagSetId};
+    use crate::trace::{PathSettings, PlaceFacts, RawSpan, Reading, SpanId, SpanKind, TagSetId};
 
     #[test]
     fn a_clock_is_wrong_if_it_nearly_always_errs_to_one_side() {
@@ -394,6 +419,44 @@ mod tests {
         ] {
             assert_eq!(count(&parts), (40_000, most));
         }
+    }
+
+    #[test]
+    fn further_roots_are_counted_with_an_example() {
+        let mut set = TraceSet::new();
+        // Starts and parents of the spans of each trace. Parent 9 is missing; what starts at 2 lies within the first
+        // root, what starts at 200 is a request of its own.
+        let traces: [&[(u64, u64)]; 4] =
+            [&[(0, 0)], &[(0, 0), (2, 9)], &[(0, 0), (2, 0), (200, 0)], &[(0, 0), (200, 0)]];
+        for (trace, spans) in (1..).zip(traces) {
+            let mut raw: Vec<RawSpan> = Vec::new();
+            for (number, &(start_us, parent)) in (1..).zip(spans) {
+                raw.push(RawSpan {
+                    id: SpanId::hex(number),
+                    parent: SpanId::hex(parent),
+                    start_us: 1000 + start_us,
+                    duration_us: if number == 1 { 100 } else { 10 },
+                    operation: set.operation("work"),
+                    process: set.process("a", "", TagSetId::EMPTY),
+                    tags: TagSetId::EMPTY,
+                    flags: Flags::of_kind(SpanKind::Server),
+                });
+            }
+            assert_eq!(set.add_trace(TraceId::hex(trace), &mut raw), Ok(()));
+        }
+        let count = |reading| {
+            let (mut observer, mut tree) = (ReadingObserver::default(), Tree::default());
+            for trace in 0..4 {
+                tree.load(&set, trace, PathSettings { reading, ..PathSettings::default() });
+                observer.observe(&set, &tree);
+            }
+            let found = observer.finish(&set).found;
+            [Found::Roots, Found::SeveralRoots, Found::OrphanRoots]
+                .map(|of| found.get(&of).map(|count| (count.spans, count.example.clone())))
+        };
+        let some = |spans, trace: u32| Some((spans, format!("{trace:032x}")));
+        assert_eq!(count(Reading::real()), [some(2, 3), some(4, 2), some(1, 2)]);
+        assert_eq!(count(Reading::PLAIN), [None, some(4, 2), some(1, 2)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::EngineError;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use pathlight_analysis::culprit::{CulpritPart, CulpritReport};
-use pathlight_analysis::requests::{Selection, TypeLatencies};
+use pathlight_analysis::requests::Selection;
 use serde::{Deserialize, Serialize};
 
 /// Reports which service explains that one side is slower than the other.
@@ -25,29 +25,6 @@ impl Query for Culprit {
         let a = times(&a).await?;
         let (b, _) = workers.cut(&self.b).await?;
         Ok(culprit((&self.a, &a), (&self.b, &times(&b).await?)))
-    }
-}
-
-/// Reports where the time of slow requests goes: the slowest tenth within every request type against its faster half.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlowRequests {
-    /// The selected requests.
-    pub selection: Selection,
-}
-
-impl Query for SlowRequests {
-    type Report = CulpritReport;
-
-    async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
-        let (requests, _) = workers.cut(&self.selection).await?;
-        let cuts = TypeLatencies::merge(requests.partials(RequestPass::Latencies).await?).cuts();
-        let (mut fast, mut slow) = (Vec::new(), Vec::new());
-        for [a, b] in requests.partials::<[CulpritPart; 2]>(RequestPass::Tail { cuts }).await? {
-            fast.push(a);
-            slow.push(b);
-        }
-        let report = CulpritReport::of(&CulpritPart::merge(fast), &CulpritPart::merge(slow));
-        Ok(CulpritReport { is_of_one_set: true, ..report })
     }
 }
 

@@ -33,7 +33,7 @@ pub use anomalies::{Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors};
 pub use bottom_up::BottomUp;
 pub use compare::Compare;
 pub use critical_path::CriticalPath;
-pub use culprit::{Culprit, SlowRequests};
+pub use culprit::Culprit;
 pub use diagnosis::{AggregateTraces, CompareDiagnoses, Diagnosis};
 pub use endpoints::{AtLatencies, Endpoints};
 pub use errors::Errors;
@@ -150,7 +150,6 @@ list! {
     Requests,
     Savings,
     Search,
-    SlowRequests,
     Span,
     Split,
     TagValues,

@@ -8,6 +8,7 @@ use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_model::ordered::OrderedMap;
+use pathlight_model::trace::calls::caller_stopped;
 use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,9 @@ pub(crate) fn trace(
         mark(TraceReport::ORPHAN, flags.has(Flags::ORPHAN | Flags::CYCLE));
         mark(TraceReport::CLIPPED, role == Role::Sync && tree.duration_us(i) != duration);
         report.bits.push(bits);
+        if caller_stopped(set, &tree, i) {
+            report.caller_stopped.push(i);
+        }
     }
     for entry in finder.entries() {
         report.bits[entry.span as usize] |= TraceReport::ON_PATH;

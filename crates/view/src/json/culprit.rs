@@ -37,6 +37,8 @@ public_json! {
         may_be_chance: bool = row.may_be_chance,
         /// The sentence of the service.
         text: String = service_words(report, row).to_text(),
+        /// How many places there are, of which `places` lists at most 10.
+        places_in_all: u64 = row.places_in_all,
         /// Where in the service, what explains most first; at most 10.
         places: Vec<Place<'a>> = row.places.iter().map(Place::of).collect(),
     }

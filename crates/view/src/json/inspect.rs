@@ -36,8 +36,9 @@ public_json! {
         /// Overlaps of calls in sequence that pass for clock skew.
         accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
         /// What the rules for real traces found, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
-        /// after their caller gave up) and `stopped-waiting` (callees that were cut at the end of their call); what was
-        /// not found is left out.
+        /// after their caller gave up), `stopped-waiting` (callees that were cut at the end of their call), `roots` (roots
+        /// beside the trace root that are requests of their own), `several-roots` (all roots beside it) and `orphan-roots`
+        /// (roots whose parent is missing); what was not found is left out.
         reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),
         /// Names with values in them that count as one.
         names: &'a NameCount = &overview.reading.names,

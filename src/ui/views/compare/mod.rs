@@ -46,6 +46,7 @@ pub struct Compare {
     verdict: El,
     services: CompanionTable<ServiceRow>,
     places: CompanionTable<PlaceRow>,
+    places_cut: El,
     tabs: Segments,
     tab: Rc<Cell<Tab>>,
     /// The service whose places are shown: its place in the list.
@@ -137,9 +138,11 @@ impl Compare {
             )
             .button(keep, ("Places", of_service, "tab-places"), show(Tab::Places))
             .button(keep, ("Largest changes", "Frame by frame", "tab-changes"), show(Tab::Changes));
+        let places_cut = div("muted small").test("places-cut");
         let below = div("companion").child(&div("tools").child(tabs.element())).children([
             services.element(),
             places.element(),
+            &places_cut,
             changes.element(),
         ]);
         let verdict = div("verdict").test("verdict");
@@ -159,6 +162,7 @@ impl Compare {
             verdict,
             services,
             places,
+            places_cut,
             tabs,
             tab,
             service,
@@ -297,13 +301,17 @@ impl PageView for Compare {
         self.services.show(tab == Tab::Services);
         self.places.show(tab == Tab::Places);
         self.changes.show(tab == Tab::Changes);
+        let mut cut = String::new();
         if tab == Tab::Places
             && let Some(source) = &self.source
         {
             let service = source.report.culprit.services.get(self.service.get());
             let rows = service.map(PlaceRow::of).unwrap_or_default();
+            cut = service.map(culprit::places_cut).unwrap_or_default();
             self.places.set_rows(rows, "The service has no time on any critical path.");
         }
+        self.places_cut.set_text(&cut);
+        self.places_cut.show(!cut.is_empty());
         self.chart.with(|chart| chart.follow(page));
     }
 

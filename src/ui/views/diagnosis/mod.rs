@@ -233,6 +233,9 @@ impl Diagnosis {
         let words = match (list, queries.diagnosis.get(), &sets) {
             (DiagnosisList::Places, _, Some(sets)) => diagnosis::left_out(&sets.places, true),
             (DiagnosisList::Tail, Some(report), _) => diagnosis::left_out(&report.tail, false),
+            (DiagnosisList::Report, Some(report), _) if !report.report.is_empty() => {
+                vec![diagnosis::RANKED_BY.to_owned()]
+            }
             _ => Vec::new(),
         };
         let of_summary = match queries.diagnosis.get() {

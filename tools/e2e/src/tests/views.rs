@@ -77,7 +77,13 @@ pub async fn services_take_the_place_of_endpoints(page: &Page) -> Outcome {
     ensure(after.len() < before.len() && after.iter().all(String::is_empty), || {
         format!("services have operations: {after:?}")
     })?;
-    page.picture("flame-services").await
+    page.picture("flame-services").await?;
+    page.go("view=errors&places=service").await?;
+    page.ready().await?;
+    let lines = page.attributes("[data-test='error-line']", "data-operation").await?;
+    ensure(!lines.is_empty() && lines.iter().all(String::is_empty), || {
+        format!("lines of services have operations: {lines:?}")
+    })
 }
 
 pub async fn from_a_frame_to_its_exemplars_to_a_timeline(page: &Page) -> Outcome {

@@ -93,6 +93,9 @@ impl Sets {
         maker.many("quarter.json", 2250, "3")?;
         maker.many("half-a.json", 1125, "4")?;
         maker.many("half-b.json", 1125, "5")?;
+        let requests = (20_000 / less).to_string();
+        let words = ["--shape", "mixed", "--spans", "50", "--traces", &requests, "--seed", "1"];
+        maker.write("twenty-thousand.json", &words)?;
         ingest.push(("9,000 traces", million.clone()));
         let packed = folder.join("hundred-thousand.json.gz");
         if !packed.is_file() {
