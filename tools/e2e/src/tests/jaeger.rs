@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::jaeger::{Jaeger, Login, Ways, spans};
+use e2e::jaeger::{CUT, Jaeger, Login, Ways, spans};
 use e2e::process::{Server, dist};
 use serde_json::Value;
 
@@ -230,9 +230,10 @@ pub async fn a_slow_fetch_can_be_stopped_and_what_came_stays(page: &Page) -> Out
 pub async fn a_busy_and_failing_jaeger_is_asked_again(page: &Page) -> Outcome {
     let stage = Stage::new(60, old())?;
     let server = stage.proxy()?;
-    stage.jaeger.ways().next = [(429, Some(1)), (500, None)].into();
+    stage.jaeger.ways().next = [(429, Some(1)), (503, Some(1)), (500, None), (CUT, None)].into();
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
     phase(page, "ended").await?;
+    ensure(stage.jaeger.ways().next.is_empty(), || "not all of its bad answers were asked for".to_owned())?;
     page.ready().await?;
     same("traces", summary(page).await?[0], stage.matching(false))?;
     // Three failures in a row end it; Retry goes on.

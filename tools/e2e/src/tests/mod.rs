@@ -100,6 +100,8 @@ pub const ALL: &[Test] = tests![
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
     faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_go_silent_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_go_deaf_in_any_view_are_replaced_and_it_shows_the_same,
     faults::workers_that_end_while_files_are_read_are_replaced,
     faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
     faults::a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said,
