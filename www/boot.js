@@ -152,7 +152,7 @@
   const start = async () => {
     await isParsed;
     if (!hasSimd) {
-      fail("Pathlight needs a newer browser: Chrome or Edge 91, Firefox 89, Safari 16.4, or later.");
+      fail("Pathlight needs a newer browser: Chrome or Edge 97, Firefox 89, Safari 16.4, or later.");
       return;
     }
     const came = given();

@@ -105,6 +105,12 @@ fn names_of_every_kind_go_through_every_command() {
             assert!(!text.replace("\\`", "").contains('`'), "{text}");
         }
     }
+    // What is no number is not said to be below 0.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
+    let output = command.current_dir(folder).args(["inspect", "times5.json"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("spans whose duration is negative or no number: read as 0"), "{said}");
+    assert!(said.contains("a duration of 2^63 us or more, or no number"), "{said}");
 }
 
 #[test]

@@ -14,13 +14,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::HeaderMap;
+use axum::extract::Request;
 use axum::http::header::HOST;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use axum::routing::get;
 use tokio::runtime::Runtime;
 
 use files::{Files, file};
-use jaeger::{Jaeger, JaegerUrl, jaeger_url, lead_on, no_jaeger, pass_on};
+use jaeger::{Jaeger, JaegerUrl, api_error, jaeger_url, lead_on, no_jaeger, pass_on};
 
 /// Pages of Jaeger UI: all below /jaeger, and those beside Pathlight that no file of it can be.
 const UI_PAGES: [&str; 7] =
@@ -109,11 +112,22 @@ fn framing(ancestors: &[String]) -> String {
 
 /// Answers every request. Browsers keep connections open, so none may hold up another.
 async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
+    let routes = routes.layer(from_fn(answer_own));
     axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await
 }
 
-/// Returns whether a request comes from this machine by its own name: a foreign page whose host name was made to point
-/// here must neither write nor read.
+/// Answers what was asked by a name of this machine: a foreign page whose host name was made to point here must neither
+/// write nor read, files no more than a Jaeger.
+async fn answer_own(request: Request, next: Next) -> Response {
+    if is_own(request.headers()) {
+        return next.run(request).await;
+    }
+    let words = "Only this machine is answered, by its own name: open http://127.0.0.1 with the port, or let the proxy send \
+                 `Host: 127.0.0.1`.";
+    api_error(StatusCode::FORBIDDEN, words)
+}
+
+/// Returns whether a request names this machine as its host.
 fn is_own(headers: &HeaderMap) -> bool {
     headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local)
 }

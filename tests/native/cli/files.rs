@@ -74,6 +74,14 @@ fn a_pipe_in_a_folder_is_left_out_and_one_that_is_named_is_read() {
     assert_eq!(status, 0);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["traces"], 1);
+    // The names that a shell gives to what it has opened: of a pipe, and of a file.
+    for line in ["cat in/a.json | \"$0\" inspect --json /dev/fd/0", "\"$0\" inspect --json /dev/fd/3 3< in/a.json"] {
+        let mut shell = Command::new("sh");
+        shell.current_dir(folder.path()).args(["-c", line, env!("CARGO_BIN_EXE_pathlight")]);
+        let output = shell.output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        assert_eq!(report["traces"], 1, "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
@@ -91,6 +99,8 @@ fn an_input_is_never_written_over() {
         &["compare", "-a", "b.json", "-b", "a.json", "-o", "a.json"],
         &["anomaly", "--train", "b.json", "--save-model", "a.json", "--test", "a.json"],
         &["anomaly", "--train", "a.json", "--save-model", "a.json"],
+        &["summarise", "b.json", "a.json", "-o", "a.json"],
+        &["merge", "a.json", "-o", "./link.json"],
     ] {
         let (output, status) = run(folder.path(), args);
         let said = String::from_utf8(output.stderr).unwrap();
@@ -127,15 +137,30 @@ fn obeyed(text: &str) -> Vec<char> {
 fn names_cannot_steer_a_terminal() {
     let folder = Scratch::new("terminal");
     let hostile = r"\u001b]0;owned\u0007\r\nFAKE \u001b[31m\u009b2J\u202e\u0008";
-    let traces: Vec<String> =
-        (0..4).map(|n| trace(&format!("a{n}"), &format!("s{hostile}"), &format!("o{hostile}"))).collect();
-    for (n, text) in traces.iter().enumerate() {
-        fs::write(folder.path().join(format!("{n}.json")), text).unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    // As many as it takes to compare latencies, and one of them is abnormal.
+    for n in 0..40 {
+        let mut text = trace(&format!("a{n}"), &format!("s{hostile}"), &format!("o{hostile}"));
+        if n == 39 {
+            text = text.replace("\"duration\":1000", "\"duration\":900000");
+        }
+        fs::write(folder.path().join(format!("in/{n}.json")), text).unwrap();
     }
     // A file's name is a name too.
-    fs::write(folder.path().join("not\u{1b}[2J.json"), "{}").unwrap();
-    for args in [
-        &["summary"][..],
+    fs::write(folder.path().join("in/not\u{1b}[2J.json"), "{}").unwrap();
+    let day = "day\u{1b}[2J.pathlight";
+    let (_, status) = run(folder.path(), &["summarise", "in", "-o", day]);
+    assert_eq!(status, 0);
+    let of_summaries = [
+        vec!["show", day],
+        vec!["trend", day, day, day, day],
+        vec!["check", "--baseline", day, "--candidate", day, "--fail-on", "p95>10%"],
+    ];
+    let of_traces = [
+        &["findings"][..],
+        &["findings", "--format", "markdown"],
+        &["anomaly", "--train"],
+        &["summary"],
         &["summary", "--format", "markdown"],
         &["critical-path"],
         &["critical-path", "--format", "folded"],
@@ -150,8 +175,9 @@ fn names_cannot_steer_a_terminal() {
         &["diagnosis"],
         &["inspect"],
         &["compare", "--range-a", "0-100", "--range-b", "0-100"],
-    ] {
-        let (output, status) = run(folder.path(), &[args, &["."]].concat());
+    ];
+    for args in of_traces.map(|args| [args, &["in"]].concat()).into_iter().chain(of_summaries) {
+        let (output, status) = run(folder.path(), &args);
         let (text, said) =
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(status, 0, "{args:?}: {said}");

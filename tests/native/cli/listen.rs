@@ -110,7 +110,9 @@ fn exports_are_answered_as_the_protocol_says_and_kept() {
     // Another name than this machine's may be a foreign page's.
     let foreign = "Host: evil.example\r\nContent-Type: application/json\r\n";
     assert_eq!(listener.ask("POST /v1/traces", foreign, &json).0, 403);
+    assert_eq!(listener.ask("OPTIONS /v1/traces", foreign, b"").0, 403);
     assert_eq!(listener.ask("GET /traces.ndjson.gz", foreign, b"").0, 403);
+    assert_eq!(listener.ask("GET /", foreign, b"").0, 403);
 
     let (status, _, all) = listener.ask("GET /traces.ndjson.gz", "", b"");
     assert_eq!(status, 200);

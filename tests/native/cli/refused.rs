@@ -47,6 +47,11 @@ fn what_matches_nothing_is_said_and_ends_with_1() {
         (&["summary", file, "--with-tag", "no=tag"], "No request passes the filters."),
         (&["critical-path", "--json", file, "--contains", "a:b"], "No request passes the filters."),
         (&["flow", file, "--from-us", "18446744073709551614"], "No request passes the filters."),
+        (&["findings", file, "--with-tag", "no=tag"], "No request passes the filters."),
+        (&["errors", file, "--with-tag", "no=tag"], "No request passes the filters."),
+        (&["heatmap", "--json", file, "--with-tag", "no=tag"], "No request passes the filters."),
+        (&["split", file, "--with-tag", "no=tag"], "No request passes the filters."),
+        (&["anomaly", "--with-tag", "no=tag", "--train", file], "No request passes the filters."),
         (&["endpoints", file, "--keep-service", "nobody"], "No trace has a span of the service \"nobody\"."),
         (
             &["diagnosis", "-a", file, "-b", file, "--with-tag", "no=tag"],

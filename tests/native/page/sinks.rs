@@ -28,11 +28,23 @@ const SINKS: [&str; 21] = [
 ];
 
 /// What makes an address of text, and where that is done: of an address that was checked, a Blob, or the page's own files.
-const ADDRESSES: [(&str, &[&str]); 7] = [
+const ADDRESSES: [(&str, &[&str]); 16] = [
     ("importScripts(", &["www/boot.js", "www/worker.js"]),
     ("attr(\"href\"", &["src/ui/shell/fetch_row.rs", "src/ui/widgets/export.rs", "src/ui/widgets/links.rs"]),
+    (".set(\"href\"", &[]),
+    ("set_attribute(\"href\"", &[]),
+    ("setAttribute(\"href\"", &[]),
     ("set_href(", &[]),
+    (".href = ", &["www/jaeger-plugin.js"]),
     ("attr(\"src\"", &[]),
+    (".set(\"src\"", &[]),
+    ("set_attribute(\"src\"", &[]),
+    ("setAttribute(\"src\"", &[]),
+    ("set_src(", &[]),
+    (
+        ".src = ",
+        &["www/boot.js", "www/examples/host.js", "www/jaeger-plugin.js", "www/jaeger-ui.config.js"],
+    ),
     ("attr(\"action\"", &[]),
     ("attr(\"formaction\"", &[]),
     ("attr(\"style\"", &[]),

@@ -2,7 +2,7 @@
 
 use pathlight::view::address::View;
 use pathlight::view::contract::{Code, Envelope, Outgoing};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn file(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
@@ -59,6 +59,47 @@ fn the_example_and_the_plugin_send_what_is_understood() {
             "pathlight": 1, "type": kind, "query": "", "theme": "dark", "view": "flame",
         });
         assert!(serde_json::from_value::<Envelope>(message).unwrap().read().is_ok(), "{kind}");
+    }
+}
+
+/// Pages below a folder.
+fn pages(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            pages(&path, all);
+        } else if path.extension().is_some_and(|end| end == "html") {
+            all.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_page_that_is_shipped_begins_with_a_policy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut all = vec![root.join("index.html")];
+    pages(&root.join("www"), &mut all);
+    assert!(all.len() > 1, "{all:?}");
+    for page in all {
+        let (text, name) = (std::fs::read_to_string(&page).unwrap(), page.display());
+        let (before, after) = text.split_once("<meta http-equiv=\"Content-Security-Policy\" content=\"").unwrap();
+        // It does not hold for what stands before it.
+        assert!(["<script", "<link", "<style", "<body"].iter().all(|tag| !before.contains(tag)), "{name}");
+        let policy = after.split('"').next().unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{name}: {policy}");
+        assert!(!policy.contains("'unsafe-"), "{name}: {policy}");
+    }
+    // What a host may send is no wider than what the page has by itself, or the page would not do what the host allows.
+    let own = file("index.html");
+    let own = own.split_once("content=\"default-src").unwrap().1.split('"').next().unwrap();
+    let own: Vec<Vec<&str>> = own.split(';').map(|directive| directive.split_whitespace().collect()).collect();
+    let hosts = file("docs/hosting.md");
+    let hosts = hosts.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: default-src")).unwrap();
+    for directive in hosts.split(';') {
+        let mut words = directive.split_whitespace();
+        let name = words.next().unwrap();
+        let of_page = own.iter().find(|words| words[0] == name).unwrap();
+        assert!(words.all(|source| of_page.contains(&source)), "{directive}");
     }
 }
 

@@ -425,11 +425,19 @@ impl Page {
     /// What the page put on the console as an error since it was opened, uncaught exceptions, refused policies and
     /// failed requests included. Asking clears the list.
     pub async fn complaints(&self) -> Outcome<Vec<String>> {
+        self.console(|entry| entry["level"] == "SEVERE").await
+    }
+
+    /// All that stands on the console since then. Asking clears that list too.
+    pub async fn logged(&self) -> Outcome<Vec<String>> {
+        self.console(|_| true).await
+    }
+
+    async fn console(&self, is_wanted: fn(&Value) -> bool) -> Outcome<Vec<String>> {
         let log =
             self.client.issue_cmd(Extension { path: "se/log", body: json!({ "type": "browser" }) }).await?;
-        let entries = log.as_array().into_iter().flatten();
-        let severe = entries.filter(|entry| entry["level"] == "SEVERE");
-        Ok(severe.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect())
+        let wanted = log.as_array().into_iter().flatten().filter(|entry| is_wanted(entry));
+        Ok(wanted.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned()).collect())
     }
 
     /// Sets the size of the window and the colour scheme the system prefers.

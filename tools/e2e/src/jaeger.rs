@@ -25,7 +25,10 @@ use serde_json::{Map, Value, json};
 use tower_http::services::ServeFile;
 
 use crate::failure::Outcome;
-use crate::site::{Site, reply};
+use crate::site::{Site, broken_off, reply};
+
+/// In place of a status: the answer breaks off in the middle.
+pub const CUT: u16 = 0;
 
 /// How it behaves; may be changed while it runs.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +53,7 @@ pub struct Ways {
     pub token: Option<String>,
     /// Waits so long before every answer.
     pub delay: Duration,
-    /// Answers to the next searches: a status and a `Retry-After`; 200 is the usual answer.
+    /// Answers to the next searches: a status and a `Retry-After`; 200 is the usual answer, [`CUT`] breaks off.
     pub next: VecDeque<(u16, Option<u32>)>,
     /// The `Content-Security-Policy` of everything below a path.
     pub policies: BTreeMap<String, String>,
@@ -265,6 +268,9 @@ impl Shared {
             }
             ["traces"] if known => {
                 let next = locked(&self.ways).next.pop_front();
+                if let Some((CUT, _)) = next {
+                    return broken_off(&list(json!(self.traces)).to_string());
+                }
                 if let Some((status, wait)) = next.filter(|(status, _)| *status != 200) {
                     let mut refusal = refusal(is_v3, status, "the storage is not well");
                     refusal.headers_mut().extend(wait.map(|seconds| (RETRY_AFTER, seconds.into())));

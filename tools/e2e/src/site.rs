@@ -1,13 +1,16 @@
 //! A web server for stand-ins, on a port of its own.
 
+use std::io;
 use std::net::TcpListener;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures_util::stream::unfold;
 use tokio::task::AbortHandle;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -57,4 +60,21 @@ impl Drop for Site {
 pub fn reply(status: u16, kind: &'static str, body: impl Into<Body>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(CONTENT_TYPE, kind)], body.into()).into_response()
+}
+
+/// JSON whose length promises all of it; the connection ends in the middle.
+pub fn broken_off(text: &str) -> Response {
+    let half = text[..text.len() / 2].to_owned();
+    let parts = unfold(Some(half), |part| async move {
+        match part {
+            Some(part) if !part.is_empty() => Some((Ok(part), Some(String::new()))),
+            _ => {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Some((Err(io::Error::other("cut")), None))
+            }
+        }
+    });
+    let mut response = reply(200, "application/json", Body::from_stream(parts));
+    response.headers_mut().insert(CONTENT_LENGTH, text.len().into());
+    response
 }

@@ -9,6 +9,7 @@
 //! | `<link rel="icon" href="X">` | the same with a `data:` address |
 //! | `<link href="X.wasm.js">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
+//! | `<meta http-equiv="Content-Security-Policy">` | the same with the hashes of scripts and styles |
 //! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: by gzip (`X.gz` if there is one), then [`dense`] |
 //!
 //! The page looks whether the element of an id is a link, which
@@ -80,9 +81,10 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
          'wasm-unsafe-eval'; style-src{styles}; worker-src blob:; img-src data: blob:; \
          connect-src http: https: blob: data:; form-action 'none'; base-uri 'none'\">"
     );
-    // A policy holds for what follows it; the encoding must be told in the first kilobyte, so it goes first.
-    let charset = out.find("<meta charset=\"utf-8\">").ok_or("index.html has no <meta charset=\"utf-8\">")?;
-    out.insert_str(charset + "<meta charset=\"utf-8\">".len(), &format!("\n{policy}"));
+    // In place of that of index.html, which knows no hashes. It stands before all that it holds for.
+    let start = out.find("<meta http-equiv=\"Content-Security-Policy\"").ok_or("index.html has no policy")?;
+    let length = out[start..].find('>').ok_or("the policy of index.html has no end")?;
+    out.replace_range(start..=start + length, &policy);
     Ok(out)
 }
 
@@ -126,7 +128,7 @@ mod tests {
 
     #[test]
     fn nothing_is_referred_to_any_more_and_each_inline_text_has_its_hash_in_the_policy() {
-        let index = "<head><meta charset=\"utf-8\"><link rel=\"stylesheet\" href=\"www/s.css\">\
+        let index = "<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"own\"><link rel=\"stylesheet\" href=\"www/s.css\">\
                      <link rel=\"preload\" as=\"fetch\" id=\"w\" href=\"pathlight.wasm\"></head>\
                      <script defer id=\"b\" src=\"www/b.js\"></script>";
         let files: Files =
@@ -135,6 +137,8 @@ mod tests {
                 .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned()))
                 .collect();
         let page = page(index, &files).unwrap();
+        assert_eq!(page.matches("Content-Security-Policy").count(), 1, "{page}");
+        assert!(page.starts_with("<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src"));
         assert!(!page.contains("href=") && !page.contains("src=\""), "{page}");
         assert!(
             page.contains("<style>a{}</style>")

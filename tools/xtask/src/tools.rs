@@ -86,8 +86,8 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
         }
         sh::run(&mut cargo)
     };
-    // Its lock file has named withdrawn packages before, so the lock is the second try.
-    install(false).or_else(|_| install(true))?;
+    // The versions it was tested with; its lock file has named withdrawn packages before, so there is a second try.
+    install(true).or_else(|_| install(false))?;
     Ok(bin)
 }
 

@@ -8,14 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::header::CONTENT_LENGTH;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use e2e::browser::{Modifiers, Page, plain};
 use e2e::failure::{Outcome, ensure, same};
 use e2e::process::{dist, scratch};
-use e2e::site::{Site, reply};
+use e2e::site::{Site, broken_off, reply};
 use serde_json::{Value, json};
 use tower_http::services::ServeDir;
 
@@ -68,6 +66,19 @@ async fn replaced(page: &Page) -> Outcome {
 }
 
 pub async fn workers_that_end_in_any_view_are_replaced_and_it_shows_the_same(page: &Page) -> Outcome {
+    in_any_view(page, "trap").await
+}
+
+pub async fn workers_that_go_silent_in_any_view_are_replaced_and_it_shows_the_same(page: &Page) -> Outcome {
+    in_any_view(page, "silent").await
+}
+
+pub async fn workers_that_go_deaf_in_any_view_are_replaced_and_it_shows_the_same(page: &Page) -> Outcome {
+    in_any_view(page, "deaf").await
+}
+
+/// Ends a worker in each view in one of the ways of [`WORKERS`], while the view waits for what it asked.
+async fn in_any_view(page: &Page, how: &str) -> Outcome {
     let prepared = prepare(page, WORKERS).await?;
     let file = shop()?;
     // Another one would have nothing to do, and not be missed.
@@ -76,50 +87,47 @@ pub async fn workers_that_end_in_any_view_are_replaced_and_it_shows_the_same(pag
     page.ready().await?;
     let whole = summary(page).await?;
     same("traces, spans, services, endpoints", whole, count(&file)?)?;
-    for (round, view) in VIEWS.iter().enumerate() {
+    for view in VIEWS {
         page.go("view=findings").await?;
         page.ready().await?;
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
         let expected = shown(page).await?;
-        // A silent one is noticed after some seconds; all views use the same workers.
-        let ways: &[&str] = if round % 4 == 0 { &["trap", "silent"] } else { &["trap"] };
-        for how in ways {
-            // The range is another one, so the view asks; then it asks again for all, and its worker ends meanwhile.
-            page.go(&format!("view={view}&range=10-90")).await?;
-            page.ready().await?;
-            page.run(&format!(
-                "location.hash = 'view={view}'; setTimeout(() => {{ endWorker({round}, '{how}'); \
-                 window.hurry = {}; }}, {})",
-                *how == "silent",
-                3 * round
-            ))
-            .await?;
-            page.settled().await?;
-            page.ready().await?;
-            // A silent one is missed only when it is asked, which may have been over when it ended.
-            page.go(&format!("view={view}&range=20-80")).await?;
-            page.ready().await?;
-            page.go(&format!("view={view}")).await?;
-            page.ready().await?;
-            page.run("window.hurry = false").await?;
-            same("what is loaded", summary(page).await?, whole)?;
-            // Without the row of the message there is room for as many rows as before.
-            replaced(page).await?;
-            page.ready().await?;
-            let now = shown(page).await?;
-            let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
-            ensure(now == expected, || {
-                let near = |text: &str| -> String {
-                    text.chars().skip(differs.saturating_sub(80)).take(160).collect()
-                };
-                format!(
-                    "{view} after a worker ended ({how}): found {}, expected {}",
-                    near(&now),
-                    near(&expected)
-                )
-            })?;
-        }
+        // The range is another one, so the view asks; then it asks again for all, and its worker ends meanwhile.
+        page.go(&format!("view={view}&range=10-90")).await?;
+        page.ready().await?;
+        page.run(&format!(
+            "const root = document.documentElement; window.ended = false; new MutationObserver((_, seen) => {{ \
+             if (root.dataset.busy !== 'true') return; seen.disconnect(); endWorker(0, '{how}'); window.ended = true; \
+             window.hurry = {}; }}).observe(root, {{ attributeFilter: ['data-busy'] }}); location.hash = 'view={view}'",
+            how != "trap"
+        ))
+        .await?;
+        page.until(&format!("{view} to ask"), "return window.ended", |ended| *ended == true).await?;
+        page.settled().await?;
+        page.ready().await?;
+        // One that hears nothing has answered what it was asked before, and is missed when it is asked again.
+        page.go(&format!("view={view}&range=20-80")).await?;
+        page.ready().await?;
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        page.run("window.hurry = false").await?;
+        same("what is loaded", summary(page).await?, whole)?;
+        // Without the row of the message there is room for as many rows as before.
+        replaced(page).await?;
+        page.ready().await?;
+        let now = shown(page).await?;
+        let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
+        ensure(now == expected, || {
+            let near = |text: &str| -> String {
+                text.chars().skip(differs.saturating_sub(80)).take(160).collect()
+            };
+            format!(
+                "{view} after a worker ended ({how}): found {}, expected {}",
+                near(&now),
+                near(&expected)
+            )
+        })?;
     }
     restore(page, prepared).await
 }
@@ -186,22 +194,7 @@ impl Broken {
 pub async fn a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said(page: &Page) -> Outcome {
     let text = fs::read_to_string(generated("broken.json", "--traces 30 --spans 20 --seed 12")?)?;
     let half = text.clone();
-    let cut = Broken::start(move |_| {
-        // The length promises all of it, and the connection ends in the middle.
-        let part = half[..half.len() / 2].to_owned();
-        let parts = futures_util::stream::unfold(Some(part), |part| async move {
-            match part {
-                Some(part) if !part.is_empty() => Some((Ok(part), Some(String::new()))),
-                _ => {
-                    tokio::time::sleep(Duration::from_millis(300)).await;
-                    Some((Err(std::io::Error::other("cut")), None))
-                }
-            }
-        });
-        let mut response = reply(200, "application/json", Body::from_stream(parts));
-        response.headers_mut().insert(CONTENT_LENGTH, half.len().into());
-        response
-    })?;
+    let cut = Broken::start(move |_| broken_off(&half))?;
     cut.open(page).await?;
     page.visible("[data-test='fetch'][data-phase='ended']").await?;
     let said = page.text("[data-test='fetch']").await?;
@@ -233,15 +226,19 @@ pub async fn a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said(pa
 }
 
 pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: &Page) -> Outcome {
+    // Handles of files are kept in a data base. The page itself opens no cache; its service worker is tried below.
     let refused = "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, \
-                   { get() { throw new DOMException('denied', 'SecurityError') } });";
-    let full = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') };";
+                   { get() { throw new DOMException('denied', 'SecurityError') } }); window.refused = 0; \
+                   IDBFactory.prototype.open = () => { window.refused += 1; throw new DOMException('denied', 'SecurityError') };";
+    let full = "Storage.prototype.setItem = IDBObjectStore.prototype.put = () => { \
+                throw new DOMException('full', 'QuotaExceededError') };";
     for script in [refused, full] {
         let prepared = prepare(page, script).await?;
         page.open("").await?;
         page.drop_files(&[shop()?]).await?;
         page.ready().await?;
         same("traces", summary(page).await?[0], 400)?;
+        page.until("the data base to be refused", "return window.refused !== 0", |asked| *asked == true).await?;
         // What it would remember works until the page is left.
         page.click("[data-test='fold-histogram']").await?;
         page.settled().await?;

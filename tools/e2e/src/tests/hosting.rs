@@ -7,6 +7,10 @@ use e2e::failure::{Outcome, ensure, same};
 use e2e::process::{Server, dist, scratch};
 use serde_json::Value;
 
+use super::access::VIEWS;
+use super::drop::shop;
+use super::jaeger::open_host;
+
 /// Every address the page loaded anything from.
 async fn addresses(page: &Page) -> Outcome<Vec<String>> {
     let script = "return performance.getEntries().filter((e) => e.name.includes('://')).map((e) => e.name)";
@@ -48,7 +52,37 @@ pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> 
     }
     let policy = page.run("return document.querySelector('meta[http-equiv]')?.content || null").await?;
     same("policy", policy.as_str().is_some_and(|text| text.contains("script-src 'sha256-")), true)?;
-    // The policy is in force: a script that is not the page's own does not run.
+    refuses_a_foreign_script(page).await?;
+    // What is not possible there is said: folders by a drop, and the page that lies in a folder.
+    let folder = scratch()?.join("from-disk");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::copy(shop()?, folder.join("shop.json"))?;
+    page.drop_files(&[folder]).await?;
+    page.visible("[data-test='error']").await?;
+    let said = page.text("[data-test='error']").await?;
+    ensure(said.contains("may not look into dropped folders"), || format!("of a folder it says {said:?}"))?;
+    page.client().goto("about:blank").await?;
+    page.client().goto(&address.replace("pathlight.html", "index.html")).await?;
+    page.state("failed").await?;
+    let said = page.text(".boot").await?;
+    ensure(said.ends_with("open pathlight.html instead."), || format!("in a folder it says {said:?}"))?;
+    page.complaints().await.map(drop)
+}
+
+pub async fn a_host_without_headers_gets_the_policy_of_the_page(page: &Page) -> Outcome {
+    let host = open_host()?;
+    page.open(&format!("{}/page/", host.url)).await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    for view in VIEWS {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+    }
+    refuses_a_foreign_script(page).await
+}
+
+/// Expects a policy to be in force that has refused nothing so far: a script that is not the page's own does not run.
+async fn refuses_a_foreign_script(page: &Page) -> Outcome {
     let script = "const s = document.createElement('script'); s.textContent = 'window.foreign = 1'; \
                   document.body.append(s); return window.foreign || null";
     same("foreign script", page.run(script).await?, Value::Null)?;

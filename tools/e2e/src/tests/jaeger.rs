@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::jaeger::{Jaeger, Login, Ways, spans};
+use e2e::jaeger::{CUT, Jaeger, Login, Ways, spans};
 use e2e::process::{Server, dist};
 use serde_json::Value;
 
 use super::drop::{generated, summary};
+use super::privacy::KEPT;
 
 const MESSAGE: &str = "[data-test='fetch-message']";
 const CURES: &str = "[data-test='fetch-cures']";
@@ -72,7 +73,7 @@ pub fn old() -> Ways {
 }
 
 /// A host of the page without a policy.
-fn open_host() -> Outcome<Jaeger> {
+pub fn open_host() -> Outcome<Jaeger> {
     let files = [("/page/".to_owned(), dist())].into();
     Jaeger::start(&Value::Null, Ways { files, ..Ways::default() })
 }
@@ -230,9 +231,10 @@ pub async fn a_slow_fetch_can_be_stopped_and_what_came_stays(page: &Page) -> Out
 pub async fn a_busy_and_failing_jaeger_is_asked_again(page: &Page) -> Outcome {
     let stage = Stage::new(60, old())?;
     let server = stage.proxy()?;
-    stage.jaeger.ways().next = [(429, Some(1)), (500, None)].into();
+    stage.jaeger.ways().next = [(429, Some(1)), (503, Some(1)), (500, None), (CUT, None)].into();
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
     phase(page, "ended").await?;
+    ensure(stage.jaeger.ways().next.is_empty(), || "not all of its bad answers were asked for".to_owned())?;
     page.ready().await?;
     same("traces", summary(page).await?[0], stage.matching(false))?;
     // Three failures in a row end it; Retry goes on.
@@ -289,9 +291,8 @@ pub async fn the_policy_of_the_host_and_a_dead_address_are_told_apart(page: &Pag
     forgive(page).await
 }
 
-pub async fn a_closed_jaeger_wants_a_token_and_a_page_is_no_answer(page: &Page) -> Outcome {
-    let stage = Stage::new(40, Ways { token: Some("secret".to_owned()), ..old() })?;
-    let server = stage.proxy()?;
+/// Fetches from a Jaeger that wants the token `secret`, which it says.
+pub async fn fetch_with_token(page: &Page, stage: &Stage, server: &Server) -> Outcome {
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
     phase(page, "failed").await?;
     says(page, &["401", "bearer token"]).await?;
@@ -300,11 +301,16 @@ pub async fn a_closed_jaeger_wants_a_token_and_a_page_is_no_answer(page: &Page) 
     page.click("[data-test='connect-fetch']").await?;
     phase(page, "ended").await?;
     page.ready().await?;
-    same("traces", summary(page).await?[0], stage.matching(false))?;
-    let kept = page
-        .run("return location.href + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
-        .await?;
-    ensure(!kept.to_string().contains("secret"), || format!("the token is kept in {kept}"))?;
+    same("traces", summary(page).await?[0], stage.matching(false))
+}
+
+pub async fn a_closed_jaeger_wants_a_token_and_a_page_is_no_answer(page: &Page) -> Outcome {
+    let stage = Stage::new(40, Ways { token: Some("secret".to_owned()), ..old() })?;
+    let server = stage.proxy()?;
+    fetch_with_token(page, &stage, &server).await?;
+    let (kept, logged) = (page.run(KEPT).await?.to_string(), page.logged().await?);
+    ensure(!kept.contains("secret"), || format!("the token is kept in {kept}"))?;
+    ensure(!logged.is_empty() && !logged.concat().contains("secret"), || format!("logged: {logged:?}"))?;
     // Old versions answer what they do not know with their page.
     (stage.jaeger.ways().token, stage.jaeger.ways().v1) = (None, false);
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
@@ -373,5 +379,8 @@ pub async fn files_beside_the_page_are_fetched(page: &Page) -> Outcome {
     page.open(&format!("{}/page/#src=../page/none.json", host.url)).await?;
     phase(page, "ended").await?;
     says(page, &["none.json could not be fetched (status 404)"]).await?;
+    page.open(&format!("{}/page/#src=javascript:foreign()", host.url)).await?;
+    phase(page, "failed").await?;
+    says(page, &["\u{201c}javascript:foreign()\u{201d} is not the address of a file", "Write an address of http"]).await?;
     forgive(page).await
 }

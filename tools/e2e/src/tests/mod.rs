@@ -21,6 +21,7 @@ mod jaeger_ui;
 mod loading;
 mod looks;
 mod offline;
+mod privacy;
 mod real;
 mod report;
 mod soak;
@@ -100,6 +101,8 @@ pub const ALL: &[Test] = tests![
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
     faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_go_silent_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_go_deaf_in_any_view_are_replaced_and_it_shows_the_same,
     faults::workers_that_end_while_files_are_read_are_replaced,
     faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
     faults::a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said,
@@ -198,6 +201,9 @@ pub const ALL: &[Test] = tests![
     following::a_search_at_jaeger_goes_on_where_it_ended,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
+    hosting::a_host_without_headers_gets_the_policy_of_the_page,
+    privacy::nothing_is_stored_but_settings,
+    privacy::with_all_network_refused_everything_but_jaeger_works,
     embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,
     embed::what_the_user_refuses_is_not_followed,
     embed::a_sandboxed_frame_needs_scripts_only,
