@@ -86,7 +86,7 @@ pub fn run(arguments: &[String]) -> Outcome {
             fuzz
         };
         let time = format!("-max_total_time={seconds}");
-        let fuzzed = sh::run(fuzzer().args([&time, "-print_final_stats=1"]).args([&folder, &kept]));
+        let fuzzed = sh::run(fuzzer().args([time.as_str(), "-print_final_stats=1"]).args([&folder, &kept]));
         // The first folder gets the seeds, and then what runs code that nothing there runs.
         if merged.exists() {
             sh::on(&merged, std::fs::remove_dir_all(&merged))?;
