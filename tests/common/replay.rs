@@ -32,17 +32,32 @@ pub const TARGETS: [Target; 15] = [
     ("zip", zips),
 ];
 
-/// Files of a folder of `tests/fixtures/ingest`, sorted.
-pub fn fixture_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    // The fuzz targets are a package two folders further down.
-    let below = Path::new("tests/fixtures/ingest").join(folder);
+/// Where something of the project is. The fuzz targets are a package two folders further down.
+pub fn project(path: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder =
-        [here.join(&below), here.join("../..").join(&below)].into_iter().find(|folder| folder.is_dir());
-    let entries = std::fs::read_dir(folder.unwrap()).unwrap();
+    if here.ends_with("tools/fuzz") { here.join("../..").join(path) } else { here.join(path) }
+}
+
+/// Files of a folder, sorted; none if there is no such folder.
+fn files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir(project(folder)).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files.into_iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect()
+}
+
+/// Files of a folder of `tests/fixtures/ingest`, sorted.
+pub fn fixture_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = files(&format!("tests/fixtures/ingest/{folder}"));
+    assert!(!files.is_empty(), "there are no fixtures {folder}");
+    files
+}
+
+/// Inputs of a target that were found to break something once, and those that fuzzing has kept since each runs code that no
+/// other runs (`cargo xtask fuzz`).
+pub fn kept(target: &str) -> Vec<Vec<u8>> {
+    let folders = ["found", "corpus"].map(|kind| files(&format!("tools/fuzz/{kind}/{target}")));
+    folders.into_iter().flatten().map(|(_, bytes)| bytes).collect()
 }
 
 fn fixtures(folder: &str) -> Vec<Vec<u8>> {
@@ -186,6 +201,12 @@ pub fn check(bytes: &[u8], random: &mut Random) {
         );
     }
     assert_eq!(read(bytes, true, times, || 1 + random.below(size)), whole, "chunks change the reference way");
+}
+
+/// The same; the chunks follow from the bytes, so that a finding repeats.
+pub fn check_alone(bytes: &[u8]) {
+    let seed = bytes.iter().fold(bytes.len() as u64, |sum, &byte| sum.wrapping_mul(31) + u64::from(byte));
+    check(bytes, &mut Random(seed));
 }
 
 /// Most changes of one text, as a power of 2. Few are common, since after many little is left of a text.

@@ -3,30 +3,45 @@
 
 use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
-use pathlight::ingest::{Options as Reading, Reader};
+use pathlight::ingest::{Keep, Options as Reading, Reader};
 use pathlight::model::flat;
-use pathlight::model::trace::{Portable, TraceSet};
+use pathlight::model::trace::{Portable, Redaction, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::pool::Server;
-use pathlight::query::pool::messages::{Call, Done};
+use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
 use pathlight::query::{
-    Changes, ColumnOrder, Endpoint, FlowSettings, PathSettings, Query, RootEndpoint, Selection, Session,
-    SpanSearch, SplitOf, TprofSettings, queries,
+    Aggregates, Changes, ColumnOrder, Encoding, Endpoint, FlowSettings, PathSettings, PercentileRange,
+    Quantile, Query, RootEndpoint, Selection, Session, SpanKey, SpanSearch, SplitOf, TprofSettings, queries,
 };
 use pathlight::view::address::Address;
 use pathlight::view::contract::{Envelope, Incoming, follow};
 use pathlight::view::saved;
+use std::sync::LazyLock;
 
 /// Steps of a plan, more than any query of these few traces takes.
 const STEPS: usize = 2000;
+/// Steps whose passes and partials are seeds: of those that take more, the later ones are like them.
+const SOWN: u64 = 12;
 
 /// What the first byte says about the others: a query; traces of another worker; keys of traces, for two calls; a pass; a
-/// partial of the pass before, in place of that of the step that its first byte names, of the query of its second.
-const WAYS: u8 = 6;
+/// partial of the pass before, in place of that of the step that its first byte names, of the query of its second; a message
+/// of the page, after its length in two bytes, with an attachment.
+const WAYS: u8 = 7;
 
-/// One query of every kind.
+/// One query of every kind, and a second one of some.
+pub static MESSAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(messages);
+
 fn messages() -> Vec<Vec<u8>> {
     let selection = Selection::default;
+    let (a, b) = (
+        selection().with_range(PercentileRange::open(0, 50_000)),
+        selection().with_range(PercentileRange::open(50_000, 100_000)),
+    );
+    let found = queries::Findings { selection: selection(), baseline: None };
+    let found = Pool::of(vec![set()]).unwrap().run(found).unwrap();
+    let late = queries::LateFindingsQuery::of(selection(), Some(a.clone()), &found);
+    let id = || set().trace_id_text(0);
+    let search = || SpanSearch::parse("error= OR db");
     let settings = FlowSettings::default();
     let root = || {
         let first = Pool::of(vec![set()]).unwrap().run(queries::Overview::default()).unwrap();
@@ -53,22 +68,87 @@ fn messages() -> Vec<Vec<u8>> {
         queries::TagValues { selection: selection(), key: "http.status_code".to_owned() }.to_message(),
         queries::Split { selection: selection(), of: SplitOf::Calls(root()), key: "host".to_owned() }
             .to_message(),
-        queries::Search { selection: selection(), search: SpanSearch::parse("error= OR db") }.to_message(),
+        queries::Search { selection: selection(), search: search() }.to_message(),
         queries::Pseudonyms {}.to_message(),
         queries::AnomalyModel { train: selection(), settings: anomaly() }.to_message(),
-        queries::Trace {
-            trace_id: "1".to_owned(),
-            root_span_id: None,
-            settings: PathSettings::default(),
-            group: 0,
-        }
-        .to_message(),
+        queries::Trace { trace_id: id(), root_span_id: None, settings: PathSettings::default(), group: 0 }
+            .to_message(),
         queries::CriticalPath {
             selection: Selection { root: RootEndpoint::Endpoint(root()), ..Selection::default() },
         }
         .to_message(),
+        queries::AggregateTraces {
+            selection: selection(),
+            settings: TprofSettings::default(),
+            wanted: Aggregates::One(0),
+        }
+        .to_message(),
+        queries::Anomalies { train: a.clone(), test: b.clone(), settings: anomaly() }.to_message(),
+        queries::AnomalyEvaluation { selection: selection(), seed: 1, splits: 2, settings: anomaly() }
+            .to_message(),
+        queries::AnomalyVectors { train: a.clone(), test: Some(b.clone()), encoding: Encoding::default() }
+            .to_message(),
+        queries::AtLatencies { selection: selection() }.to_message(),
+        queries::CompareDiagnoses { a, b }.to_message(),
+        queries::FindSpans { trace_id: id(), settings: PathSettings::default(), group: 0, search: search() }
+            .to_message(),
+        queries::Flow { selection: selection(), parent: Some(root()), settings }.to_message(),
+        queries::FlowEvaluation { selection: selection(), settings, min_children: 1 }.to_message(),
+        late.to_message(),
+        queries::PerRequest { selection: selection() }.to_message(),
+        queries::Proposals { selection: selection(), of: SplitOf::Latency }.to_message(),
+        queries::Requests { selection: selection(), limit: 5 }.to_message(),
+        queries::SlowRequests { selection: selection() }.to_message(),
+        queries::Span { trace_id: id(), span: SpanKey::Index(0), group: 0 }.to_message(),
+        queries::Target { selection: selection(), settings, quantile: Quantile::P95, target_us: 1 }
+            .to_message(),
+        queries::Timeout { selection: selection(), settings, endpoint: root(), timeout_us: None }
+            .to_message(),
+        queries::Trend { group: 0 }.to_message(),
     ]
     .into()
+}
+
+/// A message of every kind, each with the same attachment.
+fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
+    let pseudonyms = Pool::of(vec![set()]).unwrap().run(queries::Pseudonyms {}).unwrap();
+    let redaction = saved::encode_redaction(&(Redaction { tags: true, names: true }, pseudonyms));
+    let piece = Piece { name: "a.json".to_owned(), group: 0, keep: Keep::Sample(2), chunk: None };
+    let calls = [
+        Call::Read { pieces: vec![piece], heap_limit: 1 << 30 },
+        Call::FindSplitPoints(vec![0, 1000]),
+        Call::Seal,
+        Call::Unload { group: 1 },
+        Call::TraceKeys,
+        Call::PlanMoves,
+        Call::TakeTraces,
+        Call::PutTraces,
+        Call::WriteDemo,
+        Call::CopyColumns { from: 0, first: 1, redaction: String::new() },
+        Call::CopyColumns { from: 1, first: 7, redaction },
+        Call::Begin { plan: 1, data: Some(1), has_summaries: false },
+        Call::Merge { plan: 1 },
+        Call::Pass { plan: 1 },
+    ];
+    let others = [ToWorker::Cancel(1), ToWorker::StopReading(1), ToWorker::EndPlan(1), ToWorker::WarmUp];
+    let all = calls.into_iter().zip(1..).map(|(call, number)| ToWorker::Call(number, call)).chain(others);
+    let written = all.chain([ToWorker::Ping]).map(|message| flat::write(&message));
+    written.map(|bytes| [&(bytes.len() as u16).to_le_bytes(), bytes.as_slice(), attached].concat()).collect()
+}
+
+/// Does what a worker does with a message that is answered at once.
+fn hear(session: &mut Session, bytes: &[u8]) {
+    let Some((length, rest)) = bytes.split_first_chunk::<2>() else { return };
+    let (envelope, attached) = rest.split_at(rest.len().min(usize::from(u16::from_le_bytes(*length))));
+    let Ok(ToWorker::Call(number, call)) = flat::read(envelope) else { return };
+    match &call {
+        Call::CopyColumns { from, first, redaction } => {
+            if let Ok(redaction) = saved::decode_redaction(redaction) {
+                let _ = saved::columns(&session.set, *from, &redaction, *first);
+            }
+        }
+        _ => drop(Server::default().serve(session, number, &call, vec![attached.to_vec()])),
+    }
 }
 
 /// Is given the number of a step, a pass and its partial.
@@ -102,12 +182,14 @@ fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
 pub fn calls() -> Vec<Vec<u8>> {
     let of = |way: u8, bytes: &[u8]| [&[way], bytes].concat();
     let mut seeds = Vec::new();
-    for (number, message) in messages().into_iter().enumerate() {
-        seeds.push(of(0, &message));
+    for (number, message) in MESSAGES.iter().enumerate() {
+        seeds.push(of(0, message));
         let mut session = Session::of(set());
-        let is_done = drive(&mut session, message, &mut |step, pass, partial| {
-            seeds.push(of(4, pass));
-            seeds.push(of(5, &[&[step as u8, number as u8], partial.as_slice()].concat()));
+        let is_done = drive(&mut session, message.clone(), &mut |step, pass, partial| {
+            if step <= SOWN {
+                seeds.push(of(4, pass));
+                seeds.push(of(5, &[&[step as u8, number as u8], partial.as_slice()].concat()));
+            }
         });
         assert!(is_done, "query {number}");
     }
@@ -116,6 +198,7 @@ pub fn calls() -> Vec<Vec<u8>> {
     seeds.push(of(1, &portable));
     let keys = Session::of(set).trace_keys();
     seeds.extend([of(2, &keys), of(3, &keys)]);
+    seeds.extend([&keys, &portable, &MESSAGES[0]].iter().flat_map(|it| envelopes(it)).map(|it| of(6, &it)));
     seeds.sort();
     seeds.dedup();
     seeds
@@ -132,14 +215,14 @@ pub fn check_call(bytes: &[u8]) {
         4 => drop(session.run_pass(rest)),
         5 => {
             let [at, query, partial @ ..] = rest else { return };
-            let mut messages = messages();
-            let message = messages.swap_remove(usize::from(*query) % messages.len());
-            drive(&mut session, message, &mut |step, _, of| {
+            let message = &MESSAGES[usize::from(*query) % MESSAGES.len()];
+            drive(&mut session, message.clone(), &mut |step, _, of| {
                 if step as u8 == *at {
                     partial.clone_into(of);
                 }
             });
         }
+        6 => hear(&mut session, rest),
         _ => {
             let keys = session.trace_keys();
             let _ = pathlight::query::plan_moves(&[keys, rest.to_vec()]);

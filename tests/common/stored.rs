@@ -1,7 +1,7 @@
 //! What is kept between runs besides traces: summaries, models, addresses; and with [`spoken`] what is said between page,
 //! workers and hosts. Whatever the bytes, reading them fails in words or gives something that every command can use.
 
-use super::replay::{Random, mutate};
+use super::replay::{Random, kept, mutate, project};
 use super::spoken;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::generate::{Options, Shape, write_jaeger};
@@ -13,7 +13,6 @@ use pathlight::summary::{Choice, Settings, Summary, compare};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
 
 /// A kind of thing that is kept: its name, bytes that are changed, and what is checked of changed ones.
 pub type Stored = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
@@ -74,9 +73,14 @@ fn check_summary(inside: &[u8]) {
     let _ = Summary::merge(summary, again);
 }
 
+/// Models, each also as the format before the checksum, so that changes of the inside are read: the heads take 26 bytes, the
+/// checksum 8.
 fn models() -> Vec<Vec<u8>> {
     let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
-    vec![Pool::of(vec![set()]).unwrap().run(query).unwrap()]
+    let tree = Pool::of(vec![set()]).unwrap().run(query).unwrap();
+    let vae = std::fs::read(project("tests/golden/upgrade/0.1/vae4.model")).unwrap();
+    let inside = |model: &Vec<u8>| [b"pathlight anomaly model 2\n", &model[34..]].concat();
+    vec![inside(&tree), inside(&vae), tree, vae]
 }
 
 fn check_model(bytes: &[u8]) {
@@ -89,14 +93,8 @@ fn check_model(bytes: &[u8]) {
 }
 
 fn addresses() -> Vec<Vec<u8>> {
-    let texts = [
-        "v=1&view=flame&service=shop&operation=GET%20%2F&range=P95-99&inverted=1&search=db",
-        "v=1&view=compare&against=rest&range=P95-100&rangeB=P0-95&side=B&sort=-delta",
-        "v=1&api=%2Fjaeger&service=s&start=1&end=2&limit=20&minDuration=1.5s&rootEndpoint=all&every=30s",
-        "v=1&view=split&split=code&of=%5B%22s%22%2C%22o%22%5D&axis=linear&tag.region=eu&contains.db=q&error=1",
-        "band=P50-95&subject=all&view=summary&from=1&to=2&overlap=paper&reading=plain&places=service",
-    ];
-    texts.map(|text| text.as_bytes().to_vec()).into()
+    let text = std::fs::read_to_string(project("tests/golden/upgrade/0.1/addresses.txt")).unwrap();
+    text.lines().map(|line| line.as_bytes().to_vec()).collect()
 }
 
 fn check_address(bytes: &[u8]) {
@@ -106,18 +104,9 @@ fn check_address(bytes: &[u8]) {
     assert_eq!(written(&once), once, "an address is not what it was");
 }
 
-/// Inputs of a target that were found to break something once, by name of file.
-fn found(name: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/fuzz/found").join(name);
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
-}
-
-/// Checks what was found before, and so many seeded changes of what is kept.
+/// Checks what fuzzing has kept, and so many seeded changes of what is kept.
 pub fn replay((name, texts, check): Stored, run: u64, cases: u64) {
-    found(name).iter().for_each(|text| check(text));
+    kept(name).iter().for_each(|text| check(text));
     let texts = texts();
     texts.iter().for_each(|text| check(text));
     for number in 0..cases {

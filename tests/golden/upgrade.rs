@@ -5,8 +5,9 @@
 //! outputs; an input that is there is never written again.
 
 use crate::Golden;
-use crate::common::golden_folder;
+use crate::common::archives::gzip;
 use crate::common::replay::read;
+use crate::common::{Scratch, golden_folder};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pathlight::view::address::Address;
 use pathlight::view::saved;
@@ -34,34 +35,70 @@ v=1&view=trace&api=%2Fjaeger&traceID=a1&root=b1&span=c1&traceID=a2
 v=1&view=split&split=http.status_code&of=%5B%22shop%22%2C%22GET%22%5D&axis=linear&tag.region=eu&contains.db=query&error=1
 v=1&view=anomalies&src=traces.json&from=10&to=20&overlap=paper&reading=plain&places=service&theme=dark&embed=1
 band=P50-95&subject=all&view=summary
+v=1&view=compare&against=set&swapped=1&percentiles=all&by=route&by=share&own=0&width=b&least=10000&focus=%5B%22shop%22%2C%22GET%22%2C%22db%22%2C%22query%22%5D
+v=1&view=split&of=%5B%22shop%22%2C%22GET%22%5D&per=request&where=error%3D%20OR%20db&type.shop=%5B%22GET%22%2C%22with%20db%22%5D&by=shape&later=1&later=2
+v=1&view=findings&types=tenant&api=%2Fjaeger&service=shop&maxDuration=2s&tags=%7B%22error%22%3A%22true%22%7D&every=30s&allow=https%3A%2F%2Fa.example&allow=https%3A%2F%2Fb.example
+v=1&view=heatmap&rows=inclusive-p95&columns=%5B%22shop%22%2C%22GET%22%5D
+v=1&view=heatmap&rows=alike&columns=start&range=tail&reading=real%2C-overlay
+v=1&view=flow&parents=%5B%22shop%22%2C%22GET%22%5D&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&target=p95%3A300000&timeout=%5B%5B%22db%22%2C%22query%22%5D%2C200000%5D
+v=1&view=flow&whatif=%5B%5B%22db%22%2C%22query%22%2C-500000%2C0%2C%22own%22%5D%2C%5B%22db%22%2C%22query%22%2C0%2C500%5D%2C%5B%22db%22%2C%22query%22%2C%5B90000%2C40000%5D%5D%2C%5B%22shop%22%2C%22GET%22%2C%22db%22%2C%22query%22%2C0%2C%22db%22%2C%22write%22%2C1%5D%5D
+v=1&view=diagnosis&tail=95&top=20%2C5%2C5%2C5&list=tail
+v=1&view=anomalies&normal=before%3A1700000000000000&alpha=0.05&detector=vae&network=500%2C10%2C10%2C20%2C1%2C15&explain=1000&evaluate=1
 ";
 
-/// Commands that print JSON, as programs of others read it.
-const JSON: [&str; 14] = [
-    "findings traces.json",
-    "summary traces.json",
-    "critical-path traces.json",
-    "compare -a traces.json -b traces.json",
-    "heatmap traces.json",
-    "endpoints traces.json",
-    "histograms traces.json",
-    "split --tag http.status_code traces.json",
-    "flow traces.json",
-    "diagnosis traces.json",
-    "anomaly --train traces.json",
-    "errors traces.json",
-    "inspect traces.json",
-    "show summary.pathlight",
+/// Keys of addresses that no line above may lack.
+const KEYS: [&str; 63] = [
+    "view", "service", "operation", "rootEndpoint", "range", "percentiles", "by", "types", "against", "rangeB", "side",
+    "swapped", "overlap", "reading", "places", "from", "to", "where", "error", "traceID", "root", "span", "focus",
+    "inverted", "search", "sort", "split", "of", "per", "axis", "theme", "embed", "allow", "tag.region", "contains.db",
+    "type.shop", "own", "width", "least", "rows", "columns", "parents", "panel", "pooled", "children", "learn", "tau",
+    "whatif", "target", "timeout", "tail", "top", "list", "normal", "alpha", "detector", "network", "explain", "evaluate",
+    "api", "src", "every", "maxDuration",
 ];
+
+/// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
+/// within a word.
+const JSON: [(&str, &str); 26] = [
+    ("findings", "findings traces.json"),
+    ("findings --baseline", "findings slow.json.gz --baseline fast.json.gz"),
+    ("summary", "summary traces.json"),
+    ("critical-path", "critical-path traces.json"),
+    ("critical-path --per-trace", "critical-path traces.json --per-trace"),
+    ("compare", "compare -a traces.json -b traces.json"),
+    ("heatmap", "heatmap traces.json"),
+    ("endpoints", "endpoints traces.json"),
+    ("histograms", "histograms traces.json"),
+    ("split", "split --tag http.status_code traces.json"),
+    ("split, without a tag", "split traces.json"),
+    ("flow", "flow traces.json"),
+    ("flow, of a parent", "flow fast.json.gz --service batch-coordinator --operation POST+/batch"),
+    ("flow --evaluate", "flow fast.json.gz --evaluate"),
+    ("flow --what-if", "flow fast.json.gz --what-if batch-coordinator:POST+/batch=-50%"),
+    ("flow --savings", "flow fast.json.gz --savings"),
+    ("flow --target", "flow fast.json.gz --target p50=1ms"),
+    ("flow --timeout", "flow fast.json.gz --timeout batch-coordinator:POST+/batch=1ms"),
+    ("diagnosis", "diagnosis traces.json"),
+    ("diagnosis --aggregate", "diagnosis traces.json --aggregate 0"),
+    ("diagnosis, two sets", "diagnosis -a fast.json.gz -b slow.json.gz"),
+    ("anomaly", "anomaly --train traces.json"),
+    ("anomaly --test", "anomaly --train fast.json.gz --test slow.json.gz"),
+    ("errors", "errors traces.json"),
+    ("inspect", "inspect traces.json"),
+    ("show", "show summary.pathlight"),
+];
+
+/// Six days, the last three of them slower.
+const DAYS: &str =
+    "trend fast.json.gz fast.json.gz fast.json.gz slow.json.gz slow.json.gz slow.json.gz";
 
 /// Every key of the JSON that commands print, by command and path, each with the kind of its value, one a line.
 fn keys(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();
-    for line in JSON {
-        let args: Vec<&str> = line.split(' ').chain(["--json"]).collect();
+    for (name, words) in JSON.into_iter().chain([("trend", DAYS)]) {
+        let words: Vec<String> = words.split(' ').map(|word| word.replace('+', " ")).collect();
+        let args: Vec<&str> = words.iter().map(String::as_str).chain(["--json"]).collect();
         let value: Value = serde_json::from_str(&run(folder, &args)).unwrap();
-        let command = args[0];
-        let mut rest = vec![(command.to_owned(), &value)];
+        let mut rest = vec![(name.to_owned(), &value)];
         while let Some((path, value)) = rest.pop() {
             let kind = match value {
                 Value::Null => continue,
@@ -92,11 +129,31 @@ fn write(folder: &Path) {
     if missing("traces.json") {
         run(folder, &["generate", "--traces", "24", "--spans", "6", "--seed", "11", "--out", "traces.json"]);
     }
-    if missing("summary.pathlight") {
-        run(folder, &["summarise", "traces.json", "-o", "summary.pathlight"]);
+    // Each once more whenever its format has changed, under the number of the new one.
+    for summary in ["summary.pathlight", "summary4.pathlight"] {
+        if missing(summary) {
+            run(folder, &["summarise", "traces.json", "-o", summary]);
+        }
     }
-    if missing("anomaly.model") {
-        run(folder, &["anomaly", "--train", "traces.json", "--save-model", "anomaly.model"]);
+    for model in ["anomaly.model", "anomaly4.model"] {
+        if missing(model) {
+            run(folder, &["anomaly", "--train", "traces.json", "--save-model", model]);
+        }
+    }
+    if missing("vae4.model") {
+        let small = ["--vae", "--hidden", "8", "--latent", "2", "--flow", "1", "--epochs", "5"];
+        let train = ["anomaly", "--train", "traces.json", "--save-model", "vae4.model"];
+        run(folder, &[train.as_slice(), &small].concat());
+    }
+    // Requests of one type, and the same much slower.
+    for (file, speed) in [("fast.json", "0%"), ("slow.json", "+300%")] {
+        let packed = format!("{file}.gz");
+        if missing(&packed) {
+            let speed = format!("batch-coordinator:POST /batch={speed}");
+            let shape = ["generate", "--shape", "wide", "--traces", "40", "--spans", "4", "--seed", "12"];
+            let traces = run(folder, &[shape.as_slice(), &["--speed", &speed]].concat());
+            std::fs::write(folder.join(packed), gzip(traces.as_bytes())).unwrap();
+        }
     }
     if missing("report.html") {
         let page = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>\n";
@@ -145,13 +202,25 @@ fn what_earlier_versions_wrote_is_read() {
         // The same after flows were summed and before what a diagnosis needs.
         compare("summary3.json", &run(&folder, &["show", "summary3.pathlight", "--json"]));
         compare("summary3.flow.txt", &run(&folder, &["flow", "summary3.pathlight"]));
-        let by_summary =
-            ["anomaly", "--baseline", "summary3.pathlight", "--test", "traces.json", "--alpha", "0.2"];
-        compare("summary3.anomaly.txt", &run(&folder, &by_summary));
-        let judged = ["anomaly", "--model", "anomaly.model", "--test", "traces.json", "--alpha", "0.2"];
-        compare("anomaly.txt", &run(&folder, &judged));
+        compare("summary4.json", &run(&folder, &["show", "summary4.pathlight", "--json"]));
+        compare("summary4.flow.txt", &run(&folder, &["flow", "summary4.pathlight"]));
+        compare("summary4.diagnosis.txt", &run(&folder, &["diagnosis", "summary4.pathlight"]));
+        let mut gate = vec!["check", "--baseline", "summary4.pathlight", "--candidate", "summary4.pathlight"];
+        gate.extend(["--fail-on", "p95>10%", "--fail-on", "mean>5% n>=2"]);
+        compare("summary4.check.md", &run(&folder, &gate));
+        let judge = |by: [&str; 2]| {
+            run(&folder, &["anomaly", by[0], by[1], "--test", "traces.json", "--alpha", "0.2"])
+        };
+        compare("summary3.anomaly.txt", &judge(["--baseline", "summary3.pathlight"]));
+        compare("summary4.anomaly.txt", &judge(["--baseline", "summary4.pathlight"]));
+        compare("anomaly.txt", &judge(["--model", "anomaly.model"]));
+        compare("anomaly4.txt", &judge(["--model", "anomaly4.model"]));
+        compare("vae4.txt", &judge(["--model", "vae4.model"]));
         compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
+        let lacks = |key: &&&str| !addresses.split(['&', '\n']).any(|pair| pair.split('=').next() == Some(**key));
+        let lacking: Vec<_> = KEYS.iter().filter(lacks).collect();
+        assert!(lacking.is_empty(), "no address has {lacking:?}");
         let read: Vec<String> = addresses.lines().map(|line| Address::parse(line).to_fragment()).collect();
         compare("addresses.read.txt", &(read.join("\n") + "\n"));
         // Keys may come; none goes, and none becomes of another kind.
@@ -164,4 +233,27 @@ fn what_earlier_versions_wrote_is_read() {
         assert!(gone.is_empty() && then.lines().count() > 100, "JSON lacks what {version} had: {gone:#?}");
     }
     golden.finish();
+}
+
+#[test]
+fn what_is_written_today_has_a_file_that_later_versions_read() {
+    let folder = golden_folder().join("upgrade").join(VERSIONS[VERSIONS.len() - 1]);
+    let scratch = Scratch::new("upgrade");
+    let [summary, model] = ["summary", "model"].map(|name| scratch.path().join(name));
+    run(&folder, &["summarise", "fast.json.gz", "-o", summary.to_str().unwrap()]);
+    run(&folder, &["anomaly", "--train", "fast.json.gz", "--save-model", model.to_str().unwrap()]);
+    let format = |file: &Path| {
+        let bytes = std::fs::read(file).unwrap();
+        String::from_utf8(bytes.split(|&byte| byte == b'\n').next().unwrap().to_vec()).unwrap()
+    };
+    let kept: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|file| file.extension().is_some_and(|end| end == "pathlight" || end == "model"))
+        .map(|file| format(&file))
+        .collect();
+    for file in [summary, model] {
+        let format = format(&file);
+        assert!(kept.contains(&format), "{format:?} is new: keep a file of it in {}", folder.display());
+    }
 }

@@ -160,6 +160,14 @@ fn what_is_kept_between_runs_is_read_or_refused_whatever_its_bytes() {
 }
 
 #[test]
+fn every_query_is_among_the_seeds_that_are_changed() {
+    let sown = &crate::common::spoken::MESSAGES;
+    let lacking: Vec<u8> =
+        (0..queries::COUNT).filter(|number| !sown.iter().any(|seed| seed[0] == *number)).collect();
+    assert!(lacking.is_empty(), "queries without a seed, by their place in the list of crate query: {lacking:?}");
+}
+
+#[test]
 fn a_bomb_in_a_zip_in_a_zip_is_a_stream_and_a_text_that_fills_it_is_refused_with_the_limit() {
     let inspect = |name: &str, bytes: &[u8]| {
         let folder = Scratch::new(name);

@@ -6,6 +6,7 @@ use super::output;
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
+use clap::builder::RangedI64ValueParser;
 use pathlight_analysis::anomaly::vae::{TrainingProgress, VaeSettings};
 use pathlight_analysis::anomaly::{EXPLAINED, Encoding, Model, ModelError, SPLITS};
 use pathlight_model::steps::{Pace, all_at_once};
@@ -45,16 +46,16 @@ pub struct Args {
     #[arg(long)]
     vae: bool,
     /// Auto-encoder: width of the hidden layers
-    #[arg(long, default_value_t = VaeSettings::default().hidden)]
+    #[arg(long, default_value_t = VaeSettings::default().hidden, value_parser = size(1, VaeSettings::MOST.hidden))]
     hidden: u32,
     /// Auto-encoder: number of latent variables
-    #[arg(long, default_value_t = VaeSettings::default().latent)]
+    #[arg(long, default_value_t = VaeSettings::default().latent, value_parser = size(1, VaeSettings::MOST.latent))]
     latent: u32,
     /// Auto-encoder: steps of the planar flow; 0 is none
-    #[arg(long, default_value_t = VaeSettings::default().flow)]
+    #[arg(long, default_value_t = VaeSettings::default().flow, value_parser = size(0, VaeSettings::MOST.flow))]
     flow: u32,
     /// Auto-encoder: how often it sees the training traces
-    #[arg(long, default_value_t = VaeSettings::default().epochs)]
+    #[arg(long, default_value_t = VaeSettings::default().epochs, value_parser = size(0, VaeSettings::MOST.epochs))]
     epochs: u32,
     /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..=1000), requires = "vae", conflicts_with = "evaluate")]
@@ -80,16 +81,20 @@ pub struct Args {
     settings: Settings,
 }
 
+/// Reads a size of the auto-encoder.
+fn size(least: u32, most: u32) -> RangedI64ValueParser<u32> {
+    RangedI64ValueParser::new().range(i64::from(least)..=i64::from(most))
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// [`Failure::NoTrace`] if a side has none; [`Failure::Abnormal`] if as many are abnormal as `--fail-on` names;
 /// [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let (hidden, latent) = (args.hidden.max(1), args.latent.max(1));
     let vae = VaeSettings {
-        hidden,
-        latent,
+        hidden: args.hidden,
+        latent: args.latent,
         flow: args.flow,
         epochs: args.epochs,
         parts: args.parts.unwrap_or(0),

@@ -186,7 +186,13 @@ impl Address {
                 "rootEndpoint" => address.root = root_of_name(&value).unwrap_or(address.root),
                 "range" => address.range = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "percentiles" => address.over_all = value == "all",
-                "by" => address.by = GroupBy::parse(&value).unwrap_or_default(),
+                // Of a comparison it is also what its frames are compared by.
+                "by" => match GroupBy::parse(&value) {
+                    Some(by) => address.by = by,
+                    None => {
+                        address.choices.read(&key, &value);
+                    }
+                },
                 // The word of the diagnosis when it had request types of its own.
                 "types" => address.by = GroupBy::parse(&format!("tag={value}")).unwrap_or_default(),
                 "against" => against = Against::from_key(&value),

@@ -8,13 +8,15 @@ use pathlight_text::fragment::Writer;
 /// where it stands in the settings.
 pub type Size = (&'static str, &'static str, (u32, u32), fn(&mut VaeSettings) -> &mut u32);
 
+const MOST: VaeSettings = VaeSettings::MOST;
+
 /// The sizes that may be chosen.
 pub const SIZES: [Size; 5] = [
-    ("Hidden", "hidden", (1, 2000), |network| &mut network.hidden),
-    ("Latent", "latent", (1, 200), |network| &mut network.latent),
-    ("Flow steps", "flow", (0, 20), |network| &mut network.flow),
-    ("Epochs", "epochs", (1, 1000), |network| &mut network.epochs),
-    ("Time parts", "parts", (0, 1000), |network| &mut network.parts),
+    ("Hidden", "hidden", (1, MOST.hidden), |network| &mut network.hidden),
+    ("Latent", "latent", (1, MOST.latent), |network| &mut network.latent),
+    ("Flow steps", "flow", (0, MOST.flow), |network| &mut network.flow),
+    ("Epochs", "epochs", (1, MOST.epochs), |network| &mut network.epochs),
+    ("Time parts", "parts", (0, MOST.parts), |network| &mut network.parts),
 ];
 
 /// What requests are judged against.

@@ -7,8 +7,13 @@ use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Defects, Options, Shape};
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{Changes, FlowSettings, TprofSettings, queries};
+use pathlight::query::{
+    AnomalySettings, Changes, FlowSettings, PathSettings, PercentileRange, RootEndpoint, SpanSearch, SplitOf,
+    TprofReport, TprofSettings, queries,
+};
+use pathlight::summary::{Settings, Summary, Trend, write};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 prop_compose! {
     fn any_options()(
@@ -47,6 +52,16 @@ fn dealt(options: &Options) -> Vec<TraceSet> {
     (0..3).map(deal).collect()
 }
 
+/// How many traces the groups of a layer hold that have the same positions.
+fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Vec<(Option<u32>, &str, &str)>, u64> {
+    let mut out = BTreeMap::new();
+    for group in &report.layers[layer].groups {
+        let positions = group.positions.iter().map(|at| (at.parent, at.service.as_str(), at.name.as_str()));
+        *out.entry(positions.collect()).or_default() += group.traces;
+    }
+    out
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -56,6 +71,25 @@ proptest! {
         let mut three = Pool::of(dealt(&options)).unwrap();
         let selection = Selection::default();
         let settings = FlowSettings::default();
+
+        // Whichever of several summaries comes first, and however they are grouped, the sum is the same file.
+        let summed = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
+        let parts: Vec<Summary> =
+            three.sessions().iter().map(|session| Summary::observe(&session.set, &summed)).collect();
+        let merge = |a: Summary, b: Summary| Summary::merge(a, b).unwrap();
+        let part = |at: usize| parts[at].clone();
+        let joined = write(&merge(merge(part(0), part(1)), part(2))).unwrap();
+        let others = [
+            merge(part(2), merge(part(1), part(0))),
+            merge(part(1), merge(part(0), part(2))),
+            Summary::join(vec![part(2), part(0), part(1)]).unwrap(),
+        ];
+        for other in &others {
+            prop_assert!(write(other).unwrap() == joined, "another order of summaries");
+        }
+        let days = [part(0), part(1), part(2), part(0), merge(part(1), part(2))];
+        let trend = Trend::of(&days).unwrap();
+        prop_assert!(trend.series.iter().all(|series| series.points.len() == days.len()));
 
         // Every moment of a request belongs to one span of its path.
         let path = one.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
@@ -76,7 +110,8 @@ proptest! {
             }
         }
 
-        // No span saves more than it takes, and the path of a request has no gap and no overlap.
+        // No span saves more than it and all below it take on the path, nor more than its parent; and the path of a request
+        // has no gap and no overlap.
         let ids: Vec<String> = {
             let set = &one.sessions()[0].set;
             (0..set.traces().len() as u32).map(|trace| set.trace_id_text(trace)).collect()
@@ -85,8 +120,21 @@ proptest! {
             let settings = selection.settings();
             let query = queries::Trace { trace_id, root_span_id: None, settings, group: 0 };
             let trace = one.run(query).unwrap().unwrap();
-            for (drag_us, duration_us) in trace.drag_us.iter().zip(&trace.duration_us) {
-                prop_assert!(*drag_us == TraceReport::NOT_WAITED || drag_us <= duration_us);
+            let mut on_path_us = vec![0; trace.parent.len()];
+            for (at, &span) in trace.segment_span.iter().enumerate() {
+                on_path_us[span as usize] += trace.segment_end_us[at] - trace.segment_start_us[at];
+            }
+            for span in (0..trace.parent.len()).rev() {
+                // Parents stand first, so all that is below has been added.
+                let (own_us, drag_us) = (on_path_us[span], trace.drag_us[span]);
+                let parent = trace.parent[span] as usize;
+                if let Some(sum) = on_path_us.get_mut(parent) {
+                    *sum += own_us;
+                }
+                if drag_us != TraceReport::NOT_WAITED {
+                    prop_assert!(drag_us <= own_us && drag_us <= trace.duration_us[span]);
+                    prop_assert!(trace.drag_us.get(parent).is_none_or(|parents| drag_us <= *parents));
+                }
             }
             let mut segments: Vec<(u64, u64)> =
                 trace.segment_start_us.iter().copied().zip(trace.segment_end_us.iter().copied()).collect();
@@ -99,8 +147,22 @@ proptest! {
         let what_if = one.run(queries::WhatIf { selection: selection.clone(), settings, changes }).unwrap();
         prop_assert_eq!((what_if.changed, &what_if.before_us), (0, &what_if.after_us));
 
+        // Each layer holds every trace once; the fourth takes the groups of the third apart.
+        let listed = TprofSettings { groups: 1000, ..TprofSettings::default() };
+        let diagnosis = one.run(queries::Diagnosis { selection: selection.clone(), settings: listed }).unwrap();
+        for layer in &diagnosis.layers {
+            prop_assert_eq!(layer.groups.iter().map(|group| group.traces).sum::<u64>(), diagnosis.traces);
+            prop_assert_eq!(layer.groups_in_all, layer.groups.len() as u64);
+        }
+        prop_assert_eq!(by_positions(&diagnosis, 2), by_positions(&diagnosis, 3));
+
         // One set or three: the same bytes.
         let whole = selection.clone();
+        let (bulk, tail) = (
+            whole.with_range(PercentileRange::open(0, 50_000)),
+            whole.with_range(PercentileRange::open(50_000, 100_000)),
+        );
+        let anomaly = |train, test| queries::Anomalies { train, test, settings: AnomalySettings::default() };
         for case in [
             case(queries::CriticalPath { selection: whole.clone() }),
             case(queries::PerRequest { selection: whole.clone() }),
@@ -110,6 +172,14 @@ proptest! {
             case(queries::FlowParents { selection: whole.clone() }),
             case(queries::Savings { selection: whole.clone(), settings }),
             case(queries::Diagnosis { selection: whole.clone(), settings: TprofSettings::default() }),
+            case(anomaly(whole.clone(), whole.clone())),
+            case(anomaly(bulk.clone(), tail.clone())),
+            case(queries::Findings { selection: whole.clone(), baseline: None }),
+            case(queries::Findings { selection: tail.clone(), baseline: Some(bulk.clone()) }),
+            case(queries::Split { selection: whole.clone(), of: SplitOf::Latency, key: "host".to_owned() }),
+            case(queries::Search { selection: whole.clone(), search: SpanSearch::parse("error= OR db") }),
+            case(queries::Culprit { a: bulk.clone(), b: tail.clone() }),
+            case(queries::CompareDiagnoses { a: bulk, b: tail }),
             case(queries::Compare { a: whole.clone(), b: whole }),
         ] {
             let (query, report) = case(&mut one);

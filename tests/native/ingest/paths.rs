@@ -1,7 +1,7 @@
 //! The fast and the reference way of reading give the same, whatever the text and however it is cut.
 
 use crate::common::real_files;
-use crate::common::replay::{Random, TARGETS, one, read, replay};
+use crate::common::replay::{Random, TARGETS, check_alone, kept, one, read, replay};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ fn real_files_read_the_same_both_ways() {
     }
 }
 
-/// Seeded changes of every fixture; what fails prints a seed.
+/// What fuzzing has kept, and seeded changes of every fixture; of these, what fails prints a seed.
 ///
 /// `PATHLIGHT_REPLAY=TARGET:SEED` repeats one case, `PATHLIGHT_REPLAY=TARGET:SECONDSs` goes on for some time from a new
 /// seed (`cargo xtask fuzz --replay`).
@@ -75,6 +75,7 @@ fn changed_texts_read_the_same_both_ways() {
     let value = std::env::var("PATHLIGHT_REPLAY").unwrap_or_default();
     let Some((name, how)) = value.split_once(':') else {
         for target in TARGETS {
+            kept(target.0).iter().for_each(|text| check_alone(text));
             replay(target, 11, |number| number < 60);
         }
         return;

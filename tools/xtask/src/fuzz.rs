@@ -1,9 +1,10 @@
 //! `cargo xtask fuzz`: the fuzz targets of `tools/fuzz/`, one a format or kind of archive.
 //!
 //! libFuzzer, led by coverage, on the compiler of the project: what it needs of LLVM are stable flags, and a C++ compiler.
+//! What a run has found worth keeping goes to `tools/fuzz/corpus/`, where the normal tests replay it.
 //! `--replay` needs neither: it runs seeded changes of the fixtures, the ones of the normal tests, for as long as asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::args::Arguments;
 use crate::{Outcome, sh};
@@ -34,6 +35,11 @@ const TARGETS: [&str; 21] = [
     "embedding",
     "columns",
 ];
+
+/// Bytes and inputs of a target that are kept at the most: the tests replay them every time.
+const KEPT: (usize, usize) = (200_000, 200);
+/// How the seeds that a target writes itself are called.
+const SEED: &str = "seed-";
 
 /// What libFuzzer needs to see which code ran, as cargo-fuzz sets it.
 const INSTRUMENTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -66,15 +72,29 @@ pub fn run(arguments: &[String]) -> Outcome {
     }
     let binaries = build(targets.clone())?;
     for target in targets {
-        let folder = sh::target().join("fuzz/corpus").join(target);
-        sh::on(&folder, std::fs::create_dir_all(&folder))?;
-        let mut fuzz = sh::command(binaries.join(target));
-        fuzz.arg(&folder)
-            .arg(format!("-max_total_time={seconds}"))
-            .args(["-max_len=65536", "-print_final_stats=1", "-timeout=60", "-verbosity=0"])
-            // A finding is written here.
-            .arg(format!("-artifact_prefix={}/", sh::target().join("fuzz").display()));
-        sh::run(&mut fuzz)?;
+        let [folder, merged] =
+            ["corpus", "merged"].map(|name| sh::target().join("fuzz").join(name).join(target));
+        let kept = sh::root().join("tools/fuzz/corpus").join(target);
+        for folder in [&folder, &kept] {
+            sh::on(folder, std::fs::create_dir_all(folder))?;
+        }
+        let fuzzer = || {
+            let mut fuzz = sh::command(binaries.join(target));
+            fuzz.args(["-max_len=65536", "-timeout=60", "-verbosity=0"])
+                // A finding is written here.
+                .arg(format!("-artifact_prefix={}/", sh::target().join("fuzz").display()));
+            fuzz
+        };
+        let time = format!("-max_total_time={seconds}");
+        let fuzzed = sh::run(fuzzer().args([time.as_str(), "-print_final_stats=1"]).args([&folder, &kept]));
+        // The first folder gets the seeds, and then what runs code that nothing there runs.
+        if merged.exists() {
+            sh::on(&merged, std::fs::remove_dir_all(&merged))?;
+        }
+        sh::on(&merged, std::fs::create_dir_all(&merged))?;
+        let merging = sh::run(fuzzer().arg("-merge=1").args([&merged, &kept, &folder]));
+        merging.and_then(|()| keep(&merged, &kept))?;
+        fuzzed?;
     }
     Ok(())
 }
@@ -103,4 +123,55 @@ fn build<'a>(targets: impl Iterator<Item = &'a &'static str>) -> Outcome<PathBuf
     }
     sh::run(&mut build)?;
     Ok(folder.join(host).join("release"))
+}
+
+/// Replaces the inputs of a folder by those of another, the smallest first and as many as may be kept, without seeds.
+fn keep(from: &Path, into: &Path) -> Outcome {
+    let mut found = Vec::new();
+    for entry in sh::on(from, std::fs::read_dir(from))? {
+        let file = sh::on(from, entry)?.path();
+        let name = file.file_name().unwrap_or_default().to_owned();
+        if !name.to_string_lossy().starts_with(SEED) {
+            let bytes = sh::on(&file, std::fs::read(&file))?;
+            found.push((bytes.len(), name, bytes));
+        }
+    }
+    found.sort();
+    let all = found.len();
+    found.truncate(KEPT.1);
+    let mut room = KEPT.0;
+    found.retain(|(size, ..)| room.checked_sub(*size).inspect(|left| room = *left).is_some());
+    sh::on(into, std::fs::remove_dir_all(into))?;
+    // Git knows no empty folder.
+    if !found.is_empty() {
+        sh::on(into, std::fs::create_dir_all(into))?;
+    }
+    for (_, name, bytes) in &found {
+        let file = into.join(name);
+        sh::on(&file, std::fs::write(&file, bytes))?;
+    }
+    eprintln!("kept {} inputs of {all}, {} bytes", found.len(), KEPT.0 - room);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_inputs_are_kept_and_no_more_than_there_is_room_for() {
+        let folder = std::env::temp_dir().join(format!("pathlight-corpus-{}", std::process::id()));
+        let (from, into) = (folder.join("from"), folder.join("into"));
+        std::fs::create_dir_all(&from).unwrap();
+        std::fs::create_dir_all(&into).unwrap();
+        std::fs::write(into.join("old"), "x").unwrap();
+        for (name, size) in [("seed-1", 1), ("a", KEPT.0 / 2), ("b", KEPT.0 / 2), ("c", 7), ("d", KEPT.0)] {
+            std::fs::write(from.join(name), vec![0; size]).unwrap();
+        }
+        keep(&from, &into).unwrap();
+        let mut kept: Vec<_> = std::fs::read_dir(&into).unwrap().map(|e| e.unwrap().file_name()).collect();
+        kept.sort();
+        assert_eq!(kept, ["a", "c"]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

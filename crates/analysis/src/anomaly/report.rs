@@ -71,6 +71,17 @@ impl Default for AnomalySettings {
     }
 }
 
+impl AnomalySettings {
+    /// Returns the settings with an auto-encoder of sizes that it can have.
+    #[must_use]
+    pub fn bounded(mut self) -> AnomalySettings {
+        if let Detector::Vae(sizes) | Detector::VaeHeldOut(sizes) = &mut self.detector {
+            *sizes = sizes.bounded();
+        }
+        self
+    }
+}
+
 /// A set of requests, judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnomalyReport {

@@ -208,8 +208,8 @@ impl Portable {
     fn number_ids(&mut self, first: u64) {
         let texts = std::mem::take(&mut self.id_texts);
         let mut rest = self.spans.as_mut_slice();
-        for (number, (id, spans)) in (first..).zip(&mut self.traces) {
-            *id = TraceId::hex(u128::from(number)).in_group(id.group);
+        for (number, (id, spans)) in (u128::from(first)..).zip(&mut self.traces) {
+            *id = TraceId::hex(number).in_group(id.group);
             let (own, others) = rest.split_at_mut((*spans as usize).min(rest.len()));
             rest = others;
             let ids = own.iter().flat_map(|span| [span.id, span.parent]).filter(|id| !id.is_none());

@@ -161,6 +161,10 @@ list! {
     WhatIf,
 }
 
+/// Number of queries; the first byte of a message is below it.
+#[doc(hidden)]
+pub const COUNT: u8 = START.len() as u8;
+
 fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
     let query: Q = flat::read(bytes)?;
     Ok(Box::pin(async move { Ok(flat::write(&query.run(workers).await?)) }))

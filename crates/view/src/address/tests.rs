@@ -50,6 +50,13 @@ fn services_as_places_are_part_of_the_address() {
 }
 
 #[test]
+fn the_unit_of_a_comparison_is_no_grouping() {
+    for text in ["v=1&by=share", "v=1&by=route", "v=1&by=route&by=share"] {
+        assert_eq!(Address::parse(text).to_fragment(), text);
+    }
+}
+
+#[test]
 fn an_empty_fragment_is_everything_at_its_default_and_back() {
     assert_eq!(Address::parse(""), Address::default());
     assert_eq!(Address::parse("#"), Address::default());

@@ -12,6 +12,7 @@ use e2e::process::{resident_bytes, scratch};
 use serde_json::json;
 
 use super::drop::{count, findings_agree, generated, native, shop, summary};
+use super::soak::{REPORTS, all_say_the_same};
 
 /// Spans of a trace of [`long`].
 const SPANS: u32 = 5;
@@ -248,4 +249,10 @@ pub async fn a_very_large_file_stays_within_its_memory(page: &Page) -> Outcome {
         ensure(peak < 1 << 30 || size > 3 << 30, || format!("the renderer took {peak} bytes"))?;
     }
     Ok(())
+}
+
+/// Every report that can be exported, of 8,000 spans; `cargo xtask soak` does the same with more, of other shapes and formats.
+pub async fn one_worker_many_and_the_binary_write_the_same_reports(page: &Page) -> Outcome {
+    let file = generated("truth.json", "--traces 160 --spans 50 --shape mixed --seed 31")?;
+    all_say_the_same(page, &file, &REPORTS, "8,000 spans").await
 }

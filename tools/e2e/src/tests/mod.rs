@@ -53,6 +53,7 @@ macro_rules! tests {
 
 /// Those that run in Firefox as well, after all others.
 pub const IN_FIREFOX: &[Test] = tests![
+    loading::one_worker_many_and_the_binary_write_the_same_reports,
     jaeger::both_dialects_give_the_same_traces_and_a_link_reproduces_them,
     jaeger::tempo_is_searched_directly_and_through_grafana,
     jaeger::a_login_is_told_from_a_dead_address,
@@ -71,6 +72,7 @@ pub const LONG: &[Test] = tests![
     soak::five_thousand_files_at_once_are_read,
     soak::a_million_traces_are_read,
     soak::five_million_spans_are_read_or_a_sample_is_offered,
+    soak::a_million_services_operations_and_tag_keys_are_read_or_the_limit_is_said,
     soak::one_worker_many_and_the_binary_say_the_same,
     soak::a_server_under_many_connections_stays_small_and_answers,
 ];
@@ -98,6 +100,7 @@ pub const ALL: &[Test] = tests![
     loading::what_does_not_fit_is_said_before_and_a_sample_is_offered,
     loading::many_small_files_are_read,
     loading::a_very_large_file_stays_within_its_memory,
+    loading::one_worker_many_and_the_binary_write_the_same_reports,
     bad_input::each_kind_has_its_sentence_on_an_empty_page,
     bad_input::what_is_loaded_stays,
     faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,

@@ -24,6 +24,7 @@ use super::access::VIEWS;
 use super::drop::{generated, shop, summary};
 use super::flow::exported;
 use super::loading::{renderer_bytes, small_files};
+use super::tables::what_if;
 
 /// Times a page may take for millions of spans on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
@@ -99,7 +100,10 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
     std::fs::write(scratch()?.join("soak-rounds.svg"), curves(&seen)?)?;
     // The first rounds warm up: code is compiled, caches fill.
     let (Some(first), Some(last)) = (seen.get(9.min(seen.len() / 2)), seen.last()) else { return Ok(()) };
-    eprintln!("round {}: {first:?}\nround {}: {last:?}", first.number, last.number);
+    // Where they are after one more than so many.
+    let mut told: Vec<&Round> = [9, 99, 299].iter().filter_map(|&at| seen.get(at)).chain([last]).collect();
+    told.dedup_by_key(|round| round.number);
+    told.iter().for_each(|round| eprintln!("{round:?}"));
     same("listeners", last.listeners, first.listeners)?;
     ensure(last.timers <= first.timers + 2, || {
         format!("timers: {} at first, {} in the end", first.timers, last.timers)
@@ -195,6 +199,58 @@ pub async fn five_million_spans_are_read_or_a_sample_is_offered(page: &Page) -> 
     ensure(sampled || summary(page).await?[0] == 100_000, || "traces are missing".to_owned())
 }
 
+/// Writes 100,000 traces of ten spans: no two spans have a service, an operation or the key of a tag in common.
+fn a_million_names() -> Outcome<PathBuf> {
+    let file = scratch()?.join("soak-names.json");
+    let mut out = std::io::BufWriter::new(std::fs::File::create(&file)?);
+    write!(out, "{{\"data\":[")?;
+    for trace in 0..100_000u64 {
+        write!(out, "{}{{\"traceID\":\"{:032x}\",\"spans\":[", if trace > 0 { "," } else { "" }, trace + 1)?;
+        for at in 0..10 {
+            let (comma, name) = (if at > 0 { "," } else { "" }, 10 * trace + at);
+            let parent = if at > 0 {
+                format!("{{\"refType\":\"CHILD_OF\",\"traceID\":\"{:032x}\",\"spanID\":\"1\"}}", trace + 1)
+            } else {
+                String::new()
+            };
+            write!(
+                out,
+                "{comma}{{\"traceID\":\"{:032x}\",\"spanID\":\"{:x}\",\"operationName\":\"o{name}\",\
+                 \"references\":[{parent}],\"startTime\":{},\"duration\":{},\"processID\":\"p{at}\",\
+                 \"tags\":[{{\"key\":\"k{name}\",\"type\":\"string\",\"value\":\"v\"}}],\"logs\":[]}}",
+                trace + 1,
+                at + 1,
+                1_700_000_000_000_000 + 1000 * trace + 10 * at,
+                if at > 0 { 9 } else { 200 },
+            )?;
+        }
+        write!(out, "],\"processes\":{{")?;
+        for at in 0..10 {
+            let comma = if at > 0 { "," } else { "" };
+            write!(out, "{comma}\"p{at}\":{{\"serviceName\":\"s{}\",\"tags\":[]}}", 10 * trace + at)?;
+        }
+        write!(out, "}}}}")?;
+    }
+    write!(out, "]}}")?;
+    out.flush()?;
+    Ok(file)
+}
+
+/// They are all there, or the page says what would fit, or how far it came.
+pub async fn a_million_services_operations_and_tag_keys_are_read_or_the_limit_is_said(page: &Page) -> Outcome {
+    let file = a_million_names()?;
+    eprintln!("{} bytes", std::fs::metadata(&file)?.len());
+    let sampled = load(page, std::slice::from_ref(&file)).await?;
+    std::fs::remove_file(file)?;
+    let services = summary(page).await?[2];
+    if services < 1_000_000 && !sampled {
+        let said = page.text("[data-test='error']").await?;
+        ensure(said.contains("Memory ended"), || format!("{services} services, and it says {said:?}"))?;
+    }
+    page.go("view=flame").await?;
+    page.ready_within(PATIENCE).await
+}
+
 /// One worker, many workers and the binary give the same report: over shapes and sizes, formats, and a trace in every format.
 /// `PATHLIGHT_SPANS` says how large the largest files are.
 pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome {
@@ -207,13 +263,14 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
     for shape in ["mixed", "wide", "deep"] {
         for spans in [1000, 30_000, most] {
             let file = generate(shape, spans)?;
-            all_say_the_same(page, &file, &format!("{shape}, {spans} spans")).await?;
+            let reports = if shape == "mixed" { &REPORTS[..] } else { &REPORTS[..OF_ANY_TRACES] };
+            all_say_the_same(page, &file, reports, &format!("{shape}, {spans} spans")).await?;
         }
         for (format, write) in FORMATS {
             let file = generate(shape, 30_000)?;
             let other = scratch()?.join(format!("soak-truth.{format}"));
             std::fs::write(&other, write(&std::fs::read(&file)?)?)?;
-            all_say_the_same(page, &other, &format!("{shape}, {format}")).await?;
+            all_say_the_same(page, &other, &REPORTS[..OF_ANY_TRACES], &format!("{shape}, {format}")).await?;
         }
     }
     let fixtures = root().join("tests/fixtures/ingest");
@@ -221,7 +278,7 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
     for folder in sorted(&fixtures)?.iter().filter(|folder| !folder.ends_with("dirty")) {
         formats += 1;
         for file in sorted(folder)? {
-            all_say_the_same(page, &file, &file.to_string_lossy()).await?;
+            all_say_the_same(page, &file, &REPORTS[..1], &file.to_string_lossy()).await?;
         }
     }
     ensure(formats >= 12, || format!("only {formats} formats"))
@@ -237,19 +294,55 @@ fn sorted(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Compares the bytes of a report of all requests.
-async fn all_say_the_same(page: &Page, file: &Path, what: &str) -> Outcome {
+/// A report: the words of the command, with `+` for a space within one; the view; and the place of its export.
+pub type Report = (&'static str, &'static str, &'static str);
+
+/// Reports that the page exports as the binary prints them. What the last ones are about, traces of shape `mixed` have.
+pub const REPORTS: [Report; 9] = [
+    ("critical-path", "view=flame", "flame-view"),
+    ("endpoints --faster 50", "view=endpoints", "ranking-view"),
+    ("histograms", "view=endpoints", "sizes-view"),
+    ("summary --range P95-100", "view=findings&range=P95-100", "findings"),
+    ("diagnosis", "view=diagnosis", "diagnosis-view"),
+    ("anomaly --train", "view=anomalies", "anomaly-view"),
+    ("errors", "view=errors", "errors-view"),
+    ("split --tag http.status_code", "view=split&split=http.status_code", "split-view"),
+    (
+        "flow --service edge-gateway --operation GET+/product/{id}",
+        "view=flow&service=edge-gateway&operation=GET%20/product/%7Bid%7D",
+        "flow-view",
+    ),
+];
+/// How many of them any traces have.
+pub const OF_ANY_TRACES: usize = 6;
+
+/// Compares the bytes of reports: by the binary, by one worker and by as many as the machine has.
+pub async fn all_say_the_same(page: &Page, file: &Path, reports: &[Report], what: &str) -> Outcome {
     let path = file.to_string_lossy();
-    let report = String::from_utf8_lossy(&pathlight(&["critical-path", "--json", &path])?).into_owned();
+    let mut printed = Vec::new();
+    for (words, ..) in reports {
+        let words: Vec<String> = words.split(' ').map(|word| word.replace('+', " ")).collect();
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        words.insert(1, "--json");
+        words.push(&path);
+        printed.push(String::from_utf8_lossy(&pathlight(&words)?).into_owned());
+    }
     let begun = std::time::Instant::now();
     for workers in ["limit-workers=1", ""] {
         page.open(&format!("view=flame&{workers}")).await?;
         page.drop_files(&[file.to_owned()]).await?;
         page.ready_within(PATIENCE).await?;
-        let json = exported(page, "[data-test='flame-view']", "json").await?;
-        ensure(json.trim_end() == report.trim_end(), || {
-            format!("{what}, {workers:?}: another report than the binary's")
-        })?;
+        for ((words, view, place), printed) in reports.iter().zip(&printed) {
+            page.go(&format!("{view}&{workers}")).await?;
+            page.ready_within(PATIENCE).await?;
+            if *place == "ranking-view" {
+                what_if(page).await?;
+            }
+            let json = exported(page, &format!("[data-test='{place}']"), "json").await?;
+            ensure(json.trim_end() == printed.trim_end(), || {
+                format!("{what}, {workers:?}: another report of {words} than the binary's")
+            })?;
+        }
     }
     eprintln!("{what}: {} bytes, {:.1} s", std::fs::metadata(file)?.len(), begun.elapsed().as_secs_f64());
     Ok(())
@@ -354,18 +447,21 @@ pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -
     let bytes = || server.resident_bytes().ok_or_else(|| Failure("the server has ended".to_owned()));
     let begin = bytes()?;
     let mut open = Vec::new();
-    for number in 0..250 {
+    for number in 0..350 {
         let mut stream = TcpStream::connect(&address)?;
         match number {
-            // Half of a request, and no more for now.
-            0..50 => stream.write_all(b"GET / HTTP/1.1\r\nHo")?,
+            // The begin of a request that comes byte by byte.
+            0..50 => stream.write_all(b"GET / HTTP/1.1\r\nSlow: ")?,
+            // A page that is taken byte by byte.
+            50..100 => stream.write_all(request(&address, "/pathlight.html").as_bytes())?,
             // A request, and nobody who writes any more.
-            50..100 => {
+            100..150 => {
                 stream.write_all(request(&address, "/").as_bytes())?;
                 stream.shutdown(std::net::Shutdown::Write)?;
             }
             _ => {}
         }
+        stream.set_nonblocking(true)?;
         open.push(stream);
     }
     let (to, wanted) = (address.clone(), request(&address, "/api/traces"));
@@ -383,6 +479,10 @@ pub async fn a_server_under_many_connections_stays_small_and_answers(_: &Page) -
     let mut most = begin;
     while !through.is_finished() {
         most = most.max(bytes()?);
+        for (number, stream) in open.iter_mut().take(100).enumerate() {
+            // Whether the server still listens to them is its own affair.
+            let _ = if number < 50 { stream.write_all(b"x") } else { stream.read_exact(&mut [0]) };
+        }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let passed = through.await.map_err(|error| Failure(error.to_string()))??;

@@ -36,7 +36,7 @@ pub async fn caught(page: &Page, selectors: &[&str]) -> Outcome<String> {
 }
 
 /// Waits for what comes after the ranking.
-async fn what_if(page: &Page) -> Outcome {
+pub async fn what_if(page: &Page) -> Outcome {
     let script = "return document.querySelector(\"[data-test='ranking-view']\").dataset.whatIf";
     page.until("what-if", script, |known| known == "true").await.map(drop)
 }

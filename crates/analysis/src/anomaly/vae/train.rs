@@ -47,6 +47,24 @@ pub struct VaeSettings {
 pub const WINDOW: u32 = 14;
 
 impl VaeSettings {
+    /// The largest sizes that make sense.
+    pub const MOST: VaeSettings =
+        VaeSettings { hidden: 2000, latent: 200, flow: 20, epochs: 1000, parts: 1000, seed: u64::MAX };
+
+    /// Returns the settings with sizes up to [`MOST`](Self::MOST), which no memory and no patience runs out of.
+    #[must_use]
+    pub fn bounded(self) -> VaeSettings {
+        let VaeSettings { hidden, latent, flow, epochs, parts, seed } = self;
+        VaeSettings {
+            hidden: hidden.clamp(1, Self::MOST.hidden),
+            latent: latent.clamp(1, Self::MOST.latent),
+            flow: flow.min(Self::MOST.flow),
+            epochs: epochs.min(Self::MOST.epochs),
+            parts: parts.min(Self::MOST.parts),
+            seed,
+        }
+    }
+
     /// Returns the settings with at least one part that has a whole window before it, unless there are no parts.
     #[must_use]
     pub fn with_whole_window(mut self) -> VaeSettings {

@@ -43,12 +43,13 @@ impl Query for AnomalyEvaluation {
 
     async fn run(self, workers: Workers) -> Result<EvaluationTable, EngineError> {
         let AnomalyEvaluation { selection, seed, splits, settings } = self;
+        let settings = settings.bounded();
         let selection = selection.with_recorded_calls();
         workers.needs_traces(&selection, "the evaluation changes").await?;
         let (requests, _) = workers.cut(&selection).await?;
         let alpha = f64::from(settings.alpha_ppm) / 1e6;
         let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
-        whole(&requests, (seed, splits), alpha, &mut table).await?;
+        whole(&workers, &requests, (seed, splits), alpha, &mut table).await?;
         let mut detectors = vec![Detector::Rule];
         detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
         let encodings = [Encoding::Scpv, Encoding::Stv];
@@ -160,11 +161,17 @@ fn halves(all: &Facts, seed: u64) -> (Vec<u32>, Vec<u32>) {
 
 /// Returns the normal requests called abnormal over several ways to halve all of them, where few of a half are learned
 /// from, and where all are.
-async fn false_alarms(all: &Facts, seed: u64, splits: u32, asked_alpha: f64) -> Vec<FalseAlarmRow> {
+async fn false_alarms(
+    workers: &Workers,
+    all: &Facts,
+    (seed, splits): (u64, u32),
+    asked_alpha: f64,
+) -> Vec<FalseAlarmRow> {
     let mut rows = Vec::new();
     for most in FEW.into_iter().chain([usize::MAX]) {
         let mut row = FalseAlarmRow { alpha: asked_alpha, ..FalseAlarmRow::default() };
         for split in 0..u64::from(splits) {
+            workers.pause().await;
             // The first is the one that all other figures are of.
             let seed = if split == 0 { seed } else { mix(seed ^ split << 32) };
             let (held_out, mut learned) = halves(all, seed);
@@ -189,13 +196,14 @@ async fn false_alarms(all: &Facts, seed: u64, splits: u32, asked_alpha: f64) -> 
 
 /// Evaluates the default detector, on training requests as they are, and with abnormal ones among them.
 async fn whole(
+    workers: &Workers,
     requests: &RangeRequests<'_>,
     (seed, splits): (u64, u32),
     asked_alpha: f64,
     table: &mut EvaluationTable,
 ) -> Result<(), EngineError> {
     let all = Facts::merge(parts(requests, None).await?);
-    table.false_alarms = false_alarms(&all, seed, splits, asked_alpha).await;
+    table.false_alarms = false_alarms(workers, &all, (seed, splits), asked_alpha).await;
     let (held_out, learned) = halves(&all, seed);
     (table.trained, table.held_out) = (learned.len() as u64, held_out.len() as u64);
     let clean = Trained::on(&all, &learned, 0).await;

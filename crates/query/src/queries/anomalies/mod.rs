@@ -57,6 +57,7 @@ impl Query for Anomalies {
 
     async fn run(self, workers: Workers) -> Result<AnomalyReport, EngineError> {
         let Anomalies { train: normal, test, settings } = self;
+        let settings = settings.bounded();
         let (normal, test) = workers.read_alike(normal, test).await?;
         if settings.model.is_none() && !matches!(settings.detector, Detector::Tree) {
             workers.needs_traces(&normal, LEARNS).await?;
@@ -218,6 +219,7 @@ impl Query for AnomalyModel {
 
     async fn run(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
         let AnomalyModel { train: normal, settings } = self;
+        let settings = settings.bounded();
         let normal = normal.with_recorded_calls();
         let model = match saved_model(&settings)? {
             Some(model) => model,
