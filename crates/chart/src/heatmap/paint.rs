@@ -172,9 +172,10 @@ pub fn export_svg(
         let row = layout.rows[run.place as usize].row;
         Some(format!("{}: {}", model.label(row), format::share(share_of_heat(run.heat))))
     };
+    let rows = format::count(model.rows().into());
+    let shown = if order.len() < model.rows() as usize { format!("the first {EXPORTED_ROWS} of {rows}") } else { rows };
     let description = format!(
-        "Heat map of {} endpoints against {} requests: the share of each request's latency, lighter for more.",
-        format::count(u64::from(model.rows())),
+        "Heat map of {shown} endpoints against {} requests: the share of each request's latency, lighter for more.",
         format::count(model.requests_before(model.columns()))
     );
     svg::write(&picture, &Words { title, description: &description, tip: &tip })
