@@ -246,5 +246,10 @@ mod tests {
         assert!(text.contains("<title>P95 &amp; more</title>"));
         assert!(text.contains("op0 @ s0: 25.0\u{202f}%"), "{text}");
         assert!(text.contains("height=\"70\""));
+        assert!(text.contains("<desc>Heat map of 2 endpoints against "), "{text}");
+        let many = HeatModel::new(&report(&[&[1, 0, 3, 4][..]; 201]));
+        let order: Vec<EndpointId> = (0..201).map(EndpointId).collect();
+        let text = export_svg(&many, &order, Window::full(4), 500, &Theme::light(), "P95");
+        assert!(text.contains("<desc>Heat map of the first 200 of 201 endpoints "), "what is left out is said");
     }
 }
