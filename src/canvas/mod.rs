@@ -10,6 +10,6 @@ mod theme;
 
 pub use measure::CanvasMeasure;
 pub use plot::PlotBackend;
-pub use png::{png, png_of};
+pub use png::png_of;
 pub use surface::Surface;
 pub use theme::{lead, plain_theme, theme_of};

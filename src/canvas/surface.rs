@@ -1,6 +1,7 @@
 //! A canvas with its 2D context, and what is known of the context's state.
 
 use super::measure::{CanvasMeasure, Widths};
+use pathlight_chart::caption::LONGEST_PX;
 use pathlight_chart::scene::{Align, Curve, Scene};
 use pathlight_chart::{Metrics, Rgba};
 use std::cell::RefCell;
@@ -59,8 +60,7 @@ impl Surface {
     /// page is the style sheet's business.
     pub fn resize(&mut self, css_width: f64, css_height: f64, scale: f64) -> bool {
         let scale = if scale.is_finite() && scale > 0.0 { scale } else { 1.0 };
-        // Beyond this browsers give no context, or an empty one.
-        let size = |css: f64| (css * scale).round().clamp(1.0, 16_384.0) as u32;
+        let size = |css: f64| (css * scale).round().clamp(1.0, LONGEST_PX.into()) as u32;
         let (width, height) = (size(css_width), size(css_height));
         if (width, height) == (self.canvas.width(), self.canvas.height()) && scale == self.metrics.scale {
             return false;

@@ -4,6 +4,7 @@ use crate::Golden;
 use crate::common::{Span, span, stage};
 use pathlight::analysis::ids::EndpointId;
 use pathlight::chart::axis::{Scale, Unit};
+use pathlight::chart::caption::captioned;
 use pathlight::chart::curves::{self, Axis, CurvesView, Legend, NamedCurve};
 use pathlight::chart::flame::{self, DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
 use pathlight::chart::heatmap::{self, HeatModel};
@@ -12,13 +13,15 @@ use pathlight::chart::pair::{align, signs};
 use pathlight::chart::plot::ChartSize;
 use pathlight::chart::timeline::{self, Timeline, TimelineView};
 use pathlight::chart::trend::{self, Line, Panel, TrendPanels};
-use pathlight::chart::{Metrics, Rgba, Theme, Window, anomalies, dag, multiples, violin};
+use pathlight::chart::{Metrics, Rgba, Shade, Theme, Window, anomalies, dag, multiples, violin};
 use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{
     AggregateTrace, Aggregates, AnomalySettings, ColumnOrder, FlowSettings, Overlap, PathSettings, Reading,
     RootEndpoint, Selection, SplitOf, TprofSettings, TraceReport, queries,
 };
+use pathlight::view::address::{Address, View};
+use pathlight::view::exported::Exported;
 
 /// Compares the chart of a case.
 #[track_caller]
@@ -110,6 +113,29 @@ fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
 fn flame_graph() {
     let tree = FlameTree::of_report(&pool().run(queries::CriticalPath { selection: all() }).unwrap());
     check("flame", &flame_svg(&tree, &FlameWords::of_times(&tree, "Requests for a cart")));
+}
+
+#[test]
+fn a_chart_with_its_caption() {
+    let report = pool().run(queries::CriticalPath { selection: all() }).unwrap();
+    let tree = FlameTree::of_report(&report);
+    let svg = flame_svg(&tree, &FlameWords::of_times(&tree, "Flame graph: critical path"));
+    let names = ["before".to_owned(), "after & \u{201c}<b>\u{201d}".to_owned()];
+    let mut address = Address { view: View::Flame, ..Address::default() };
+    address.compare_sets();
+    address.view = View::Flame;
+    // 2026-11-24 03:06:12.345.
+    let lines = Exported::of(&address, names).lines(1_795_489_572_345_000);
+    let services = pathlight::view::flame::services(&report).into_iter();
+    let theme = Theme::light();
+    let legend: Vec<_> =
+        services.map(|(service, _)| (Some(theme.fill(Shade::service(&service))), service)).collect();
+    check("captioned", &captioned(&svg, &lines, &legend, &theme));
+    // A chart through plotters keeps its smooth curves.
+    let report =
+        pool().run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() }).unwrap();
+    let violins = violin::export_svg(&report, Scale::Log, size(600, 240), &theme, "By zone").unwrap();
+    check("captioned-plot", &captioned(&violins, &lines, &[], &theme));
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! Painting on a real canvas.
 
-use js_sys::{Array, Function, Uint8ClampedArray};
-use pathlight::canvas::{PlotBackend, Surface, png, png_of, theme_of};
+use js_sys::{Array, Function, Promise, Uint8ClampedArray};
+use pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
 use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
 use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::chart::plot::ChartSize;
+use pathlight::chart::svg::{Words, write};
 use pathlight::chart::{Measure, Rgba, Shade, Theme};
 use pathlight::model::stats::LogHistogram;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
-use web_sys::{Document, HtmlCanvasElement};
+use web_sys::{Blob, BlobPropertyBag, Document, HtmlCanvasElement};
 
 fn document() -> Document {
     web_sys::window().unwrap().document().unwrap()
@@ -150,9 +152,23 @@ fn plotters_draws_without_touching_the_document() {
 
 #[wasm_bindgen_test]
 async fn pictures_become_png() {
-    let surface = surface(20.0, 10.0, 1.0);
-    assert_eq!(png(surface.canvas()).await.unwrap().type_(), "image/png");
-    let mut scene = pathlight::chart::Scene::new(30, 20, Some(Rgba::hex(0xff0000)));
-    scene.layers.push(Default::default());
-    assert!(png_of(&scene).await.unwrap().size() > 50.0);
+    let blob = |text: &str| {
+        let options = BlobPropertyBag::new();
+        options.set_type("image/svg+xml");
+        let parts = Array::of1(&JsValue::from_str(text));
+        Blob::new_with_str_sequence_and_options(&parts, &options).unwrap()
+    };
+    let read = Function::new_with_args("blob", "return createImageBitmap(blob).then((i) => [i.width, i.height])");
+    for (height, scale, is_smaller, size) in
+        [(20, 2.0, false, [60.0, 40.0]), (32_768, 1.0, true, [15.0, 16_384.0])]
+    {
+        let scene = pathlight::chart::Scene::new(30, height, Some(Rgba::hex(0xff0000)));
+        let words = Words { title: "Red", description: "", tip: &|_| None };
+        let (png, smaller) = png_of(&blob(&write(&scene, &words)), scale).await.unwrap();
+        assert_eq!((png.type_().as_str(), smaller), ("image/png", is_smaller));
+        let found: Promise = read.call1(&JsValue::NULL, &png).unwrap().unchecked_into();
+        let found: Array = JsFuture::from(found).await.unwrap().unchecked_into();
+        assert_eq!([0, 1].map(|at| found.get(at).as_f64()), size.map(Some));
+    }
+    assert!(png_of(&blob("no picture"), 1.0).await.is_err());
 }

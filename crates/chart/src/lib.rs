@@ -7,6 +7,7 @@
 pub mod anomalies;
 pub mod axis;
 pub mod backend;
+pub mod caption;
 pub mod color;
 pub mod curves;
 pub mod dag;

@@ -108,21 +108,6 @@ pub fn set_name(files: &[&str]) -> Option<String> {
     }
 }
 
-/// Returns the name of a file that holds what a view shows, without its ending: the view, and the selection or, where it
-/// compares, both sides. Letters and digits of any language, dots, `-` and `_` stay; the rest becomes `-`.
-pub fn export_name(view: &str, selection: &str, sides: Option<[&str; 2]>) -> String {
-    let plain = |text: &str| {
-        let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
-        let text: String = text.chars().take(40).map(|c| if fits(c) { c } else { '-' }).collect();
-        let parts: Vec<&str> = text.split('-').filter(|part| !part.is_empty()).collect();
-        parts.join("-")
-    };
-    match sides {
-        Some([a, b]) => format!("{view}-A-{}-B-{}", plain(a), plain(b)),
-        None => format!("{view}-{}", plain(selection)),
-    }
-}
-
 impl Address {
     /// Returns the comparison under way. The view that compares has one always: if none was begun, that of the bulk
     /// with the tail.
@@ -238,14 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn sets_and_exports_are_named_after_their_files() {
+    fn sets_are_named_after_their_files() {
         assert_eq!(set_name(&["data/shop before.json.gz"]).as_deref(), Some("shop before"));
         assert_eq!(set_name(&["a.json", "b.json", "c.json"]).as_deref(), Some("3 files"));
         assert_eq!((set_name(&[]), set_name(&[".json"])), (None, Some(".json".to_owned())));
-        let one = export_name("flame", "GET /cart/{id} @ shop, P95\u{2013}99", None);
-        assert_eq!(one, "flame-GET-cart-id-shop-P95-99");
-        let sides = Some(["shop before", "P99\u{2013}100"]);
-        assert_eq!(export_name("compare", "All requests", sides), "compare-A-shop-before-B-P99-100");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::finder::Finder;
+use crate::flame::most_time;
 use crate::flow_choice::FlowPanel;
 use crate::table::{Column, Number, Table};
 use crate::tip::{Numbers, TipLine};
@@ -120,6 +121,12 @@ pub fn title(report: &FlowReport) -> String {
 pub fn chart_title(report: &FlowReport) -> String {
     let Endpoint { service, operation } = &report.parent;
     format!("Execution flow of {}", format::endpoint(service, operation))
+}
+
+/// Returns the services of the calls with the most time, with their shares of it (ties: by name).
+pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
+    let calls = report.nodes.iter().filter(|node| !node.service.is_empty());
+    most_time(calls.map(|node| (node.service.as_str(), (node.latency_us.mean * node.invocations as f64) as u64)))
 }
 
 /// Returns why no flow is drawn; empty if one is. `is_waiting`: the report of the parent is being waited for, or without a

@@ -142,6 +142,7 @@ fn titles_tips_and_facts_speak_of_a_flow() {
     assert_eq!((facts.pairs[4].clone(), facts.opens), (("Seen in", "4 of 30".to_owned()), true));
     assert!(!flow::facts(&report, &Endpoint::new("s", "b")).unwrap().opens);
     assert!(flow::facts(&report, &Endpoint::new("s", "c")).is_none());
+    assert_eq!(flow::services(&report), [("s".to_owned(), 1.0)], "what has no service has no colour");
     assert_eq!(flow::found(&report, &Finder::of_text("B s")), Some(vec![false, true, true, false]));
     assert_eq!(flow::found(&report, &Finder::of_text(" ")), None);
 }

@@ -16,6 +16,7 @@ pub mod diagnosis_tree;
 pub mod diagnosis_words;
 pub mod endpoints;
 pub mod errors;
+pub mod exported;
 pub mod file_errors;
 pub mod finder;
 pub mod finding_charts;

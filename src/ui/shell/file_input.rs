@@ -22,11 +22,15 @@ use web_sys::{
 
 /// Text as a file of this name.
 pub fn text_input(name: &str, text: &str) -> Option<Input> {
+    Some(Input { name: name.to_owned(), blob: text_blob(text, "application/json")? })
+}
+
+/// Text as bytes of a media type.
+pub fn text_blob(text: &str, kind: &str) -> Option<Blob> {
     let options = BlobPropertyBag::new();
-    options.set_type("application/json");
+    options.set_type(kind);
     let parts = Array::of1(&JsValue::from_str(text));
-    let blob = Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
-    Some(Input { name: name.to_owned(), blob })
+    Blob::new_with_str_sequence_and_options(&parts, &options).ok()
 }
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.

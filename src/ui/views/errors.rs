@@ -9,6 +9,7 @@ use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{CriticalPathReport, NodeId};
@@ -16,6 +17,7 @@ use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
 use pathlight_view::errors::Line;
 use pathlight_view::finder::Finder;
+use pathlight_view::flame;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
 use std::rc::Rc;
@@ -47,8 +49,10 @@ impl Errors {
             .on_open(move |line| {
                 line.row().example.iter().for_each(|example| page.open_trace(TraceChoice::from(example)));
             });
-        let exports =
-            export::menu(page, keep, "errors", Some(chart.canvas().clone()), formats(page, chart, table));
+        let legend = service_legend::exported(move || {
+            chart.look(|chart| chart.report().map_or_else(Vec::new, flame::services))
+        });
+        let exports = export::menu(page, keep, "errors", legend, formats(page, chart, table));
         let tools = div("tools")
             .child(&title)
             .child(&div("grow"))

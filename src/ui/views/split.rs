@@ -124,7 +124,7 @@ impl Split {
             .button(keep, ("Linear", "", "axis-linear"), move || linear(true));
         let title = span("title muted", "").test("split-title");
         let table = CompanionTable::new(page, split::table()).on_open(move |row| filter_by(page, &row.value));
-        let exports = export::menu(page, keep, "split", Some(chart.canvas().clone()), formats(chart, table));
+        let exports = export::menu(page, keep, "split", None, formats(chart, table));
         let tools = div("tools")
             .child(&select)
             .child(of.element())

@@ -66,7 +66,7 @@ impl Trend {
         let label = "Latencies and self times over time; the table below says the same";
         let (chart, scroller, all) = panels::chart(page, keep, TrendPanels::default(), "trend", label);
         let title = span("title muted", "").test("trend-title");
-        let exports = export::menu(page, keep, "trend", Some(chart.canvas().clone()), formats(page, chart));
+        let exports = export::menu(page, keep, "trend", None, formats(page, chart));
         let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
         let table = CompanionTable::new(page, trend::table()).on_select(move |row: &Row| {
             page.set_focus(Focus::Endpoint(row.endpoint().clone()));
@@ -83,7 +83,7 @@ fn formats(page: Page, chart: Chart) -> Vec<export::Format> {
     let report = move || page.queries().trend.get();
     vec![
         plot_chart::svg_format(chart, EXPORT_PX, |plot, size, theme| {
-            drawing::export_svg(&plot.of, plot.enlarged, size, theme, "Trend").ok()
+            drawing::export_svg(&plot.of, plot.enlarged, size, theme, "Latencies and self times over time").ok()
         }),
         ("CSV table", "csv", Box::new(move || Some(trend::to_csv(&report()?, &page.address().root)))),
         (

@@ -1,6 +1,6 @@
 //! A canvas that is looked at through a window: size, frames, pointer, wheel, pinch; what is on it is a [`CanvasChart`].
 
-use crate::canvas::{Surface, plain_theme, theme_of};
+use crate::canvas::{Surface, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::filled_canvas::FilledCanvas;
@@ -182,11 +182,6 @@ impl<C: CanvasChart> ChartCanvas<C> {
     /// The colours it is painted in.
     pub fn theme(self) -> Rc<Theme> {
         self.0.theme.borrow_mut().get_or_insert_with(|| theme_of(self.0.filled.canvas().html())).clone()
-    }
-
-    /// The plain light or dark colours, for files.
-    pub fn plain_theme(self) -> Theme {
-        plain_theme(self.theme().dark)
     }
 
     /// Paints with the next frame.

@@ -1,51 +1,109 @@
 //! What is shown, as files.
 
 use super::popover::Popover;
-use crate::canvas::png;
+use crate::canvas::{plain_theme, png_of};
 use crate::pool::UserError;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div};
 use crate::ui::page::Page;
-use crate::ui::shell::file_input::text_input;
-use pathlight_view::address::View;
-use pathlight_view::comparing::{Side, export_name};
+use crate::ui::shell::file_input::text_blob;
+use pathlight_chart::Theme;
+use pathlight_chart::caption::{Legend, captioned};
+use pathlight_view::comparing::Side;
+use pathlight_view::exported::Exported;
+use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Blob, HtmlAnchorElement, HtmlCanvasElement, Url};
+use web_sys::{Blob, HtmlAnchorElement, Url};
 
-/// A way to write something down: its name, the end of the file's name, and how.
+/// A way to write something down: its name, the end of the file's name, and how. What ends in `svg` is a picture; it is
+/// offered as PNG as well.
 pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
 
-/// Returns the name of a file without its ending: the view with its selection; the view that compares names both
-/// sides.
-fn file_name(page: Page, view: &str) -> String {
-    let compares = page.address().view == View::Compare;
-    let sides = compares.then(|| Side::BOTH.map(|side| page.side_name(side)));
-    export_name(view, &page.selection_label(), sides.as_ref().map(|[a, b]| [a.as_str(), b.as_str()]))
+/// Names the colours of a chart.
+pub type LegendOf = Box<dyn Fn(&Theme) -> Legend>;
+
+/// Returns the colours of exported charts: plain light ones, or dark ones where the page is dark.
+pub fn theme() -> Theme {
+    plain_theme(dom::is_dark())
 }
 
-/// Returns a button that opens a list of formats; `canvas` is offered as PNG.
-pub fn menu(page: Page, keep: &Keep, name: &'static str, canvas: Option<El>, formats: Vec<Format>) -> El {
-    let mut items = Vec::new();
-    if let Some(canvas) = canvas {
-        items.push(button("PNG image").test("export-png").on_click(keep, move || {
-            let canvas = canvas.clone();
-            spawn_local(async move {
-                let Some(canvas) = canvas.as_kind::<HtmlCanvasElement>() else { return };
-                match png(canvas).await {
-                    Ok(blob) => save(page, &blob, &format!("{}.png", file_name(page, name))),
-                    Err(error) => page.fail(UserError {
-                        message: "The image could not be written.".to_owned(),
-                        detail: error.as_string().unwrap_or_default(),
-                        next_step: "Make the window smaller, or save as SVG.".to_owned(),
-                    }),
-                }
-            });
-        }));
+fn exported(page: Page) -> Exported {
+    Exported::of(&page.address(), Side::BOTH.map(|side| page.side_name(side)))
+}
+
+/// What a button of the menu writes.
+struct Writer {
+    page: Page,
+    /// The view.
+    name: &'static str,
+    ending: &'static str,
+    write: Box<dyn Fn() -> Option<String>>,
+    legend: Rc<Option<LegendOf>>,
+}
+
+impl Writer {
+    fn is_picture(&self) -> bool {
+        self.ending.ends_with("svg")
     }
+
+    /// Returns the file, a chart with all that says what it shows.
+    fn blob(&self) -> Option<Blob> {
+        let text = (self.write)()?;
+        if !self.is_picture() {
+            return text_blob(&text, "application/json");
+        }
+        let theme = theme();
+        let legend = (*self.legend).as_ref().map_or_else(Legend::new, |legend| legend(&theme));
+        let lines = exported(self.page).lines(js_sys::Date::now() as u64 * 1000);
+        text_blob(&captioned(&text, &lines, &legend, &theme), "image/svg+xml")
+    }
+
+    fn save(&self, blob: &Blob, ending: &str) {
+        save(self.page, blob, &format!("{}.{ending}", exported(self.page).file_name(self.name)));
+    }
+
+    /// Saves the picture as PNG, in the pixels of the page's screen.
+    async fn save_png(&self) {
+        let Some(svg) = self.blob() else { return };
+        let (message, detail) = match png_of(&svg, dom::window().device_pixel_ratio().max(1.0)).await {
+            Ok((blob, is_smaller)) => {
+                self.save(&blob, &self.ending.replace("svg", "png"));
+                if !is_smaller {
+                    return;
+                }
+                ("The image was made smaller than the chart: no browser writes a PNG that large.", String::new())
+            }
+            Err(error) => ("The image could not be written.", error.as_string().unwrap_or_default()),
+        };
+        let next_step = "Save as SVG to have all of it.".to_owned();
+        self.page.fail(UserError { message: message.to_owned(), detail, next_step });
+    }
+}
+
+/// Returns a button that opens a list of formats; `legend` names the colours of pictures.
+pub fn menu(
+    page: Page,
+    keep: &Keep,
+    name: &'static str,
+    legend: Option<LegendOf>,
+    formats: Vec<Format>,
+) -> El {
+    let legend = Rc::new(legend);
+    let mut items = Vec::new();
     for (label, ending, write) in formats {
+        let writer = Rc::new(Writer { page, name, ending, write, legend: legend.clone() });
+        if writer.is_picture() {
+            let writer = writer.clone();
+            let png = button(&label.replace("SVG", "PNG"));
+            let png = png.test(&format!("export-{}", ending.replace("svg", "png")));
+            items.push(png.on_click(keep, move || {
+                let writer = writer.clone();
+                spawn_local(async move { writer.save_png().await });
+            }));
+        }
         items.push(button(label).test(&format!("export-{ending}")).on_click(keep, move || {
-            if let Some(input) = write().and_then(|text| text_input("", &text)) {
-                save(page, &input.blob, &format!("{}.{ending}", file_name(page, name)));
+            if let Some(blob) = writer.blob() {
+                writer.save(&blob, ending);
             }
         }));
     }

@@ -66,10 +66,7 @@ pub fn svg_format<P: Plot>(
     write: impl Fn(&P, ChartSize, &Theme) -> Option<String> + 'static,
 ) -> export::Format {
     let size = ChartSize { width, height, metrics: Metrics::default() };
-    let write = move || {
-        let theme = chart.plain_theme();
-        chart.look(|chart| write(&chart.plot, size, &theme))
-    };
+    let write = move || chart.look(|chart| write(&chart.plot, size, &export::theme()));
     ("SVG image", "svg", Box::new(write))
 }
 

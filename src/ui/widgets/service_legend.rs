@@ -3,8 +3,10 @@
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;
+use crate::ui::widgets::export::LegendOf;
 use crate::ui::widgets::names;
 use crate::ui::widgets::popover::Popover;
+use pathlight_chart::Shade;
 use pathlight_query::{ServiceChoice, service_choice, with_service};
 use pathlight_text::format;
 
@@ -17,6 +19,16 @@ pub fn legend(page: Page, keep: &Keep, services: impl Fn() -> Vec<(String, f64)>
     let (filled, held) = (panel.clone(), Keep::default());
     let popover = Popover::new(keep, opener, panel, move || fill(page, &filled, &held, &services()));
     popover.element().clone()
+}
+
+/// Returns the same services as the legend of an exported chart.
+pub fn exported(services: impl Fn() -> Vec<(String, f64)> + 'static) -> Option<LegendOf> {
+    Some(Box::new(move |theme| {
+        let colour = |(service, _): (String, f64)| {
+            (Some(theme.fill(Shade::service(&service))), format::printable(&service))
+        };
+        services().into_iter().map(colour).collect()
+    }))
 }
 
 fn fill(page: Page, panel: &El, keep: &Keep, services: &[(String, f64)]) {

@@ -28,11 +28,6 @@ impl StillChart {
         self.filled.area()
     }
 
-    /// Returns the canvas.
-    pub fn canvas(&self) -> &El {
-        self.filled.canvas()
-    }
-
     /// Paints unless this very chart, number `revision`, stands there already.
     pub fn paint(
         &self,

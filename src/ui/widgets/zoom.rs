@@ -35,8 +35,8 @@ pub trait ZoomableChart: CanvasChart {
         false
     }
 
-    /// Returns all of it as SVG.
-    fn svg(&self, width: i32, theme: &Theme) -> String;
+    /// Returns all of it as SVG, whatever part is in sight.
+    fn svg(&mut self, width: i32, theme: &Theme) -> String;
 
     /// Follows a command of the keyboard, on a canvas of this size. Returns false if it is not one for charts.
     fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
@@ -105,9 +105,6 @@ impl ZoomTools {
 
 /// Returns the format of the chart as an SVG file.
 pub fn svg_format<P: ZoomableChart>(chart: ChartCanvas<P>) -> export::Format {
-    let write = move || {
-        let theme = chart.plain_theme();
-        chart.look(|chart| Some(chart.svg(EXPORT_PX, &theme)))
-    };
+    let write = move || Some(chart.with(|chart| chart.svg(EXPORT_PX, &export::theme())));
     ("SVG image", "svg", Box::new(write))
 }

@@ -172,9 +172,10 @@ pub fn export_svg(
         let row = layout.rows[run.place as usize].row;
         Some(format!("{}: {}", model.label(row), format::share(share_of_heat(run.heat))))
     };
+    let rows = format::count(model.rows().into());
+    let shown = if order.len() < model.rows() as usize { format!("the first {EXPORTED_ROWS} of {rows}") } else { rows };
     let description = format!(
-        "Heat map of {} endpoints against {} requests: the share of each request's latency, lighter for more.",
-        format::count(u64::from(model.rows())),
+        "Heat map of {shown} endpoints against {} requests: the share of each request's latency, lighter for more.",
         format::count(model.requests_before(model.columns()))
     );
     svg::write(&picture, &Words { title, description: &description, tip: &tip })
@@ -245,5 +246,10 @@ mod tests {
         assert!(text.contains("<title>P95 &amp; more</title>"));
         assert!(text.contains("op0 @ s0: 25.0\u{202f}%"), "{text}");
         assert!(text.contains("height=\"70\""));
+        assert!(text.contains("<desc>Heat map of 2 endpoints against "), "{text}");
+        let many = HeatModel::new(&report(&[&[1, 0, 3, 4][..]; 201]));
+        let order: Vec<EndpointId> = (0..201).map(EndpointId).collect();
+        let text = export_svg(&many, &order, Window::full(4), 500, &Theme::light(), "P95");
+        assert!(text.contains("<desc>Heat map of the first 200 of 201 endpoints "), "what is left out is said");
     }
 }

@@ -110,7 +110,7 @@ impl Anomalies {
                 open(page, &line.row().request, test.group);
             });
         let formats = strip::formats(page, chart, table);
-        let exports = export::menu(page, keep, "anomalies", Some(chart.canvas().clone()), formats);
+        let exports = export::menu(page, keep, "anomalies", None, formats);
         let tools = Tools::new(page, keep, &exports);
         let network = Network::new(page, keep);
         let progress = Progress::new(page, keep);

@@ -113,8 +113,14 @@ impl Compare {
         let services = service_table(page, &tab, &service).click_opens();
         let places =
             CompanionTable::new(page, culprit::places()).on_open(move |row| open(page, row)).click_opens();
-        let exports =
-            export::menu(page, keep, "compare", Some(chart.canvas().clone()), formats(chart, changes));
+        let colours: export::LegendOf = Box::new(move |theme| {
+            let colour = |change| Some(theme.fill(Shade::Change(change)));
+            let legend = chart.look(|chart| chart.report().map(DiffSource::legend));
+            legend.map_or_else(Vec::new, |([faster, slower], words)| {
+                vec![(colour(-100), faster), (colour(100), slower), (None, words)]
+            })
+        });
+        let exports = export::menu(page, keep, "compare", Some(colours), formats(chart, changes));
         let tools = div("tools")
             .children([bases.element(), measures.element(), widths.element()])
             .child(&least_label)

@@ -19,6 +19,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_analysis::tprof::to_jaeger;
@@ -118,7 +119,10 @@ impl Diagnosis {
             },
         );
         let exports = formats(page, chart, &spans);
-        let exports = export::menu(page, keep, "diagnosis", Some(chart.canvas().clone()), exports);
+        let legend = service_legend::exported(move || {
+            chart.look(|chart| pathlight_view::trace::services(&chart.timeline().shared()))
+        });
+        let exports = export::menu(page, keep, "diagnosis", legend, exports);
         let tools = div("tools")
             .child(&title)
             .child(&badge)

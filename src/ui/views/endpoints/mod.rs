@@ -78,7 +78,7 @@ impl Endpoints {
         let label = "Histograms of the sizes of requests; their figures stand in the JSON export";
         let (chart, scroller, all) = panels::chart(page, keep, Sizes::default(), "sizes", label);
         let title = span("title muted", "").test("sizes-title");
-        let exports = export::menu(page, keep, "sizes", Some(chart.canvas().clone()), size_formats(chart));
+        let exports = export::menu(page, keep, "sizes", None, size_formats(chart));
         let above = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
 
         let level = Rc::new(Cell::new(1));

@@ -31,7 +31,7 @@ type TipOf<S> = Box<dyn Fn(&S, NodeId) -> Vec<TipLine>>;
 
 /// What a flame graph says of its frames.
 pub struct Words<S> {
-    /// What it is of, after the name of the root endpoint.
+    /// What it is of.
     pub what: &'static str,
     /// What it says of a node, below its name.
     pub tip: TipOf<S>,
@@ -177,6 +177,17 @@ impl<S: FlameSource> FlameChart<S> {
         }
     }
 
+    /// Looks for the callers that are in sight in so many rows.
+    fn expand(&mut self, window: Window, width: i32, rows: u32) {
+        if let (Some(inverted), Some(report)) =
+            (&mut self.inverted, self.report.as_ref().and_then(|report| report.callers()))
+            && inverted.expand_visible(report, window, width, NARROW_PX, rows)
+        {
+            self.tree = inverted.tree();
+            self.matches = self.find();
+        }
+    }
+
     fn view(&self) -> FlameView<'_> {
         FlameView {
             window: self.viewport.window(),
@@ -263,16 +274,9 @@ impl<S: FlameSource> CanvasChart for FlameChart<S> {
         let (width, height) = surface.size();
         let metrics = surface.metrics();
         self.size = FlameSize { width, height, metrics };
-        if let (Some(inverted), Some(report)) =
-            (&mut self.inverted, self.report.as_ref().and_then(|report| report.callers()))
-        {
-            let bottom = self.viewport.scroll_px() + i64::from(height);
-            let rows = (bottom / i64::from(self.size.row_px())) as u32 + 2;
-            if inverted.expand_visible(report, self.viewport.window(), width, NARROW_PX, rows) {
-                self.tree = inverted.tree();
-                self.matches = self.find();
-            }
-        }
+        let bottom = self.viewport.scroll_px() + i64::from(height);
+        let rows = (bottom / i64::from(self.size.row_px())) as u32 + 2;
+        self.expand(self.viewport.window(), width, rows);
         self.viewport.place(0, width, height, self.size.scroll_end(&self.tree));
         let mut measure = surface.measure(metrics.font_px(), false);
         let layout = layout(&self.tree, &self.view(), self.size, &mut measure);
@@ -376,13 +380,16 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
         is_walk
     }
 
-    fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: {}", self.page.selection_label(), self.words.what);
+    fn svg(&mut self, width: i32, theme: &Theme) -> String {
+        self.expand(self.tree.full(), width, u32::MAX);
+        let callers = if self.inverted.is_some() { ", callers" } else { "" };
+        let title = format!("Flame graph: {}{callers}", self.words.what);
         let words = match self.report() {
             Some(report) if self.inverted.is_none() => report.words(&self.tree, &title),
             _ => FlameWords::of_times(&self.tree, &title),
         };
-        export_svg(&self.tree, &self.view(), width, theme, &words)
+        let view = FlameView { window: self.tree.full(), ..self.view() };
+        export_svg(&self.tree, &view, width, theme, &words)
     }
 }
 

@@ -50,11 +50,11 @@ impl Flame {
         let table = CompanionTable::new(page, flame::table())
             .on_select(move |row| page.set_focus(Focus::Path(row.path())))
             .on_open(move |row| page.zoom_to(row.path()));
-        let exports =
-            export::menu(page, keep, "flame-graph", Some(chart.canvas().clone()), formats(chart, table));
-        let services = service_legend::legend(page, keep, move || {
-            page.queries().path.get().map_or_else(Vec::new, |report| flame::services(&report))
-        });
+        let services =
+            move || page.queries().path.get().map_or_else(Vec::new, |report| flame::services(&report));
+        let legend = service_legend::exported(services);
+        let exports = export::menu(page, keep, "flame-graph", legend, formats(chart, table));
+        let services = service_legend::legend(page, keep, services);
         let tools = div("tools")
             .child(ways.element())
             .child(&services)

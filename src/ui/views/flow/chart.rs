@@ -186,7 +186,7 @@ impl ZoomableChart for FlowChart {
     }
 
     /// In its own size: calls are boxes of a fixed width.
-    fn svg(&self, _width: i32, theme: &Theme) -> String {
+    fn svg(&mut self, _width: i32, theme: &Theme) -> String {
         export_svg(&self.report, &self.changed, theme, &flow::chart_title(&self.report))
     }
 }

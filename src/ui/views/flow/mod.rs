@@ -22,6 +22,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomableChart as _, svg_format};
 use chart::FlowChart;
@@ -95,7 +96,8 @@ impl Flow {
             .on_select(move |line| chart.with(|chart| chart.choose(page, line.at())))
             .on_open(move |line| flow::opens(line.node()).into_iter().for_each(|to| go_to(page, to)));
         let formats = formats(chart, table);
-        let exports = export::menu(page, keep, "execution-flow", Some(chart.canvas().clone()), formats);
+        let legend = service_legend::exported(move || chart.look(|chart| flow::services(chart.report())));
+        let exports = export::menu(page, keep, "execution-flow", legend, formats);
         let tools = div("tools")
             .child(parents.crumbs())
             .child(parents.list())

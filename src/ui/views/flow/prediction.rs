@@ -1,6 +1,6 @@
 //! How well six ways predict the latency of held-out invocations, as a table and two plots; see [`flow_prediction`].
 
-use super::what_if::{export_size, export_theme};
+use super::what_if::export_size;
 use crate::ui::dom::{El, Keep, div, el};
 use crate::ui::page::Page;
 use crate::ui::widgets::controls;
@@ -44,7 +44,7 @@ impl PredictionPanel {
         let charts = [(Plot::Ratios, "ratio-chart"), (Plot::Errors, "error-chart")]
             .map(|(plot, test)| StillChart::new(test, plot.label()));
         let title = div("title muted").test("prediction-title");
-        let exports = export::menu(page, keep, "prediction", Some(charts[0].canvas().clone()), formats(page));
+        let exports = export::menu(page, keep, "prediction", None, formats(page));
         let tools = div("tools")
             .child(scopes.element())
             .child(least.element())
@@ -82,7 +82,7 @@ impl PredictionPanel {
                 draw(backend, &curves(&report, plot, false, theme), size, theme)
             });
         }
-        let now = Some((slot.revision(), export_theme().dark));
+        let now = Some((slot.revision(), export::theme().dark));
         if self.shown != now {
             self.shown = now;
             self.title.set_text(&flow_prediction::title(&report));
@@ -96,7 +96,7 @@ fn table_of(report: &EvaluationReport) -> El {
         .iter()
         .chain(&HEADS)
         .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
-    let theme = export_theme();
+    let theme = export::theme();
     let body = el("tbody");
     for (number, method) in report.methods.iter().enumerate() {
         let swatch = div("swatch").styled("background", &color_of(number, &theme).css());
@@ -117,7 +117,7 @@ fn formats(page: Page) -> Vec<export::Format> {
     let report = move || page.queries().evaluation.get();
     let chart = |plot: Plot| -> Box<dyn Fn() -> Option<String>> {
         Box::new(move || {
-            let theme = export_theme();
+            let theme = export::theme();
             export_svg(&curves(&*report()?, plot, true, &theme), export_size(), &theme, plot.title()).ok()
         })
     };

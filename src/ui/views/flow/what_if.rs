@@ -11,7 +11,7 @@ use crate::ui::widgets::still_chart::StillChart;
 use crate::ui::widgets::tip::numbers_element;
 use pathlight_chart::curves::{draw, export_svg};
 use pathlight_chart::plot::ChartSize;
-use pathlight_chart::{Metrics, Theme};
+use pathlight_chart::Metrics;
 use pathlight_query::{FlowReport, WhatIfReport};
 use pathlight_view::flow_changes;
 use pathlight_view::flow_changes::curves;
@@ -38,17 +38,12 @@ pub fn export_size() -> ChartSize {
     ChartSize { width: 900, height: 420, metrics: Metrics::default() }
 }
 
-/// Returns the theme of an exported chart: that of the page.
-pub fn export_theme() -> Theme {
-    crate::canvas::plain_theme(crate::ui::dom::is_dark())
-}
-
 impl WhatIfPanel {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> WhatIfPanel {
         let changes = ChangeControls::new(page, keep);
         let chart = StillChart::new("whatif-chart", "Latency of the request before and after the changes");
-        let exports = export::menu(page, keep, "what-if", Some(chart.canvas().clone()), formats(page));
+        let exports = export::menu(page, keep, "what-if", None, formats(page));
         let figures = div("whatif-figures").test("whatif-figures");
         let back_test = el("p").class("muted small").test("whatif-error");
         let endpoints = div("whatif-endpoints").test("whatif-endpoints");
@@ -109,8 +104,8 @@ fn formats(page: Page) -> Vec<export::Format> {
             "SVG image",
             "svg",
             Box::new(move || {
-                let theme = export_theme();
-                export_svg(&curves(&*report()?, &theme), export_size(), &theme, "What if").ok()
+                let theme = export::theme();
+                export_svg(&curves(&*report()?, &theme), export_size(), &theme, "What if: latency before and after").ok()
             }),
         ),
         ("CSV table", "csv", Box::new(move || Some(flow_changes::what_if_csv(&*report()?)))),

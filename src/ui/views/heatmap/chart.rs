@@ -282,8 +282,8 @@ impl ZoomableChart for HeatmapChart {
         true
     }
 
-    fn svg(&self, width: i32, theme: &Theme) -> String {
-        let title = format!("{}: heat map of the critical path", self.page.selection_label());
-        export_svg(&self.model, &self.order, self.viewport.window(), width, theme, &title)
+    fn svg(&mut self, width: i32, theme: &Theme) -> String {
+        let window = Window::full(self.model.columns().into());
+        export_svg(&self.model, &self.order, window, width, theme, "Heat map of the critical path")
     }
 }

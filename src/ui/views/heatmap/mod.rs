@@ -14,7 +14,8 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
-use pathlight_chart::Shade;
+use pathlight_chart::caption::Legend;
+use pathlight_chart::{Shade, Theme};
 use pathlight_query::{ColumnOrder, EndpointId, RowStat, RowTime};
 use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
@@ -101,8 +102,7 @@ impl Heatmap {
             );
         let zooms = ZoomTools::new(page, keep, chart, "-heat");
         let title = span("title muted", "").test("heat-title");
-        let exports =
-            export::menu(page, keep, "heat-map", Some(chart.canvas().clone()), formats(page, chart));
+        let exports = export::menu(page, keep, "heat-map", Some(Box::new(colours)), formats(page, chart));
         let labelled = |words: &str| div("labelled").child(&span("muted", words));
         let tools = div("tools")
             .child(&labelled("Rows by").child(times.element()).child(&stat))
@@ -121,6 +121,9 @@ impl Heatmap {
     }
 }
 
+/// What colours are.
+const LEGEND: &str = "Share of the request's latency";
+
 /// Colours with the shares they stand for; the bar is coloured once the theme is known.
 fn legend(bar: &El) -> El {
     let ticks = div("legend-ticks");
@@ -128,12 +131,20 @@ fn legend(bar: &El) -> El {
         ticks.add(&span("tick", &share).styled("left", &format!("{at:.1}%")));
     }
     div("legend")
-        .child(&span("muted", "Share of the request's latency"))
+        .child(&span("muted", LEGEND))
         .child(&div("legend-scale").child(bar).child(&ticks))
         .child(&span(
             "muted",
             "Drag across columns to look at those requests alone; click a cell to open its trace",
         ))
+}
+
+/// The same for exported charts.
+fn colours(theme: &Theme) -> Legend {
+    // Places on the bar are percents, those of colours thousandths.
+    let marks = heatmap::legend();
+    let marks = marks.map(|(at, share)| (Some(theme.fill(Shade::Heat((at * 10.0).round() as u16))), share));
+    std::iter::once((None, LEGEND.to_owned())).chain(marks).collect()
 }
 
 fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> {

@@ -350,10 +350,11 @@ impl ZoomableChart for TimelineChart {
         is_walk
     }
 
-    fn svg(&self, width: i32, theme: &Theme) -> String {
+    fn svg(&mut self, width: i32, theme: &Theme) -> String {
         let name = self.timeline.name();
         let title = name.strip_prefix("trace ").map_or(name.clone(), |id| format!("Trace {id}"));
-        export_svg(&self.timeline, &self.view(), width, theme, &title)
+        let view = TimelineView { window: self.timeline.full(), ..self.view() };
+        export_svg(&self.timeline, &view, width, theme, &title)
     }
 }
 

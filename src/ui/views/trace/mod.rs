@@ -115,11 +115,12 @@ impl TimelineView {
         let table = CompanionTable::new(page, trace::table())
             .on_select(move |row| page.set_focus(Focus::Span(row.at)));
         let formats = formats(page, chart);
-        let exports = export::menu(page, keep, "timeline", Some(chart.canvas().clone()), formats);
-        let services = service_legend::legend(page, keep, move || {
+        let services = move || {
             let report = page.queries().trace.get();
             report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, trace::services)
-        });
+        };
+        let exports = export::menu(page, keep, "timeline", service_legend::exported(services), formats);
+        let services = service_legend::legend(page, keep, services);
         let tools = div("tools")
             .child(&title)
             .child(&services)

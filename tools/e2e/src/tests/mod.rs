@@ -21,6 +21,7 @@ mod jaeger_ui;
 mod loading;
 mod looks;
 mod offline;
+mod pictures;
 mod privacy;
 mod real;
 mod report;
@@ -123,6 +124,8 @@ pub const ALL: &[Test] = tests![
     views::siblings_share_a_row_and_the_path_is_walked,
     views::columns_are_drawn_wider_and_chosen_and_stay_so,
     views::a_selected_endpoint_is_shown_in_the_other_views,
+    pictures::a_picture_of_two_sets_names_them_the_selection_and_the_date,
+    pictures::a_picture_shows_the_whole_chart_whatever_is_in_sight,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,
     findings::tags_that_tell_the_slow_requests_filter_by_one_click,
     views::every_view_is_there_with_its_numbers,
