@@ -8,6 +8,7 @@ use crate::tip::TipLine;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
 use pathlight_query::{EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
 use pathlight_text::format;
+use pathlight_text::format::counted;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -103,8 +104,8 @@ pub fn title(label: &str, report: &HeatmapReport) -> String {
     let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
     let requests = report.rows.facts.requests;
     let put =
-        if requests > columns { format!(" in {} columns", format::count(columns)) } else { String::new() };
-    format!("{label}: {} endpoints, {} requests{put}", format::count(rows), format::count(requests))
+        if requests > columns { format!(" in {}", counted(columns, "column")) } else { String::new() };
+    format!("{label}: {}, {}{put}", counted(rows, "endpoint"), counted(requests, "request"))
 }
 
 /// Returns the marks of the legend: how far from its left end, in percent, and the share that the colour there stands for.

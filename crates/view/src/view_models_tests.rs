@@ -97,6 +97,10 @@ fn the_heat_map_has_rows_cells_and_a_title() {
         ..HeatmapReport::default()
     });
     assert_eq!(heatmap::title("All requests", &report), "All requests: 2 endpoints, 2 requests");
+    let mut alone = HeatmapReport::clone(&report);
+    alone.rows.facts.requests = 1;
+    alone.rows.rows.truncate(1);
+    assert_eq!(heatmap::title("All requests", &alone), "All requests: 1 endpoint, 1 request");
     let mut table = heatmap::table();
     table.set_rows(heatmap::Row::of(&report));
     assert_eq!(order(&table), [0, 1]);

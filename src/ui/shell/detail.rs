@@ -179,8 +179,8 @@ impl Detail {
         let note =
             if node.requests < 30 { format!("; {}", format::sample(node.requests)) } else { String::new() };
         let words = format!(
-            "Means over all {} requests, percentiles over those that contain it{note}.",
-            format::count(report.facts.requests)
+            "Means over {}, percentiles over those that contain it{note}.",
+            format::counted(report.facts.requests, "request")
         );
         self.body.add(&el("p").class("muted small").text(&words));
     }
