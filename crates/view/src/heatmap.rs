@@ -3,7 +3,7 @@
 use crate::flame::{waiting_column, waiting_us};
 use crate::json;
 use crate::summary;
-use crate::table::{Column, Number, Table, csv, endpoint_attributes};
+use crate::table::{Column, Number, PER_REQUEST, Table, WHEN_PRESENT, csv, endpoint_attributes};
 use crate::tip::TipLine;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
 use pathlight_query::{EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
@@ -56,24 +56,29 @@ pub fn table() -> Table<Row> {
             "Self share",
             "Self time on the critical path, of all latency",
             |row: &Row| row.share().into(),
-        ),
+        )
+        .group(PER_REQUEST),
         Column::duration(
             "mean",
             "Self mean",
             "Self time on the critical path, mean over all requests",
             |row: &Row| row.row().exclusive_us.mean.into(),
-        ),
+        )
+        .group(PER_REQUEST),
         Column::duration("p50", "Self p50", "Median over the requests that have it", |row: &Row| {
             row.row().exclusive_us.p50.into()
         })
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration("p95", "Self p95", "95th percentile over the requests that have it", |row: &Row| {
             row.row().exclusive_us.p95.into()
         })
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration("p99", "Self p99", "99th percentile over the requests that have it", |row: &Row| {
             row.row().exclusive_us.p99.into()
         })
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration(
             "whole",
@@ -81,10 +86,12 @@ pub fn table() -> Table<Row> {
             "Duration of its spans on the path, mean over all requests",
             |row: &Row| row.row().inclusive_us.mean.into(),
         )
+        .group(PER_REQUEST)
         .low(3),
         Column::duration("whole-p99", "Total p99", "99th percentile of the same", |row: &Row| {
             row.row().inclusive_us.p99.into()
         })
+        .group(WHEN_PRESENT)
         .low(3),
         waiting_column(|row: &Row| waiting_us(&row.row().waiting, row.report.rows.facts.requests)),
         Column::count("requests", "In", "Requests that have it on their critical path", |row: &Row| {

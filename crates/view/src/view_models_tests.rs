@@ -5,7 +5,7 @@ use crate::choices::Choices;
 use crate::compare::{ChangeRow, DiffSource};
 use crate::finder::Finder;
 use crate::sentence::{Part, Sentence};
-use crate::table::{Cell, Rows, Table};
+use crate::table::{Cell, Rows, Table, groups};
 use crate::tip::TipLine;
 use crate::{
     anomalies, compare, culprit, diagnosis_tables, endpoints, errors, findings, flame, flow, flow_savings,
@@ -140,6 +140,10 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
     let mut table = flame::table();
     table.set_rows(flame::Row::of(&report));
     assert_eq!(order(&table), [1, 0], "most self time first");
+    let heads = table.heads();
+    let runs = groups(heads.iter().filter(|head| head.priority > 0));
+    let [all, some] = ["Per request", "When present"];
+    assert_eq!(runs, [("", 2), (all, 2), (some, 3), (all, 2), ("", 3)]);
     let csv = table.csv();
     assert_eq!(
         head(&csv),

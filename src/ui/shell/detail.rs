@@ -21,6 +21,7 @@ use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
 use pathlight_view::keys::Command;
+use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::tree;
 
 /// Calling contexts of an endpoint that are listed.
@@ -164,9 +165,13 @@ impl Detail {
                 )
             })
         };
-        let head = ["", "mean", "p50", "p95", "p99"]
-            .iter()
-            .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
+        let group = |columns: &str, group: &str| {
+            el("th").class("num").attr("scope", "colgroup").attr("colspan", columns).text(group)
+        };
+        let groups = el("tr").child(&el("td")).child(&group("1", PER_REQUEST)).child(&group("3", WHEN_PRESENT));
+        let head = ["mean", "p50", "p95", "p99"].iter().fold(el("tr").child(&el("td")), |row, title| {
+            row.child(&el("th").class("num").attr("scope", "col").text(title))
+        });
         let body = el("tbody")
             .child(&weight(
                 "Self time",
@@ -174,7 +179,8 @@ impl Detail {
                 &node.exclusive_us,
             ))
             .child(&weight("Total time", "Duration of its spans", &node.inclusive_us));
-        let table = el("table").class("weights").child(&el("thead").child(&head)).child(&body);
+        let head = el("thead").child(&groups).child(&head);
+        let table = el("table").class("weights").child(&head).child(&body);
         self.body.add(&table);
         let note =
             if node.requests < 30 { format!("; {}", format::sample(node.requests)) } else { String::new() };
@@ -487,6 +493,9 @@ impl Part for Detail {
                 }
             }
             _ => {}
+        }
+        for tag in ["dt", "th"] {
+            names::link_terms(&self.body.html().get_elements_by_tag_name(tag));
         }
         let is_empty = !self.body.html().has_child_nodes();
         let name = self.body.html().query_selector("h2").ok().flatten().and_then(|name| name.text_content());

@@ -65,7 +65,7 @@ impl Header {
             .class("quiet square")
             .label("Help (?)")
             .test("help")
-            .on_click(&keep, move || keys::show_help(page));
+            .on_click(&keep, move || keys::show_help(page, None));
         let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {
             page.change(|address| {
                 address.theme = match address.theme {

@@ -70,7 +70,7 @@ impl Palette {
         ] {
             entries.command(name, "", move || page.change(|address| address.theme = theme));
         }
-        entries.command("Help: this view, keys, words", "?", move || keys::show_help(page));
+        entries.command("Help: this view, keys, words", "?", move || keys::show_help(page, None));
         entries.command("About: version, third-party notices", "", about::show);
         if page.has_data() {
             for (at, view) in View::ALL.into_iter().enumerate() {

@@ -2,9 +2,11 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, service_color, span};
 use crate::ui::page::{Focus, Page};
+use pathlight_view::glossary::{WORDS, terms};
 use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 use wasm_bindgen::prelude::*;
+use web_sys::{HtmlCollection, HtmlElement};
 
 /// Returns a dot in the colour of a service.
 pub fn dot(service: &str) -> El {
@@ -78,6 +80,47 @@ pub fn duration(name: &str, test: &str, us: f64) -> El {
 extern "C" {
     #[wasm_bindgen(js_namespace = document, js_name = createElementNS)]
     fn create_element_ns(namespace: &str, tag: &str) -> web_sys::Element;
+}
+
+/// Returns a word of the glossary as a quiet link to what explains it, by its place in [`WORDS`].
+pub fn term(place: usize, text: &str) -> El {
+    let (word, meaning) = WORDS[place];
+    button(text)
+        .class("term")
+        .attr("title", meaning)
+        .attr("data-word", word)
+        .attr("data-own-enter", "")
+        .test("term")
+}
+
+/// Longer titles are names that somebody made up.
+const LONGEST_TITLE: usize = 1_000;
+
+/// Makes links of the words of the glossary in titles, of each where it first stands. What is one already stays.
+pub fn link_terms(titles: &HtmlCollection) {
+    let mut linked = Vec::new();
+    for title in (0..titles.length()).filter_map(|at| titles.item(at)) {
+        let text = title.text_content().unwrap_or_default();
+        let is_plain = title.first_element_child().is_none() && text.len() <= LONGEST_TITLE;
+        // Keys of tags are not the page's words.
+        if !is_plain || title.closest(".tags").ok().flatten().is_some() {
+            continue;
+        }
+        let found = terms(&text).into_iter().filter(|(_, word)| !linked.contains(word));
+        let found: Vec<_> = found.collect();
+        let Some(mut out) = title.dyn_into::<HtmlElement>().ok().map(El::from_html) else { continue };
+        if found.is_empty() {
+            continue;
+        }
+        out.clear();
+        let mut from = 0;
+        for (place, word) in found {
+            linked.push(word);
+            out = out.text(&text[from..place.start]).child(&term(word, &text[place.clone()]));
+            from = place.end;
+        }
+        let _ = out.text(&text[from..]);
+    }
 }
 
 /// Returns a histogram as small as a word.

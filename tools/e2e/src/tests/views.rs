@@ -270,6 +270,35 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
     same("controls without a name", page.run(script).await?, Value::Array(Vec::new()))
 }
 
+pub async fn words_lead_to_the_glossary_and_columns_say_over_which_requests(page: &Page) -> Outcome {
+    shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    // The names of the groups stand over their columns, in whole.
+    let script = "const left = (at) => Math.round(document.querySelector(`[data-test='flame-table'] ${at}`).getBoundingClientRect().left); \
+        return [[...document.querySelectorAll(\"[data-test='flame-table'] .groups th\")].slice(0, 2).map((head) => head.textContent), \
+        left('.groups th') - left('[data-column=share]')]";
+    let groups = page.run(script).await?;
+    same("groups of columns", groups, serde_json::json!([["Per request", "When present"], 0]))?;
+    for (opener, word) in
+        [("[data-test='flame-table'] .groups .term", "per-request"), (".detail .pairs .term", "self-time")]
+    {
+        if word == "self-time" {
+            page.click("[data-test='frame']").await?;
+            page.visible(".detail .weights .term").await?;
+        }
+        page.click(opener).await?;
+        page.visible("[data-test='keys']").await?;
+        let focused = page.run("return document.activeElement.id").await?;
+        same("what is explained", focused, Value::from(format!("word-{word}")))?;
+        page.click("[data-test='close-keys']").await?;
+    }
+    // A head sorts by a click; beside it is a link.
+    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=share] .term\").click()").await?;
+    let focused = page.run("return document.activeElement.id").await?;
+    same("what the head leads to", focused, Value::from("word-self-time"))?;
+    page.click("[data-test='close-keys']").await?;
+    page.visible("[data-test='flame-title'] .term").await
+}
+
 pub async fn help_begins_with_the_guide_of_the_view(page: &Page) -> Outcome {
     for (view, name) in [("flame", "Flame graph"), ("trend", "Trend"), ("trace", "Timeline")] {
         shop_at(page, &format!("view={view}")).await?;
