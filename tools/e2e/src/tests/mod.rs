@@ -125,6 +125,7 @@ pub const ALL: &[Test] = tests![
     views::the_keys_are_listed_and_every_control_has_a_name,
     views::help_begins_with_the_guide_of_the_view,
     views::words_lead_to_the_glossary_and_columns_say_over_which_requests,
+    views::a_name_is_cut_in_the_middle_once_its_service_has_given_way,
     views::dark_and_narrow_pages_are_whole,
     looks::every_view_looks_as_it_did,
     tasks::each_of_five_questions_takes_at_most_three_clicks,

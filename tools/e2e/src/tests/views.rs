@@ -270,6 +270,26 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
     same("controls without a name", page.run(script).await?, Value::Array(Vec::new()))
 }
 
+pub async fn a_name_is_cut_in_the_middle_once_its_service_has_given_way(page: &Page) -> Outcome {
+    shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    page.look(Look::NARROW).await?;
+    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=endpoint] .sort\").focus()").await?;
+    for _ in 0..4 {
+        let narrower = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \
+            { key: 'ArrowLeft', altKey: true, bubbles: true, cancelable: true }))";
+        page.run(narrower).await?;
+    }
+    page.picture_of("names-narrow").await?;
+    let script = "const names = [...document.querySelectorAll(\"[data-test='flame-table'] td .endpoint\")]; \
+        const head = (name) => name.querySelector('.head') ?? name.querySelector('.operation'); \
+        const cut = names.filter((name) => head(name).scrollWidth > head(name).clientWidth + 1); \
+        return [cut.length, cut.filter((name) => name.querySelector('.service').getBoundingClientRect().width > 1.5).length, \
+        cut.filter((name) => name.querySelector('.operation').textContent.length >= 18 && !name.querySelector('.tail')).length]";
+    let [cut, with_service, at_the_end]: [u64; 3] = serde_json::from_value(page.run(script).await?)?;
+    ensure(cut > 0, || "no name is cut".to_owned())?;
+    same("names cut beside a service, and at their end", (with_service, at_the_end), (0, 0))
+}
+
 pub async fn words_lead_to_the_glossary_and_columns_say_over_which_requests(page: &Page) -> Outcome {
     shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     // The names of the groups stand over their columns, in whole.
