@@ -118,6 +118,7 @@ pub const ALL: &[Test] = tests![
     views::columns_are_drawn_wider_and_chosen_and_stay_so,
     views::a_selected_endpoint_is_shown_in_the_other_views,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,
+    findings::a_search_dims_counts_and_steps_through_cards_too,
     findings::tags_that_tell_the_slow_requests_filter_by_one_click,
     views::every_view_is_there_with_its_numbers,
     views::back_and_forward_go_through_the_views_and_a_link_reproduces_one,
