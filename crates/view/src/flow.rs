@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::finder::Finder;
+use crate::flame::most_time;
 use crate::flow_choice::FlowPanel;
 use crate::table::{Column, Number, Table};
 use crate::tip::{Numbers, TipLine};
@@ -24,6 +25,15 @@ const OTHERS: &str = "All rarer calls";
 
 /// Below so many invocations the title says that they are few.
 const FEW: u64 = 30;
+
+/// Returns the services whose calls take most time, with their shares of that of all calls (ties: by name).
+pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
+    let calls = report.nodes.iter().filter(|node| !node.service.is_empty());
+    most_time(calls.map(|node| {
+        let us = node.latency_us.mean * node.invocations as f64;
+        (node.service.as_str(), us as u64)
+    }))
+}
 
 /// Returns the name of a panel, and what is said of it beside the pointer.
 pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {

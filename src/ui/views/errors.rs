@@ -9,6 +9,7 @@ use crate::ui::widgets::chart_canvas::ChartCanvas;
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_query::{CriticalPathReport, NodeId};
@@ -16,6 +17,7 @@ use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
 use pathlight_view::errors::Line;
 use pathlight_view::finder::Finder;
+use pathlight_view::flame;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
 use std::rc::Rc;
@@ -49,8 +51,12 @@ impl Errors {
             });
         let exports =
             export::menu(page, keep, "errors", Some(chart.canvas().clone()), formats(page, chart, table));
+        let services = service_legend::legend(page, keep, move || {
+            page.queries().errors.get().map_or_else(Vec::new, |report| flame::services(&report.paths()))
+        });
         let tools = div("tools")
             .child(&title)
+            .child(&services)
             .child(&div("grow"))
             .child(&zooms.zoom)
             .child(&zooms.all)

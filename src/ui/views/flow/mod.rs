@@ -22,6 +22,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomableChart as _, svg_format};
 use chart::FlowChart;
@@ -96,10 +97,14 @@ impl Flow {
             .on_open(move |line| flow::opens(line.node()).into_iter().for_each(|to| go_to(page, to)));
         let formats = formats(chart, table);
         let exports = export::menu(page, keep, "execution-flow", Some(chart.canvas().clone()), formats);
+        let services = service_legend::legend(page, keep, move || {
+            page.queries().flow.get().map_or_else(Vec::new, |report| flow::services(&report))
+        });
         let tools = div("tools")
             .child(parents.crumbs())
             .child(parents.list())
             .child(&title)
+            .child(&services)
             .child(&div("grow"))
             .child(learn.element())
             .child(&own_flow)

@@ -444,5 +444,17 @@ pub async fn a_service_is_isolated_and_hidden_by_the_legend(page: &Page) -> Outc
     page.click(&of("hide")).await?;
     page.ready().await?;
     let now = page.run(search).await?;
-    ensure(now.as_str().is_some_and(|now| !now.contains("service=")), || format!("the search stays: {now}"))
+    ensure(now.as_str().is_some_and(|now| !now.contains("service=")), || format!("the search stays: {now}"))?;
+    // The other pictures with services as colours have it too.
+    for view in ["errors", "flow"] {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let row = |what: &str| format!("[data-test='{view}-view'] .legend-row {what}");
+        page.click(&format!("[data-test='{view}-view'] [data-test='service-legend']")).await?;
+        page.click(&row("[data-test='only-service']")).await?;
+        page.ready().await?;
+        let now = page.run(search).await?;
+        ensure(now.as_str().is_some_and(|now| now.contains("service=")), || format!("{view}: {now}"))?;
+    }
+    Ok(())
 }
