@@ -116,6 +116,28 @@ pub async fn the_palette_runs_commands_and_finds_views_services_and_endpoints(pa
     page.key("Enter", Modifiers::None).await?;
     page.visible("[data-test='heat-view']").await?;
     page.ready().await?;
+    // Buttons in sight and entries of their menus.
+    for (typed, entry, there) in [
+        ("svg", "Export: SVG image", None),
+        ("histogram", "Histogram", Some(".range-bar.folded")),
+        ("distribution p95", "Part of the distribution: P95\u{2013}99", Some("[data-test='range-chip']")),
+    ] {
+        page.key("k", Modifiers::Control).await?;
+        page.fill("[data-test='palette-field']", typed).await?;
+        let entries = "return [...document.querySelectorAll(\"[data-test='palette-entry'][data-kind='Button'] .palette-name\")] \
+            .map((name) => name.textContent)";
+        let entries: Vec<String> = serde_json::from_value(page.run(entries).await?)?;
+        same("first button", entries.first().map(String::as_str), Some(entry))?;
+        page.key(if there.is_some() { "Enter" } else { "Escape" }, Modifiers::None).await?;
+        page.hidden("[data-test='palette']").await?;
+        if let Some(there) = there {
+            page.visible(there).await?;
+            page.ready().await?;
+        }
+    }
+    page.click("[data-test='fold-histogram']").await?;
+    page.click("[data-test='range-all']").await?;
+    page.ready().await?;
     // An endpoint becomes the focus; with Shift whose requests are looked at.
     page.click("[data-test='view-endpoints']").await?;
     page.ready().await?;
