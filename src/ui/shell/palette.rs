@@ -117,7 +117,7 @@ impl Palette {
         }
         if page.has_data() {
             let origin = self.origin.clone();
-            entries.command("Save report", "One file with these traces and this view", move || {
+            entries.command("Save report", "One file with these traces and their findings", move || {
                 origin.open(page)
             });
             let origin = self.origin.clone();
