@@ -360,6 +360,34 @@ pub async fn the_page_says_its_version_and_what_is_built_in(page: &Page) -> Outc
     same("in the single file", page.text("[data-test='about']").await?, words)
 }
 
+/// For every table in sight with rows: its name, how many it has, and how many of them are seen once it is scrolled to.
+const ROWS_SEEN: &str = "return [...document.querySelectorAll('.view .table')].filter((table) => table.checkVisibility() && table.dataset.rows > 0) \
+    .map((table) => { table.scrollIntoView({ block: 'center' }); \
+        const seen = [...table.querySelectorAll('tr[data-row]')].filter((row) => { const { left, top, bottom } = row.getBoundingClientRect(); \
+            return [top + 2, bottom - 2].every((y) => document.elementFromPoint(Math.max(left, 0) + 20, y)?.closest('tr') === row); }); \
+        return [table.dataset.test, Number(table.dataset.rows), seen.length]; })";
+
+pub async fn a_table_shows_five_rows_in_a_narrow_window(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    page.look(Look::NARROW).await?;
+    let mut tables = 0;
+    for view in VIEWS {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let all: Vec<(String, u64, u64)> = serde_json::from_value(page.run(ROWS_SEEN).await?)?;
+        for (name, rows, seen) in all {
+            tables += 1;
+            ensure(seen >= rows.min(5), || format!("{view}: {seen} of {rows} rows of {name} are seen"))?;
+        }
+        if view == "endpoints" {
+            page.picture_of("rows-narrow").await?;
+        }
+    }
+    ensure(tables >= 8, || format!("only {tables} tables were there"))
+}
+
 pub async fn tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_row(page: &Page) -> Outcome {
     page.open("").await?;
     page.click("[data-test='demo']").await?;

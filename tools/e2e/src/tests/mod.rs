@@ -136,6 +136,7 @@ pub const ALL: &[Test] = tests![
     access::what_was_open_comes_back_or_is_named_after_a_reload,
     access::picked_files_are_opened_again_with_a_click,
     access::the_page_says_its_version_and_what_is_built_in,
+    access::a_table_shows_five_rows_in_a_narrow_window,
     access::tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_row,
     access::the_histogram_folds_and_stays_folded,
     access::brush_splitter_and_selection_have_keys_and_are_announced,
