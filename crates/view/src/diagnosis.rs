@@ -5,6 +5,7 @@ use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
 use crate::diagnosis_words::type_name;
+use crate::flame::most_time;
 use crate::summaries;
 use crate::tip::TipLine;
 use crate::views::WORKING;
@@ -26,6 +27,16 @@ const LEAST_SPLIT: u64 = 10;
 
 /// Request types named of those that are left out.
 const NAMED: usize = 3;
+
+/// Returns the services with the most time on the critical path of an aggregate trace, with their shares of it (ties: by
+/// name).
+pub fn services(trace: &AggregateTrace) -> Vec<(String, f64)> {
+    let segments = trace.critical_path.iter().filter_map(|segment| {
+        let span = trace.spans.get(segment.span as usize)?;
+        Some((span.service.as_str(), segment.end_us.saturating_sub(segment.start_us)))
+    });
+    most_time(segments)
+}
 
 /// Returns the name of a list, and what it is.
 pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {

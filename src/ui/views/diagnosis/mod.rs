@@ -19,6 +19,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_analysis::tprof::to_jaeger;
@@ -119,9 +120,12 @@ impl Diagnosis {
         );
         let exports = formats(page, chart, &spans);
         let exports = export::menu(page, keep, "diagnosis", Some(chart.canvas().clone()), exports);
+        let shown = spans.clone();
+        let services = service_legend::legend(page, keep, move || diagnosis::services(&shown.trace()));
         let tools = div("tools")
             .child(&title)
             .child(&badge)
+            .child(&services)
             .child(&div("grow"))
             .children(&examples)
             .child(&zooms.zoom)
@@ -352,6 +356,8 @@ impl PageView for Diagnosis {
         let services = self.services.search(finder).0;
         let layers = self.layers.search(finder).0;
         let lines = self.tree.search(finder);
+        let spans = self.spans.found(finder);
+        self.chart.with(|chart| chart.search(finder, Some(&spans)));
         let (count, step): (u64, Box<dyn Fn(Page, bool)>) = match page.address().choices.diagnosis.list {
             DiagnosisList::Report => {
                 let tree = self.tree.clone();

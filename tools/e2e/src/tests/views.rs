@@ -446,7 +446,7 @@ pub async fn a_service_is_isolated_and_hidden_by_the_legend(page: &Page) -> Outc
     let now = page.run(search).await?;
     ensure(now.as_str().is_some_and(|now| !now.contains("service=")), || format!("the search stays: {now}"))?;
     // The other pictures with services as colours have it too.
-    for view in ["errors", "flow"] {
+    for view in ["errors", "flow", "diagnosis"] {
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
         let row = |what: &str| format!("[data-test='{view}-view'] .legend-row {what}");
