@@ -494,9 +494,7 @@ impl Part for Detail {
             }
             _ => {}
         }
-        for tag in ["dt", "th"] {
-            names::link_terms(&self.body.html().get_elements_by_tag_name(tag));
-        }
+        names::link_terms(&self.body);
         let is_empty = !self.body.html().has_child_nodes();
         let name = self.body.html().query_selector("h2").ok().flatten().and_then(|name| name.text_content());
         self.said.set_text(&name.map_or(String::new(), |name| format!("Selected: {name}")));

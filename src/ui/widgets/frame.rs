@@ -143,9 +143,7 @@ impl Frame {
 
     /// Makes links of the words of the glossary in its titles.
     pub fn link_terms(&self) {
-        for part in self.above.iter().chain([&self.below]) {
-            names::link_terms(&part.html().get_elements_by_class_name("title"));
-        }
+        self.above.iter().chain([&self.below]).for_each(names::link_terms);
     }
 
     /// Says why nothing is drawn; without words something is.
