@@ -274,7 +274,7 @@ pub async fn a_name_is_cut_in_the_middle_once_its_service_has_given_way(page: &P
     shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     page.look(Look::NARROW).await?;
     page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=endpoint] .sort\").focus()").await?;
-    for _ in 0..4 {
+    for _ in 0..8 {
         let narrower = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \
             { key: 'ArrowLeft', altKey: true, bubbles: true, cancelable: true }))";
         page.run(narrower).await?;
