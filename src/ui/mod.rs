@@ -10,7 +10,7 @@ pub mod widgets;
 
 use super::boot::Boot;
 use super::pool::{Pool, UserError};
-use dom::{El, Keep, div, el};
+use dom::{El, Keep, button, div, el};
 use page::{Layer, Page, Part};
 use pathlight_view::address::{Address, Theme, View};
 use pathlight_view::intake::Intake;
@@ -77,8 +77,19 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
     let found = shell::search::Search::default();
     let palette = Palette::new(page, &picker, origin);
     let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
-    let headline = el("p").class("report-headline").test("report-headline").text(&origin.headline());
-    let headline = headline.attr("title", "The first finding about the traces of this report");
+    let to_finding = button(&origin.headline())
+        .class("link")
+        .attr("title", "The first finding about the traces of this report")
+        .on_click(&keep, move || {
+            page.change(|address| address.view = View::Findings);
+            spawn_local(async {
+                // Once the view is there.
+                dom::pause(0).await;
+                let card = dom::document().query_selector("[data-test='finding']").ok().flatten();
+                card.iter().for_each(web_sys::Element::scroll_into_view);
+            });
+        });
+    let headline = el("p").class("report-headline").test("report-headline").child(&to_finding);
     headline.show(!origin.headline().is_empty());
     let host = shell::host::Host::new(page, &keep);
     let banners = shell::banners::MessageBanners::new();

@@ -147,6 +147,7 @@ impl<V: PageView> Part for Shown<V> {
         self.take_search(page);
         self.view.follow(page);
         self.view.frame().update_zoom();
+        self.view.frame().link_terms();
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {

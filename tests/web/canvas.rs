@@ -2,6 +2,7 @@
 
 use js_sys::{Array, Function, Promise, Uint8ClampedArray};
 use pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
+use pathlight::chart::color::SERVICE_STEPS;
 use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
 use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::chart::plot::ChartSize;
@@ -37,6 +38,19 @@ fn pixel(surface: &Surface, x: i32, y: i32) -> Rgba {
     Rgba(bytes)
 }
 
+/// The greatest contrast of any pixel of an area (left, top, width, height) with a colour.
+fn contrast_in(surface: &Surface, area: [i32; 4], with: Rgba) -> f64 {
+    let read = Function::new_with_args(
+        "canvas, area",
+        "return canvas.getContext('2d').getImageData(...area).data",
+    );
+    let [x, y, w, h] = area.map(JsValue::from);
+    let data = read.call2(&JsValue::NULL, surface.canvas(), &Array::of4(&x, &y, &w, &h)).unwrap();
+    let bytes = data.unchecked_into::<Uint8ClampedArray>().to_vec();
+    let pixels = bytes.chunks_exact(4).map(|p| Rgba([p[0], p[1], p[2], p[3]]));
+    pixels.map(|pixel| pixel.contrast(with)).fold(0.0, f64::max)
+}
+
 /// A root of 100 us with one child of 60.
 fn tree() -> FlameTree {
     let frame = |label: &str, service: &str| Frame::new(label.into(), Shade::service(service));
@@ -64,11 +78,31 @@ fn a_flame_graph_is_painted_pixel_by_pixel_as_laid_out() {
             assert_eq!(pixel(&surface, x, item.y + 2), theme.fill(item.shade));
         }
         assert_eq!(pixel(&surface, item.x + item.w - 1, item.y + 2), theme.background, "the gap");
-        let ink = (item.x + 8..item.x + 100)
-            .any(|x| pixel(&surface, x, item.y + 20).contrast(theme.fill(item.shade)) > 3.0);
-        assert!(ink, "there is text on the box");
+        let contrast = contrast_in(&surface, [item.x + 8, item.y + 10, 92, 20], theme.fill(item.shade));
+        assert!(contrast >= 4.5, "the text on the box has contrast {contrast}");
     }
     assert_eq!(pixel(&surface, 800, 60), theme.background);
+}
+
+#[wasm_bindgen_test]
+fn text_on_boxes_of_every_colour_is_readable_to_the_pixel() {
+    let surface = surface(200.0, 30.0, 2.0);
+    let (metrics, size) =
+        (surface.metrics(), FlameSize { width: 400, height: 60, metrics: surface.metrics() });
+    let services = (0..u16::from(SERVICE_STEPS)).map(Shade::Service);
+    let others = [-100, -50, 0, 50, 100].map(Shade::Change).into_iter().chain([Shade::Merged, Shade::Grey]);
+    for shade in services.chain(others) {
+        let tree = FlameTree::new(vec![NONE], &[100], vec![0], vec![Frame::new("HHHHHHHH".into(), shade)]);
+        let view =
+            FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };
+        let boxes = layout(&tree, &view, size, &mut surface.measure(metrics.font_px(), false));
+        for theme in [Theme::light(), Theme::dark()] {
+            surface.paint(&scene(&boxes, &theme, metrics));
+            let item = &boxes.boxes[0];
+            let contrast = contrast_in(&surface, [item.x + 4, item.y + 8, 100, 24], theme.fill(shade));
+            assert!(contrast >= 4.5, "{shade:?}, dark: {}: contrast {contrast}", theme.dark);
+        }
+    }
 }
 
 #[wasm_bindgen_test]

@@ -109,8 +109,9 @@ fn markdown(
         0 => writeln!(out, "## Latency check passed\n"),
         n => writeln!(out, "## Latency check failed: {}\n", counted(n as u64, "regression")),
     };
-    let [before, after] = sides.map(Summary::requests);
-    let _ = writeln!(out, "{before} requests before, {after} after; {} comparisons.\n", verdicts.len());
+    let [before, after] = sides.map(|side| counted(side.requests(), "request"));
+    let compared = counted(verdicts.len() as u64, "comparison");
+    let _ = writeln!(out, "{before} before, {after} after; {compared}.\n");
     if verdicts.is_empty() {
         let _ = writeln!(out, "No root endpoint has enough requests on both sides to be judged.\n");
     }
@@ -158,7 +159,7 @@ fn markdown(
         }
         let ranked = report.culprit.services.iter().filter(|row| row.rank.is_some()).count();
         if ranked > 5 {
-            let _ = writeln!(out, "\n... and {} more services.", ranked - 5);
+            let _ = writeln!(out, "\n... and {}.", counted(ranked as u64 - 5, "more service"));
         }
     }
     if let Some(svg) = svg {

@@ -174,7 +174,7 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// More requests are abnormal than the command line allows. Exit status 3.
-    #[error("{0} requests are abnormal")]
+    #[error("{} {}", pathlight_text::format::counted(*.0 as u64, "request"), if *.0 == 1 { "is abnormal" } else { "are abnormal" })]
     Abnormal(usize),
     /// Rules are broken. Exit status 3.
     #[error("{}", pathlight_text::format::counted(*.0 as u64, "regression"))]
@@ -321,6 +321,8 @@ mod tests {
         assert_eq!(code(Err(Failure::NoMatch("No request passes the filters.".to_owned()))), status(1));
         assert_eq!(code(Err(Failure::Abnormal(2))), status(3));
         assert_eq!(code(Err(Failure::Regressed(1))), status(3));
+        assert_eq!(Failure::Abnormal(1).to_string(), "1 request is abnormal");
+        assert_eq!(Failure::Abnormal(2).to_string(), "2 requests are abnormal");
         assert_eq!(code(Err(Failure::Usage("no such percentile range".to_owned()))), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::NotFound).into())), status(2));
         assert_eq!(code(Err(io::Error::from(io::ErrorKind::BrokenPipe).into())), status(0));

@@ -102,20 +102,21 @@ pub fn title(report: &AnomalyReport) -> String {
 
 fn verdicts(report: &AnomalyReport) -> String {
     let (judged, abnormal) = (report.rows.len() as u64, report.abnormal() as u64);
-    let learned = format!("{} requests ({} call paths)", count(report.trained), count(report.features));
+    let learned = counted(report.trained, "request");
+    let learned = format!("{learned} ({})", counted(report.features, "call path"));
     if !report.has_verdicts {
         return format!(
-            "The most anomalous of {} requests, each compared with all others. By rank some are always first, so none \
+            "The most anomalous of {}, each compared with all others. By rank some are always first, so none \
              is called abnormal: compare with a baseline for that",
-            count(judged)
+            counted(judged, "request")
         );
     }
     let unknown = report.rows.iter().filter(|row| row.is_unknown).count() as u64;
     let mut words = match report.has_drifted() {
         true => format!(
-            "The load or the release has changed: {} of {} requests differ from the baseline of {learned}",
+            "The load or the release has changed: {} of {} differ from the baseline of {learned}",
             count(abnormal),
-            count(judged)
+            counted(judged, "request")
         ),
         false => format!("{} of {} abnormal; the baseline is {learned}", count(abnormal), count(judged)),
     };
@@ -540,6 +541,8 @@ mod tests {
             "1 of 2 abnormal; the baseline is 1\u{202f}000 requests (7 call paths); with so few, the rate is raised to \
              2.0\u{202f}% so that an alarm is possible"
         );
+        let alone = AnomalyReport { trained: 1, features: 1, ..report.clone() };
+        assert!(title(&alone).contains("the baseline is 1 request (1 call path);"));
         assert_eq!(why_empty(Normal::Others, &report), "");
         assert_eq!(reasons(&report, &report.rows[0]), ["Nothing about it is anomalous."]);
         assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}, delayed; score 7.5", duration_us(60))));

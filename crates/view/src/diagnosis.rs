@@ -5,6 +5,7 @@ use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
 use crate::diagnosis_words::type_name;
+use crate::flame::most_time;
 use crate::summaries;
 use crate::tip::TipLine;
 use crate::views::WORKING;
@@ -30,6 +31,16 @@ const NAMED: usize = 3;
 /// How its order differs from those of other views, which rank the same places.
 pub const RANKED_BY: &str = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only \
                              what requests wait for.";
+
+/// Returns the services with the most time on the critical path of an aggregate trace, with their shares of it (ties: by
+/// name).
+pub fn services(trace: &AggregateTrace) -> Vec<(String, f64)> {
+    let segments = trace.critical_path.iter().filter_map(|segment| {
+        let span = trace.spans.get(segment.span as usize)?;
+        Some((span.service.as_str(), segment.end_us.saturating_sub(segment.start_us)))
+    });
+    most_time(segments)
+}
 
 /// Returns the name of a list, and what it is.
 pub fn list_words(list: DiagnosisList) -> (&'static str, &'static str) {

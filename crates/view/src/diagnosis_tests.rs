@@ -8,7 +8,7 @@ use crate::diagnosis_tree::Tree;
 use crate::diagnosis_words::Line;
 use crate::finder::Finder;
 use crate::views::WORKING;
-use pathlight_analysis::tprof::{AggregateSpan, AggregateSubspan, Problem};
+use pathlight_analysis::tprof::{AggregateSegment, AggregateSpan, AggregateSubspan, Problem};
 use pathlight_query::*;
 
 fn statistic(mean: f64) -> Statistic {
@@ -48,6 +48,11 @@ fn the_title_names_the_problematic_subspan() {
         diagnosis::title(&trace),
         "Aggregate of 12 traces: GET / after \u{201c}pay\u{201d} takes 300\u{202f}\u{b5}s of 400\u{202f}\u{b5}s"
     );
+    let segment = |span, start_us, end_us| AggregateSegment { span, start_us, end_us };
+    trace.spans[1].service = "bank".to_owned();
+    trace.critical_path = vec![segment(0, 0, 100), segment(1, 100, 400)];
+    let shares = [("bank".to_owned(), 0.75), ("shop".to_owned(), 0.25)];
+    assert_eq!(diagnosis::services(&trace), shares);
     assert_eq!(diagnosis::title(&AggregateTrace::default()), "");
     let large = AggregateTrace { number: 3, traces: 1, spans_in_all: 30_000, ..AggregateTrace::default() };
     let said = "Aggregate of 1 trace of 30\u{202f}000 spans each, too many to draw: pathlight diagnosis --aggregate 3 \

@@ -1,7 +1,7 @@
 //! Endpoints over all root endpoints at once: how large requests are, and which endpoint is worth improving.
 
 use crate::selection_words::range_words;
-use crate::table::{Attributes, Column, Number, Table, csv, endpoint_attributes};
+use crate::table::{Attributes, Column, Number, PER_REQUEST, Table, csv, endpoint_attributes};
 use crate::tip::{Numbers, TipLine};
 use pathlight_analysis::critical_path::Affected as AffectedRoot;
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
@@ -175,6 +175,7 @@ pub fn ranking() -> Table<ImpactLine> {
             "Upper bound by its self time: what a request saves on average if nothing else then becomes the last to finish",
             |line: &ImpactLine| line.at_most_us.into(),
         )
+        .group(PER_REQUEST)
         .low(3),
         Column::duration(
             "saved",
@@ -182,6 +183,7 @@ pub fn ranking() -> Table<ImpactLine> {
             "By how much the mean latency falls if its own work took that much less, and what waits for it moved along: from the flows of all traces",
             |line: &ImpactLine| line.saved_us.into(),
         )
+        .group(PER_REQUEST)
         .low(2),
     ];
     Table::new("impact-table", "Endpoints by impact over all root endpoints", ("impact", true), columns)

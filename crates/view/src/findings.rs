@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::flame::{waiting_column, waiting_us};
 use crate::selection_words::{filter_words, range_words};
-use crate::table::{Attributes, Column, Table, endpoint_attributes};
+use crate::table::{Attributes, Column, PER_REQUEST, Table, WHEN_PRESENT, endpoint_attributes};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
@@ -263,19 +263,22 @@ pub fn top() -> Table<Cost> {
         Column::endpoint("Endpoint", "Operation and service", Cost::name),
         Column::share("share", "Share", "Part of the latency of these requests", |cost: &Cost| {
             cost.share.into()
-        }),
+        })
+        .group(PER_REQUEST),
         Column::duration(
             "mean",
             "Mean",
             "Self time on the critical path of a request, mean over all of them",
             |cost: &Cost| cost.row.exclusive_us.mean.into(),
-        ),
+        )
+        .group(PER_REQUEST),
         Column::duration(
             "p50",
             "p50",
             "Median of its self time in the requests that have it",
             |cost: &Cost| cost.row.exclusive_us.p50.into(),
         )
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration(
             "p95",
@@ -283,13 +286,15 @@ pub fn top() -> Table<Cost> {
             "95th percentile of its self time in the requests that have it",
             |cost: &Cost| cost.row.exclusive_us.p95.into(),
         )
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration(
             "p99",
             "p99",
             "99th percentile of its self time in the requests that have it",
             |cost: &Cost| cost.row.exclusive_us.p99.into(),
-        ),
+        )
+        .group(WHEN_PRESENT),
         waiting_column(|cost: &Cost| waiting_us(&cost.row.waiting, cost.requests)),
         Column::duration("sum", "Sum", "Self time on the critical path over all requests", |cost: &Cost| {
             cost.row.exclusive_us.sum.into()

@@ -1,6 +1,8 @@
 //! The flame graph of the critical path, with its companion table of calling contexts; and what any flame graph is made of.
 
-use crate::table::{Attributes, Column, Number, Table, Width, endpoint_attributes};
+use crate::table::{
+    Attributes, Column, Number, PER_REQUEST, Table, WHEN_PRESENT, Width, endpoint_attributes,
+};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
@@ -104,7 +106,7 @@ pub(crate) fn waiting_words(waiting: &[Waiting], requests: u64) -> String {
 pub(crate) fn waiting_column<R>(us: fn(&R) -> Number) -> Column<R> {
     let hint =
         "Part of its self time: network or queue on the way to the services it calls, mean over all requests";
-    Column::duration("waiting", "Waiting", hint, us).low(3)
+    Column::duration("waiting", "Waiting", hint, us).group(PER_REQUEST).low(3)
 }
 
 /// Returns what calls wait for, per request, in microseconds; none where they wait for nothing.
@@ -234,6 +236,7 @@ pub fn table() -> Table<Row> {
             "Self time on the critical path, of all latency",
             |row: &Row| row.share().into(),
         )
+        .group(PER_REQUEST)
         .csv(&["exclusive_share"]),
         Column::duration(
             "mean",
@@ -241,10 +244,12 @@ pub fn table() -> Table<Row> {
             "Self time on the critical path, mean over all requests",
             |row: &Row| row.node().exclusive_us.mean.into(),
         )
+        .group(PER_REQUEST)
         .csv(&["exclusive_mean_us"]),
         Column::duration("p50", "Self p50", "Median over the requests that contain it", |row: &Row| {
             row.node().exclusive_us.p50.into()
         })
+        .group(WHEN_PRESENT)
         .low(3)
         .csv(&["exclusive_p50_us"]),
         Column::duration(
@@ -253,6 +258,7 @@ pub fn table() -> Table<Row> {
             "95th percentile over the requests that contain it",
             |row: &Row| row.node().exclusive_us.p95.into(),
         )
+        .group(WHEN_PRESENT)
         .low(2)
         .csv(&["exclusive_p95_us"]),
         Column::duration(
@@ -261,6 +267,7 @@ pub fn table() -> Table<Row> {
             "99th percentile over the requests that contain it",
             |row: &Row| row.node().exclusive_us.p99.into(),
         )
+        .group(WHEN_PRESENT)
         .low(2)
         .csv(&["exclusive_p99_us"]),
         waiting_column(|row: &Row| waiting_us(&row.node().waiting, row.report.facts.requests)).csv_as(
@@ -275,6 +282,7 @@ pub fn table() -> Table<Row> {
         Column::duration("whole", "Total", "Duration of its spans, mean over all requests", |row: &Row| {
             row.node().inclusive_us.mean.into()
         })
+        .group(PER_REQUEST)
         .low(2)
         .csv(&["inclusive_mean_us"]),
         Column::field("inclusive_p50_us", |row: &Row| row.node().inclusive_us.p50.into()),

@@ -26,6 +26,15 @@ const OTHERS: &str = "All rarer calls";
 /// Below so many invocations the title says that they are few.
 const FEW: u64 = 30;
 
+/// Returns the services whose calls take most time, with their shares of that of all calls (ties: by name).
+pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
+    let calls = report.nodes.iter().filter(|node| !node.service.is_empty());
+    most_time(calls.map(|node| {
+        let us = node.latency_us.mean * node.invocations as f64;
+        (node.service.as_str(), us as u64)
+    }))
+}
+
 /// Returns the name of a panel, and what is said of it beside the pointer.
 pub fn panel_words(panel: FlowPanel) -> (&'static str, &'static str) {
     match panel {
@@ -121,12 +130,6 @@ pub fn title(report: &FlowReport) -> String {
 pub fn chart_title(report: &FlowReport) -> String {
     let Endpoint { service, operation } = &report.parent;
     format!("Execution flow of {}", format::endpoint(service, operation))
-}
-
-/// Returns the services of the calls with the most time, with their shares of it (ties: by name).
-pub fn services(report: &FlowReport) -> Vec<(String, f64)> {
-    let calls = report.nodes.iter().filter(|node| !node.service.is_empty());
-    most_time(calls.map(|node| (node.service.as_str(), (node.latency_us.mean * node.invocations as f64) as u64)))
 }
 
 /// Returns why no flow is drawn; empty if one is. `is_waiting`: the report of the parent is being waited for, or without a

@@ -107,6 +107,10 @@ fn parents_are_offered_by_the_size_of_their_flow_and_the_shown_one_in_any_case()
 fn titles_tips_and_facts_speak_of_a_flow() {
     let mut report = report();
     assert_eq!(flow::title(&report), "4 invocations, 4 calls, mean 2.00\u{202f}ms (n = 4)");
+    report.nodes[0].service = "t".to_owned();
+    let [most, least] = [("s".to_owned(), 80.0 / 120.0), ("t".to_owned(), 40.0 / 120.0)];
+    assert_eq!(flow::services(&report), [most, least], "without the calls that have no node of their own");
+    report.nodes[0].service = "s".to_owned();
     (report.invocations, report.repeats_kept, report.has_others) = (30, Some(8), true);
     assert_eq!(
         flow::title(&report),

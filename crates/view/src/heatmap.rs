@@ -3,11 +3,12 @@
 use crate::flame::{waiting_column, waiting_us};
 use crate::json;
 use crate::summary;
-use crate::table::{Column, Number, Table, csv, endpoint_attributes};
+use crate::table::{Column, Number, PER_REQUEST, Table, WHEN_PRESENT, csv, endpoint_attributes};
 use crate::tip::TipLine;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
 use pathlight_query::{EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
 use pathlight_text::format;
+use pathlight_text::format::counted;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -55,24 +56,29 @@ pub fn table() -> Table<Row> {
             "Self share",
             "Self time on the critical path, of all latency",
             |row: &Row| row.share().into(),
-        ),
+        )
+        .group(PER_REQUEST),
         Column::duration(
             "mean",
             "Self mean",
             "Self time on the critical path, mean over all requests",
             |row: &Row| row.row().exclusive_us.mean.into(),
-        ),
+        )
+        .group(PER_REQUEST),
         Column::duration("p50", "Self p50", "Median over the requests that have it", |row: &Row| {
             row.row().exclusive_us.p50.into()
         })
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration("p95", "Self p95", "95th percentile over the requests that have it", |row: &Row| {
             row.row().exclusive_us.p95.into()
         })
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration("p99", "Self p99", "99th percentile over the requests that have it", |row: &Row| {
             row.row().exclusive_us.p99.into()
         })
+        .group(WHEN_PRESENT)
         .low(2),
         Column::duration(
             "whole",
@@ -80,10 +86,12 @@ pub fn table() -> Table<Row> {
             "Duration of its spans on the path, mean over all requests",
             |row: &Row| row.row().inclusive_us.mean.into(),
         )
+        .group(PER_REQUEST)
         .low(3),
         Column::duration("whole-p99", "Total p99", "99th percentile of the same", |row: &Row| {
             row.row().inclusive_us.p99.into()
         })
+        .group(WHEN_PRESENT)
         .low(3),
         waiting_column(|row: &Row| waiting_us(&row.row().waiting, row.report.rows.facts.requests)),
         Column::count("requests", "In", "Requests that have it on their critical path", |row: &Row| {
@@ -103,8 +111,8 @@ pub fn title(label: &str, report: &HeatmapReport) -> String {
     let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
     let requests = report.rows.facts.requests;
     let put =
-        if requests > columns { format!(" in {} columns", format::count(columns)) } else { String::new() };
-    format!("{label}: {} endpoints, {} requests{put}", format::count(rows), format::count(requests))
+        if requests > columns { format!(" in {}", counted(columns, "column")) } else { String::new() };
+    format!("{label}: {}, {}{put}", counted(rows, "endpoint"), counted(requests, "request"))
 }
 
 /// Returns the marks of the legend: how far from its left end, in percent, and the share that the colour there stands for.

@@ -12,6 +12,8 @@ pub enum Kind {
     Command,
     /// A view of the sidebar.
     View,
+    /// A button in sight, or an entry of its menu.
+    Button,
     /// A service: it becomes what is searched for.
     Service,
     /// An endpoint: it becomes the focus.
@@ -24,6 +26,7 @@ impl Kind {
         match self {
             Kind::Command => "Command",
             Kind::View => "View",
+            Kind::Button => "Button",
             Kind::Service => "Service",
             Kind::Endpoint => "Endpoint",
         }
@@ -71,14 +74,14 @@ impl Item {
     }
 }
 
-/// Returns the places of the entries that fit, best first, at most [`SHOWN`]. Without text those are the commands and
-/// views in their order.
+/// Returns the places of the entries that fit, best first, at most [`SHOWN`]. Without text those are the commands, views
+/// and buttons in their order.
 pub fn found(items: &[Item], text: &str) -> Vec<usize> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     let mut places: Vec<(usize, usize)> = items
         .iter()
         .enumerate()
-        .filter(|(_, item)| !words.is_empty() || item.kind <= Kind::View)
+        .filter(|(_, item)| !words.is_empty() || item.kind <= Kind::Button)
         .filter_map(|(at, item)| Some((item.fit(&words)?, at)))
         .collect();
     places.arrange_by_key(|(fit, at)| (*fit, items[*at].kind, *at));
@@ -99,6 +102,7 @@ mod tests {
             Item::new(Kind::Command, "Save report", "One file with these traces"),
             Item::new(Kind::View, "Flow", "What waits for what"),
             Item::new(Kind::View, "Flame graph", "The critical path"),
+            Item::new(Kind::Button, "Export: PNG image", ""),
             Item::new(Kind::Service, "workflow", ""),
             Item::new(Kind::Endpoint, "GET /flow", "workflow"),
             Item::new(Kind::Endpoint, "GET /cart", "workflow"),
@@ -107,7 +111,9 @@ mod tests {
         assert_eq!(names(&items, "workflow cart"), ["GET /cart"]);
         assert_eq!(names(&items, "FL"), ["Flow", "Flame graph", "GET /flow", "workflow", "GET /cart"]);
         assert_eq!(names(&items, "nothing"), Vec::<String>::new());
-        assert_eq!(names(&items, " "), ["Save report", "Flow", "Flame graph"], "commands and views at first");
+        let first = ["Save report", "Flow", "Flame graph", "Export: PNG image"];
+        assert_eq!(names(&items, " "), first, "what the page can do and show at first");
+        assert_eq!(names(&items, "png"), ["Export: PNG image"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Sentences built from parts, so that names can be links, numbers carry their unit, and page, text, Markdown and JSON say
 //! the same.
 
+use crate::finder::Finder;
 use pathlight_query::Endpoint;
 use pathlight_text::format;
 use serde::Serialize;
@@ -81,6 +82,19 @@ impl Sentence {
         self
     }
 
+    /// Returns whether a search finds it: by its title and its words, or, where tags are searched for, by the endpoints
+    /// and services that it names.
+    pub fn is_found(&self, title: &str, finder: &Finder) -> bool {
+        if !finder.has_tags() {
+            return finder.fits(&[title, &self.to_text()]);
+        }
+        self.parts.iter().any(|part| match part {
+            Part::Endpoint { service, operation } => finder.fits_endpoint((service, operation)),
+            Part::Service(service) => finder.fits_endpoint((service, "")),
+            Part::Text(_) | Part::Number(_) => false,
+        })
+    }
+
     /// Returns the sentence as plain text.
     pub fn to_text(&self) -> String {
         self.write(|part| match part {
@@ -103,5 +117,29 @@ impl Sentence {
 
     fn write(&self, part: impl Fn(&Part) -> String) -> String {
         self.parts.iter().map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_query::{FoundEndpoint, SearchReport, SpanSearch};
+
+    #[test]
+    fn a_search_finds_a_sentence_by_its_words_and_by_the_endpoints_it_names() {
+        let endpoint = Endpoint::new("stock", "GET /item");
+        let words = Sentence::default().name(&endpoint).text(" is repeated in ").number("3 of 4 requests");
+        let is_found = |text: &str| words.is_found("Retries", &Finder::of_text(text));
+        for text in ["", "item", "stock repeated", "retries", "-cart"] {
+            assert!(is_found(text), "{text:?}");
+        }
+        for text in ["cart", "item cart", "-stock"] {
+            assert!(!is_found(text), "{text:?}");
+        }
+        // A tag is no word: the workers tell the endpoints that have it.
+        assert!(!is_found("stock=repeated"));
+        let endpoints = vec![FoundEndpoint { endpoint, spans: 1 }];
+        let report = SearchReport { endpoints, ..SearchReport::default() };
+        assert!(words.is_found("", &Finder::new(SpanSearch::parse("a=b"), [&report])));
     }
 }

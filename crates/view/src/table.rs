@@ -22,8 +22,8 @@ mod number;
 #[cfg(test)]
 mod tests;
 
-pub use column::{Cell, Column, Head, Width};
-pub use columns::ColumnChoices;
+pub use column::{Cell, Column, Head, PER_REQUEST, WHEN_PRESENT, Width};
+pub use columns::{ColumnChoices, groups};
 pub use number::{Number, Unit};
 
 use crate::address::Sort;

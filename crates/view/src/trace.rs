@@ -6,7 +6,7 @@ use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::Timeline;
 use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
-use pathlight_text::format::{DASH, count, counted, duration_us, moment, printable};
+use pathlight_text::format::{DASH, counted, duration_us, moment, printable};
 use std::rc::Rc;
 
 /// What a span may be: the bit of the report, in one word for the table, and in a sentence for the tip.
@@ -114,8 +114,8 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
         })
     }));
     if timeline.is_closed(at) {
-        let folded = count(timeline.descendants(at).into());
-        lines.push(TipLine::Muted(format!("{folded} spans folded below it")));
+        let folded = counted(timeline.descendants(at).into(), "span");
+        lines.push(TipLine::Muted(format!("{folded} folded below it")));
     }
     lines
 }
@@ -302,6 +302,10 @@ mod tests {
         assert_eq!(lines[2], TipLine::Muted(words.to_owned()));
         assert!(matches!(tip(&timeline, 0).last(), Some(TipLine::Text(words)) if words.starts_with("Drag ")));
         assert_eq!(tip(&timeline, 2), []);
+        let mut timeline = timeline;
+        timeline.toggle(0);
+        let folded = TipLine::Muted("1 span folded below it".to_owned());
+        assert_eq!(tip(&timeline, 0).last(), Some(&folded));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::choices::Choices;
 use crate::compare::{ChangeRow, DiffSource};
 use crate::finder::Finder;
 use crate::sentence::{Part, Sentence};
-use crate::table::{Cell, Rows, Table};
+use crate::table::{Cell, Rows, Table, groups};
 use crate::tip::TipLine;
 use crate::{
     anomalies, compare, culprit, diagnosis_tables, endpoints, errors, findings, flame, flow, flow_savings,
@@ -97,6 +97,10 @@ fn the_heat_map_has_rows_cells_and_a_title() {
         ..HeatmapReport::default()
     });
     assert_eq!(heatmap::title("All requests", &report), "All requests: 2 endpoints, 2 requests");
+    let mut alone = HeatmapReport::clone(&report);
+    alone.rows.facts.requests = 1;
+    alone.rows.rows.truncate(1);
+    assert_eq!(heatmap::title("All requests", &alone), "All requests: 1 endpoint, 1 request");
     let mut table = heatmap::table();
     table.set_rows(heatmap::Row::of(&report));
     assert_eq!(order(&table), [0, 1]);
@@ -136,6 +140,10 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
     let mut table = flame::table();
     table.set_rows(flame::Row::of(&report));
     assert_eq!(order(&table), [1, 0], "most self time first");
+    let heads = table.heads();
+    let runs = groups(heads.iter().filter(|head| head.priority > 0));
+    let [all, some] = ["Per request", "When present"];
+    assert_eq!(runs, [("", 2), (all, 2), (some, 3), (all, 2), ("", 3)]);
     let csv = table.csv();
     assert_eq!(
         head(&csv),

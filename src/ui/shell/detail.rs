@@ -21,6 +21,7 @@ use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
 use pathlight_view::keys::Command;
+use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::tree;
 
 /// Calling contexts of an endpoint that are listed.
@@ -164,9 +165,13 @@ impl Detail {
                 )
             })
         };
-        let head = ["", "mean", "p50", "p95", "p99"]
-            .iter()
-            .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
+        let group = |columns: &str, group: &str| {
+            el("th").class("num").attr("scope", "colgroup").attr("colspan", columns).text(group)
+        };
+        let groups = el("tr").child(&el("td")).child(&group("1", PER_REQUEST)).child(&group("3", WHEN_PRESENT));
+        let head = ["mean", "p50", "p95", "p99"].iter().fold(el("tr").child(&el("td")), |row, title| {
+            row.child(&el("th").class("num").attr("scope", "col").text(title))
+        });
         let body = el("tbody")
             .child(&weight(
                 "Self time",
@@ -174,13 +179,14 @@ impl Detail {
                 &node.exclusive_us,
             ))
             .child(&weight("Total time", "Duration of its spans", &node.inclusive_us));
-        let table = el("table").class("weights").child(&el("thead").child(&head)).child(&body);
+        let head = el("thead").child(&groups).child(&head);
+        let table = el("table").class("weights").child(&head).child(&body);
         self.body.add(&table);
         let note =
             if node.requests < 30 { format!("; {}", format::sample(node.requests)) } else { String::new() };
         let words = format!(
-            "Means over all {} requests, percentiles over those that contain it{note}.",
-            format::count(report.facts.requests)
+            "Means over {}, percentiles over those that contain it{note}.",
+            format::counted(report.facts.requests, "request")
         );
         self.body.add(&el("p").class("muted small").text(&words));
     }
@@ -492,6 +498,7 @@ impl Part for Detail {
             }
             _ => {}
         }
+        names::link_terms(&self.body);
         let is_empty = !self.body.html().has_child_nodes();
         let name = self.body.html().query_selector("h2").ok().flatten().and_then(|name| name.text_content());
         self.said.set_text(&name.map_or(String::new(), |name| format!("Selected: {name}")));

@@ -65,7 +65,7 @@ impl Header {
             .class("quiet square")
             .label("Help (?)")
             .test("help")
-            .on_click(&keep, move || keys::show_help(page));
+            .on_click(&keep, move || keys::show_help(page, None));
         let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {
             page.change(|address| {
                 address.theme = match address.theme {
@@ -80,7 +80,7 @@ impl Header {
             .test("save-report")
             .attr(
                 "title",
-                "One file with these traces and this view, to be opened by anybody, without Pathlight",
+                "One file with these traces, to be opened by anybody, without Pathlight; it begins with the findings",
             )
             .on_click(&keep, move || from.open(page));
         let palette = palette.clone();

@@ -5,6 +5,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::about::bundled;
 use crate::ui::shell::palette::Palette;
+use pathlight_view::glossary;
 use pathlight_view::glossary::WORDS;
 use pathlight_view::keys::{Command, HELP, Press};
 use wasm_bindgen::JsCast;
@@ -47,7 +48,7 @@ pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palet
             Command::Enter if dom::closest(&event, "data-own-enter").is_some() => false,
             Command::Enter if is_control(&event) => false,
             Command::Help => {
-                show_help(page);
+                show_help(page, None);
                 true
             }
             command => page.command(command),
@@ -57,6 +58,11 @@ pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palet
         }
     };
     keep.add(dom::listen(&dom::document(), "keydown", how, run));
+    keep.add(dom::listen(&dom::document(), "click", dom::How::default(), move |event| {
+        if let Some((_, word)) = dom::closest(&event, "data-word") {
+            show_help(page, Some(&word));
+        }
+    }));
 }
 
 fn has_dialog() -> bool {
@@ -77,8 +83,8 @@ fn is_control(event: &web_sys::Event) -> bool {
     target.is_some_and(|target| matches!(target.tag_name().as_str(), "BUTTON" | "A" | "SUMMARY"))
 }
 
-/// Opens the help: the guide of the view in sight, the keys and the words.
-pub fn show_help(page: Page) {
+/// Opens the help: the guide of the view in sight, the keys and the words; one of them is brought into sight if it is named.
+pub fn show_help(page: Page, word: Option<&str>) {
     let keep = Keep::default();
     let dialog = el("dialog").class("keys").test("keys").attr("aria-label", "Help");
     let close = button("Close").class("quiet").test("close-keys");
@@ -112,12 +118,18 @@ pub fn show_help(page: Page) {
     }
     let words = el("dl");
     for (word, meaning) in WORDS {
-        words.add(&el("dt").text(word));
+        words.add(&el("dt").attr("id", &glossary::id(word)).attr("tabindex", "-1").text(word));
         words.add(&el("dd").text(meaning));
     }
     let words = el("section").class("glossary").test("glossary").child(&el("h3").text("Words")).child(&words);
     let dialog = dialog.child(&head).child(&about).child(&groups).child(&words);
     open_dialog(&dialog, &close, keep);
+    let id = glossary::id(word.unwrap_or_default());
+    if let Some(term) = dom::document().get_element_by_id(&id).and_then(|term| term.dyn_into().ok()) {
+        let term = El::from_html(term);
+        term.html().scroll_into_view();
+        term.focus();
+    }
 }
 
 /// Puts a dialog into the page until it is closed; `keep` holds its listeners.

@@ -1,9 +1,10 @@
-//! The command palette: every command, view, service and endpoint by its name.
+//! The command palette: every command, view, button in sight, service and endpoint by its name.
 
 use super::about;
 use super::keys;
 use super::notes;
 use super::share;
+use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::file_input;
@@ -21,6 +22,11 @@ use pathlight_view::keys::Command;
 use pathlight_view::palette::{Item, Kind, found};
 use std::cell::RefCell;
 use std::rc::Rc;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+/// Where buttons stand that do something with what is in sight, be it in a menu.
+const BUTTONS: &str = ".tools, .section-head, .range-bar, .root-endpoint .segments, .top .menu";
 
 /// What the palette needs to do everything.
 #[derive(Clone)]
@@ -70,7 +76,7 @@ impl Palette {
         ] {
             entries.command(name, "", move || page.change(|address| address.theme = theme));
         }
-        entries.command("Help: this view, keys, words", "?", move || keys::show_help(page));
+        entries.command("Help: this view, keys, words", "?", move || keys::show_help(page, None));
         entries.command("About: version, third-party notices", "", about::show);
         if page.has_data() {
             for (at, view) in View::ALL.into_iter().enumerate() {
@@ -80,6 +86,7 @@ impl Palette {
                     .add(Kind::View, view.name(), &key, move |_| page.change(|address| address.view = view));
             }
         }
+        buttons(&mut entries);
         self.loaded(&mut entries);
         entries.0
     }
@@ -110,7 +117,7 @@ impl Palette {
         }
         if page.has_data() {
             let origin = self.origin.clone();
-            entries.command("Save report", "One file with these traces and this view", move || {
+            entries.command("Save report", "One file with these traces and their findings", move || {
                 origin.open(page)
             });
             let origin = self.origin.clone();
@@ -228,6 +235,45 @@ impl Palette {
         keys::open_dialog(&dialog, &close, keep);
         list.field.focus();
     }
+}
+
+/// Adds the buttons in sight and the entries of their menus, but for what has its name already.
+fn buttons(entries: &mut Entries) {
+    let all = dom::document().get_elements_by_tag_name("button");
+    for button in (0..all.length()).filter_map(|at| all.item(at)?.dyn_into::<HtmlElement>().ok()) {
+        let Some(name) = button_name(&button) else { continue };
+        let plain = name.trim_end_matches('\u{2026}').to_lowercase();
+        if !entries.0.iter().any(|entry| entry.item.name.to_lowercase().starts_with(&plain)) {
+            let detail = button.get_attribute("title").unwrap_or_default();
+            entries.add(Kind::Button, &name, &detail, move |_| button.click());
+        }
+    }
+}
+
+/// Returns what a button is called, behind its group or menu: `Export: PNG image`; `None` for one that cannot be pressed
+/// now, or that opens what is listed itself.
+fn button_name(button: &HtmlElement) -> Option<String> {
+    let around = |places: &str| button.closest(places).ok().flatten();
+    around(BUTTONS)?;
+    let opener = match around(".popover") {
+        Some(panel) if panel.get_attribute("role").as_deref() == Some("menu") => {
+            Some(panel.previous_element_sibling()?.dyn_into::<HtmlElement>().ok()?)
+        }
+        Some(_) => return None,
+        None => None,
+    };
+    let is_shown = !button.hidden() && opener.as_ref().unwrap_or(button).offset_parent().is_some();
+    let is_out = ["disabled", "data-word", "aria-haspopup"].iter().any(|mark| button.has_attribute(mark));
+    if !is_shown || is_out || button.get_attribute("data-test").as_deref() == Some("commands") {
+        return None;
+    }
+    let words = |of: &HtmlElement| of.inner_text().lines().next().unwrap_or_default().trim().to_owned();
+    // A button with a picture alone has another name, and its key behind it.
+    let label = || Some(button.get_attribute("aria-label")?.split(" (").next()?.to_owned());
+    let name = Some(words(button)).filter(|words| !words.is_empty()).or_else(label)?;
+    let group = || around("[role=group]")?.get_attribute("aria-label");
+    let group = opener.map_or_else(group, |opener| Some(words(&opener))).filter(|group| !group.is_empty());
+    Some(group.map_or_else(|| name.clone(), |group| format!("{group}: {name}")))
 }
 
 fn row(item: &Item) -> El {

@@ -11,6 +11,7 @@ use crate::ui::widgets::export::save;
 use crate::wire::words;
 use js_sys::{Array, Function, Promise, Reflect};
 use pathlight_query::queries;
+use pathlight_view::address::View;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
 use pathlight_view::redacted::ShareKind;
@@ -80,13 +81,18 @@ impl Origin {
     }
 
     async fn report(&self, page: Page, redaction: &ExportRedaction) -> Result<Blob, JsValue> {
-        let fragment = redacted::report_address(&page.address(), redaction.0).to_fragment();
         let template = self.page().await?;
         let Some((head, tail)) = saved::split(&template) else {
             return Err(JsValue::from_str("pathlight.html is another version's"));
         };
         let columns = page.columns(redaction).await.map_err(|reason| JsValue::from_str(&reason))?;
         let headline = first_finding(page, redaction).await;
+        let mut address = redacted::report_address(&page.address(), redaction.0);
+        // Whoever gets it begins with what was found, about the requests that were selected.
+        if !headline.is_empty() {
+            address.view = View::Findings;
+        }
+        let fragment = address.to_fragment();
         let parts = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());
         for blob in &columns {
             parts.push(&saved::PART.0.into());

@@ -6,22 +6,26 @@ use crate::ui::widgets::names;
 use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
 use pathlight_text::format::duration;
 use pathlight_view::address::TraceChoice;
+use pathlight_view::finder::Finder;
 use pathlight_view::finding_charts::{FindingChart, bar_places, finding_chart};
 use pathlight_view::finding_words::{kind_name, left_out, nothing, sentence, show, show_words, stake, why};
-use pathlight_view::sentence::Part;
+use pathlight_view::sentence::{Part, Sentence};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The list of cards.
 pub struct FindingList {
     element: El,
     keep: Keep,
+    /// The cards with what they are called and what they say.
+    cards: RefCell<Vec<(&'static str, Sentence, El)>>,
 }
 
 impl FindingList {
     /// Returns an empty list.
     pub fn new() -> FindingList {
         let element = el("ol").class("finding-list").test("finding-list");
-        FindingList { element, keep: Keep::default() }
+        FindingList { element, keep: Keep::default(), cards: RefCell::default() }
     }
 
     /// Returns the list's element.
@@ -33,6 +37,8 @@ impl FindingList {
     pub fn set(&self, page: Page, report: &FindingsReport) {
         self.keep.clear();
         let cards: Vec<El> = report.findings.iter().map(|finding| self.card(page, finding)).collect();
+        let said = report.findings.iter().map(|finding| (kind_name(finding.kind()), sentence(finding)));
+        self.cards.replace(said.zip(&cards).map(|((kind, words), card)| (kind, words, card.clone())).collect());
         if cards.is_empty() {
             self.element.fill([&el("li").class("finding").test("no-finding").text(&nothing(report))]);
         } else {
@@ -46,7 +52,22 @@ impl FindingList {
     /// Says why there are no findings.
     pub fn set_words(&self, why: &str) {
         self.keep.clear();
+        self.cards.borrow_mut().clear();
         self.element.fill([&el("li").class("finding").test("no-finding").text(why)]);
+    }
+
+    /// Dims the cards that a search does not find; returns the others, none if nothing is searched for.
+    pub fn search(&self, finder: &Finder) -> Vec<El> {
+        let mut found = Vec::new();
+        for (kind, words, card) in &*self.cards.borrow() {
+            let is_found = words.is_found(kind, finder);
+            card.class_if("dimmed", !is_found);
+            card.unset("aria-current");
+            if is_found && !finder.is_empty() {
+                found.push(card.clone());
+            }
+        }
+        found
     }
 
     fn card(&self, page: Page, finding: &Finding) -> El {

@@ -32,7 +32,9 @@ use pathlight_view::saved::ExportRedaction;
 use pathlight_view::summaries;
 use pathlight_view::summary;
 use pathlight_view::summary::{ListsBy, Names};
+use pathlight_view::table::neighbour;
 use pathlight_view::tag_rows;
+use std::cell::Cell;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;
 
@@ -388,13 +390,26 @@ impl PageView for Findings {
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
         self.types.search(finder);
-        let (top, (count, share)) = (self.top, self.top.search(finder));
-        let choose = |page: Page, cost: &Cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone()));
-        SearchResult {
-            count,
-            share,
-            step: Box::new(move |page, forward| top.step(forward, |cost| choose(page, cost))),
-        }
+        let (top, (rows, share)) = (self.top, self.top.search(finder));
+        let cards = self.list.search(finder);
+        let count = rows + cards.len() as u64;
+        // Cards first, then the rows of the table.
+        let (places, at) = ((0..count as u32).collect::<Vec<u32>>(), Cell::new(None));
+        let step = move |page: Page, forward| {
+            let to = neighbour(&places, at.get(), forward);
+            let before = at.replace(to);
+            let card = |place: Option<u32>| place.and_then(|place| cards.get(place as usize));
+            card(before).into_iter().for_each(|card| card.unset("aria-current"));
+            if let Some(card) = card(to) {
+                card.set("aria-current", "true");
+                return card.html().scroll_into_view();
+            }
+            if card(before).is_some() || before.is_none() && !cards.is_empty() {
+                top.select_at(None);
+            }
+            top.step(forward, |cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone())));
+        };
+        SearchResult { count, share, step: Box::new(step) }
     }
 
     fn follow(&mut self, page: Page) {

@@ -4,6 +4,7 @@ use crate::ui::dom::{El, div};
 use crate::ui::page::Page;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::ui::widgets::companion::{AnyTable, CompanionTable};
+use crate::ui::widgets::names;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart};
@@ -138,6 +139,11 @@ impl Frame {
     /// Brings the buttons that zoom up to date, and the height of plots.
     pub fn update_zoom(&self) {
         self.last.iter().for_each(|run| run());
+    }
+
+    /// Makes links of the words of the glossary in its titles.
+    pub fn link_terms(&self) {
+        self.above.iter().chain([&self.below]).for_each(names::link_terms);
     }
 
     /// Says why nothing is drawn; without words something is.

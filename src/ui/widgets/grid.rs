@@ -7,7 +7,8 @@ use crate::ui::widgets::grid_columns;
 use crate::ui::widgets::grid_columns::ColumnMenu;
 use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
-use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width, neighbour, order};
+use pathlight_view::glossary;
+use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width, groups, neighbour, order};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -15,6 +16,8 @@ use web_sys::KeyboardEvent;
 
 /// Height of a row in CSS pixels; the style sheet says the same.
 const ROW_PX: f64 = 24.0;
+/// Height of the names of groups of columns, likewise.
+const GROUPS_PX: f64 = 20.0;
 /// Rows kept above and below those in sight.
 const SPARE_ROWS: usize = 12;
 /// Browsers give up on taller elements; with more rows, scrolling goes in larger steps.
@@ -48,6 +51,10 @@ pub struct Grid {
     columns: Vec<(usize, Head)>,
     wrap: El,
     table: El,
+    /// Widths of the columns that are shown.
+    widths: El,
+    /// What columns beside each other have in common, above their heads.
+    groups: El,
     body: El,
     heads: Vec<El>,
     empty: El,
@@ -93,8 +100,8 @@ impl Grid {
         let all = rows.borrow().heads().into_iter().enumerate();
         let columns: Vec<(usize, Head)> = all.filter(|(_, head)| head.priority > 0).collect();
         let shown_columns = columns.len();
-        let mut heads = Vec::new();
-        let head_row = el("tr");
+        let (mut heads, mut explained) = (Vec::new(), Vec::new());
+        let (widths, groups, head_row) = (el("colgroup"), el("tr").class("groups"), el("tr"));
         for (_, column) in &columns {
             let head = el("th").class(class_of(column.width)).attr("scope", "col");
             head.set("data-column", column.key);
@@ -120,6 +127,14 @@ impl Grid {
             } else {
                 head.add(&span("", column.title).attr("title", column.hint));
             }
+            let terms = glossary::terms(column.title);
+            if let Some((_, word)) = terms.into_iter().find(|(_, word)| !explained.contains(word)) {
+                explained.push(word);
+                // Else its name would be that of the link too.
+                head.set("aria-label", column.title);
+                let what = format!("What {} means", glossary::WORDS[word].0);
+                head.add(&names::term(word, "?").class("term sign").attr("aria-label", &what));
+            }
             head.add(&grid_columns::grip(column));
             head_row.add(&head);
             heads.push(head);
@@ -132,7 +147,8 @@ impl Grid {
             .attr("role", "grid")
             .attr("aria-label", label)
             .attr("tabindex", "0")
-            .child(&el("thead").child(&head_row))
+            .child(&widths)
+            .child(&el("thead").child(&groups).child(&head_row))
             .child(&body);
         let empty = div("empty").test(&format!("{name}-empty"));
         empty.show(false);
@@ -142,6 +158,8 @@ impl Grid {
             columns,
             wrap,
             table,
+            widths,
+            groups,
             body,
             heads,
             empty,
@@ -164,6 +182,7 @@ impl Grid {
         grid.listen();
         grid_columns::listen(&grid);
         grid.set_widths();
+        grid.set_groups();
         GRIDS.with(|grids| grids.borrow_mut().push(grid.clone()));
         grid
     }
@@ -245,7 +264,7 @@ impl Grid {
         let order = self.order.borrow();
         let count = order.len();
         let place = self.selected.get().and_then(|row| order.iter().position(|at| *at as usize == row));
-        let page = (self.wrap.size().1 / ROW_PX).max(2.0) as usize - 1;
+        let page = (self.room_px() / ROW_PX).max(1.0) as usize;
         let to = match (event.key().as_str(), place) {
             ("Enter", Some(place)) => {
                 let row = order.get(place).map(|row| *row as usize);
@@ -344,7 +363,7 @@ impl Grid {
         drop(order);
         if let Some(place) = place {
             let wrap = self.wrap.html();
-            let height = self.wrap.size().1 - ROW_PX;
+            let height = self.room_px();
             let stretch = stretch(count, height);
             let (top, now) = (place as f64 * ROW_PX, f64::from(wrap.scroll_top()) * stretch);
             if top < now {
@@ -371,7 +390,6 @@ impl Grid {
                 head.set("aria-sort", state);
             }
         }
-        self.table.set("aria-rowcount", &(order.len() + 1).to_string());
         self.wrap.set("data-rows", &order.len().to_string());
         self.empty.show(order.is_empty());
         self.order.replace(order);
@@ -396,23 +414,55 @@ impl Grid {
         self.menu.update(&fits);
         self.fits.replace(fits);
         self.set_widths();
+        self.set_groups();
         true
     }
 
-    /// Gives the heads their widths. A table wider than its room is scrolled.
+    /// Writes what columns have in common above the heads of those that are shown.
+    fn set_groups(&self) {
+        let fits = self.fits.borrow();
+        let shown = self.columns.iter().zip(&*fits).filter(|(_, fits)| **fits);
+        let runs = groups(shown.map(|((_, column), _)| column));
+        self.groups.show(runs.iter().any(|(group, _)| !group.is_empty()));
+        self.groups.clear();
+        for (group, columns) in runs {
+            let cell = match glossary::terms(group).first() {
+                Some((_, word)) => el("th").attr("scope", "colgroup").child(&names::term(*word, group)),
+                None => el("td"),
+            };
+            self.groups.add(&cell.attr("colspan", &columns.to_string()));
+        }
+        // Above the menu of columns.
+        self.groups.add(&el("td"));
+    }
+
+    /// Returns how many rows the head has.
+    fn head_rows(&self) -> usize {
+        if self.groups.html().hidden() { 1 } else { 2 }
+    }
+
+    /// Returns the height that is left below the head, in CSS pixels.
+    fn room_px(&self) -> f64 {
+        let groups = if self.groups.html().hidden() { 0.0 } else { GROUPS_PX };
+        self.wrap.size().1 - ROW_PX - groups
+    }
+
+    /// Gives the columns their widths. A table wider than its room is scrolled.
     fn set_widths(&self) {
         let choices = self.choices.borrow();
         let fits = self.fits.borrow();
         let mut whole = grid_columns::MENU_PX;
-        for (((_, column), head), _) in
-            self.columns.iter().zip(&self.heads).zip(&*fits).filter(|(_, fits)| **fits)
-        {
+        // Not of the heads: with groups they are no longer in the first row, which decides.
+        self.widths.clear();
+        for ((_, column), _) in self.columns.iter().zip(&*fits).filter(|(_, fits)| **fits) {
             let chosen = choices.width_px(column.key);
             let px = chosen.unwrap_or(column.width.px());
             whole += px;
             let takes_rest = column.width == Width::Wide && chosen.is_none();
-            head.style("width", &if takes_rest { String::new() } else { format!("{px}px") });
+            let width = if takes_rest { String::new() } else { format!("{px}px") };
+            self.widths.add(&el("col").styled("width", &width));
         }
+        self.widths.add(&el("col").styled("width", &format!("{}px", grid_columns::MENU_PX)));
         self.table.style("min-width", &if choices.is_empty() { String::new() } else { format!("{whole}px") });
     }
 
@@ -465,8 +515,7 @@ impl Grid {
         let order = self.order.borrow();
         let anew = self.fit_columns(width) || anew;
         let fits = self.fits.borrow();
-        // The head takes one row.
-        let stretch = stretch(order.len(), height - ROW_PX);
+        let stretch = stretch(order.len(), self.room_px());
         let scrolled = f64::from(self.wrap.html().scroll_top());
         let top = scrolled * stretch;
         let first = (top / ROW_PX) as usize;
@@ -475,6 +524,7 @@ impl Grid {
         if !anew && stretch == 1.0 && from <= first && last.min(order.len()) <= to {
             return;
         }
+        self.table.set("aria-rowcount", &(order.len() + self.head_rows()).to_string());
         let from = first.saturating_sub(SPARE_ROWS).min(order.len());
         let to = (last + SPARE_ROWS).min(order.len());
         self.painted.set((from, to));
@@ -489,14 +539,14 @@ impl Grid {
         self.body.clear();
         self.body.add(&space(above));
         let rows = self.rows.borrow();
-        let mut active = None;
+        let (mut active, above_rows) = (None, self.head_rows() + 1);
         for (place, at) in order.iter().enumerate().take(to).skip(from) {
             let row = *at as usize;
             if row >= rows.count() {
                 continue;
             }
             let line =
-                el("tr").attr("data-row", &at.to_string()).attr("aria-rowindex", &(place + 2).to_string());
+                el("tr").attr("data-row", &at.to_string()).attr("aria-rowindex", &(place + above_rows).to_string());
             // Stripes by place, not by what happens to be in the page.
             if place % 2 == 1 {
                 line.class_if("odd", true);

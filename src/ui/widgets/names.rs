@@ -2,9 +2,11 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, service_color, span};
 use crate::ui::page::{Focus, Page};
+use pathlight_view::glossary::{WORDS, terms};
 use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 use wasm_bindgen::prelude::*;
+use web_sys::{Element, HtmlCollection};
 
 /// Returns a dot in the colour of a service.
 pub fn dot(service: &str) -> El {
@@ -35,7 +37,7 @@ pub fn endpoint_list(page: Page, keep: &Keep, rows: Vec<(Endpoint, String)>) -> 
 }
 
 /// Characters of a name that stay at its end when it is cut, and how long it is at least to be cut there.
-const TAIL: (usize, usize) = (11, 28);
+const TAIL: (usize, usize) = (11, 18);
 
 /// An operation that gives way in the middle: long names often begin alike.
 fn cut_in_the_middle(operation: &str) -> El {
@@ -78,6 +80,54 @@ pub fn duration(name: &str, test: &str, us: f64) -> El {
 extern "C" {
     #[wasm_bindgen(js_namespace = document, js_name = createElementNS)]
     fn create_element_ns(namespace: &str, tag: &str) -> web_sys::Element;
+}
+
+/// Returns a word of the glossary as a quiet link to what explains it, by its place in [`WORDS`].
+pub fn term(place: usize, text: &str) -> El {
+    let (word, meaning) = WORDS[place];
+    button(text)
+        .class("term")
+        .attr("title", meaning)
+        .attr("data-word", word)
+        .attr("data-own-enter", "")
+        .test("term")
+}
+
+/// Longer titles are names that somebody made up.
+const LONGEST_TITLE: usize = 1_000;
+
+/// Makes links of the words of the glossary in the titles of a part of the page: of each word one, where it first stands.
+pub fn link_terms(part: &El) {
+    let part = part.html();
+    let known = items(&part.get_elements_by_class_name("term"));
+    let mut linked: Vec<String> = known.filter_map(|term| term.get_attribute("data-word")).collect();
+    let titles = ["title", "section-title", "note-line"].map(|class| part.get_elements_by_class_name(class));
+    let heads = ["h3", "dt", "th"].map(|tag| part.get_elements_by_tag_name(tag));
+    // What has elements is linked already, or a name. Keys of tags are not the page's words.
+    let is_plain = |title: &Element| {
+        title.first_element_child().is_none() && title.closest(".tags").ok().flatten().is_none()
+    };
+    for title in titles.iter().chain(&heads).flat_map(items).filter(is_plain) {
+        let text = title.text_content().filter(|text| text.len() <= LONGEST_TITLE).unwrap_or_default();
+        let found = terms(&text).into_iter().filter(|(_, word)| linked.iter().all(|known| known != WORDS[*word].0));
+        let found: Vec<_> = found.collect();
+        let Some(mut out) = title.dyn_into().ok().map(El::from_html).filter(|_| !found.is_empty()) else {
+            continue;
+        };
+        out.clear();
+        let mut from = 0;
+        for (place, word) in found {
+            linked.push(WORDS[word].0.to_owned());
+            out = out.text(&text[from..place.start]).child(&term(word, &text[place.clone()]));
+            from = place.end;
+        }
+        let _ = out.text(&text[from..]);
+    }
+}
+
+/// Returns the elements of a list.
+fn items(list: &HtmlCollection) -> impl Iterator<Item = Element> {
+    (0..list.length()).filter_map(|at| list.item(at))
 }
 
 /// Returns a histogram as small as a word.

@@ -82,7 +82,15 @@ pub struct Head {
     pub priority: u8,
     /// Whether rows can be sorted by it.
     pub sorts: bool,
+    /// What it has in common with the columns beside it, such as [`PER_REQUEST`]; empty: nothing.
+    pub group: &'static str,
 }
+
+/// The group of columns whose numbers are over all requests; a word of the glossary.
+pub const PER_REQUEST: &str = "Per request";
+
+/// The group of columns whose numbers are over the requests that have what the row is about; a word of the glossary.
+pub const WHEN_PRESENT: &str = "When present";
 
 /// What is said of an endpoint beside the pointer, and how far it is indented.
 type Tip<R> = fn(&R) -> (String, u32);
@@ -120,7 +128,7 @@ impl<R> Column<R> {
         width: Width,
         content: Content<R>,
     ) -> Self {
-        let head = Head { key, title, hint, width, priority: 1, sorts: true };
+        let head = Head { key, title, hint, width, priority: 1, sorts: true, group: "" };
         Column { head, content, heads: Vec::new(), fields: None, order: None }
     }
 
@@ -227,6 +235,13 @@ impl<R> Column<R> {
     #[must_use]
     pub fn low(mut self, priority: u8) -> Self {
         self.head.priority = priority;
+        self
+    }
+
+    /// Puts it into a group; columns of one group stand side by side under its name.
+    #[must_use]
+    pub fn group(mut self, group: &'static str) -> Self {
+        self.head.group = group;
         self
     }
 

@@ -113,6 +113,18 @@ impl ColumnChoices {
     }
 }
 
+/// Returns the groups of columns that stand side by side, each with how many they are.
+pub fn groups<'a>(shown: impl IntoIterator<Item = &'a Head>) -> Vec<(&'static str, usize)> {
+    let mut runs: Vec<(&'static str, usize)> = Vec::new();
+    for head in shown {
+        match runs.last_mut() {
+            Some((group, count)) if *group == head.group => *count += 1,
+            _ => runs.push((head.group, 1)),
+        }
+    }
+    runs
+}
+
 impl fmt::Display for ColumnChoices {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         for (at, (key, Choice { is_shown, width_px })) in self.0.iter().enumerate() {
@@ -130,7 +142,10 @@ mod tests {
     use super::*;
 
     fn heads() -> Vec<Head> {
-        let head = |key, width, priority| Head { key, title: key, hint: "", width, priority, sorts: true };
+        let head = |key, width, priority| {
+            let group = if key == "share" { "" } else { "a group" };
+            Head { key, title: key, hint: "", width, priority, sorts: true, group }
+        };
         vec![
             head("name", Width::Wide, 1),
             head("share", Width::Bar, 1),
@@ -147,6 +162,12 @@ mod tests {
         assert_eq!(fit(607.0), [true, true, true, true, false]);
         assert_eq!(fit(400.0), [true, true, true, false, false]);
         assert_eq!(fit(10.0), [true, true, false, false, false]);
+    }
+
+    #[test]
+    fn columns_of_a_group_side_by_side_have_one_name() {
+        assert_eq!(groups(&heads()), [("a group", 1), ("", 1), ("a group", 3)]);
+        assert_eq!(groups(&[]), []);
     }
 
     #[test]

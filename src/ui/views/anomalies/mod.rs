@@ -276,6 +276,7 @@ impl PageView for Anomalies {
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.pair.search(finder);
         let (table, (count, share)) = (self.table, self.table.search(finder));
         SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
     }

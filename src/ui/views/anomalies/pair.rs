@@ -3,18 +3,22 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
+use crate::ui::shell::search;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::ui::widgets::controls;
 use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
+use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use pathlight_chart::pair::{align, signs};
 use pathlight_query::{AnomalyReport, AnomalyRow, RequestRef, queries};
 use pathlight_text::format;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::anomalies::NOT_LOADED;
+use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
+use pathlight_view::trace;
 use std::rc::Rc;
 
 /// One of the two timelines.
@@ -88,7 +92,12 @@ impl Pair {
             .attr("title", "F, or double-click")
             .test("anomaly-pair-fit")
             .on_click(keep, move || charts[0].with(|chart| chart.fit()));
-        let tools = div("tools").child(&close).child(&div("grow")).child(&path_only).child(&all);
+        let services = service_legend::legend(page, keep, move || {
+            let report = page.queries().anomalous_trace.get();
+            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, trace::services)
+        });
+        let tools = div("tools").child(&close).child(&services).child(&div("grow"));
+        let tools = tools.child(&path_only).child(&all);
         let sides = div("pair-halves").children(halves.each_ref().map(|half| &half.element));
         let element = div("pair").test("anomaly-pair").child(&tools).child(&sides);
         element.show(false);
@@ -134,7 +143,7 @@ impl Pair {
         let missing = found.each_ref().map(Option::is_none);
         let pair = align(found.map(Option::unwrap_or_default));
         let signs = signs(report, row, &pair);
-        let only = controls::is_pressed(&self.path_only);
+        let (only, finder) = (controls::is_pressed(&self.path_only), search::finder(page));
         for ((half, trace), signs) in self.halves.iter().zip(pair).zip(signs) {
             half.chart.canvas().set("data-signs", &signs.len().to_string());
             half.chart.canvas().set("data-end", &trace.end_us.to_string());
@@ -142,6 +151,7 @@ impl Pair {
                 chart.take(trace);
                 chart.set_signs(signs);
                 chart.set_path_only(only);
+                chart.search_endpoints(&finder);
             });
         }
         let [anomalous, normal] = &self.halves;
@@ -154,6 +164,13 @@ impl Pair {
             half.set_text(if is_missing { why } else { "" });
         }
         true
+    }
+
+    /// Dims what a search does not find.
+    pub fn search(&self, finder: &Finder) {
+        if self.shown.is_some() {
+            self.charts().iter().for_each(|chart| chart.with(|chart| chart.search_endpoints(finder)));
+        }
     }
 
     /// Returns a command for the timeline that has the focus.

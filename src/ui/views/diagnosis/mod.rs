@@ -119,13 +119,17 @@ impl Diagnosis {
             },
         );
         let exports = formats(page, chart, &spans);
-        let legend = service_legend::exported(move || {
-            chart.look(|chart| pathlight_view::trace::services(&chart.timeline().shared()))
-        });
+        let of_trace = {
+            let shown = spans.clone();
+            move || diagnosis::services(&shown.trace())
+        };
+        let legend = service_legend::exported(of_trace.clone());
         let exports = export::menu(page, keep, "diagnosis", legend, exports);
+        let services = service_legend::legend(page, keep, of_trace);
         let tools = div("tools")
             .child(&title)
             .child(&badge)
+            .child(&services)
             .child(&div("grow"))
             .children(&examples)
             .child(&zooms.zoom)
@@ -359,6 +363,8 @@ impl PageView for Diagnosis {
         let services = self.services.search(finder).0;
         let layers = self.layers.search(finder).0;
         let lines = self.tree.search(finder);
+        let spans = self.spans.found(finder);
+        self.chart.with(|chart| chart.search(finder, Some(&spans)));
         let (count, step): (u64, Box<dyn Fn(Page, bool)>) = match page.address().choices.diagnosis.list {
             DiagnosisList::Report => {
                 let tree = self.tree.clone();

@@ -5,6 +5,7 @@ use crate::ui::views::trace::chart::Spans;
 use pathlight_chart::timeline::Timeline;
 use pathlight_query::{AggregateTrace, Endpoint};
 use pathlight_view::diagnosis;
+use pathlight_view::finder::Finder;
 use pathlight_view::tip::TipLine;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -39,6 +40,14 @@ impl AggregateSpans {
     pub fn choose(&self, page: Page, at: Option<u32>) {
         self.chosen.set(at);
         page.set_focus(at.and_then(|at| self.endpoint(at)).map_or(Focus::Nothing, Focus::Endpoint));
+    }
+
+    /// Returns the rows of the spans that a search finds.
+    pub fn found(&self, finder: &Finder) -> Vec<u32> {
+        let is_found = |row: &u32| {
+            self.endpoint(*row).is_some_and(|endpoint| finder.fits_endpoint(endpoint.names()))
+        };
+        (0..self.order.borrow().len() as u32).filter(is_found).collect()
     }
 
     fn endpoint(&self, row: u32) -> Option<Endpoint> {

@@ -135,6 +135,18 @@ impl TimelineChart {
         self.matches.as_ref().map_or(0, |matches| matches.spans().len() as u64)
     }
 
+    /// Searches by the endpoints of the spans.
+    pub fn search_endpoints(&mut self, finder: &Finder) {
+        let report = self.timeline.report();
+        let found: Vec<bool> =
+            report.endpoints.iter().map(|endpoint| finder.fits_endpoint(endpoint.names())).collect();
+        let is_found = |span: &u32| {
+            report.endpoint.get(*span as usize).and_then(|endpoint| found.get(*endpoint as usize)) == Some(&true)
+        };
+        let spans = (0..self.timeline.len() as u32).filter(is_found).collect();
+        self.search(finder, Some(&spans));
+    }
+
     /// Which spans a search found; `None` without one.
     pub fn hits(&self) -> Option<Vec<bool>> {
         let matches = self.matches.as_ref()?;

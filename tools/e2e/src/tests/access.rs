@@ -6,6 +6,7 @@ use e2e::process::{dist, target};
 use serde_json::Value;
 
 use super::drop::{generated, shop};
+use super::summaries::summarised;
 
 /// Every view of the sidebar.
 pub const VIEWS: [&str; 12] = [
@@ -23,16 +24,27 @@ pub const VIEWS: [&str; 12] = [
     "trace",
 ];
 
-/// What opens a menu or dialog, and what is in sight then.
-const OPENED: [(&str, &str); 8] = [
-    ("help", "keys"),
-    ("notes-button", "notes"),
-    ("jaeger", "connect"),
-    ("more", "more-menu"),
-    ("compare", "compare-ranges"),
-    ("open-more", "open-add"),
-    ("choose-root", "root-list"),
-    ("add-filter", "filter-form"),
+/// What opens a menu, panel or dialog: the view, what is clicked there one after the other, and what is in sight then.
+const OPENED: [(&str, &[&str], &str); 19] = [
+    ("findings", &["[data-test='help']"], "keys"),
+    ("findings", &["[data-test='notes-button']"], "notes"),
+    ("findings", &["[data-test='jaeger']"], "connect"),
+    ("findings", &["[data-test='more']"], "more-menu"),
+    ("findings", &["[data-test='more']", "[data-test='share-open']"], "share"),
+    ("findings", &["[data-test='more']", "[data-test='about-open']"], "about"),
+    ("findings", &["[data-test='more']", "[data-test='save-report']"], "redaction"),
+    ("findings", &["[data-test='compare']"], "compare-ranges"),
+    ("findings", &["[data-test='open-more']"], "open-add"),
+    ("findings", &["[data-test='choose-root']"], "root-list"),
+    ("findings", &["[data-test='add-filter']"], "filter-form"),
+    ("findings", &["[data-test='search']"], "search-panel"),
+    ("findings", &["[data-test='finding-why'] summary"], "finding-why"),
+    ("findings", &["[data-test='findings'] [data-test='export']"], "export-menu"),
+    ("requests", &["[data-test='requests'] [data-test='columns']"], "column-start"),
+    ("flame", &["[data-test='flame-view'] [data-test='service-legend']"], "service-legend-panel"),
+    ("flame", &["[data-test='flame-view'] [data-test='export']"], "export-menu"),
+    ("flame", &["[data-test='frame']"], "detail"),
+    ("flow", &["[data-test='flow-model']"], "flow-model-panel"),
 ];
 
 /// Collects what axe-core has against the page as it is, each with the element.
@@ -54,6 +66,11 @@ pub async fn nothing_stands_against_the_rules_in_any_view_and_dialog(page: &Page
         return page.skip("there is no axe-core: `cargo xtask test e2e` brings it where there is npm");
     };
     let mut found = Vec::new();
+    let day = |day| {
+        let options = format!("--traces 60 --spans 10 --shape mixed --seed {day}");
+        summarised(&format!("access-{day}"), &options)
+    };
+    let days = [day(1)?, day(2)?, day(3)?];
     for theme in ["light", "dark"] {
         page.open(&format!("theme={theme}")).await?;
         page.run(&axe).await?;
@@ -76,22 +93,43 @@ pub async fn nothing_stands_against_the_rules_in_any_view_and_dialog(page: &Page
         }
         page.click("[data-test='view-findings']").await?;
         page.ready().await?;
-        for (opener, opened) in OPENED {
-            let is_there =
-                format!("return !!document.querySelector(\"[data-test='{opener}']\")?.checkVisibility()");
-            if page.run(&is_there).await? != true {
-                continue;
+        for (view, clicks, opened) in OPENED {
+            page.run(&format!("document.querySelector(\"[data-test='view-{view}']\").click()")).await?;
+            page.ready().await?;
+            for click in clicks {
+                page.click(click).await?;
+                page.settled().await?;
             }
-            page.click(&format!("[data-test='{opener}']")).await?;
-            page.settled().await?;
+            page.visible(&format!("[data-test='{opened}']")).await?;
             look(page, &format!("{opened} {theme}"), &mut found).await?;
             page.key("Escape", Modifiers::None).await?;
-            page.run("document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close())").await?;
+            // Panels that do not hold the focus are closed by a press elsewhere.
+            page.run(
+                "document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close()); \
+                 document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))",
+            )
+            .await?;
         }
         page.key("k", Modifiers::Control).await?;
         page.visible("[data-test='palette']").await?;
         look(page, &format!("palette {theme}"), &mut found).await?;
         page.key("Escape", Modifiers::None).await?;
+        page.drag_files("dragEnter", &[shop()?]).await?;
+        page.visible("[data-test='drop-add']").await?;
+        look(page, &format!("drop zones {theme}"), &mut found).await?;
+        page.drag_files("dragCancel", &[shop()?]).await?;
+        // Days of summaries have a view of their own.
+        page.click("[data-test='clear']").await?;
+        page.state("empty").await?;
+        page.drop_files(&days).await?;
+        page.ready().await?;
+        page.click("[data-test='view-trend']").await?;
+        page.ready().await?;
+        look(page, &format!("trend {theme}"), &mut found).await?;
+        page.client().refresh().await?;
+        page.visible("[data-test='reopen']").await?;
+        page.run(&axe).await?;
+        look(page, &format!("reopen {theme}"), &mut found).await?;
     }
     // The dialog of Jaeger asks for one beside the page, and the server of the tests has none.
     let complaints = page.complaints().await?;
@@ -115,6 +153,28 @@ pub async fn the_palette_runs_commands_and_finds_views_services_and_endpoints(pa
     same("kind of the first", kinds.first().map(String::as_str), Some("View"))?;
     page.key("Enter", Modifiers::None).await?;
     page.visible("[data-test='heat-view']").await?;
+    page.ready().await?;
+    // Buttons in sight and entries of their menus.
+    for (typed, entry, there) in [
+        ("svg", "Export: SVG image", None),
+        ("histogram", "Histogram", Some(".range-bar.folded")),
+        ("distribution p95", "Part of the distribution: P95\u{2013}99", Some("[data-test='range-chip']")),
+    ] {
+        page.key("k", Modifiers::Control).await?;
+        page.fill("[data-test='palette-field']", typed).await?;
+        let entries = "return [...document.querySelectorAll(\"[data-test='palette-entry'][data-kind='Button'] .palette-name\")] \
+            .map((name) => name.textContent)";
+        let entries: Vec<String> = serde_json::from_value(page.run(entries).await?)?;
+        same("first button", entries.first().map(String::as_str), Some(entry))?;
+        page.key(if there.is_some() { "Enter" } else { "Escape" }, Modifiers::None).await?;
+        page.hidden("[data-test='palette']").await?;
+        if let Some(there) = there {
+            page.visible(there).await?;
+            page.ready().await?;
+        }
+    }
+    page.click("[data-test='fold-histogram']").await?;
+    page.click("[data-test='range-all']").await?;
     page.ready().await?;
     // An endpoint becomes the focus; with Shift whose requests are looked at.
     page.click("[data-test='view-endpoints']").await?;
@@ -298,6 +358,34 @@ pub async fn the_page_says_its_version_and_what_is_built_in(page: &Page) -> Outc
     page.click("[data-test='more']").await?;
     page.click("[data-test='about-open']").await?;
     same("in the single file", page.text("[data-test='about']").await?, words)
+}
+
+/// For every table in sight with rows: its name, how many it has, and how many of them are seen once it is scrolled to.
+const ROWS_SEEN: &str = "return [...document.querySelectorAll('.view .table')].filter((table) => table.checkVisibility() && table.dataset.rows > 0) \
+    .map((table) => { table.scrollIntoView({ block: 'center' }); \
+        const seen = [...table.querySelectorAll('tr[data-row]')].filter((row) => { const { left, top, bottom } = row.getBoundingClientRect(); \
+            return [top + 2, bottom - 2].every((y) => document.elementFromPoint(Math.max(left, 0) + 20, y)?.closest('tr') === row); }); \
+        return [table.dataset.test, Number(table.dataset.rows), seen.length]; })";
+
+pub async fn a_table_shows_five_rows_in_a_narrow_window(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    page.look(Look::NARROW).await?;
+    let mut tables = 0;
+    for view in VIEWS {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let all: Vec<(String, u64, u64)> = serde_json::from_value(page.run(ROWS_SEEN).await?)?;
+        for (name, rows, seen) in all {
+            tables += 1;
+            ensure(seen >= rows.min(5), || format!("{view}: {seen} of {rows} rows of {name} are seen"))?;
+        }
+        if view == "endpoints" {
+            page.picture_of("rows-narrow").await?;
+        }
+    }
+    ensure(tables >= 8, || format!("only {tables} tables were there"))
 }
 
 pub async fn tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_row(page: &Page) -> Outcome {

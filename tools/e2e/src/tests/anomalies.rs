@@ -146,6 +146,11 @@ pub async fn a_chosen_request_stands_beside_the_normal_one_most_like_it(page: &P
     )?;
     let signs = page.number(&odd, "data-signs").await? + page.number(&normal, "data-signs").await?;
     ensure(signs >= 1.0, || "nothing is marked".to_owned())?;
+    // Its colours have a legend.
+    let legend = "[data-test='anomaly-pair'] [data-test='service-legend']";
+    page.click(legend).await?;
+    page.visible("[data-test='anomaly-pair'] .legend-row").await?;
+    page.click(legend).await?;
     page.hidden("[data-test='anomaly-nearest-timeline-empty']").await?;
     page.picture("anomalies-side-by-side").await?;
     page.click("[data-test='anomaly-nearest']").await?;

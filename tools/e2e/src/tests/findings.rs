@@ -1,6 +1,6 @@
 //! The findings: cards that say what the binary says, and lead to their evidence.
 
-use e2e::browser::{Look, Page, plain};
+use e2e::browser::{Look, Modifiers, Page, plain};
 use e2e::failure::{Outcome, ensure, same};
 use serde_json::Value;
 
@@ -56,6 +56,41 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     page.click("[data-test='finding-example']").await?;
     page.until("the timeline", VIEW, |view| view == "trace").await?;
     Ok(())
+}
+
+pub async fn a_search_dims_counts_and_steps_through_cards_too(page: &Page) -> Outcome {
+    shop_at(page, "view=findings").await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    page.visible("[data-test='finding-text'] .operation").await?;
+    page.visible("[data-test='top-endpoint']").await?;
+    // An endpoint of the table that some cards name and some do not.
+    let script = "const texts = [...document.querySelectorAll(\"[data-test='finding-text']\")].map((text) => text.textContent); \
+        return [...document.querySelectorAll(\"[data-test='top-endpoint']\")].map((row) => row.dataset.operation) \
+        .find((name) => texts.some((text) => text.includes(name)) && !texts.every((text) => text.includes(name)))";
+    let name = page.run(script).await?;
+    let name = name.as_str().unwrap_or_default();
+    // Names have blanks: as one piece.
+    page.fill("[data-test='search']", &format!("\"{name}\"")).await?;
+    let found = "const [cards, dimmed] = ['', '.dimmed'].map((of) => document.querySelectorAll(`[data-test='finding']${of}`).length); \
+        const named = [...document.querySelectorAll(\"[data-test='finding']:not(.dimmed)\")].every((card) => card.textContent.includes(NAME)); \
+        const rows = Number(document.querySelector(\"[data-test='top-endpoints']\").dataset.rows); \
+        return [cards, dimmed, named, rows, document.querySelector(\"[data-test='search-matches']\").textContent]";
+    let found = found.replace("NAME", &Value::from(name).to_string());
+    let is_there = |found: &Value| found[4].as_str().is_some_and(|words| words.contains("found"));
+    let found = page.until("what is found", &found, is_there).await?;
+    let [cards, dimmed, rows] = [0, 1, 3].map(|at| found[at].as_u64().unwrap_or_default());
+    ensure(dimmed > 0 && dimmed < cards && found[2] == true, || format!("{name}: {found}"))?;
+    let words = found[4].as_str().unwrap_or_default();
+    ensure(words.starts_with(&format!("{} found", cards - dimmed + rows)), || format!("{name}: {found}"))?;
+    page.key("Enter", Modifiers::None).await?;
+    let at = "return [...document.querySelectorAll(\"[data-test='finding']:not(.dimmed)\")].findIndex((card) => card.ariaCurrent === 'true')";
+    page.until("the first card", at, |at| at == 0).await?;
+    // Behind the last card comes the table.
+    for _ in 0..cards - dimmed {
+        page.key("Enter", Modifiers::None).await?;
+    }
+    page.visible("[data-test='top-endpoints'] [aria-selected='true']").await?;
+    page.until("no card", at, |at| at == -1).await.map(drop)
 }
 
 pub async fn tags_that_tell_the_slow_requests_filter_by_one_click(page: &Page) -> Outcome {

@@ -43,7 +43,10 @@ async fn opens(page: &Page, report: &Path, view: &str, traces: &Path) -> Outcome
     // Above all views stands the first finding, which this set always has.
     let headline = page.text("[data-test='report-headline']").await?;
     ensure(headline.starts_with("Slow tail: "), || format!("the header says {headline:?}"))?;
-    page.go("view=findings").await?;
+    page.go("view=requests").await?;
+    page.ready().await?;
+    page.click("[data-test='report-headline'] button").await?;
+    page.visible("[data-test='finding']").await?;
     page.ready().await?;
     same("traces, spans, services, endpoints", summary(page).await?, count(traces)?)?;
     findings_agree(page, &native(&["critical-path", "--json"], &[traces])?).await?;
@@ -61,7 +64,7 @@ pub async fn a_saved_report_opens_from_disk_with_every_view(page: &Page) -> Outc
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
     let report = save(page).await?;
-    opens(page, &report, "flame", &file).await?;
+    opens(page, &report, "findings", &file).await?;
     // The columns are smaller than what they were read from, and it can be saved again.
     let (page_bytes, bytes) =
         (std::fs::metadata(dist().join("pathlight.html"))?.len(), std::fs::metadata(&report)?.len());
@@ -73,7 +76,7 @@ pub async fn a_saved_report_opens_from_disk_with_every_view(page: &Page) -> Outc
     page.ready().await?;
     let second = save(page).await?;
     same("traces", std::fs::metadata(&second)?.len().abs_diff(bytes) < 4096, true)?;
-    opens(page, &second, "flame", &file).await
+    opens(page, &second, "findings", &file).await
 }
 
 pub async fn the_binary_writes_the_same_report(page: &Page) -> Outcome {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::drop::{generated, native};
 
 /// The summary of a file of traces.
-fn summarised(name: &str, options: &str) -> Outcome<PathBuf> {
+pub(super) fn summarised(name: &str, options: &str) -> Outcome<PathBuf> {
     let traces = generated(&format!("{name}.json"), options)?;
     let summary = traces.with_file_name(format!("{name}.pathlight"));
     let [from, to] = [&traces, &summary].map(|path| path.to_string_lossy().into_owned());

@@ -276,6 +276,55 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
     same("controls without a name", page.run(script).await?, Value::Array(Vec::new()))
 }
 
+pub async fn a_name_is_cut_in_the_middle_once_its_service_has_given_way(page: &Page) -> Outcome {
+    shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    page.look(Look::NARROW).await?;
+    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=endpoint] .sort\").focus()").await?;
+    for _ in 0..8 {
+        let narrower = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \
+            { key: 'ArrowLeft', altKey: true, bubbles: true, cancelable: true }))";
+        page.run(narrower).await?;
+    }
+    page.picture_of("names-narrow").await?;
+    let script = "const names = [...document.querySelectorAll(\"[data-test='flame-table'] td .endpoint\")]; \
+        const head = (name) => name.querySelector('.head') ?? name.querySelector('.operation'); \
+        const cut = names.filter((name) => head(name).scrollWidth > head(name).clientWidth + 1); \
+        return [cut.length, cut.filter((name) => name.querySelector('.service').getBoundingClientRect().width > 1.5).length, \
+        cut.filter((name) => name.querySelector('.operation').textContent.length >= 18 && !name.querySelector('.tail')).length]";
+    let [cut, with_service, at_the_end]: [u64; 3] = serde_json::from_value(page.run(script).await?)?;
+    ensure(cut > 0, || "no name is cut".to_owned())?;
+    same("names cut beside a service, and at their end", (with_service, at_the_end), (0, 0))
+}
+
+pub async fn words_lead_to_the_glossary_and_columns_say_over_which_requests(page: &Page) -> Outcome {
+    shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
+    // The names of the groups stand over their columns, in whole.
+    let script = "const left = (at) => Math.round(document.querySelector(`[data-test='flame-table'] ${at}`).getBoundingClientRect().left); \
+        return [[...document.querySelectorAll(\"[data-test='flame-table'] .groups th\")].slice(0, 2).map((head) => head.textContent), \
+        left('.groups th') - left('[data-column=share]')]";
+    let groups = page.run(script).await?;
+    same("groups of columns", groups, serde_json::json!([["Per request", "When present"], 0]))?;
+    for (opener, word) in
+        [("[data-test='flame-table'] .groups .term", "per-request"), (".detail .pairs .term", "self-time")]
+    {
+        if word == "self-time" {
+            page.click("[data-test='frame']").await?;
+            page.visible(".detail .weights .term").await?;
+        }
+        page.click(opener).await?;
+        page.visible("[data-test='keys']").await?;
+        let focused = page.run("return document.activeElement.id").await?;
+        same("what is explained", focused, Value::from(format!("word-{word}")))?;
+        page.click("[data-test='close-keys']").await?;
+    }
+    // A head sorts by a click; beside it is a link.
+    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=share] .term\").click()").await?;
+    let focused = page.run("return document.activeElement.id").await?;
+    same("what the head leads to", focused, Value::from("word-self-time"))?;
+    page.click("[data-test='close-keys']").await?;
+    page.visible("[data-test='flame-title'] .term").await
+}
+
 pub async fn help_begins_with_the_guide_of_the_view(page: &Page) -> Outcome {
     for (view, name) in [("flame", "Flame graph"), ("trend", "Trend"), ("trace", "Timeline")] {
         shop_at(page, &format!("view={view}")).await?;
@@ -401,5 +450,17 @@ pub async fn a_service_is_isolated_and_hidden_by_the_legend(page: &Page) -> Outc
     page.click(&of("hide")).await?;
     page.ready().await?;
     let now = page.run(search).await?;
-    ensure(now.as_str().is_some_and(|now| !now.contains("service=")), || format!("the search stays: {now}"))
+    ensure(now.as_str().is_some_and(|now| !now.contains("service=")), || format!("the search stays: {now}"))?;
+    // The other pictures with services as colours have it too.
+    for view in ["errors", "flow", "diagnosis"] {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        let row = |what: &str| format!("[data-test='{view}-view'] .legend-row {what}");
+        page.click(&format!("[data-test='{view}-view'] [data-test='service-legend']")).await?;
+        page.click(&row("[data-test='only-service']")).await?;
+        page.ready().await?;
+        let now = page.run(search).await?;
+        ensure(now.as_str().is_some_and(|now| now.contains("service=")), || format!("{view}: {now}"))?;
+    }
+    Ok(())
 }
