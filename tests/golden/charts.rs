@@ -132,8 +132,9 @@ fn a_chart_with_its_caption() {
         services.map(|(service, _)| (Some(theme.fill(Shade::service(&service))), service)).collect();
     check("captioned", &captioned(&svg, &lines, &legend, &theme));
     // A chart through plotters keeps its smooth curves.
-    let report =
-        pool().run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() }).unwrap();
+    let report = pool()
+        .run(queries::Split { selection: all(), of: SplitOf::Latency, key: "zone".to_owned() })
+        .unwrap();
     let violins = violin::export_svg(&report, Scale::Log, size(600, 240), &theme, "By zone").unwrap();
     check("captioned-plot", &captioned(&violins, &lines, &[], &theme));
 }

@@ -48,12 +48,69 @@ v=1&view=anomalies&normal=before%3A1700000000000000&alpha=0.05&detector=vae&netw
 
 /// Keys of addresses that no line above may lack.
 const KEYS: [&str; 63] = [
-    "view", "service", "operation", "rootEndpoint", "range", "percentiles", "by", "types", "against", "rangeB", "side",
-    "swapped", "overlap", "reading", "places", "from", "to", "where", "error", "traceID", "root", "span", "focus",
-    "inverted", "search", "sort", "split", "of", "per", "axis", "theme", "embed", "allow", "tag.region", "contains.db",
-    "type.shop", "own", "width", "least", "rows", "columns", "parents", "panel", "pooled", "children", "learn", "tau",
-    "whatif", "target", "timeout", "tail", "top", "list", "normal", "alpha", "detector", "network", "explain", "evaluate",
-    "api", "src", "every", "maxDuration",
+    "view",
+    "service",
+    "operation",
+    "rootEndpoint",
+    "range",
+    "percentiles",
+    "by",
+    "types",
+    "against",
+    "rangeB",
+    "side",
+    "swapped",
+    "overlap",
+    "reading",
+    "places",
+    "from",
+    "to",
+    "where",
+    "error",
+    "traceID",
+    "root",
+    "span",
+    "focus",
+    "inverted",
+    "search",
+    "sort",
+    "split",
+    "of",
+    "per",
+    "axis",
+    "theme",
+    "embed",
+    "allow",
+    "tag.region",
+    "contains.db",
+    "type.shop",
+    "own",
+    "width",
+    "least",
+    "rows",
+    "columns",
+    "parents",
+    "panel",
+    "pooled",
+    "children",
+    "learn",
+    "tau",
+    "whatif",
+    "target",
+    "timeout",
+    "tail",
+    "top",
+    "list",
+    "normal",
+    "alpha",
+    "detector",
+    "network",
+    "explain",
+    "evaluate",
+    "api",
+    "src",
+    "every",
+    "maxDuration",
 ];
 
 /// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
@@ -88,8 +145,7 @@ const JSON: [(&str, &str); 26] = [
 ];
 
 /// Six days, the last three of them slower.
-const DAYS: &str =
-    "trend fast.json.gz fast.json.gz fast.json.gz slow.json.gz slow.json.gz slow.json.gz";
+const DAYS: &str = "trend fast.json.gz fast.json.gz fast.json.gz slow.json.gz slow.json.gz slow.json.gz";
 
 /// Every key of the JSON that commands print, by command and path, each with the kind of its value, one a line.
 fn keys(folder: &Path) -> Vec<String> {
@@ -218,7 +274,8 @@ fn what_earlier_versions_wrote_is_read() {
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
         compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
-        let lacks = |key: &&&str| !addresses.split(['&', '\n']).any(|pair| pair.split('=').next() == Some(**key));
+        let lacks =
+            |key: &&&str| !addresses.split(['&', '\n']).any(|pair| pair.split('=').next() == Some(**key));
         let lacking: Vec<_> = KEYS.iter().filter(lacks).collect();
         assert!(lacking.is_empty(), "no address has {lacking:?}");
         let read: Vec<String> = addresses.lines().map(|line| Address::parse(line).to_fragment()).collect();

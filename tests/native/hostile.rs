@@ -164,7 +164,10 @@ fn every_query_is_among_the_seeds_that_are_changed() {
     let sown = &crate::common::spoken::MESSAGES;
     let lacking: Vec<u8> =
         (0..queries::COUNT).filter(|number| !sown.iter().any(|seed| seed[0] == *number)).collect();
-    assert!(lacking.is_empty(), "queries without a seed, by their place in the list of crate query: {lacking:?}");
+    assert!(
+        lacking.is_empty(),
+        "queries without a seed, by their place in the list of crate query: {lacking:?}"
+    );
 }
 
 #[test]

@@ -40,10 +40,8 @@ fn pixel(surface: &Surface, x: i32, y: i32) -> Rgba {
 
 /// The greatest contrast of any pixel of an area (left, top, width, height) with a colour.
 fn contrast_in(surface: &Surface, area: [i32; 4], with: Rgba) -> f64 {
-    let read = Function::new_with_args(
-        "canvas, area",
-        "return canvas.getContext('2d').getImageData(...area).data",
-    );
+    let read =
+        Function::new_with_args("canvas, area", "return canvas.getContext('2d').getImageData(...area).data");
     let [x, y, w, h] = area.map(JsValue::from);
     let data = read.call2(&JsValue::NULL, surface.canvas(), &Array::of4(&x, &y, &w, &h)).unwrap();
     let bytes = data.unchecked_into::<Uint8ClampedArray>().to_vec();
@@ -192,7 +190,8 @@ async fn pictures_become_png() {
         let parts = Array::of1(&JsValue::from_str(text));
         Blob::new_with_str_sequence_and_options(&parts, &options).unwrap()
     };
-    let read = Function::new_with_args("blob", "return createImageBitmap(blob).then((i) => [i.width, i.height])");
+    let read =
+        Function::new_with_args("blob", "return createImageBitmap(blob).then((i) => [i.width, i.height])");
     for (height, scale, is_smaller, size) in
         [(20, 2.0, false, [60.0, 40.0]), (32_768, 1.0, true, [15.0, 16_384.0])]
     {

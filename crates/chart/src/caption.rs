@@ -26,7 +26,12 @@ pub fn canvas_scale(width: u32, height: u32, wanted: f64) -> f64 {
 
 /// Returns a document of [`svg::write`] or of a chart through plotters below its own title, these lines and what it says it
 /// shows, and above a legend; deterministic. Lines that are too long are cut; the description has them whole.
-pub fn captioned(document: &str, lines: &[String], legend: &[(Option<Rgba>, String)], theme: &Theme) -> String {
+pub fn captioned(
+    document: &str,
+    lines: &[String],
+    legend: &[(Option<Rgba>, String)],
+    theme: &Theme,
+) -> String {
     let Some(chart) = document.strip_prefix("<svg") else { return document.to_owned() };
     let (title, about) = (element(document, "title"), element(document, "desc"));
     let lines: Vec<&str> = lines.iter().chain([&about]).map(String::as_str).collect();
@@ -69,7 +74,8 @@ pub fn captioned(document: &str, lines: &[String], legend: &[(Option<Rgba>, Stri
     scene.layers = vec![layer];
 
     let title = lines.first().map_or(title.clone(), |line| format!("{title}: {line}"));
-    let words = Words { title: &title, description: lines.join("\n").trim_end(), tip: &|_| None };
+    let description = lines.join("\n");
+    let words = Words { title: &title, description: description.trim_end(), tip: &|_| None };
     let mut out = svg::write(&scene.finish(), &words);
     out.truncate(out.trim_end().len() - "</svg>".len());
     // Curves of plotters are to be smooth; what should have crisp edges says so itself.
@@ -116,7 +122,10 @@ mod tests {
         let legend = vec![(None, "Colours".to_owned()), (Some(red), "cart <1>".to_owned())];
         let svg = captioned(&chart(900, "Times & <b>"), &said, &legend, &theme);
         // 10 + 26 for the title, 4 lines of 18, 10 below; the chart; 10, a line, 10.
-        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"900\" height=\"206\""), "{svg}");
+        assert!(
+            svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"900\" height=\"206\""),
+            "{svg}"
+        );
         assert!(svg.contains("<svg y=\"118\" xmlns="), "{svg}");
         for words in [
             "<title>Times &amp; &lt;b&gt;: GET &lt;/svg&gt; &amp; &quot;more&quot;</title>",
@@ -141,7 +150,10 @@ mod tests {
         let long = "checkout ".repeat(40);
         let svg = captioned(&chart(100, "T"), &lines(&[&long]), &[], &theme);
         assert!(svg.contains(" width=\"640\" height=\"142\""), "as wide as words need: {svg}");
-        assert!(svg.contains('\u{2026}') && svg.contains(&format!("<desc>{long}\nTwo of three.</desc>")), "{svg}");
+        assert!(
+            svg.contains('\u{2026}') && svg.contains(&format!("<desc>{long}\nTwo of three.</desc>")),
+            "{svg}"
+        );
         let name = |at: usize| (Some(Rgba::hex(at as u32)), format!("a service of the shop, number {at}"));
         let rows = |names: usize| {
             let legend: Legend = (0..names).map(name).collect();

@@ -18,7 +18,6 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use ureq::Agent;
 
-
 /// Bytes of Jaeger's answer that are read at once.
 const CHUNK: u64 = 64 << 10;
 

@@ -70,7 +70,8 @@ fn files_come_with_type_length_policy_and_the_caching_their_names_allow() {
         assert!(head.starts_with("HTTP/1.1 200") && body == "<p>", "{head}");
         assert!(head.contains("text/html") && head.contains("cache-control: no-cache"), "{head}");
         let documented = include_str!("../../../docs/hosting.md").lines();
-        let policy = documented.filter_map(|line| line.strip_prefix("Content-Security-Policy: ")).next().unwrap();
+        let policy =
+            documented.filter_map(|line| line.strip_prefix("Content-Security-Policy: ")).next().unwrap();
         let policy = format!("content-security-policy: {policy}; frame-ancestors 'self'\r\n");
         assert!(head.contains(&policy) && head.contains("content-length: 3"), "{head}");
         let (head, _) = ask(server, "GET /a-0123456789.wasm", "");
@@ -100,7 +101,10 @@ fn a_page_with_a_policy_of_its_own_gets_no_second_one() {
     serving(&folder.0, None, |server| {
         // That of the page in a folder is for hosts that send none: a narrower one holds here.
         let (head, _) = ask(server, "GET /", "");
-        assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self' 'wasm"), "{head}");
+        assert!(
+            head.contains("content-security-policy: default-src 'none'; script-src 'self' 'wasm"),
+            "{head}"
+        );
         let (head, body) = ask(server, "GET /pathlight.html", "");
         assert!(
             head.contains("content-security-policy: frame-ancestors 'self'\r\n") && body == own,
@@ -135,7 +139,10 @@ fn nothing_outside_the_folder_can_be_named() {
         for path in ["/", "/sub/a.txt", "/sub", "/none", "/api/services", "/jaeger/api/services"] {
             for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""] {
                 let (head, body) = ask_as(host, server, &format!("GET {path}"), "");
-                assert!(head.starts_with("HTTP/1.1 403") && body.contains("open http://127.0.0.1"), "{path}: {head}");
+                assert!(
+                    head.starts_with("HTTP/1.1 403") && body.contains("open http://127.0.0.1"),
+                    "{path}: {head}"
+                );
             }
             let (head, _) = ask_as("localhost:8080", server, &format!("GET {path}"), "");
             assert!(!head.starts_with("HTTP/1.1 403"), "{path}: {head}");

@@ -51,12 +51,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             "No span of them is without a parent; their longest part stands for the whole.",
         ),
         fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
-        fact(
-            "multi-root-traces",
-            quality.multi_root_traces,
-            "traces with several roots",
-            &several,
-        ),
+        fact("multi-root-traces", quality.multi_root_traces, "traces with several roots", &several),
         fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),
         fact("duplicate-spans", quality.duplicate_spans, "spans seen twice", "One of each is kept."),
         fact(

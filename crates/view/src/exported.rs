@@ -51,7 +51,9 @@ impl Exported {
             Some(([a, b], None)) => format!("{view}-A-{}-B-{}", plain(a), plain(b)),
             // A side that is a percentile range stands in the selection.
             Some((names, Some(side))) => match &names[*side as usize] {
-                name if self.selection.contains(name.as_str()) => format!("{view}-{}-{selection}", side.name()),
+                name if self.selection.contains(name.as_str()) => {
+                    format!("{view}-{}-{selection}", side.name())
+                }
                 name => format!("{view}-{}-{}-{selection}", side.name(), plain(name)),
             },
         }

@@ -92,7 +92,10 @@ mod tests {
             terms(title).into_iter().map(|(range, at)| (&title[range], WORDS[at].0)).collect()
         };
         assert_eq!(found("Self p95"), [("Self", "Self time"), ("p95", "p95")]);
-        assert_eq!(found("Self time per request"), [("Self time", "Self time"), ("per request", "Per request")]);
+        assert_eq!(
+            found("Self time per request"),
+            [("Self time", "Self time"), ("per request", "Per request")]
+        );
         assert_eq!(found("Share of latency, total"), [("total", "Total time")]);
         assert_eq!(
             found("All requests: mean critical path 5 ms per request"),

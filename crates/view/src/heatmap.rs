@@ -110,8 +110,7 @@ pub fn table() -> Table<Row> {
 pub fn title(label: &str, report: &HeatmapReport) -> String {
     let (rows, columns) = (report.rows.rows.len() as u64, report.column_requests.len() as u64);
     let requests = report.rows.facts.requests;
-    let put =
-        if requests > columns { format!(" in {}", counted(columns, "column")) } else { String::new() };
+    let put = if requests > columns { format!(" in {}", counted(columns, "column")) } else { String::new() };
     format!("{label}: {}, {}{put}", counted(rows, "endpoint"), counted(requests, "request"))
 }
 

@@ -168,7 +168,8 @@ impl Detail {
         let group = |columns: &str, group: &str| {
             el("th").class("num").attr("scope", "colgroup").attr("colspan", columns).text(group)
         };
-        let groups = el("tr").child(&el("td")).child(&group("1", PER_REQUEST)).child(&group("3", WHEN_PRESENT));
+        let groups =
+            el("tr").child(&el("td")).child(&group("1", PER_REQUEST)).child(&group("3", WHEN_PRESENT));
         let head = ["mean", "p50", "p95", "p99"].iter().fold(el("tr").child(&el("td")), |row, title| {
             row.child(&el("th").class("num").attr("scope", "col").text(title))
         });

@@ -49,8 +49,9 @@ impl Errors {
             .on_open(move |line| {
                 line.row().example.iter().for_each(|example| page.open_trace(TraceChoice::from(example)));
             });
-        let of_paths =
-            move || page.queries().errors.get().map_or_else(Vec::new, |report| flame::services(&report.paths()));
+        let of_paths = move || {
+            page.queries().errors.get().map_or_else(Vec::new, |report| flame::services(&report.paths()))
+        };
         let legend = service_legend::exported(of_paths);
         let exports = export::menu(page, keep, "errors", legend, formats(page, chart, table));
         let services = service_legend::legend(page, keep, of_paths);

@@ -38,7 +38,8 @@ impl FindingList {
         self.keep.clear();
         let cards: Vec<El> = report.findings.iter().map(|finding| self.card(page, finding)).collect();
         let said = report.findings.iter().map(|finding| (kind_name(finding.kind()), sentence(finding)));
-        self.cards.replace(said.zip(&cards).map(|((kind, words), card)| (kind, words, card.clone())).collect());
+        self.cards
+            .replace(said.zip(&cards).map(|((kind, words), card)| (kind, words, card.clone())).collect());
         if cards.is_empty() {
             self.element.fill([&el("li").class("finding").test("no-finding").text(&nothing(report))]);
         } else {

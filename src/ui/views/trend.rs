@@ -83,7 +83,8 @@ fn formats(page: Page, chart: Chart) -> Vec<export::Format> {
     let report = move || page.queries().trend.get();
     vec![
         plot_chart::svg_format(chart, EXPORT_PX, |plot, size, theme| {
-            drawing::export_svg(&plot.of, plot.enlarged, size, theme, "Latencies and self times over time").ok()
+            drawing::export_svg(&plot.of, plot.enlarged, size, theme, "Latencies and self times over time")
+                .ok()
         }),
         ("CSV table", "csv", Box::new(move || Some(trend::to_csv(&report()?, &page.address().root)))),
         (

@@ -71,7 +71,10 @@ impl Writer {
                 if !is_smaller {
                     return;
                 }
-                ("The image was made smaller than the chart: no browser writes a PNG that large.", String::new())
+                (
+                    "The image was made smaller than the chart: no browser writes a PNG that large.",
+                    String::new(),
+                )
             }
             Err(error) => ("The image could not be written.", error.as_string().unwrap_or_default()),
         };

@@ -545,8 +545,9 @@ impl Grid {
             if row >= rows.count() {
                 continue;
             }
-            let line =
-                el("tr").attr("data-row", &at.to_string()).attr("aria-rowindex", &(place + above_rows).to_string());
+            let line = el("tr")
+                .attr("data-row", &at.to_string())
+                .attr("aria-rowindex", &(place + above_rows).to_string());
             // Stripes by place, not by what happens to be in the page.
             if place % 2 == 1 {
                 line.class_if("odd", true);

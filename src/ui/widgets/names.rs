@@ -2,9 +2,9 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, service_color, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_view::glossary::{WORDS, terms};
 use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
+use pathlight_view::glossary::{WORDS, terms};
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlCollection};
 
@@ -79,7 +79,7 @@ pub fn duration(name: &str, test: &str, us: f64) -> El {
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_namespace = document, js_name = createElementNS)]
-    fn create_element_ns(namespace: &str, tag: &str) -> web_sys::Element;
+    fn create_element_ns(namespace: &str, tag: &str) -> Element;
 }
 
 /// Returns a word of the glossary as a quiet link to what explains it, by its place in [`WORDS`].
@@ -99,8 +99,8 @@ const LONGEST_TITLE: usize = 1_000;
 /// Makes links of the words of the glossary in the titles of a part of the page: of each word one, where it first stands.
 pub fn link_terms(part: &El) {
     let part = part.html();
-    let known = items(&part.get_elements_by_class_name("term"));
-    let mut linked: Vec<String> = known.filter_map(|term| term.get_attribute("data-word")).collect();
+    let known = part.get_elements_by_class_name("term");
+    let mut linked: Vec<String> = items(&known).filter_map(|term| term.get_attribute("data-word")).collect();
     let titles = ["title", "section-title", "note-line"].map(|class| part.get_elements_by_class_name(class));
     let heads = ["h3", "dt", "th"].map(|tag| part.get_elements_by_tag_name(tag));
     // What has elements is linked already, or a name. Keys of tags are not the page's words.
@@ -109,7 +109,8 @@ pub fn link_terms(part: &El) {
     };
     for title in titles.iter().chain(&heads).flat_map(items).filter(is_plain) {
         let text = title.text_content().filter(|text| text.len() <= LONGEST_TITLE).unwrap_or_default();
-        let found = terms(&text).into_iter().filter(|(_, word)| linked.iter().all(|known| known != WORDS[*word].0));
+        let found =
+            terms(&text).into_iter().filter(|(_, word)| linked.iter().all(|known| known != WORDS[*word].0));
         let found: Vec<_> = found.collect();
         let Some(mut out) = title.dyn_into().ok().map(El::from_html).filter(|_| !found.is_empty()) else {
             continue;

@@ -52,8 +52,11 @@ fn dealt(options: &Options) -> Vec<TraceSet> {
     (0..3).map(deal).collect()
 }
 
+/// The places of a group: the number of the parent, service and operation of each.
+type Places<'a> = Vec<(Option<u32>, &'a str, &'a str)>;
+
 /// How many traces the groups of a layer hold that have the same positions.
-fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Vec<(Option<u32>, &str, &str)>, u64> {
+fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64> {
     let mut out = BTreeMap::new();
     for group in &report.layers[layer].groups {
         let positions = group.positions.iter().map(|at| (at.parent, at.service.as_str(), at.name.as_str()));

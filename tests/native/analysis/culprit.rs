@@ -7,8 +7,8 @@ use pathlight::analysis::requests::{Reading, RootEndpoint, Selection};
 use pathlight::generate::{Generator, Inject, Options, Place};
 use pathlight::model::stats::{Random, mix};
 use pathlight::model::trace::{Endpoint, SpanKind, TraceId, TraceSet};
-use pathlight::query::native::Pool;
 use pathlight::query::PercentileRange;
+use pathlight::query::native::Pool;
 use pathlight::query::queries::Culprit;
 use pathlight::view::culprit::{service_words, verdict};
 use proptest::prelude::*;
@@ -151,7 +151,8 @@ fn the_culprit_of_real_slow_cases_is_the_first_service() {
                 verdict(&report).to_text()
             );
             *first += u32::from(rank == 1);
-            leaders.extend(report.services.into_iter().find(|row| row.rank == Some(1)).map(|row| row.service));
+            leaders
+                .extend(report.services.into_iter().find(|row| row.rank == Some(1)).map(|row| row.service));
         }
         alike += u32::from(leaders.len() == 1);
     }

@@ -386,7 +386,9 @@ fn wrong_clocks_change_times_on_the_path_by_no_more_than_is_unknown_of_them() {
         }
     }
     beyond.sort();
-    println!("of {all} spans {equal} have the time of the clean trace, {within} are within the interval of offsets");
+    println!(
+        "of {all} spans {equal} have the time of the clean trace, {within} are within the interval of offsets"
+    );
     println!("{} are beyond it, by {:?}", beyond.len(), beyond.last());
     assert!(beyond.is_empty(), "{beyond:?}");
 }

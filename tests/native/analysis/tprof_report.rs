@@ -111,10 +111,7 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
     // It says how this order differs from that of Endpoints.
     let ranked = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only what \
                   requests wait for.";
-    assert!(
-        text.starts_with(&format!("# Diagnosis of 10 traces\n\n{ranked}\n\n1. A in A takes")),
-        "{text}"
-    );
+    assert!(text.starts_with(&format!("# Diagnosis of 10 traces\n\n{ranked}\n\n1. A in A takes")), "{text}");
     assert!(text.contains(&format!("\n      - {slow}")), "{text}");
     assert!(!text.contains("problematic"), "{text}");
     assert!(

@@ -75,7 +75,9 @@ fn a_pipe_in_a_folder_is_left_out_and_one_that_is_named_is_read() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["traces"], 1);
     // The names that a shell gives to what it has opened: of a pipe, and of a file.
-    for line in ["cat in/a.json | \"$0\" inspect --json /dev/fd/0", "\"$0\" inspect --json /dev/fd/3 3< in/a.json"] {
+    for line in
+        ["cat in/a.json | \"$0\" inspect --json /dev/fd/0", "\"$0\" inspect --json /dev/fd/3 3< in/a.json"]
+    {
         let mut shell = Command::new("sh");
         shell.current_dir(folder.path()).args(["-c", line, env!("CARGO_BIN_EXE_pathlight")]);
         let output = shell.output().unwrap();

@@ -41,10 +41,7 @@ const ADDRESSES: [(&str, &[&str]); 16] = [
     ("set_attribute(\"src\"", &[]),
     ("setAttribute(\"src\"", &[]),
     ("set_src(", &[]),
-    (
-        ".src = ",
-        &["www/boot.js", "www/examples/host.js", "www/jaeger-plugin.js", "www/jaeger-ui.config.js"],
-    ),
+    (".src = ", &["www/boot.js", "www/examples/host.js", "www/jaeger-plugin.js", "www/jaeger-ui.config.js"]),
     ("attr(\"action\"", &[]),
     ("attr(\"formaction\"", &[]),
     ("attr(\"style\"", &[]),

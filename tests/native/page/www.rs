@@ -82,7 +82,8 @@ fn every_page_that_is_shipped_begins_with_a_policy() {
     assert!(all.len() > 1, "{all:?}");
     for page in all {
         let (text, name) = (std::fs::read_to_string(&page).unwrap(), page.display());
-        let (before, after) = text.split_once("<meta http-equiv=\"Content-Security-Policy\" content=\"").unwrap();
+        let (before, after) =
+            text.split_once("<meta http-equiv=\"Content-Security-Policy\" content=\"").unwrap();
         // It does not hold for what stands before it.
         assert!(["<script", "<link", "<style", "<body"].iter().all(|tag| !before.contains(tag)), "{name}");
         let policy = after.split('"').next().unwrap();
@@ -92,9 +93,11 @@ fn every_page_that_is_shipped_begins_with_a_policy() {
     // What a host may send is no wider than what the page has by itself, or the page would not do what the host allows.
     let own = file("index.html");
     let own = own.split_once("content=\"default-src").unwrap().1.split('"').next().unwrap();
-    let own: Vec<Vec<&str>> = own.split(';').map(|directive| directive.split_whitespace().collect()).collect();
+    let own: Vec<Vec<&str>> =
+        own.split(';').map(|directive| directive.split_whitespace().collect()).collect();
     let hosts = file("docs/hosting.md");
-    let hosts = hosts.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: default-src")).unwrap();
+    let hosts =
+        hosts.lines().find_map(|line| line.strip_prefix("Content-Security-Policy: default-src")).unwrap();
     for directive in hosts.split(';') {
         let mut words = directive.split_whitespace();
         let name = words.next().unwrap();

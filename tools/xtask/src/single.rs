@@ -138,7 +138,9 @@ mod tests {
                 .collect();
         let page = page(index, &files).unwrap();
         assert_eq!(page.matches("Content-Security-Policy").count(), 1, "{page}");
-        assert!(page.starts_with("<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src"));
+        assert!(page.starts_with(
+            "<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src"
+        ));
         assert!(!page.contains("href=") && !page.contains("src=\""), "{page}");
         assert!(
             page.contains("<style>a{}</style>")

@@ -168,7 +168,11 @@ const TESTED: &str = "--workspace --exclude xtask --lib --bins --tests";
 fn program(name: &str, is_tested: bool) -> Outcome<PathBuf> {
     let mut build = sh::cargo();
     build.arg("build");
-    if is_tested { build.args(TESTED.split(' ')) } else { build.args(["--package", name, "--bin", name]) };
+    if is_tested {
+        build.args(TESTED.split(' '))
+    } else {
+        build.args(["--package", name, "--bin", name])
+    };
     sh::run(&mut build)?;
     Ok(sh::target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -173,7 +173,11 @@ pub fn export_svg(
         Some(format!("{}: {}", model.label(row), format::share(share_of_heat(run.heat))))
     };
     let rows = format::count(model.rows().into());
-    let shown = if order.len() < model.rows() as usize { format!("the first {EXPORTED_ROWS} of {rows}") } else { rows };
+    let shown = if order.len() < model.rows() as usize {
+        format!("the first {EXPORTED_ROWS} of {rows}")
+    } else {
+        rows
+    };
     let description = format!(
         "Heat map of {shown} endpoints against {} requests: the share of each request's latency, lighter for more.",
         format::count(model.requests_before(model.columns()))
@@ -250,6 +254,9 @@ mod tests {
         let many = HeatModel::new(&report(&[&[1, 0, 3, 4][..]; 201]));
         let order: Vec<EndpointId> = (0..201).map(EndpointId).collect();
         let text = export_svg(&many, &order, Window::full(4), 500, &Theme::light(), "P95");
-        assert!(text.contains("<desc>Heat map of the first 200 of 201 endpoints "), "what is left out is said");
+        assert!(
+            text.contains("<desc>Heat map of the first 200 of 201 endpoints "),
+            "what is left out is said"
+        );
     }
 }

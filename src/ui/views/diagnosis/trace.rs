@@ -44,9 +44,8 @@ impl AggregateSpans {
 
     /// Returns the rows of the spans that a search finds.
     pub fn found(&self, finder: &Finder) -> Vec<u32> {
-        let is_found = |row: &u32| {
-            self.endpoint(*row).is_some_and(|endpoint| finder.fits_endpoint(endpoint.names()))
-        };
+        let is_found =
+            |row: &u32| self.endpoint(*row).is_some_and(|endpoint| finder.fits_endpoint(endpoint.names()));
         (0..self.order.borrow().len() as u32).filter(is_found).collect()
     }
 

@@ -96,7 +96,8 @@ impl Flow {
             .on_select(move |line| chart.with(|chart| chart.choose(page, line.at())))
             .on_open(move |line| flow::opens(line.node()).into_iter().for_each(|to| go_to(page, to)));
         let formats = formats(chart, table);
-        let of_report = move || page.queries().flow.get().map_or_else(Vec::new, |report| flow::services(&report));
+        let of_report =
+            move || page.queries().flow.get().map_or_else(Vec::new, |report| flow::services(&report));
         let legend = service_legend::exported(of_report);
         let exports = export::menu(page, keep, "execution-flow", legend, formats);
         let services = service_legend::legend(page, keep, of_report);

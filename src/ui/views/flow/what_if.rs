@@ -9,9 +9,9 @@ use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::still_chart::StillChart;
 use crate::ui::widgets::tip::numbers_element;
+use pathlight_chart::Metrics;
 use pathlight_chart::curves::{draw, export_svg};
 use pathlight_chart::plot::ChartSize;
-use pathlight_chart::Metrics;
 use pathlight_query::{FlowReport, WhatIfReport};
 use pathlight_view::flow_changes;
 use pathlight_view::flow_changes::curves;
@@ -105,7 +105,13 @@ fn formats(page: Page) -> Vec<export::Format> {
             "svg",
             Box::new(move || {
                 let theme = export::theme();
-                export_svg(&curves(&*report()?, &theme), export_size(), &theme, "What if: latency before and after").ok()
+                export_svg(
+                    &curves(&*report()?, &theme),
+                    export_size(),
+                    &theme,
+                    "What if: latency before and after",
+                )
+                .ok()
             }),
         ),
         ("CSV table", "csv", Box::new(move || Some(flow_changes::what_if_csv(&*report()?)))),

@@ -130,13 +130,9 @@ fn legend(bar: &El) -> El {
     for (at, share) in heatmap::legend() {
         ticks.add(&span("tick", &share).styled("left", &format!("{at:.1}%")));
     }
-    div("legend")
-        .child(&span("muted", LEGEND))
-        .child(&div("legend-scale").child(bar).child(&ticks))
-        .child(&span(
-            "muted",
-            "Drag across columns to look at those requests alone; click a cell to open its trace",
-        ))
+    div("legend").child(&span("muted", LEGEND)).child(&div("legend-scale").child(bar).child(&ticks)).child(
+        &span("muted", "Drag across columns to look at those requests alone; click a cell to open its trace"),
+    )
 }
 
 /// The same for exported charts.

@@ -141,7 +141,8 @@ impl TimelineChart {
         let found: Vec<bool> =
             report.endpoints.iter().map(|endpoint| finder.fits_endpoint(endpoint.names())).collect();
         let is_found = |span: &u32| {
-            report.endpoint.get(*span as usize).and_then(|endpoint| found.get(*endpoint as usize)) == Some(&true)
+            report.endpoint.get(*span as usize).and_then(|endpoint| found.get(*endpoint as usize))
+                == Some(&true)
         };
         let spans = (0..self.timeline.len() as u32).filter(is_found).collect();
         self.search(finder, Some(&spans));

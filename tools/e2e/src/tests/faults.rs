@@ -119,14 +119,9 @@ async fn in_any_view(page: &Page, how: &str) -> Outcome {
         let now = shown(page).await?;
         let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
         ensure(now == expected, || {
-            let near = |text: &str| -> String {
-                text.chars().skip(differs.saturating_sub(80)).take(160).collect()
-            };
-            format!(
-                "{view} after a worker ended ({how}): found {}, expected {}",
-                near(&now),
-                near(&expected)
-            )
+            let near =
+                |text: &str| -> String { text.chars().skip(differs.saturating_sub(80)).take(160).collect() };
+            format!("{view} after a worker ended ({how}): found {}, expected {}", near(&now), near(&expected))
         })?;
     }
     restore(page, prepared).await
@@ -238,7 +233,8 @@ pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: 
         page.drop_files(&[shop()?]).await?;
         page.ready().await?;
         same("traces", summary(page).await?[0], 400)?;
-        page.until("the data base to be refused", "return window.refused !== 0", |asked| *asked == true).await?;
+        page.until("the data base to be refused", "return window.refused !== 0", |asked| *asked == true)
+            .await?;
         // What it would remember works until the page is left.
         page.click("[data-test='fold-histogram']").await?;
         page.settled().await?;

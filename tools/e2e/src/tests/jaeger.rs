@@ -381,6 +381,10 @@ pub async fn files_beside_the_page_are_fetched(page: &Page) -> Outcome {
     says(page, &["none.json could not be fetched (status 404)"]).await?;
     page.open(&format!("{}/page/#src=javascript:foreign()", host.url)).await?;
     phase(page, "failed").await?;
-    says(page, &["\u{201c}javascript:foreign()\u{201d} is not the address of a file", "Write an address of http"]).await?;
+    says(
+        page,
+        &["\u{201c}javascript:foreign()\u{201d} is not the address of a file", "Write an address of http"],
+    )
+    .await?;
     forgive(page).await
 }

@@ -86,7 +86,8 @@ pub async fn a_picture_shows_the_whole_chart_whatever_is_in_sight(page: &Page) -
     let (_, svg) = saved_svg(page, "flame-view").await?;
     ensure(timeless(&svg) == timeless(&whole), || "what is zoomed away is missing".to_owned())?;
     // As PNG it is as large, in the pixels of the screen.
-    let height = svg.split_once(" height=\"").and_then(|(_, rest)| rest.split('"').next()?.parse::<f64>().ok());
+    let height =
+        svg.split_once(" height=\"").and_then(|(_, rest)| rest.split('"').next()?.parse::<f64>().ok());
     let height = height.unwrap_or(0.0);
     let [.., canvas] = page.place("[data-test='flame']").await?;
     ensure(height > canvas, || format!("the chart, {height} px, is not higher than its {canvas} px"))?;

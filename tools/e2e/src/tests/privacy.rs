@@ -43,10 +43,12 @@ pub async fn nothing_is_stored_but_settings(page: &Page) -> Outcome {
     let keys = |place: &str| {
         // What the name of a table or the address of a Jaeger follows.
         let of = |key: &String| {
-            let begin = ["pathlight-columns-", "pathlight-dialect-"].into_iter().find(|begin| key.starts_with(begin));
+            let begin =
+                ["pathlight-columns-", "pathlight-dialect-"].into_iter().find(|begin| key.starts_with(begin));
             begin.map_or(key.clone(), str::to_owned)
         };
-        let mut keys: Vec<String> = kept[place].as_object().into_iter().flatten().map(|(key, _)| of(key)).collect();
+        let mut keys: Vec<String> =
+            kept[place].as_object().into_iter().flatten().map(|(key, _)| of(key)).collect();
         keys.sort();
         json!(keys)
     };
@@ -97,7 +99,10 @@ pub async fn with_all_network_refused_everything_but_jaeger_works(page: &Page) -
     let complaints = page.complaints().await?;
     ensure(complaints.is_empty(), || format!("the console says {complaints:?}"))?;
     // The network was refused indeed.
-    let ask = format!("return fetch('{}', {{ mode: 'no-cors' }}).then(() => 'answered', () => 'refused')", page.base);
+    let ask = format!(
+        "return fetch('{}', {{ mode: 'no-cors' }}).then(() => 'answered', () => 'refused')",
+        page.base
+    );
     same("the network", page.run(&ask).await?, json!("refused"))?;
     page.devtools("Network.setBlockedURLs", json!({ "urls": [] })).await?;
     page.complaints().await.map(drop)

@@ -237,7 +237,9 @@ fn a_million_names() -> Outcome<PathBuf> {
 }
 
 /// They are all there, or the page says what would fit, or how far it came.
-pub async fn a_million_services_operations_and_tag_keys_are_read_or_the_limit_is_said(page: &Page) -> Outcome {
+pub async fn a_million_services_operations_and_tag_keys_are_read_or_the_limit_is_said(
+    page: &Page,
+) -> Outcome {
     let file = a_million_names()?;
     eprintln!("{} bytes", std::fs::metadata(&file)?.len());
     let sampled = load(page, std::slice::from_ref(&file)).await?;

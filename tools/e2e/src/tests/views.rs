@@ -279,7 +279,8 @@ pub async fn the_keys_are_listed_and_every_control_has_a_name(page: &Page) -> Ou
 pub async fn a_name_is_cut_in_the_middle_once_its_service_has_given_way(page: &Page) -> Outcome {
     shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     page.look(Look::NARROW).await?;
-    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=endpoint] .sort\").focus()").await?;
+    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=endpoint] .sort\").focus()")
+        .await?;
     for _ in 0..8 {
         let narrower = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', \
             { key: 'ArrowLeft', altKey: true, bubbles: true, cancelable: true }))";
@@ -318,7 +319,8 @@ pub async fn words_lead_to_the_glossary_and_columns_say_over_which_requests(page
         page.click("[data-test='close-keys']").await?;
     }
     // A head sorts by a click; beside it is a link.
-    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=share] .term\").click()").await?;
+    page.run("document.querySelector(\"[data-test='flame-table'] th[data-column=share] .term\").click()")
+        .await?;
     let focused = page.run("return document.activeElement.id").await?;
     same("what the head leads to", focused, Value::from("word-self-time"))?;
     page.click("[data-test='close-keys']").await?;
