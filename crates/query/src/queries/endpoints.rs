@@ -59,7 +59,7 @@ impl AtLatencies {
     fn near(range: PercentileRange, percent: u32) -> PercentileRange {
         let width = range.hi.saturating_sub(range.lo);
         let at = |percent: u32| range.lo + (u64::from(width) * u64::from(percent) / 100) as u32;
-        PercentileRange::open(at(percent - 1), at(percent + 1).max(at(percent - 1) + 1))
+        PercentileRange::open(at(percent - 1), at(percent + 1).max(at(percent - 1).saturating_add(1)))
     }
 }
 
