@@ -40,7 +40,7 @@ const ADDRESSES: [(&str, &[&str]); 16] = [
     (".set(\"src\"", &[]),
     ("set_attribute(\"src\"", &[]),
     ("setAttribute(\"src\"", &[]),
-    ("set_src(", &[]),
+    ("set_src(", &["src/canvas/png.rs"]),
     (".src = ", &["www/boot.js", "www/examples/host.js", "www/jaeger-plugin.js", "www/jaeger-ui.config.js"]),
     ("attr(\"action\"", &[]),
     ("attr(\"formaction\"", &[]),

@@ -155,7 +155,7 @@ fn native(results: &mut Results) {
     let lines = std::fs::read_to_string(&skipped).unwrap_or_default();
     results.skipped.extend(lines.lines().filter_map(skipped_cases));
     let mut documented = sh::cargo();
-    documented.args(["test", "--doc", "--workspace", "--exclude", "xtask", "--exclude", "e2e"]);
+    documented.args(["test", "--doc", "--workspace", "--exclude", "xtask"]);
     results.step("doc tests", Count::MayBeNone, &mut documented);
     results.step("tests of xtask", Count::Output, &mut run("-p xtask --bins"));
 }

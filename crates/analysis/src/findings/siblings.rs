@@ -201,9 +201,9 @@ impl Siblings {
         let first_us = tree.start_us[span as usize];
         for (at, &a) in children.iter().enumerate() {
             let (from, to) = ends(a);
-            // By start: what comes later begins later.
+            // By start: what comes later begins later, but for clocks that are wrong.
             for &b in children[at + 1..].iter().take_while(|&&b| ends(b).0 < to) {
-                let us = to.min(ends(b).1) - ends(b).0.max(from);
+                let us = to.min(ends(b).1).saturating_sub(ends(b).0.max(from));
                 if us == 0 {
                     continue;
                 }
