@@ -141,7 +141,7 @@ pub async fn workers_that_end_while_files_are_read_are_replaced(page: &Page) -> 
 
 pub async fn a_file_that_changes_or_vanishes_while_it_is_read_is_named(page: &Page) -> Outcome {
     for vanishes in [true, false] {
-        begin(page, 100_000).await?;
+        begin(page, 250_000).await?;
         let file = scratch()?.join("long.json");
         if vanishes {
             fs::remove_file(&file)?;

@@ -81,7 +81,7 @@ pub async fn begin(page: &Page, traces: u32) -> Outcome {
 }
 
 pub async fn a_load_that_is_stopped_keeps_what_was_read(page: &Page) -> Outcome {
-    let traces = 100_000;
+    let traces = 250_000;
     begin(page, traces).await?;
     page.click("[data-test='cancel-keep']").await?;
     page.ready().await?;
@@ -92,7 +92,7 @@ pub async fn a_load_that_is_stopped_keeps_what_was_read(page: &Page) -> Outcome 
 }
 
 pub async fn a_load_that_is_cancelled_leaves_nothing(page: &Page) -> Outcome {
-    begin(page, 100_000).await?;
+    begin(page, 250_000).await?;
     page.click("[data-test='cancel-drop']").await?;
     page.state("empty").await?;
     page.drop_files(&[generated("after.json", "--traces 20 --spans 20 --seed 4")?]).await?;
