@@ -131,8 +131,8 @@ pub async fn a_page_that_is_old_says_so_once_a_newer_one_is_kept(page: &Page) ->
     // The next version: its style sheet has another name.
     let index = std::fs::read_to_string(folder.join("index.html"))?;
     let at = index
-        .find("style-")
-        .map(|at| at + "style-".len())
+        .find("href=\"style-")
+        .map(|at| at + "href=\"style-".len())
         .ok_or_else(|| Failure("no style sheet".to_owned()))?;
     let hash = &index[at..at + 10];
     let newer = format!("{}{}", &hash[5..], &hash[..5]);
