@@ -35,7 +35,10 @@ pub fn text_blob(text: &str, kind: &str) -> Option<Blob> {
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.
 pub fn overlay(page: Page, keep: &Keep) -> El {
-    let overlay = div("drop-overlay").test("drop-overlay");
+    let overlay = div("drop-overlay")
+        .attr("role", "region")
+        .attr("aria-label", "What to do with the files")
+        .test("drop-overlay");
     overlay.show(false);
 
     let how = dom::How { active: true, ..dom::How::default() };
