@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// The same of those that `--ignored` runs.
 const LONG_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
+/// An error within Firefox's own driver.
+const NO_WINDOW: &str = "browsingContext.currentWindowGlobal is null";
+
 /// What looking at a page takes after its test has failed.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -148,7 +151,15 @@ impl Stage {
                     (Page::new(session_at(&bridge.url).await?, &server.url, &pictures), bridge)
                 }
             };
-            match one(test, &page, *patience).await {
+            let mut outcome = one(test, &page, *patience).await;
+            // Firefox's driver has at times no window to press in, one moment after a frame has come. Nothing is said of the
+            // page by that, so the test begins anew, once.
+            if let Err(Failure(words)) = &outcome
+                && words.contains(NO_WINDOW)
+            {
+                outcome = one(test, &page, *patience).await;
+            }
+            match outcome {
                 Ok(()) => Ok(firefox.insert((page, bridge)).0.take_skipped()),
                 Err(failure) => Err(account(test, &page, failure).await.into()),
             }
