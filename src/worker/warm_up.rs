@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::Worker;
 use super::pace::{Step, now_ms};
-use pathlight_analysis::requests::Selection;
+use pathlight_analysis::requests::{PathSettings, Selection};
 use pathlight_ingest::{Options, Reader};
 use pathlight_model::trace::TraceSet;
 use pathlight_query::{Session, queries};
@@ -56,6 +56,15 @@ fn query(set: TraceSet) {
     let _ = session.run(queries::Range { selection: selection.clone() });
     let _ = session.run(queries::CriticalPath { selection: selection.clone() });
     let _ = session.run(queries::Endpoints { selection });
+    let of = queries::Trace {
+        trace_id: format!("{:032x}", 1),
+        root_span_id: None,
+        settings: PathSettings::default(),
+        group: 0,
+        has_pressures: false,
+    };
+    let _ = session.run(of.clone());
+    let _ = session.run(queries::Pressures { of });
 }
 
 /// Traces as Jaeger exports them: every span calls the next two.

@@ -47,6 +47,13 @@ fn messages() -> Vec<Vec<u8>> {
         let first = Pool::of(vec![set()]).unwrap().run(queries::Overview::default()).unwrap();
         first.endpoints.first().map(|of| Endpoint::new(&of.service, &of.operation)).unwrap_or_default()
     };
+    let trace = || queries::Trace {
+        trace_id: id(),
+        root_span_id: None,
+        settings: PathSettings::default(),
+        group: 0,
+        has_pressures: true,
+    };
     let anomaly = AnomalySettings::default;
     [
         queries::Overview::default().to_message(),
@@ -71,8 +78,8 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Search { selection: selection(), search: search() }.to_message(),
         queries::Pseudonyms {}.to_message(),
         queries::AnomalyModel { train: selection(), settings: anomaly() }.to_message(),
-        queries::Trace { trace_id: id(), root_span_id: None, settings: PathSettings::default(), group: 0 }
-            .to_message(),
+        trace().to_message(),
+        queries::Pressures { of: trace() }.to_message(),
         queries::CriticalPath {
             selection: Selection { root: RootEndpoint::Endpoint(root()), ..Selection::default() },
         }

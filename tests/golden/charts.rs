@@ -104,6 +104,7 @@ fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
         trace_id,
         root_span_id: None,
         settings: PathSettings::plain(Overlap::default()),
+        has_pressures: true,
     })
     .unwrap()
     .unwrap()

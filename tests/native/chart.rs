@@ -37,6 +37,7 @@ fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
             trace_id: row.trace_id.clone(),
             root_span_id: Some(row.root_span_id.clone()),
             settings: PathSettings::default(),
+            has_pressures: true,
         };
         pool.run(query).unwrap().unwrap()
     };

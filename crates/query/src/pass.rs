@@ -1,6 +1,6 @@
 //! What every worker does once for a plan.
 
-use super::queries::{FlowPass, SpanKey};
+use super::queries::{FlowPass, SpanKey, Trace};
 use super::request_pass::RequestPass;
 use pathlight_analysis::requests::{Cut, Filter, GroupBy, PathSettings, RequestType, Selection, TypeNames};
 use pathlight_analysis::search::SpanSearch;
@@ -52,12 +52,8 @@ pub(super) enum Pass {
         cut: Option<Cut>,
         pass: Box<FlowPass>,
     },
-    Trace {
-        trace_id: String,
-        root_span_id: Option<String>,
-        settings: PathSettings,
-        group: u8,
-    },
+    Trace(Trace),
+    Pressures(Trace),
     Span {
         trace_id: String,
         span: SpanKey,
@@ -81,10 +77,10 @@ impl Pass {
             | Pass::Summaries
             | Pass::NamedSummaries { .. }
             | Pass::Span { .. } => None,
-            Pass::Types { settings }
-            | Pass::Overview { settings, .. }
-            | Pass::Trace { settings, .. }
-            | Pass::FindSpans { settings, .. } => Some(*settings),
+            Pass::Types { settings } | Pass::Overview { settings, .. } | Pass::FindSpans { settings, .. } => {
+                Some(*settings)
+            }
+            Pass::Trace(of) | Pass::Pressures(of) => Some(of.settings),
             Pass::Latencies { selection, .. }
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
@@ -114,7 +110,8 @@ impl Pass {
             | Pass::Summaries
             | Pass::NamedSummaries { .. }
             | Pass::Types { .. }
-            | Pass::Trace { .. }
+            | Pass::Trace(_)
+            | Pass::Pressures(_)
             | Pass::Span { .. }
             | Pass::FindSpans { .. } => None,
         }

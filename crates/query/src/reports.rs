@@ -23,8 +23,8 @@ pub use pathlight_analysis::findings::{
 };
 pub use pathlight_analysis::flow::{
     CallBudget, CallTimeout, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings,
-    LatencyChange, NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport,
-    WhatIfReport,
+    LatencyChange, NodeName, Parallel, Quantile, RequestPressure, SavingsReport, TargetReport, TargetWay,
+    TimeoutReport, WhatIfReport,
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{

@@ -235,11 +235,8 @@ impl Task {
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(flat::write(part.partial()))) } else { Ok(None) }
             }
-            Pass::Trace { trace_id, root_span_id, settings, group } => {
-                let root_span_id = root_span_id.as_deref();
-                let report = queries::trace(&session.set, trace_id, root_span_id, *settings, *group);
-                Ok(Some(flat::write(&report)))
-            }
+            Pass::Trace(of) => Ok(Some(flat::write(&queries::trace(&session.set, of)))),
+            Pass::Pressures(of) => Ok(Some(flat::write(&queries::pressures(&session.set, of)))),
             Pass::Span { trace_id, span, group } => {
                 let report = queries::span(&session.set, trace_id, span, *group);
                 Ok(Some(flat::write(&report)))

@@ -366,8 +366,10 @@ impl Detail {
             let name = format!("of it waiting for {}", wait.callee);
             pair(&facts, &name, &format::duration_us(wait.us), "span-waiting");
         }
-        for (name, column, test) in
-            [("Drag", &trace.drag_us, "span-drag"), ("Slack", &trace.slack_us, "span-slack")]
+        let pressures = page.queries().pressures.fresh();
+        let pressures = pressures.as_deref().and_then(Option::as_ref).into_iter();
+        for (name, column, test) in pressures
+            .flat_map(|of| [("Drag", &of.drag_us, "span-drag"), ("Slack", &of.slack_us, "span-slack")])
         {
             if let Some(us) = column.get(at).filter(|us| **us != TraceReport::NOT_WAITED) {
                 pair(&facts, name, &format::duration_us(*us), test);
@@ -452,12 +454,13 @@ impl Part for Detail {
         // What is shown depends on these and on nothing else.
         let queries = page.queries();
         let key = format!(
-            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {:?} {:?}",
+            "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {} {:?} {:?}",
             queries.path.revision(),
             queries.compare.revision(),
             queries.bottom_up.revision(),
             queries.savings.revision(),
             queries.trace.revision(),
+            queries.pressures.revision(),
             queries.requests.revision(),
             queries.span.revision(),
             queries.flow.revision(),

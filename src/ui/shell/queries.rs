@@ -93,6 +93,8 @@ pub struct Queries {
     pub evaluation: Slot<queries::FlowEvaluation>,
     /// The trace of the timeline.
     pub trace: Slot<queries::Trace>,
+    /// Drag and slack of its spans, asked once it is shown.
+    pub pressures: Slot<queries::Pressures>,
     /// Summaries over time.
     pub trend: Slot<queries::Trend>,
     /// The selected span.
@@ -160,6 +162,9 @@ pub fn query(page: Page) {
         queries.diagnosis.stop();
         queries.aggregate.stop();
         queries.compare_diagnoses.stop();
+    }
+    if address.view != View::Trace {
+        queries.pressures.stop();
     }
     if address.view != View::Anomalies {
         queries.anomaly.stop();
@@ -278,7 +283,10 @@ fn want_trace(page: Page) {
     let (settings, group) = (page.address().settings(), page.address().group());
     let trace_id = trace.trace_id;
     let root_span_id = trace.root_span_id;
-    queries.trace.want(page, queries::Trace { trace_id: trace_id.clone(), root_span_id, settings, group });
+    let (has_pressures, id) = (false, trace_id.clone());
+    let of = queries::Trace { trace_id: id, root_span_id, settings, group, has_pressures };
+    queries.trace.want(page, of.clone());
+    let is_shown = queries.trace.fresh().is_some_and(|report| report.is_some());
     let selected = match *page.focus() {
         Focus::Span(index) => Some(SpanKey::Index(index)),
         // A link to a span: its index is in the report.
@@ -287,5 +295,9 @@ fn want_trace(page: Page) {
     };
     if let Some(span) = selected {
         queries.span.want(page, queries::Span { trace_id, span, group });
+    }
+    match is_shown {
+        true => queries.pressures.want(page, queries::Pressures { of }),
+        false => queries.pressures.stop(),
     }
 }

@@ -121,8 +121,20 @@ proptest! {
         };
         for trace_id in ids {
             let settings = selection.settings();
-            let query = queries::Trace { trace_id, root_span_id: None, settings, group: 0 };
-            let trace = one.run(query).unwrap().unwrap();
+            let query = queries::Trace {
+                trace_id,
+                root_span_id: None,
+                settings,
+                group: 0,
+                has_pressures: true,
+            };
+            let trace = one.run(query.clone()).unwrap().unwrap();
+            // The page asks in two steps, and has the same in the end.
+            let mut early = one.run(queries::Trace { has_pressures: false, ..query.clone() }).unwrap().unwrap();
+            prop_assert!(early.drag_us.is_empty() && early.slack_us.is_empty());
+            let late = one.run(queries::Pressures { of: query }).unwrap().unwrap();
+            (early.drag_us, early.slack_us) = (late.drag_us, late.slack_us);
+            prop_assert_eq!(&early, &trace);
             let mut on_path_us = vec![0; trace.parent.len()];
             for (at, &span) in trace.segment_span.iter().enumerate() {
                 on_path_us[span as usize] += trace.segment_end_us[at] - trace.segment_start_us[at];

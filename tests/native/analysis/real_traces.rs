@@ -239,7 +239,8 @@ fn a_trace_says_whose_caller_stopped_waiting() {
         let set = set_of(&remote((100_000, 150_000), (99_000, end)));
         let id = set.trace_id_text(0);
         let settings = PathSettings { reading: Reading::real(), ..PathSettings::default() };
-        let query = queries::Trace { trace_id: id, root_span_id: None, settings, group: 0 };
+        let query =
+            queries::Trace { trace_id: id, root_span_id: None, settings, group: 0, has_pressures: false };
         let report = Pool::of(vec![set]).unwrap().run(query).unwrap().unwrap();
         assert_eq!(report.caller_stopped, expected, "{:?}", report.bits);
         assert!(report.is_caller_stopped(2) == (end == 180_000) && !report.is_caller_stopped(1));

@@ -4,13 +4,16 @@ use super::order::{Child, Order};
 use crate::critical_path::{PathFinder, TraceReport};
 use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, Role, Tree};
+use serde::{Deserialize, Serialize};
 
 /// Drag and slack by local index of the span.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPressure {
     /// How much earlier the request would end if the span and all below it took no time; 0 off the critical path.
+    #[serde(with = "pathlight_model::packed")]
     pub drag_us: Vec<u64>,
     /// How much longer the span may take before the request ends later; 0 on the critical path.
+    #[serde(with = "pathlight_model::packed")]
     pub slack_us: Vec<u64>,
 }
 

@@ -170,6 +170,11 @@ impl Timeline {
         self.report.clone()
     }
 
+    /// Returns the trace to be changed; whoever shares it keeps what it has.
+    pub(super) fn report_mut(&mut self) -> &mut TraceReport {
+        Rc::make_mut(&mut self.report)
+    }
+
     /// Number of spans.
     pub fn len(&self) -> usize {
         self.end.len()

@@ -3,9 +3,16 @@
 use super::layout::{Bar, TimelineSize};
 use super::model::Timeline;
 use crate::Window;
-use pathlight_query::TraceReport;
+use pathlight_query::{RequestPressure, TraceReport};
 
 impl Timeline {
+    /// Takes drag and slack of the spans, which come after the rest.
+    pub fn set_pressures(&mut self, of: &RequestPressure) {
+        let report = self.report_mut();
+        report.drag_us.clone_from(&of.drag_us);
+        report.slack_us.clone_from(&of.slack_us);
+    }
+
     /// Returns how much earlier the request would end without a span, and how much longer the span may take, in
     /// microseconds; `None` if the request does not wait for it.
     pub fn pressure_us(&self, span: u32) -> Option<(u64, u64)> {
@@ -60,5 +67,19 @@ mod tests {
         assert_eq!(bar(u64::MAX - 1, 0.0, 100.0), Some(Bar { x: 400, w: 600 }));
         assert_eq!(timeline(20).pressure_us(1), Some((0, 20)));
         assert_eq!(timeline(20).pressure_us(2), None);
+    }
+
+    #[test]
+    fn drag_and_slack_come_after_the_rest_and_leave_rows_as_they_are() {
+        let full = timeline(20);
+        let report = TraceReport { drag_us: Vec::new(), slack_us: Vec::new(), ..full.report().clone() };
+        let mut early = Timeline::new(report);
+        early.toggle(0);
+        let listed = early.shared();
+        assert_eq!((early.pressure_us(1), early.rows().len()), (None, 1));
+        let (drag_us, slack_us) = (full.report().drag_us.clone(), full.report().slack_us.clone());
+        early.set_pressures(&RequestPressure { drag_us, slack_us });
+        assert_eq!((early.report(), early.rows().len()), (full.report(), 1));
+        assert!(listed.drag_us.is_empty(), "who shares the report keeps what it has");
     }
 }

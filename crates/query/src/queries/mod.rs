@@ -54,7 +54,7 @@ pub use span::{Span, SpanKey, SpanReport};
 pub use split::Split;
 pub use tag_values::TagValues;
 pub use tags::Tags;
-pub use trace::Trace;
+pub use trace::{Pressures, Trace};
 pub use trend::{Trend, TrendDay, TrendReport};
 
 pub(super) use anomalies::{InjectionPlan, VectorKind, VectorPass};
@@ -63,7 +63,7 @@ pub(super) use find_spans::find_spans;
 pub(super) use flow::{FlowCache, FlowPass, FlowTask};
 pub(super) use overview::OverviewPass;
 pub(super) use span::span;
-pub(super) use trace::trace;
+pub(super) use trace::{pressures, trace};
 
 use crate::EngineError;
 use crate::workers::Workers;
@@ -144,6 +144,7 @@ list! {
     Histograms,
     Overview,
     PerRequest,
+    Pressures,
     Proposals,
     Pseudonyms,
     Range,

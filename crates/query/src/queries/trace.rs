@@ -23,6 +23,8 @@ pub struct Trace {
     pub settings: PathSettings,
     /// Which set of traces, see [`Selection::group`](pathlight_analysis::requests::Selection::group).
     pub group: u8,
+    /// Whether the report has drag and slack; without, both columns are empty.
+    pub has_pressures: bool,
 }
 
 impl Query for Trace {
@@ -30,10 +32,61 @@ impl Query for Trace {
     type Report = Option<TraceReport>;
 
     async fn run(self, workers: Workers) -> Result<Option<TraceReport>, EngineError> {
-        let Trace { trace_id, root_span_id, settings, group } = self;
-        let pass = Pass::Trace { trace_id, root_span_id, settings, group };
-        Ok(workers.partials::<Option<_>>(pass).await?.into_iter().flatten().next())
+        Ok(workers.partials::<Option<_>>(Pass::Trace(self)).await?.into_iter().flatten().next())
     }
+}
+
+/// Reports drag and slack of the spans of a trace. They are not needed to draw it, and in a trace of a million spans they
+/// take a while: so the page asks for them once it shows the trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pressures {
+    /// The trace and its request.
+    pub of: Trace,
+}
+
+impl Query for Pressures {
+    /// `None` if no such trace is loaded.
+    type Report = Option<RequestPressure>;
+
+    async fn run(self, workers: Workers) -> Result<Option<RequestPressure>, EngineError> {
+        Ok(workers.partials::<Option<_>>(Pass::Pressures(self.of)).await?.into_iter().flatten().next())
+    }
+}
+
+/// The request of a query with its critical path.
+struct Request {
+    trace: u32,
+    tree: Tree,
+    root: u32,
+    finder: PathFinder,
+}
+
+impl Request {
+    /// Finds the path of the request; `None` if there is no such trace.
+    fn find(set: &TraceSet, query: &Trace) -> Option<Request> {
+        let trace = find_trace(set, &query.trace_id, query.group)?;
+        let mut tree = Tree::default();
+        tree.load(set, trace, query.settings);
+        let root = query
+            .root_span_id
+            .as_deref()
+            .and_then(|id| (0..tree.len() as u32).find(|&i| set.span_id_text(tree.row(i)) == id));
+        let root = root.unwrap_or(0);
+        let mut finder = PathFinder::default();
+        if tree.role[root as usize] != Role::Dropped {
+            finder.find(set, &tree, root, query.settings.overlap);
+        }
+        Some(Request { trace, tree, root, finder })
+    }
+
+    fn pressures(&self, settings: PathSettings) -> RequestPressure {
+        RequestPressure::of(&self.tree, self.root, settings.overlap, &self.finder)
+    }
+}
+
+/// Returns the drags and slacks that a worker tells of a trace; `None` if it has none such.
+pub(crate) fn pressures(set: &TraceSet, query: &Trace) -> Option<RequestPressure> {
+    Some(Request::find(set, query)?.pressures(query.settings))
 }
 
 /// Returns the number of the trace with this canonical id in a group.
@@ -42,25 +95,10 @@ pub(super) fn find_trace(set: &TraceSet, trace_id: &str, group: u8) -> Option<u3
 }
 
 /// Returns what a worker tells of a trace; `None` if it has none such.
-pub(crate) fn trace(
-    set: &TraceSet,
-    trace_id: &str,
-    root_span_id: Option<&str>,
-    settings: PathSettings,
-    group: u8,
-) -> Option<TraceReport> {
-    let number = find_trace(set, trace_id, group)?;
-    let mut tree = Tree::default();
-    tree.load(set, number, settings);
-    let n = tree.len() as u32;
-    let root = match root_span_id {
-        Some(id) => (0..n).find(|&i| set.span_id_text(tree.row(i)) == id).unwrap_or(0),
-        None => 0,
-    };
-    let mut finder = PathFinder::default();
-    if tree.role[root as usize] != Role::Dropped {
-        finder.find(set, &tree, root, settings.overlap);
-    }
+pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
+    let request = Request::find(set, query)?;
+    let Request { trace: number, tree, root, finder } = &request;
+    let (number, root, n) = (*number, *root, tree.len() as u32);
     // A clipped or moved span stays within its root, so the raw intervals and the path span all there is to show.
     let rows = tree.first..tree.first + n;
     let starts = || (0..n).map(|i| tree.raw_start_us(set, i));
@@ -101,7 +139,7 @@ pub(crate) fn trace(
         mark(TraceReport::ORPHAN, flags.has(Flags::ORPHAN | Flags::CYCLE));
         mark(TraceReport::CLIPPED, role == Role::Sync && tree.duration_us(i) != duration);
         report.bits.push(bits);
-        if caller_stopped(set, &tree, i) {
+        if caller_stopped(set, tree, i) {
             report.caller_stopped.push(i);
         }
     }
@@ -113,10 +151,12 @@ pub(crate) fn trace(
         report.segment_start_us.push(segment.start_us - origin);
         report.segment_end_us.push(segment.end_us - origin);
     }
-    if settings.reading.has(Rule::Waiting) {
-        report.waiting = waits_of(set, &tree, &finder);
+    if query.settings.reading.has(Rule::Waiting) {
+        report.waiting = waits_of(set, tree, finder);
     }
-    let pressure = RequestPressure::of(&tree, root, settings.overlap, &finder);
-    (report.drag_us, report.slack_us) = (pressure.drag_us, pressure.slack_us);
+    if query.has_pressures {
+        let pressures = request.pressures(query.settings);
+        (report.drag_us, report.slack_us) = (pressures.drag_us, pressures.slack_us);
+    }
     Some(report)
 }

@@ -187,7 +187,7 @@ pub fn query(page: Page, row: &AnomalyRow, groups: (u8, u8)) {
     let settings = page.address().settings();
     let trace = |request: &RequestRef, group| {
         let TraceChoice { trace_id, root_span_id, .. } = request.into();
-        queries::Trace { trace_id, root_span_id, settings, group }
+        queries::Trace { trace_id, root_span_id, settings, group, has_pressures: true }
     };
     let queries = page.queries();
     if let Some(nearest) = &row.nearest {

@@ -11,7 +11,7 @@ use pathlight_chart::timeline::{
     export_svg, layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::TraceReport;
+use pathlight_query::{RequestPressure, TraceReport};
 use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
 use pathlight_view::tip::TipLine;
@@ -171,6 +171,11 @@ impl TimelineChart {
     /// Marks spans; they come ascending.
     pub fn set_signs(&mut self, signs: Vec<(u32, Sign)>) {
         self.timeline.set_signs(signs);
+    }
+
+    /// Takes drag and slack of the spans.
+    pub fn set_pressures(&mut self, of: &RequestPressure) {
+        self.timeline.set_pressures(of);
     }
 
     /// Draws how much longer every span may take, or not.

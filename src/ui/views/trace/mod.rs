@@ -2,6 +2,7 @@
 
 pub mod chart;
 
+use crate::pool::UserError;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::view::{PageView, SearchResult};
@@ -42,6 +43,8 @@ pub struct TimelineView {
     table: CompanionTable<SpanRow>,
     /// The trace whose spans the table lists.
     listed: Option<Rc<TraceReport>>,
+    /// The report that the chart shows, before drag and slack came.
+    taken: Option<Rc<Option<TraceReport>>>,
 }
 
 impl TimelineView {
@@ -148,6 +151,7 @@ impl TimelineView {
             below,
             table,
             listed: None,
+            taken: None,
         }
     }
 
@@ -160,6 +164,36 @@ impl TimelineView {
             self.table.set_hits(self.chart.look(TimelineChart::hits));
             self.listed = Some(report);
         }
+    }
+
+    /// Shows the trace that was reported; tells whether it is another one.
+    fn take_trace(&mut self, page: Page) -> bool {
+        let Some(reported) = page.queries().trace.get() else { return false };
+        let Some(report) = &*reported else {
+            self.title.clear();
+            self.taken = None;
+            self.chart.renew(|chart| chart.take(TraceReport::default()));
+            return false;
+        };
+        // The same trace again, as after more was loaded, keeps what is folded and zoomed.
+        let is_other = self.taken.as_ref() != Some(&reported);
+        if is_other {
+            let report = Rc::new(report.clone());
+            self.chart.renew(|chart| {
+                chart.take(report);
+                chart.set_path_only(controls::is_pressed(&self.path_only));
+                chart.set_grouped(controls::is_pressed(&self.grouped));
+            });
+            for (bits, word, find) in &self.finds {
+                let count = self.chart.look(|chart| chart.timeline().count_with(*bits));
+                find.set_text(&format!("Next {word} ({})", format::count(count)));
+                controls::enable(find, count > 0);
+            }
+            self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
+        }
+        self.show_title(page, report);
+        self.taken = Some(reported);
+        is_other
     }
 
     fn show_title(&self, page: Page, report: &TraceReport) {
@@ -178,21 +212,31 @@ impl TimelineView {
 }
 
 fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format> {
-    let json = move || serde_json::to_string_pretty((*page.queries().trace.get()?).as_ref()?).ok();
+    // A file has all columns.
+    let full = move || {
+        let report = chart.look(|chart| chart.timeline().shared());
+        let has_failed = page.queries().pressures.failure().is_some();
+        let is_full = report.drag_us.len() == report.parent.len() || has_failed;
+        if !is_full {
+            page.fail(UserError {
+                message: "Drag and slack of this trace are still being computed.".to_owned(),
+                detail: String::new(),
+                next_step: "Export again in a moment.".to_owned(),
+            });
+        }
+        (is_full && !report.parent.is_empty()).then_some(report)
+    };
+    let json = move || serde_json::to_string_pretty(&*full()?).ok();
     vec![
         svg_format(chart),
-        (
-            "CSV table",
-            "csv",
-            Box::new(move || Some(spans_csv(&chart.look(|chart| chart.timeline().shared())))),
-        ),
+        ("CSV table", "csv", Box::new(move || Some(spans_csv(&full()?)))),
         ("JSON report", "json", Box::new(json)),
     ]
 }
 
 impl PageView for TimelineView {
-    /// Report, and why there is no timeline.
-    type Content = (u64, &'static str);
+    /// Report, drag and slack, and why there is no timeline.
+    type Content = (u64, u64, &'static str);
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -203,7 +247,8 @@ impl PageView for TimelineView {
         let is_chosen = page.shown_trace().is_some();
         let is_waiting = if is_chosen { queries.trace.is_waiting() } else { queries.requests.is_waiting() };
         let is_shown = queries.trace.get().is_some_and(|report| report.is_some());
-        Some((queries.trace.revision(), trace::why_empty(is_shown, is_waiting, is_chosen)))
+        let why = trace::why_empty(is_shown, is_waiting, is_chosen);
+        Some((queries.trace.revision(), queries.pressures.revision(), why))
     }
 
     fn is_stale(&self, page: Page) -> bool {
@@ -211,30 +256,14 @@ impl PageView for TimelineView {
     }
 
     fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
-        self.frame.set_text(now.1);
-        let Some(report) = page.queries().trace.get().filter(|_| before.is_none_or(|b| b.0 != now.0)) else {
-            return;
-        };
-        let Some(report) = &*report else {
-            self.title.clear();
-            return self.chart.renew(|chart| chart.take(TraceReport::default()));
-        };
-        // The same trace again, as after more was loaded, keeps what is folded and zoomed.
-        if self.chart.look(|chart| *chart.timeline().report() != *report) {
-            let report = Rc::new(report.clone());
-            self.chart.renew(|chart| {
-                chart.take(report);
-                chart.set_path_only(controls::is_pressed(&self.path_only));
-                chart.set_grouped(controls::is_pressed(&self.grouped));
-            });
-            for (bits, word, find) in &self.finds {
-                let count = self.chart.look(|chart| chart.timeline().count_with(*bits));
-                find.set_text(&format!("Next {word} ({})", format::count(count)));
-                controls::enable(find, count > 0);
-            }
-            self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
+        self.frame.set_text(now.2);
+        let is_new = |of: fn(&Self::Content) -> u64| before.is_none_or(|before| of(before) != of(now));
+        let is_taken = is_new(|content| content.0) && self.take_trace(page);
+        if (is_taken || is_new(|content| content.1))
+            && let Some(Some(pressures)) = page.queries().pressures.fresh().as_deref()
+        {
+            self.chart.with(|chart| chart.set_pressures(pressures));
         }
-        self.show_title(page, report);
     }
 
     fn show_choices(&mut self, page: Page) {
