@@ -39,7 +39,6 @@ struct Reading<'a> {
     step: Step,
     /// Bytes to parse at once.
     stride: u32,
-    buffer: Vec<u8>,
     bytes: u64,
     finished: u32,
     told_ms: f64,
@@ -55,7 +54,6 @@ pub async fn run(worker: &Worker, job: Job) {
         state,
         step: Step::begin(),
         stride: 64 << 10,
-        buffer: Vec::new(),
         bytes: 0,
         finished: 0,
         told_ms: now_ms(),
@@ -134,12 +132,15 @@ impl Reading<'_> {
         let mut at = 0;
         while at < length && self.state.get() == CallState::Running {
             let end = at.saturating_add(self.stride).min(length);
-            self.buffer.resize((end - at) as usize, 0);
-            block.bytes.subarray(at, end).copy_to(&mut self.buffer);
             let began_ms = now_ms();
             let fed = {
                 let mut session = self.worker.session.borrow_mut();
-                reader.feed(&self.buffer, &mut session.set)
+                let mut from = at;
+                reader.feed_by((end - at) as usize, &mut session.set, |room| {
+                    let until = from + room.len() as u32;
+                    block.bytes.subarray(from, until).copy_to(room);
+                    from = until;
+                })
             };
             self.worker.grown.set(true);
             fed?;

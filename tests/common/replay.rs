@@ -3,7 +3,7 @@
 
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{FileReport, Masks, Options, Reader};
+use pathlight::ingest::{FileReport, IngestError, Masks, Options, Reader};
 use pathlight::model::trace::{TraceSet, dump};
 use std::path::{Path, PathBuf};
 
@@ -171,7 +171,12 @@ pub fn read_by(
         while !rest.is_empty() {
             let (now, later) = rest.split_at(chunk().clamp(1, rest.len()));
             rest = later;
-            if reader.feed(now, &mut set).is_err() {
+            // Either way of feeding may follow the other.
+            let fed = match now.len() % 2 {
+                0 => reader.feed(now, &mut set),
+                _ => feed_by(&mut reader, now, &mut set),
+            };
+            if fed.is_err() {
                 break;
             }
         }
@@ -182,6 +187,18 @@ pub fn read_by(
     }
     set.seal().unwrap();
     (dump(&set), reports)
+}
+
+/// Feeds bytes by writing them where the reader wants them.
+pub fn feed_by(reader: &mut Reader, bytes: &[u8], set: &mut TraceSet) -> Result<(), IngestError> {
+    let mut rest = bytes;
+    let fed = reader.feed_by(bytes.len(), set, |room| {
+        let (now, later) = rest.split_at(room.len());
+        room.copy_from_slice(now);
+        rest = later;
+    });
+    assert!(rest.is_empty() || fed.is_err(), "bytes are left");
+    fed
 }
 
 /// Reads bytes in every way and fails if two ways differ.

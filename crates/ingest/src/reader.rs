@@ -68,6 +68,8 @@ pub struct Reader {
     chunk: Option<Option<SplitPoint>>,
     bytes: u64,
     head: Vec<u8>,
+    /// Bytes on their way from [`Reader::feed_by`] to [`Reader::feed`].
+    rest: Vec<u8>,
     failed: Option<IngestError>,
 }
 
@@ -83,6 +85,7 @@ impl Reader {
             chunk: None,
             bytes: 0,
             head: Vec::new(),
+            rest: Vec::new(),
             failed: None,
         }
     }
@@ -111,20 +114,62 @@ impl Reader {
     /// When the input is nothing known, or memory ends. What was read before stays in the set; the reader takes nothing
     /// more, and [`finish`](Self::finish) reports the same error.
     pub fn feed(&mut self, bytes: &[u8], set: &mut TraceSet) -> Result<(), IngestError> {
+        let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..want]);
+        let fed = self.take(bytes.len(), set, |source, cx| source.feed(bytes, cx));
+        self.state.fast.flush(set);
+        fed
+    }
+
+    /// Feeds the next bytes, `bytes` of them, which `fill` writes; it may be called several times, each time with the
+    /// memory for the bytes that follow. Of text, this memory is that from which it is read, which spares a copy.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed).
+    pub fn feed_by(
+        &mut self,
+        mut bytes: usize,
+        set: &mut TraceSet,
+        mut fill: impl FnMut(&mut [u8]),
+    ) -> Result<(), IngestError> {
+        let mut fed = Ok(());
+        while bytes > 0 && fed.is_ok() {
+            // The first bytes are quoted where they are not understood.
+            let room = if self.head.len() < 16 { None } else { self.source.room(bytes) };
+            if let Some(room) = room {
+                fill(room);
+                let took = room.len();
+                bytes -= took;
+                fed = self.take(took, set, |source, cx| source.commit(took, cx));
+            } else {
+                let mut rest = std::mem::take(&mut self.rest);
+                rest.resize(bytes, 0);
+                fill(&mut rest);
+                fed = self.feed(&rest, set);
+                self.rest = rest;
+                bytes = 0;
+            }
+        }
+        self.state.fast.flush(set);
+        fed
+    }
+
+    fn take(
+        &mut self,
+        bytes: usize,
+        set: &mut TraceSet,
+        take: impl FnOnce(&mut Source, &mut Context<'_>) -> Result<(), Stop>,
+    ) -> Result<(), IngestError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         if self.bytes == 0 {
             self.state.remember(set);
         }
-        self.bytes += bytes.len() as u64;
-        let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
-        self.head.extend_from_slice(&bytes[..want]);
+        self.bytes += bytes as u64;
         let Options { reference, masks, .. } = self.options;
         let mut cx = Context { state: &mut self.state, set, reference, masks };
-        let fed = self.source.feed(bytes, &mut cx);
-        self.state.fast.flush(set);
-        match fed {
+        match take(&mut self.source, &mut cx) {
             Ok(()) => Ok(()),
             Err(stop) => {
                 let error = self.stopped(stop);

@@ -125,6 +125,23 @@ impl Source {
         self.pass(bytes, cx)
     }
 
+    /// Returns memory of this many bytes, of [`PIECE`] at most, for the next bytes; `None` if they have to be
+    /// [fed](Self::feed).
+    pub fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        match &mut self.opened {
+            Opened::Text(text) => text.window.room(bytes.min(PIECE)),
+            _ => None,
+        }
+    }
+
+    /// Takes so many bytes that were written where [`room`](Self::room) is.
+    pub fn commit(&mut self, bytes: usize, cx: &mut Context<'_>) -> Result<(), Stop> {
+        match &mut self.opened {
+            Opened::Text(text) => text.commit(bytes, cx).map_err(Stop::Full),
+            _ => Ok(()),
+        }
+    }
+
     /// Completes the head from `bytes`, opens the source and passes the head on.
     fn open_head(&mut self, bytes: &mut &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
         let (more, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
@@ -231,12 +248,17 @@ impl Text {
 
     fn feed(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), SetFull> {
         for piece in bytes.chunks(PIECE) {
-            if !self.window.push(piece) {
-                return Err(SetFull);
-            }
-            self.walker.run(&mut self.window, cx.state, cx.set)?;
-            self.window.forget(self.walker.keep_from());
+            let room = self.window.room(piece.len()).ok_or(SetFull)?;
+            room.copy_from_slice(piece);
+            self.commit(piece.len(), cx)?;
         }
+        Ok(())
+    }
+
+    fn commit(&mut self, bytes: usize, cx: &mut Context<'_>) -> Result<(), SetFull> {
+        self.window.commit(bytes);
+        self.walker.run(&mut self.window, cx.state, cx.set)?;
+        self.window.forget(self.walker.keep_from());
         Ok(())
     }
 }

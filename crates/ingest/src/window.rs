@@ -19,7 +19,10 @@ const STRIDE: usize = 4096;
 /// Bytes of a text with their masks; places are byte offsets in the text.
 #[derive(Default)]
 pub(super) struct Window {
+    /// The text, and after it memory that text is yet to come into.
     buf: Vec<u8>,
+    /// Bytes of text.
+    len: usize,
     /// Offset of `buf[0]`.
     base: u64,
     /// Where in `buf` block 0 begins.
@@ -90,7 +93,7 @@ impl Scan {
 impl Window {
     /// Starts anew at offset 0 of another text, keeping memory.
     pub fn reset(&mut self, base: u64) {
-        self.buf.clear();
+        self.len = 0;
         self.blocks.clear();
         self.base = base;
         self.origin = 0;
@@ -100,32 +103,51 @@ impl Window {
 
     /// Appends text; false if memory ended.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
-        if self.buf.try_reserve(bytes.len()).is_err() {
-            return false;
-        }
-        self.buf.extend_from_slice(bytes);
+        let Some(room) = self.room(bytes.len()) else { return false };
+        room.copy_from_slice(bytes);
+        self.commit(bytes.len());
         true
+    }
+
+    /// Returns memory of this many bytes, to be filled with what comes next; `None` if memory ended.
+    pub fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        let end = self.len + bytes;
+        if end > self.buf.len() {
+            self.buf.try_reserve(end - self.buf.len()).ok()?;
+            self.buf.resize(end, 0);
+        }
+        self.buf.get_mut(self.len..end)
+    }
+
+    /// Appends so many bytes of the memory that [`room`](Self::room) gave.
+    pub fn commit(&mut self, bytes: usize) {
+        self.len = self.buf.len().min(self.len + bytes);
+    }
+
+    /// The text.
+    fn held(&self) -> &[u8] {
+        &self.buf[..self.len]
     }
 
     /// Offset after the last byte.
     pub fn end(&self) -> u64 {
-        self.base + self.buf.len() as u64
+        self.base + self.len as u64
     }
 
     /// Returns the byte at an offset, if it has come.
     pub fn byte(&self, at: u64) -> Option<u8> {
-        self.buf.get((at - self.base) as usize).copied()
+        self.held().get((at - self.base) as usize).copied()
     }
 
     /// Returns the bytes in a range of offsets, which must be held.
     pub fn text(&self, start: u64, end: u64) -> &[u8] {
         let range = (start - self.base) as usize..(end - self.base) as usize;
-        self.buf.get(range).unwrap_or_default()
+        self.held().get(range).unwrap_or_default()
     }
 
     /// Returns all bytes from an offset on.
     pub fn rest(&self, start: u64) -> &[u8] {
-        self.buf.get((start.max(self.base) - self.base) as usize..).unwrap_or_default()
+        self.held().get((start.max(self.base) - self.base) as usize..).unwrap_or_default()
     }
 
     /// Forgets what lies before an offset, as far as whole blocks allow.
@@ -135,15 +157,18 @@ impl Window {
         let keep = (before - self.base) as usize;
         let whole = keep.saturating_sub(self.origin).min(self.masked) / BLOCK;
         let bytes = keep.min(self.origin + whole * BLOCK);
-        if bytes < 8 * BLOCK && keep < self.buf.len() {
+        if bytes < 8 * BLOCK && keep < self.len {
             return;
         }
-        self.buf.drain(..bytes);
+        // What is held moves to the front; the memory behind it stays as it is.
+        self.buf.copy_within(bytes..self.len, 0);
+        self.len -= bytes;
         self.blocks.drain(..whole);
         self.base += bytes as u64;
         self.masked -= whole * BLOCK;
         self.origin = self.origin.saturating_sub(bytes);
-        if self.buf.capacity() > 4 << 20 && self.buf.len() < 64 << 10 {
+        if self.buf.capacity() > 4 << 20 && self.len < 64 << 10 {
+            self.buf.truncate(256 << 10);
             self.buf.shrink_to(256 << 10);
             self.blocks.shrink_to(4096);
         }
@@ -166,7 +191,7 @@ impl Window {
 
     /// Makes more masks; false if all bytes have theirs.
     fn mask_more(&mut self) -> bool {
-        let have = self.buf.len() - self.origin;
+        let have = self.len - self.origin;
         if self.masked == have {
             return false;
         }

@@ -1,6 +1,7 @@
 //! Parts of a text: read in chunks by several readers it gives what one reader gives, wherever it is cut and whatever is
 //! in it; and of all its traces a part can be kept.
 
+use crate::common::replay::feed_by;
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{Ended, FileReport, Keep, Options, Reader, SplitFinder, SplitPoint};
 use pathlight::model::trace::{TraceSet, dump};
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 
 fn feed(mut reader: Reader, text: &[u8], set: &mut TraceSet) -> FileReport {
     for chunk in text.chunks(777) {
-        if reader.feed(chunk, set).is_err() {
+        if feed_by(&mut reader, chunk, set).is_err() {
             break;
         }
     }
