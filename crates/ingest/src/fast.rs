@@ -526,9 +526,14 @@ impl Fast {
                 _ => None,
             };
         }
-        if self.tags.is_full() || self.lists.is_full() || self.operations.is_full() {
+        let is_full = self.tags.is_full() || self.operations.is_full();
+        if is_full || self.lists.is_full() {
             self.flush(set);
             self.lists = Lists::default();
+        }
+        // Lists refer to tags and operations, and not the other way round: they may be forgotten alone. A key of hundreds
+        // of values fills them long before the tags.
+        if is_full {
             self.tags.clear();
             self.operations.clear();
         }

@@ -58,6 +58,35 @@ fn many_values_of_a_key_read_the_same_both_ways() {
 }
 
 #[test]
+fn a_key_of_hundreds_of_values_before_others_reads_the_same_both_ways() {
+    // Lists of tags that are remembered are forgotten on the way; the tags and operations are not.
+    let trace = |operation: u32| {
+        let spans: Vec<String> = (0..300)
+            .map(|value| {
+                format!(
+                    r#"{{"traceID":"{:x}","spanID":"{:x}","operationName":"o{operation}","references":[],"startTime":1,"duration":1,"tags":[{{"key":"a","type":"string","value":"x"}},{{"key":"shop","type":"int64","value":{value}}},{{"key":"error","type":"bool","value":{}}}],"logs":[],"processID":"p"}}"#,
+                    operation + 1,
+                    value + 1,
+                    value % 2 == 0
+                )
+            })
+            .collect();
+        format!(
+            r#"{{"traceID":"{:x}","spans":[{}],"processes":{{"p":{{"serviceName":"s","tags":[]}}}}}}"#,
+            operation + 1,
+            spans.join(",")
+        )
+    };
+    let traces: Vec<String> = (0..60).map(trace).collect();
+    let text = format!("[{}]", traces.join(","));
+    let fast = read(text.as_bytes(), false, 1, || usize::MAX);
+    assert!(fast.1[0].problems.is_empty() && fast.1[0].spans == 60 * 300);
+    assert_eq!(read(text.as_bytes(), true, 1, || usize::MAX), fast);
+    let mut random = Random(7);
+    assert_eq!(read(text.as_bytes(), false, 1, || 1 + random.below(100_000)), fast);
+}
+
+#[test]
 fn real_files_read_the_same_both_ways() {
     for file in real_files(&[""], 103) {
         let bytes = std::fs::read(&file).unwrap();
