@@ -10,7 +10,9 @@ const LOOK_US: u64 = 100_000;
 const TELL_US: u64 = 250_000;
 /// First results are offered so many microseconds after the start, and then at three times the time each.
 pub(super) const PRELIMINARY_US: u64 = 1_000_000;
-/// A load that is about to end, in so many seconds, offers none: the final ones will be there.
+/// A load that is about to end, in so many seconds, offers none: the final ones will be there. It is this
+/// long because first results take the workers' time from reading, and whoever sees them should have a while to look. The
+/// number is a choice and was not measured.
 const SOON_S: f64 = 2.0;
 
 impl<P: Clone> PoolState<P> {
