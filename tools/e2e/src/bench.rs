@@ -4,7 +4,7 @@
 //!
 //! A row of results is a line that begins with `bench`: group, what, value, unit and budget, separated by tabs.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use e2e::failure::{Failure, Outcome, fail};
 use e2e::process::{Driver, Server, dist};
 use fantoccini::Locator;
 use serde_json::{Value, json};
+
+use crate::threads::{renderer_bytes, scheduled};
 
 /// What no step takes, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -26,11 +28,14 @@ const HAND: Duration = Duration::from_secs(1);
 /// Rounds of what is measured more than once.
 const ROUNDS: usize = 3;
 
-/// Notes the times of the page itself: when a drop comes, and when everything asked was answered and drawn. Chromium
-/// paints after the second animation frame at the latest.
+/// Notes the times of the page itself: when a drop comes, when everything asked was answered and drawn, and when a timeline
+/// last had other spans. Chromium paints after the second animation frame at the latest.
 const WATCH: &str = "
-    window.bench = { start: 0, done: null, usable: null };
+    window.bench = { start: 0, done: null, usable: null, spans: null };
     addEventListener('drop', () => { bench.start = performance.now(); bench.done = null; }, true);
+    new MutationObserver(() => requestAnimationFrame(() => requestAnimationFrame(() => {
+        bench.spans = performance.now();
+    }))).observe(document, { subtree: true, attributes: true, attributeFilter: ['data-spans'] });
     const said = () => {
         const { state, busy } = document.documentElement.dataset;
         return `${state} ${busy}`;
@@ -150,6 +155,8 @@ struct Bench {
     page: Page,
     driver: Driver,
     folder: PathBuf,
+    /// Milliseconds that the browser's threads ran on a processor since it was last printed, and waited for one.
+    scheduled: Cell<(f64, f64)>,
 }
 
 /// Reads the command line and measures.
@@ -162,7 +169,7 @@ pub async fn run(arguments: &[String]) -> Outcome {
     let server = Server::start(&dist())?;
     let driver = Driver::start()?;
     let page = Page::new(session(&driver).await?, &server.url, &dist());
-    let bench = Bench { page, driver, folder: folder.into() };
+    let bench = Bench { page, driver, folder: folder.into(), scheduled: Cell::default() };
     let done = match only {
         "cards" => bench.findings().await,
         "frames" => bench.frames().await,
@@ -186,8 +193,41 @@ impl Bench {
         self.frames().await
     }
 
+    /// Prints how long the browser ran and waited in what was measured of a group. Two workers on two cores wait for the
+    /// threads of the browser itself, so their waiting has no limit.
+    fn print_scheduled(&self, group: &str, workers: u32) {
+        let (ran_ms, waited_ms) = self.scheduled.take();
+        print(group, "processor time of the browser, all rounds", ran_ms, "ms", "");
+        let most = if workers == 1 { "< 20" } else { "" };
+        print(
+            group,
+            "time waited for a processor",
+            100.0 * waited_ms / (ran_ms + waited_ms).max(1.0),
+            "%",
+            most,
+        );
+    }
+
+    /// Does something and adds what the browser's threads ran and waited for meanwhile; returns both in milliseconds too.
+    /// Threads that end meanwhile are left out.
+    async fn watched<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<(T, f64, f64)> {
+        let before = scheduled(self.driver.id())?;
+        let done = work.await?;
+        let (mut ran_ms, mut waited_ms) = (0.0, 0.0);
+        for (thread, (ran, waited)) in scheduled(self.driver.id())? {
+            let (ran_before, waited_before) = before.get(&thread).copied().unwrap_or_default();
+            ran_ms += ran - ran_before;
+            waited_ms += waited - waited_before;
+        }
+        let (all_ran, all_waited) = self.scheduled.get();
+        self.scheduled.set((all_ran + ran_ms, all_waited + waited_ms));
+        Ok((done, ran_ms, waited_ms))
+    }
+
     /// How smoothly large charts are moved, and how soon a step is seen.
     async fn frames(&self) -> Outcome {
+        let group = "Large charts in Chromium, moved";
+        self.scheduled.take();
         self.workers(2).await?;
         tree(&self.file("tree.json"), 300, 333)?;
         requests(&self.file("endpoints.json"), 10_000, 1000)?;
@@ -207,11 +247,12 @@ impl Bench {
             self.page.drop_files(&[self.file(file)]).await?;
             self.page.ready_within(PATIENCE).await?;
             let selector = json!(format!("[data-test='{canvas}']"));
-            let answer = self.page.client().execute_async(PAN, vec![selector]).await?;
+            let client = self.page.client();
+            let pan = async { Ok(client.execute_async(PAN, vec![selector]).await?) };
+            let (answer, ..) = self.watched(pan).await?;
             let (Some(frames), Some(wait_ms)) = (answer[0].as_f64(), answer[1].as_f64()) else {
                 return fail(format!("{what}: {answer}"));
             };
-            let group = "Large charts in Chromium, moved";
             print(group, what, frames, "frames/s", "> 58");
             print(
                 group,
@@ -221,6 +262,7 @@ impl Bench {
                 "< 50",
             );
         }
+        self.print_scheduled(group, 2);
         Ok(())
     }
 
@@ -266,16 +308,11 @@ impl Bench {
         self.page.state("empty").await?;
         tokio::time::sleep(HAND).await;
         let files: Vec<PathBuf> = names.iter().map(|name| self.file(name)).collect();
-        let before = scheduled(self.driver.id())?;
-        self.page.drop_files(&files).await?;
-        let ms = self.done(&format!("{} to be shown", names.join(", "))).await?;
-        let (mut ran_ms, mut waited_ms) = (0.0, 0.0);
-        for (thread, (ran, waited)) in scheduled(self.driver.id())? {
-            let (ran_before, waited_before) = before.get(&thread).copied().unwrap_or_default();
-            ran_ms += ran - ran_before;
-            waited_ms += waited - waited_before;
-        }
-        Ok((ms, ran_ms, waited_ms))
+        let shown = async {
+            self.page.drop_files(&files).await?;
+            self.done(&format!("{} to be shown", names.join(", "))).await
+        };
+        self.watched(shown).await
     }
 
     async fn drops(&self, fragment: &str, names: &[&str]) -> Outcome<f64> {
@@ -356,11 +393,15 @@ impl Bench {
     async fn start(&self) -> Outcome {
         let mut rounds = Vec::new();
         for _ in 0..5 {
-            self.page.open("").await?;
-            self.page.state("empty").await?;
+            let opened = async {
+                self.page.open("").await?;
+                self.page.state("empty").await
+            };
+            self.watched(opened).await?;
             rounds.push(self.page.run("return bench.usable").await?.as_f64().unwrap_or(f64::NAN));
         }
         print("Page", "start to usable, local", median(rounds), "ms", "< 200");
+        self.print_scheduled("Page", 1);
         Ok(())
     }
 
@@ -375,8 +416,12 @@ impl Bench {
         let [in_turn, at_once] = [self.peer(two, false).await?, self.peer(two, true).await?];
         let times = in_turn[1] / at_once[1];
         print(group, "JSON.parse of two files at once against one after the other", times, "times", "");
+        self.scheduled.take();
         let ms = self.drops("view=flame", &["hundred-thousand.json"]).await?;
         print(group, "100,000 spans", ms, "ms", "< 400");
+        let (ran_ms, waited_ms) = self.scheduled.take();
+        let waited = 100.0 * waited_ms / (ran_ms + waited_ms).max(1.0);
+        print(group, "100,000 spans: time waited for a processor", waited, "%", "");
         Ok(())
     }
 
@@ -407,25 +452,30 @@ impl Bench {
             let what = format!("{files} files of 50 spans, workers: {workers}");
             print(group, &what, megabytes / ms * 1e3, "MB/s", "> 60");
         }
+        self.print_scheduled(group, 2);
         Ok(())
     }
 
     async fn one_trace(&self) -> Outcome {
+        let group = "One trace of 1,000,000 spans";
         for name in ["fan-out", "chain", "mixed"] {
-            let ms = self.drop("view=trace", &[&format!("{name}.json")]).await?;
-            let what = format!("{name}, drop to timeline");
-            print("One trace of 1,000,000 spans", &what, ms, "ms", "< 3000");
+            let all_ms = self.drop("view=trace", &[&format!("{name}.json")]).await?;
+            let shown = self.page.run("return bench.spans - bench.start").await?;
+            let ms = shown.as_f64().ok_or_else(|| Failure(format!("{name}: no timeline")))?;
+            print(group, &format!("{name}, drop to timeline"), ms, "ms", "< 3000");
+            print(group, &format!("{name}, drop to drag and slack of all spans"), all_ms, "ms", "");
         }
+        self.print_scheduled(group, 2);
         Ok(())
     }
 
     async fn five_million(&self) -> Outcome {
         let group = "5,000,000 spans, two workers";
         self.workers(2).await?;
-        let (ms, ran_ms, _) = self.drop_watched("view=flame", &["five-million.json"]).await?;
+        let ms = self.drop("view=flame", &["five-million.json"]).await?;
         print(group, "text", self.megabytes("five-million.json")?, "MB", "");
         print(group, "drop to first flame graph", ms / 1e3, "s", "< 9");
-        print(group, "drop to first flame graph, processor time of the browser", ran_ms / 1e3, "s", "");
+        self.print_scheduled(group, 2);
         print(group, "memory of the renderer", renderer_bytes(self.driver.id())? / 1e6, "MB", "< 700");
         Ok(())
     }
@@ -433,6 +483,7 @@ impl Bench {
     /// Every view of a million spans, through the address as a link would, and then changes of what it is about.
     async fn questions(&self) -> Outcome {
         let group = "Views of 1,000,000 spans, two workers, drawn";
+        self.scheduled.take();
         let ms = self.drop("view=flame", &["million.json"]).await?;
         let megabytes = self.megabytes("million.json")?;
         print(group, "drop to first flame graph", megabytes / ms * 1e3, "MB/s", "");
@@ -461,11 +512,12 @@ impl Bench {
             ("requests", "view=requests", ""),
         ];
         for (what, fragment, budget) in steps {
-            match self.go(fragment).await? {
+            match self.watched(self.go(fragment)).await?.0 {
                 Some(ms) => print(group, what, ms, "ms", budget),
                 None => eprintln!("{what}: the page has no such view, or asked nothing"),
             }
         }
+        self.print_scheduled(group, 2);
         Ok(())
     }
 
@@ -473,10 +525,12 @@ impl Bench {
     async fn abnormal_requests(&self) -> Outcome {
         self.workers(2).await?;
         self.drop("view=flame", &["twenty-thousand.json"]).await?;
-        match self.go("view=anomalies").await? {
+        self.scheduled.take();
+        match self.watched(self.go("view=anomalies")).await?.0 {
             Some(ms) => {
                 let group = "Abnormal requests among 20,000 of 50 spans";
                 print(group, "two workers: train and judge, drawn", ms, "ms", "< 2000");
+                self.print_scheduled(group, 2);
                 Ok(())
             }
             None => fail("the page has no view of anomalies, or asked nothing"),
@@ -486,22 +540,28 @@ impl Bench {
     /// From the end of a load to the findings of it.
     async fn findings(&self) -> Outcome {
         self.workers(2).await?;
+        self.scheduled.take();
         let (mut first, mut all) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             self.page.open("view=findings").await?;
             self.page.state("empty").await?;
             self.page.run(WATCH_FINDINGS).await?;
             tokio::time::sleep(HAND).await;
-            self.page.drop_files(&[self.file("million.json")]).await?;
+            let files = [self.file("million.json")];
             let script = "const { read, first, all } = window.cards; \
                           return all === null ? null : [first - read, all - read]";
-            let times = self.page.until_within(PATIENCE, "all findings", script, Value::is_array).await?;
+            let found = async {
+                self.page.drop_files(&files).await?;
+                self.page.until_within(PATIENCE, "all findings", script, Value::is_array).await
+            };
+            let (times, ..) = self.watched(found).await?;
             first.push(times[0].as_f64().unwrap_or(f64::NAN));
             all.push(times[1].as_f64().unwrap_or(f64::NAN));
         }
         let group = "Findings of 1,000,000 spans, two workers, from the end of the load";
         print(group, "first findings", median(first), "ms", "< 1000");
         print(group, "all findings", median(all), "ms", "< 5000");
+        self.print_scheduled(group, 2);
         Ok(())
     }
 
@@ -590,53 +650,4 @@ fn requests(path: &Path, requests: u32, endpoints: u32) -> Outcome {
         (trace, std::iter::once(root).chain(calls).collect::<Vec<Value>>())
     };
     write(path, (1..=requests).map(request))
-}
-
-/// A number of a process's status.
-fn status(process: u64, key: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix(key))?.trim().trim_end_matches(" kB").parse().ok()
-}
-
-/// The processes below one.
-fn descendants(ancestor: u32) -> Outcome<Vec<u64>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc")?.flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
-            continue;
-        };
-        let mut parent = process;
-        while parent > 1 && parent != u64::from(ancestor) {
-            parent = status(parent, "PPid:").unwrap_or(0);
-        }
-        found.extend((parent == u64::from(ancestor)).then_some(process));
-    }
-    Ok(found)
-}
-
-/// By thread below a process: milliseconds it has run on a processor, and waited for one.
-fn scheduled(ancestor: u32) -> Outcome<BTreeMap<PathBuf, (f64, f64)>> {
-    let mut found = BTreeMap::new();
-    for process in descendants(ancestor)? {
-        // What ends meanwhile is left out.
-        for thread in std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
-            let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
-            let mut ms = text.split_whitespace().filter_map(|ns| Some(ns.parse::<f64>().ok()? / 1e6));
-            if let (Some(ran_ms), Some(waited_ms)) = (ms.next(), ms.next()) {
-                found.insert(thread.path(), (ran_ms, waited_ms));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Bytes that the largest renderer below a process holds.
-fn renderer_bytes(ancestor: u32) -> Outcome<f64> {
-    let is_renderer = |process: &u64| {
-        let command = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&command).contains("--type=renderer")
-    };
-    let renderers = descendants(ancestor)?.into_iter().filter(is_renderer);
-    let largest = renderers.filter_map(|process| status(process, "VmRSS:")).max();
-    Ok(largest.unwrap_or(0) as f64 * 1024.0)
 }

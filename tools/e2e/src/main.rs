@@ -9,6 +9,7 @@ mod bench;
 mod shot;
 mod stand;
 mod tests;
+mod threads;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

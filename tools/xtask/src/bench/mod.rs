@@ -168,7 +168,8 @@ fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
     build::build(false)?;
     sizes(report)?;
     sets::five_million(quick)?;
-    page(&[&sets.folder], report)?;
+    // Groups that are refused keep no other from being measured.
+    let paged = page(&[&sets.folder], report);
     let driver = tools::chromedriver()?;
     let mut worker = sh::cargo();
     worker
@@ -195,7 +196,7 @@ fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
     if quick {
         worker.env("PATHLIGHT_BENCH_QUICK", "1");
     }
-    measure(&mut worker, report)
+    measure(&mut worker, report).and(paged)
 }
 
 /// Measures the built page in Chromium, with the files of a folder.
@@ -233,7 +234,7 @@ fn sizes(report: &mut Report) -> Outcome {
 /// Status of a bench whose machine was too busy with other work.
 const BUSY: i32 = 75;
 
-/// Runs a command and takes the rows it prints, unless it says that they mean nothing.
+/// Runs a command and takes the rows it prints, but not those of a group that says that they mean nothing.
 fn measure(command: &mut Command, report: &mut Report) -> Outcome {
     eprintln!("  $ {}", sh::spell(command));
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
@@ -255,15 +256,15 @@ fn measure(command: &mut Command, report: &mut Report) -> Outcome {
     let group = rows.first().map(|row| row.group().to_owned()).unwrap_or_default();
     rows.iter_mut().for_each(|row| row.put_into(&group));
     let ended = child.wait();
-    let has_waited = rows.iter().any(Row::has_waited);
-    let is_refused = |status: std::process::ExitStatus| has_waited || status.code() == Some(BUSY);
-    if !ended.as_ref().is_ok_and(|status| is_refused(*status)) {
-        rows.into_iter().for_each(|row| report.add(row));
-    }
+    let is_busy = ended.as_ref().is_ok_and(|status| status.code() == Some(BUSY));
+    let refused = if is_busy { vec![group] } else { report::waited(&rows) };
+    let is_kept = |row: &Row| !is_busy && !refused.iter().any(|group| group == row.group());
+    rows.into_iter().filter(is_kept).for_each(|row| report.add(row));
     match ended {
-        Ok(status) if is_refused(status) => {
-            Err("the machine is busy with other work: run it again when it is not".to_owned())
-        }
+        Ok(_) if !refused.is_empty() => Err(format!(
+            "the machine is busy with other work, so these figures are none: {}; run it again when it is not",
+            refused.join(", ")
+        )),
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{}` ended with {status}", sh::spell(command))),
         Err(error) => Err(format!("`{}`: {error}", sh::spell(command))),
