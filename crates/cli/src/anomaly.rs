@@ -230,7 +230,7 @@ fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
             "\n{}  {}{}; score {:.1}, p {:.4}",
             row.request.trace_id,
             words::duration(row.request.latency_us as f64),
-            anomalies::severity_behind(report, row),
+            anomalies::severity_behind(report, row, "  "),
             row.score,
             row.p,
         );

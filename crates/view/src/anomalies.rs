@@ -256,7 +256,7 @@ pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
     let Some(row) = report.rows.get(at) else { return Vec::new() };
     let latency = duration_us(row.request.latency_us);
     let mut lines = vec![
-        TipLine::Strong(format!("{latency}{}; score {:.1}", severity_behind(report, row), row.score)),
+        TipLine::Strong(format!("{latency}{}; score {:.1}", severity_behind(report, row, ", "), row.score)),
         TipLine::Hint(moment(row.start_us)),
     ];
     let first = row.reasons.first();

@@ -60,11 +60,11 @@ pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
     }
 }
 
-/// Returns the severity of a request as it follows a latency; empty where there is none.
-pub fn severity_behind(report: &AnomalyReport, row: &AnomalyRow) -> String {
+/// Returns the severity of a request behind a separator; empty where there is none.
+pub fn severity_behind(report: &AnomalyReport, row: &AnomalyRow, separator: &str) -> String {
     match severity(report, row) {
         DASH => String::new(),
-        words => format!(", {words}"),
+        words => format!("{separator}{words}"),
     }
 }
 
