@@ -191,7 +191,7 @@ fn write(folder: &Path) {
             run(folder, &["summarise", "traces.json", "-o", summary]);
         }
     }
-    for model in ["anomaly.model", "anomaly4.model"] {
+    for model in ["anomaly.model", "anomaly4.model", "anomaly5.model"] {
         if missing(model) {
             run(folder, &["anomaly", "--train", "traces.json", "--save-model", model]);
         }
@@ -271,6 +271,8 @@ fn what_earlier_versions_wrote_is_read() {
         compare("summary4.anomaly.txt", &judge(["--baseline", "summary4.pathlight"]));
         compare("anomaly.txt", &judge(["--model", "anomaly.model"]));
         compare("anomaly4.txt", &judge(["--model", "anomaly4.model"]));
+        // The same with the share of its requests that may be abnormal.
+        compare("anomaly5.txt", &judge(["--model", "anomaly5.model"]));
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
         compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();

@@ -86,7 +86,7 @@ fn sign(reason: &ReasonRow) -> Sign {
         ReasonKind::MissingCall => ('\u{2212}', "missing in the other".to_owned()),
         ReasonKind::Error => ('!', if reason.value == 1 { "fails" } else { "does not fail" }.to_owned()),
         ReasonKind::CallCount => ('#', format!("called {} times", reason.value)),
-        ReasonKind::Combination => ('~', "unusual combination of calls".to_owned()),
+        ReasonKind::Combination => ('~', "calls that do not occur together".to_owned()),
         ReasonKind::Order => ('~', "begins after another call".to_owned()),
         ReasonKind::CriticalPath => {
             ('~', if reason.value == 1 { "on the critical path" } else { "off the critical path" }.to_owned())

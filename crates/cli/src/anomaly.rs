@@ -36,12 +36,13 @@ pub struct Args {
     /// Accepted share of false alarms
     #[arg(long, default_value_t = 0.01, value_parser = parse::positive_share)]
     alpha: f64,
-    /// Share of the training traces that may be abnormal: the most anomalous ones are left out
+    /// Share of the training traces that may be abnormal: the most anomalous ones are left out, and so many more false
+    /// alarms are possible
     #[arg(long, default_value_t = 0.0, value_parser = parse::share)]
     contaminated: f64,
     /// Exit with status 3 if at least N requests are abnormal
-    #[arg(long, value_name = "N", conflicts_with = "evaluate")]
-    fail_on: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["evaluate", "export_vectors"])]
+    fail_on: Option<u64>,
     /// Judge by the paper's auto-encoder; with `--evaluate`, evaluate it too
     #[arg(long)]
     vae: bool,
@@ -152,6 +153,12 @@ fn export_vectors(args: &Args, encoding: Encoding) -> Result<(), Failure> {
 }
 
 fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
+    // A sliding window judges the requests that it learns from, as time goes on.
+    let has_verdicts = !args.test.is_empty() || args.parts.is_some() && args.save_model.is_none();
+    if args.fail_on.is_some() && !has_verdicts {
+        let why = "--fail-on needs verdicts, and there are none without traces to judge: name them with --test FILE...";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let train = args.settings.selection();
     let mut groups: Vec<&[PathBuf]> = Vec::new();
     groups.extend((!args.train.is_empty()).then_some(args.train.as_slice()));
@@ -181,7 +188,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     let report = pool.run_watched(query, &mut watch())?;
     args.settings.print_report(|| json::anomaly(&report), |rows| report_text(&report, rows))?;
     match args.fail_on {
-        Some(least) if report.abnormal() >= least => Err(Failure::Abnormal(report.abnormal())),
+        Some(least) if report.abnormal() as u64 >= least => Err(Failure::Abnormal(report.abnormal())),
         _ => Ok(()),
     }
 }
@@ -220,10 +227,10 @@ fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
     for row in rows.clone().take(rows_listed) {
         let _ = writeln!(
             out,
-            "\n{}  {}  {}; score {:.1}, p {:.4}",
+            "\n{}  {}{}; score {:.1}, p {:.4}",
             row.request.trace_id,
             words::duration(row.request.latency_us as f64),
-            anomalies::severity(report, row),
+            anomalies::severity_behind(report, row, "  "),
             row.score,
             row.p,
         );

@@ -2,10 +2,11 @@
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
 use crate::comparing::{Against, Comparison};
+pub use crate::severity::{reasons, severity, severity_behind};
 use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::anomaly::{EXPLAINED, FalseAlarmRow, Part, Thresholds};
+use pathlight_analysis::anomaly::{EXPLAINED, FalseAlarmRow, Thresholds};
 use pathlight_query::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Endpoint, EvaluationTable, Filter,
     ReasonGroup, Selection, VectorsReport,
@@ -22,6 +23,9 @@ pub const NORMALS: [(&str, &str); 3] = [
     ("before", "The later half against the earlier"),
     ("a", "Set B against set A"),
 ];
+
+/// What is chosen while a baseline from a file judges.
+pub const LOADED: (&str, &str) = ("loaded", "A loaded baseline");
 
 /// What is said in place of a trace that is not loaded: of the chosen request, and of the normal one most like it.
 pub const NOT_LOADED: [&str; 2] = [
@@ -58,7 +62,8 @@ pub fn sides(address: &Address) -> (Selection, Selection) {
 /// for: [`AnomalyReport::at`] takes any without judging again.
 pub fn settings(choice: &AnomalyChoice, model: Option<Vec<u8>>) -> AnomalySettings {
     let detector = if choice.vae { Detector::Vae(choice.network) } else { Detector::Tree };
-    AnomalySettings { detector, model, explain: choice.explain, ..AnomalySettings::default() }
+    let AnomalyChoice { contaminated_ppm, explain, .. } = *choice;
+    AnomalySettings { detector, model, contaminated_ppm, explain, ..AnomalySettings::default() }
 }
 
 /// Returns a report at the chosen rate of false alarms; the auto-encoder has a threshold of its own.
@@ -124,6 +129,13 @@ fn verdicts(report: &AnomalyReport) -> String {
         words.push_str(&format!(
             "; with so few, the rate is raised to {} so that an alarm is possible",
             share(report.alpha)
+        ));
+    }
+    if report.contaminated > 0.0 {
+        words.push_str(&format!(
+            "; as up to {} of the baseline may be abnormal, up to {} of normal requests may be called so",
+            share(report.contaminated),
+            share(report.false_alarms())
         ));
     }
     if let Some(Thresholds { abnormal_held_out, held_out: Some(_), held_out_requests, .. }) =
@@ -223,24 +235,6 @@ pub fn more_groups(report: &AnomalyReport) -> String {
     }
 }
 
-/// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
-const UNUSUAL: &str = "unusual, as some of the baseline are";
-
-/// Returns whether a request is abnormal, and in which part of it.
-pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
-    let covers = row.reasons.first().is_some_and(|reason| reason.part == Part::Covering);
-    match (report.is_abnormal(row), row.part) {
-        _ if row.is_unknown => "no verdict: unknown root",
-        // Never "within" beside a reason such as "60 ms; 1.24 to 4.36 ms is normal".
-        (false, _) if report.has_verdicts && !row.reasons.is_empty() => UNUSUAL,
-        (false, _) if report.has_verdicts => "within the baseline",
-        (_, Part::Structure) => "other calls",
-        (_, Part::OnPath) => "delayed",
-        _ if covers => "slow calls",
-        _ => "slow, but not delayed",
-    }
-}
-
 /// Returns why no request is judged; empty if one is.
 pub fn why_empty(normal: Normal, report: &AnomalyReport) -> &'static str {
     match (report.trained, normal) {
@@ -262,27 +256,12 @@ pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
     let Some(row) = report.rows.get(at) else { return Vec::new() };
     let latency = duration_us(row.request.latency_us);
     let mut lines = vec![
-        TipLine::Strong(format!("{latency}, {}; score {:.1}", severity(report, row), row.score)),
+        TipLine::Strong(format!("{latency}{}; score {:.1}", severity_behind(report, row, ", "), row.score)),
         TipLine::Hint(moment(row.start_us)),
     ];
     let first = row.reasons.first();
     lines.extend(first.map(|reason| TipLine::Text(printable(&report.words(reason, duration)))));
     lines
-}
-
-/// Returns why a request is anomalous, a sentence for each reason.
-pub fn reasons(report: &AnomalyReport, row: &AnomalyRow) -> Vec<String> {
-    if row.is_unexplained {
-        let explained = report.rows.iter().take_while(|row| !row.is_unexplained).count() as u64;
-        return vec![format!(
-            "Its reasons are not worked out: it is not among the {} most anomalous requests.",
-            count(explained)
-        )];
-    }
-    if row.reasons.is_empty() {
-        return vec!["Nothing about it is anomalous.".to_owned()];
-    }
-    row.reasons.iter().map(|reason| printable(&report.words(reason, duration))).collect()
 }
 
 /// A judged request.
@@ -442,9 +421,14 @@ pub fn false_alarms(table: &EvaluationTable) -> Vec<String> {
     table.false_alarms.iter().map(line).collect()
 }
 
-/// Returns how far the training of the auto-encoder is.
+/// Returns how far the training of the auto-encoder is, in percent.
+pub fn training_percent(progress: &TrainingProgress) -> f64 {
+    100.0 * progress.done as f64 / progress.of.max(1) as f64
+}
+
+/// Returns the same in words.
 pub fn training_words(progress: &TrainingProgress) -> String {
-    let done = 100.0 * progress.done as f64 / progress.of.max(1) as f64;
+    let done = training_percent(progress);
     let loss = progress.losses.last().map_or_else(String::new, |loss| format!(", loss {loss:.2}"));
     format!("Training the auto-encoder: {done:.0} %, epoch {}{loss}", progress.losses.len() + 1)
 }
@@ -467,7 +451,7 @@ mod tests {
     use super::*;
     use crate::finder::Finder;
     use crate::table::{Cell, Rows as _};
-    use pathlight_analysis::anomaly::{ReasonKind, ReasonRow};
+    use pathlight_analysis::anomaly::{Part, ReasonKind, ReasonRow};
     use pathlight_query::RequestRef;
 
     fn report() -> AnomalyReport {
@@ -491,6 +475,7 @@ mod tests {
             rows: vec![row("ab", 7.5, 0.0012), row("cd", 0.5, 0.75)],
             trained: 1_000,
             features: 7,
+            baseline: vec![0.0; 1_000],
             alpha: 0.02,
             asked_alpha: 0.01,
             ..AnomalyReport::default()
@@ -524,7 +509,7 @@ mod tests {
             baseline: Some((1_240.0, 4_360.0)),
         };
         (unusual.rows[1].p, unusual.rows[1].reasons) = (0.05, vec![reason]);
-        assert_eq!(severity(&unusual, &unusual.rows[1]), "unusual, as some of the baseline are");
+        assert_eq!(severity(&unusual, &unusual.rows[1]), "as far from the rest as some of the baseline");
         assert_eq!(table.find(&Finder::of_text("AB")).matches, 1);
         let chosen = TraceChoice::of_request("cd", "");
         assert_eq!(
@@ -541,16 +526,23 @@ mod tests {
             "1 of 2 abnormal; the baseline is 1\u{202f}000 requests (7 call paths); with so few, the rate is raised to \
              2.0\u{202f}% so that an alarm is possible"
         );
+        let mixed = AnomalyReport { contaminated: 0.05, alpha: 0.01, ..report.clone() };
+        assert_eq!(
+            title(&mixed),
+            "1 of 2 abnormal; the baseline is 1\u{202f}000 requests (7 call paths); as up to 5.0\u{202f}% of the baseline \
+             may be abnormal, up to 6.0\u{202f}% of normal requests may be called so"
+        );
         let alone = AnomalyReport { trained: 1, features: 1, ..report.clone() };
         assert!(title(&alone).contains("the baseline is 1 request (1 call path);"));
         assert_eq!(why_empty(Normal::Others, &report), "");
-        assert_eq!(reasons(&report, &report.rows[0]), ["Nothing about it is anomalous."]);
+        assert_eq!(reasons(&report, &report.rows[0]), ["No single fact explains it."]);
         assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}, delayed; score 7.5", duration_us(60))));
         let several = AnomalyReport { rows: vec![report.rows[0].clone(); 9], ..report.clone() };
         assert!(title(&several).starts_with("The load or the release has changed: 9 of 9"));
         report.has_verdicts = false;
         assert!(title(&report).starts_with("The most anomalous of 2 requests"));
-        assert_eq!((report.abnormal(), severity(&report, &report.rows[0])), (0, "delayed"));
+        assert_eq!((report.abnormal(), severity(&report, &report.rows[0])), (0, DASH));
+        assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}; score 7.5", duration_us(60))));
         report.has_verdicts = true;
         report.rows.clear();
         assert_eq!(why_empty(Normal::Others, &report), "There is no request to judge.");
@@ -565,8 +557,10 @@ mod tests {
         let at = |alpha_ppm| chosen(&report, &AnomalyChoice { alpha_ppm, ..AnomalyChoice::default() });
         assert!(Rc::ptr_eq(&at(10_000), &report));
         assert_eq!((at(1_000).abnormal(), at(2_000).abnormal(), at(800_000).abnormal()), (0, 1, 2));
-        // Of 1,000 training requests none has a p-value below 1 / 1,001.
+        // Of 1,000 training requests none has a p-value below 1 / 1,001; of more, whose scores are not there, neither.
         assert!(at(100).alpha > 0.000_99);
+        let merged = AnomalyReport { trained: 9_000, ..(*report).clone() };
+        assert!(merged.at(0.0001).alpha > 0.000_99);
     }
 
     #[test]
@@ -584,7 +578,10 @@ mod tests {
         address.anomaly.normal = Normal::Before(7);
         assert_eq!(of(&address).0.filters, [Filter::Time { from_us: 0, to_us: 7 }]);
         assert_eq!(of(&address).1.filters, [Filter::Time { from_us: 7, to_us: u64::MAX }]);
-        let choice = AnomalyChoice { vae: true, alpha_ppm: 50_000, ..AnomalyChoice::default() };
+        let mut choice = AnomalyChoice { vae: true, alpha_ppm: 50_000, ..AnomalyChoice::default() };
+        choice.contaminate(Some(2.5));
+        choice.contaminate(None);
+        assert_eq!(settings(&choice, None).contaminated_ppm, 25_000);
         assert_eq!(settings(&choice, None).alpha_ppm, AnomalySettings::default().alpha_ppm);
         assert_eq!(rate_words(&AnomalyChoice { vae: false, ..choice }).0, "50 false alarms in 1 000");
     }

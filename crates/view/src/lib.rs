@@ -48,6 +48,7 @@ pub mod saved;
 pub mod search_help;
 pub mod selection_words;
 pub mod sentence;
+mod severity;
 pub mod sharing;
 pub mod split;
 pub mod summaries;

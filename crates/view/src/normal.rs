@@ -60,6 +60,8 @@ pub struct AnomalyChoice {
     pub normal: Normal,
     /// Accepted rate of false alarms in millionths.
     pub alpha_ppm: u32,
+    /// Share of the baseline that may be abnormal, in millionths (`contaminated=0.05`).
+    pub contaminated_ppm: u32,
     /// Whether the auto-encoder judges.
     pub vae: bool,
     /// The sizes of its network (`network=500,10,10,20,1,0`: hidden, latent, steps of the flow, epochs, seed, parts of time).
@@ -76,6 +78,7 @@ impl Default for AnomalyChoice {
         AnomalyChoice {
             normal: Normal::default(),
             alpha_ppm: 10_000,
+            contaminated_ppm: 0,
             vae: false,
             network,
             evaluate: false,
@@ -85,6 +88,13 @@ impl Default for AnomalyChoice {
 }
 
 impl AnomalyChoice {
+    /// Sets the share of the baseline that may be abnormal, in percent up to 50; what is no number changes nothing.
+    pub fn contaminate(&mut self, percent: Option<f64>) {
+        if let Some(percent) = percent.filter(|percent| percent.is_finite()) {
+            self.contaminated_ppm = (percent.clamp(0.0, 50.0) * 1e4).round() as u32;
+        }
+    }
+
     /// Takes a key of a fragment; false if it is none of these.
     pub(super) fn take(&mut self, key: &str, value: &str) -> bool {
         match key {
@@ -99,6 +109,10 @@ impl AnomalyChoice {
             "alpha" => {
                 let share = value.parse().ok().filter(|share: &f64| *share > 0.0 && *share <= 1.0);
                 self.alpha_ppm = share.map_or(10_000, |share| ((share * 1e6).round() as u32).max(1));
+            }
+            "contaminated" => {
+                let share = value.parse().ok().filter(|share: &f64| (0.0..=1.0).contains(share));
+                self.contaminated_ppm = share.map_or(0, |share| (share * 1e6).round() as u32);
             }
             "detector" => self.vae = value == "vae",
             "network" => self.network = network(value).unwrap_or_default(),
@@ -119,6 +133,9 @@ impl AnomalyChoice {
         }
         if self.alpha_ppm != AnomalyChoice::default().alpha_ppm {
             out.put("alpha", &(f64::from(self.alpha_ppm) / 1e6).to_string());
+        }
+        if self.contaminated_ppm > 0 {
+            out.put("contaminated", &(f64::from(self.contaminated_ppm) / 1e6).to_string());
         }
         if self.vae {
             out.put("detector", "vae");

@@ -4,8 +4,8 @@ use crate::common::random::{any_traces, sets_of, shuffled};
 use crate::common::{Span, set_of, span};
 use pathlight::analysis::anomaly::vae::{Vae, VaeSettings};
 use pathlight::analysis::anomaly::{
-    AnomalyReport, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features, Injection,
-    Model, Part, ReasonKind, Rule, StvObserver, inject,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features,
+    Injection, Model, Part, ReasonKind, Rule, StvObserver, inject,
 };
 use pathlight::analysis::critical_path::{PathTable, Walk};
 use pathlight::analysis::requests::{PathSettings, RootEndpoint, Selection};
@@ -275,6 +275,121 @@ fn training_with_abnormal_requests_leaves_them_out() {
     assert_eq!(as_is.abnormal(), 0);
     let cleaned = judged(&train, &odd, AnomalySettings { contaminated_ppm: 30_000, ..alpha(0.01) });
     assert_eq!((cleaned.abnormal(), cleaned.trained), (1, 198));
+    // So many more false alarms are possible, which the report says and reckons with.
+    assert_eq!((as_is.contaminated, cleaned.contaminated), (0.0, 0.03));
+    let words = "; as up to 3.0\u{202f}% of the baseline may be abnormal, up to 4.0\u{202f}% of normal requests may be called so";
+    assert!(anomalies::title(&cleaned).ends_with(words), "{}", anomalies::title(&cleaned));
+    let value: serde_json::Value = serde_json::from_str(&json::anomaly(&cleaned).unwrap()).unwrap();
+    assert_eq!(value["contaminated"], 0.03);
+    let mut many = cleaned.clone();
+    let normal = AnomalyRow { p: 1.0, ..many.rows[0].clone() };
+    many.rows.extend(vec![cleaned.rows[0].clone(); 5]);
+    many.rows.extend(vec![normal; 94]);
+    // 6 of 100 are too many at 1 %, and not at 4 %.
+    assert!(!many.has_drifted() && AnomalyReport { contaminated: 0.0, ..many }.has_drifted());
+    // A saved baseline knows it too.
+    let spans: Vec<(bool, Span)> = train.iter().map(|s| (false, s.clone())).collect();
+    let settings = AnomalySettings { contaminated_ppm: 30_000, ..alpha(0.01) };
+    let query = queries::AnomalyModel { train: Selection::default(), settings };
+    let bytes = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+    assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes(), bytes);
+    let judged: Vec<(bool, Span)> = odd.iter().map(|s| (true, s.clone())).collect();
+    let by_file = ask(sets_of(&judged, 1), AnomalySettings { model: Some(bytes), ..alpha(0.01) });
+    assert_eq!((by_file.contaminated, by_file.rows), (0.03, cleaned.rows));
+}
+
+/// Spans of one service: waits are facts only there.
+fn of_one_service(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.iter_mut().for_each(|span| span.service = "S".to_owned());
+    spans
+}
+
+/// Kinds of the reasons of the most anomalous request, and the operations that they name.
+fn reasons(report: &AnomalyReport) -> Vec<(ReasonKind, &str, u64)> {
+    let reasons = report.rows[0].reasons.iter();
+    reasons.map(|reason| (reason.kind, report.path(reason.path).last().unwrap().1, reason.value)).collect()
+}
+
+#[test]
+fn a_call_in_another_order_one_that_waits_and_one_that_reaches_out_are_reasons() {
+    let normal = of_one_service(normal(1..501));
+    let said = |spans: Vec<Span>| judged(&normal, &of_one_service(spans), alpha(0.01));
+    // C first, then B.
+    let report = said(trace(901, 6300, &[("C", 1, 100, 5100), ("B", 1, 5200, 6200)]));
+    assert_eq!(reasons(&report)[0].0, ReasonKind::Order, "{:?}", reasons(&report));
+    assert!(report.is_abnormal(&report.rows[0]) && report.rows[0].part == Part::Structure);
+    // C begins 20 ms after B has ended, where 100 us is normal: nobody works meanwhile but A.
+    let report = said(trace(901, 26_200, &[("B", 1, 100, 1100), ("C", 1, 21_100, 26_100)]));
+    let waits = reasons(&report).contains(&(ReasonKind::Wait, "C", 20_000));
+    assert!(
+        waits && reasons(&report).contains(&(ReasonKind::SelfTime, "A", 20_200)),
+        "{:?}",
+        reasons(&report)
+    );
+    assert_eq!(anomalies::severity(&report, &report.rows[0]), "delayed");
+    // C ends 3 ms after A.
+    let report = said(trace(901, 3200, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200)]));
+    let outside = reasons(&report).contains(&(ReasonKind::Outside, "A", 3000 + 32));
+    assert!(outside, "{:?}", reasons(&report));
+}
+
+#[test]
+fn calls_that_do_not_occur_together_are_a_reason() {
+    let of = |number: u64, names: [&str; 2]| {
+        trace(number, 2300, &[(names[0], 1, 100, 1100), (names[1], 1, 1200, 2200)])
+    };
+    let normal: Vec<Span> = (1..501)
+        .flat_map(|number| of(number, if number % 2 == 0 { ["B", "C"] } else { ["D", "E"] }))
+        .collect();
+    let report = judged(&normal, &of(901, ["B", "E"]), alpha(0.01));
+    let first = report.rows[0].reasons[0];
+    assert_eq!((reasons(&report)[0], first.alike, first.calls), ((ReasonKind::Combination, "A", 0), 0, 500));
+    assert!(report.is_abnormal(&report.rows[0]));
+}
+
+/// B of about 5,000 us, beside it D of so many, and E, inside D or after it; in some a call F.
+fn parallel(number: u64, d_us: u64, is_inside: bool, has_f: bool) -> Vec<Span> {
+    let b_us = Random::new(8, 0, number).log_normal_us(5000.0, 0.1);
+    let e = if is_inside { (200, 400) } else { (110 + d_us, 150 + d_us) };
+    let mut below = vec![("B", 1, 100, 100 + b_us), ("D", 1, 110, 110 + d_us), ("E", 1, e.0, e.1)];
+    if has_f {
+        below.push(("F", 1, 150 + b_us, 180 + b_us));
+    }
+    trace(number, 300 + b_us, &below)
+}
+
+#[test]
+fn a_call_that_comes_to_be_on_the_critical_path_is_a_reason() {
+    let normal: Vec<Span> = (1..501).flat_map(|number| parallel(number, 1000, false, false)).collect();
+    let mut odd = trace(901, 9300, &[("B", 1, 100, 5100), ("D", 1, 110, 9110), ("E", 1, 9110, 9150)]);
+    odd.sort_by_key(|span| span.id);
+    let report = judged(&normal, &odd, alpha(0.01));
+    let kinds = reasons(&report);
+    assert!(kinds.contains(&(ReasonKind::CriticalPath, "D", 1)), "{kinds:?}");
+    assert_eq!(anomalies::severity(&report, &report.rows[0]), "delayed");
+}
+
+#[test]
+fn what_is_off_the_critical_path_does_not_delay_unless_it_covers_a_sibling() {
+    for (is_inside, severity) in [(false, "slow, but not delayed"), (true, "slow calls")] {
+        let d_us = |number| Random::new(9, 0, number).log_normal_us(1000.0, 0.1);
+        // One in fifty calls F.
+        let normal: Vec<Span> =
+            (1..501).flat_map(|number| parallel(number, d_us(number), is_inside, number % 50 == 0)).collect();
+        for has_f in [false, true] {
+            let report = judged(&normal, &parallel(901, 4000, is_inside, has_f), alpha(0.01));
+            let row = &report.rows[0];
+            let kinds = reasons(&report);
+            // Reasons of structure come first, whatever leads.
+            assert_eq!(kinds[0].0 == ReasonKind::NewCall, has_f, "{kinds:?}");
+            assert!(kinds.contains(&(ReasonKind::SelfTime, "D", 4000)), "{kinds:?}");
+            assert_eq!(row.part, if is_inside { Part::Covering } else { Part::OffPath });
+            assert!(report.is_abnormal(row));
+            assert_eq!(anomalies::severity(&report, row), severity, "{kinds:?}");
+            let value: serde_json::Value = serde_json::from_str(&json::anomaly(&report).unwrap()).unwrap();
+            assert_eq!(value["traces"][0]["part"], "off_path");
+        }
+    }
 }
 
 #[test]
@@ -440,6 +555,25 @@ fn what_is_held_out_changes_nothing_of_the_network_but_its_threshold() {
     assert_eq!(before.likelihoods().len() + held_out, 60);
     // A tenth, by chance.
     assert!((1..16).contains(&held_out), "{held_out}");
+}
+
+#[test]
+fn the_auto_encoder_learns_the_same_of_times_in_another_unit() {
+    let sizes = VaeSettings { hidden: 4, latent: 2, flow: 1, epochs: 2, parts: 0, seed: 3 };
+    let learned = |unit: u64| {
+        let spans = (1..61).flat_map(|number| {
+            let (b, c) = (2 + number % 3, 5 + number % 4);
+            let times = [("B", 1, 1, 1 + b), ("C", 1, 2 + b, 2 + b + c)];
+            trace(
+                number,
+                unit * (b + c + 3),
+                &times.map(|(name, up, from, to)| (name, up, unit * from, unit * to)),
+            )
+        });
+        network(&spans.collect::<Vec<_>>(), sizes).likelihoods().to_vec()
+    };
+    // A power of two: not even rounding differs. Deviations are less than a microsecond.
+    assert_eq!(learned(1), learned(1024));
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver}
 pub use inject::{Injected, Injection, Victims, inject, is_held_out};
 pub use model::{Model, ModelError};
 pub use report::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationRow, EvaluationTable,
-    FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, EvaluationRow,
+    EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,
 };
 pub use rule::{Judge, Lookup, Rule, RuleTraining, Scores, Verdict};
 pub use vectors::{VectorRow, VectorsReport};

@@ -8,8 +8,10 @@ use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
-const MAGIC: &[u8] = b"pathlight anomaly model 4\n";
-/// The formats before: without what merging needs; without a checksum too.
+const MAGIC: &[u8] = b"pathlight anomaly model 5\n";
+/// The format before: without the share that may be abnormal, which comes last.
+const CLEAN: &[u8] = b"pathlight anomaly model 4\n";
+/// Those before it: without what merging needs; without a checksum too.
 const BEFORE: [&[u8]; 2] = [b"pathlight anomaly model 3\n", b"pathlight anomaly model 2\n"];
 
 /// A baseline.
@@ -25,7 +27,7 @@ pub struct Model {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// It does not begin like one.
-    #[error("this is no model of Pathlight; choose a file that \u{201c}Save model\u{201d} has written")]
+    #[error("this is no model of Pathlight; choose a file that \u{201c}Save baseline\u{201d} has written")]
     Foreign,
     /// It begins like one and is damaged.
     #[error("the model file is damaged ({0}); train again or choose another")]
@@ -61,7 +63,8 @@ fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
 impl Model {
     /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let model = flat::write(&(self, self.tree.ticks, self.tree.learned(), &self.tree.kept));
+        let tree = &self.tree;
+        let model = flat::write(&(self, tree.ticks, tree.learned(), &tree.kept, tree.contaminated_ppm));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
@@ -78,10 +81,20 @@ impl Model {
             [Some(rest), _] => before(checked(rest)?)?,
             [_, Some(model)] => before(model.to_vec())?,
             _ => {
-                let rest = bytes.strip_prefix(MAGIC).ok_or(ModelError::Foreign)?;
-                let (mut model, ticks, learned, kept): (Model, [u64; 4], u64, FactPart) =
-                    flat::read(&checked(rest)?)?;
+                let rest = match (bytes.strip_prefix(MAGIC), bytes.strip_prefix(CLEAN)) {
+                    (Some(rest), _) => checked(rest)?,
+                    (_, Some(rest)) => [checked(rest)?.as_slice(), &[0]].concat(),
+                    _ => return Err(ModelError::Foreign),
+                };
+                let (mut model, ticks, learned, kept, contaminated_ppm): (
+                    Model,
+                    [u64; 4],
+                    u64,
+                    FactPart,
+                    u32,
+                ) = flat::read(&rest)?;
                 (model.tree.ticks, model.tree.learned, model.tree.kept) = (ticks, learned, kept);
+                model.tree.contaminated_ppm = contaminated_ppm;
                 model
             }
         };

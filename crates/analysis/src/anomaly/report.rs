@@ -55,6 +55,8 @@ pub struct AnomalySettings {
     pub explain: u32,
 }
 
+/// The p-value up to which requests are explained: the greatest rate of false alarms that the page offers.
+pub const EXPLAINED_P: f64 = 0.2;
 /// Requests that are explained unless more are asked for.
 pub const EXPLAINED: u32 = 500;
 
@@ -91,6 +93,8 @@ pub struct AnomalyReport {
     pub alpha: f64,
     /// What was asked for.
     pub asked_alpha: f64,
+    /// Share of the training requests that may be abnormal, 0 to 1: so many of the most anomalous were left out.
+    pub contaminated: f64,
     /// What judged.
     pub detector: Detector,
     /// Requests it was trained on.
@@ -239,8 +243,15 @@ impl AnomalyReport {
 
     /// The report at another rate of false alarms, or the least possible one; nothing is judged again.
     pub fn at(&self, asked_alpha: f64) -> AnomalyReport {
-        let alpha = asked_alpha.max(1.0 / (self.trained as f64 + 1.0));
+        // A merged baseline has learned from more requests than p-values are made of.
+        let alpha = asked_alpha.max(1.0 / (self.baseline.len() as f64 + 1.0));
         AnomalyReport { alpha, asked_alpha, ..self.clone() }
+    }
+
+    /// The greatest share of normal requests that may be called abnormal: where training requests may be abnormal, so many
+    /// more than the accepted rate.
+    pub fn false_alarms(&self) -> f64 {
+        (self.alpha + self.contaminated).min(1.0)
     }
 
     /// The least score that is abnormal, as far as the training requests tell.
@@ -257,7 +268,7 @@ impl AnomalyReport {
     /// has changed, and not single requests.
     pub fn has_drifted(&self) -> bool {
         let judged = self.rows.iter().filter(|row| !row.is_unknown).count();
-        self.has_verdicts && binomial_tail(judged, self.abnormal(), self.alpha) < 0.001
+        self.has_verdicts && binomial_tail(judged, self.abnormal(), self.false_alarms()) < 0.001
     }
 
     /// The abnormal requests by their first reason, the largest group first; without verdicts all that have a reason.
@@ -290,7 +301,7 @@ impl AnomalyReport {
         match reason.kind {
             ReasonKind::MissingCall => format!("{place} is missing"),
             ReasonKind::NewCall => format!("{place} is new"),
-            ReasonKind::Combination => format!("{place} makes an unusual combination of calls"),
+            ReasonKind::Combination => format!("{place} makes calls that do not occur together"),
             ReasonKind::Error if reason.value == 1 => format!("{place} fails"),
             ReasonKind::Error => format!("{place} does not fail"),
             ReasonKind::CallCount => format!("{place} is called another number of times"),

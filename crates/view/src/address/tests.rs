@@ -201,6 +201,7 @@ proptest! {
         address.split.linear = flags[2];
         address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(range.0.into())][view % 3];
         address.anomaly.alpha_ppm = range.0 + 1;
+        address.anomaly.contaminated_ppm = range.0;
         (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);
         address.anomaly.network.epochs = range.0 % 1000 + 1;
         address.anomaly.explain = range.1;

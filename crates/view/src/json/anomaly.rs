@@ -20,6 +20,9 @@ public_json! {
         alpha: f64 = report.alpha,
         /// The accepted rate of false alarms asked for.
         asked_alpha: f64 = report.asked_alpha,
+        /// Share of the training requests that may be abnormal, 0 to 1: so many of the most anomalous were left out
+        /// (`--contaminated`). Up to `alpha` + `contaminated` of normal requests may be called abnormal.
+        contaminated: f64 = report.contaminated,
         /// `whole tree` or `VAE`.
         detector: &'static str = report.detector.name(),
         /// Whether more requests are abnormal than chance explains: then the load or the release has changed.

@@ -3,6 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::shell::progress;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_view::address::SIZES;
 use pathlight_view::anomalies;
@@ -62,6 +63,8 @@ impl Network {
 /// A training under way: how far, its losses as a curve, and the button that ends it.
 pub struct Progress {
     element: El,
+    bar: El,
+    fill: El,
     words: El,
     loss: El,
     shown: TrainingProgress,
@@ -70,14 +73,20 @@ pub struct Progress {
 impl Progress {
     /// Builds its elements, hidden at first.
     pub fn new(page: Page, keep: &Keep) -> Progress {
-        let (words, loss) = (span("", ""), div("loss"));
+        let (words, loss, fill) = (span("", ""), div("loss"), div("progress-fill"));
+        let bar = div("progress-bar")
+            .attr("role", "progressbar")
+            .attr("aria-label", "Training")
+            .attr("aria-valuemin", "0")
+            .attr("aria-valuemax", "100")
+            .child(&fill);
         let cancel = button("Cancel").test("anomaly-cancel").on_click(keep, move || {
             page.change(|address| (address.anomaly.vae, address.anomaly.evaluate) = (false, false));
         });
         let element = div("training").attr("role", "status").test("anomaly-training");
-        let element = element.child(&words).child(&loss).child(&cancel);
+        let element = element.child(&bar).child(&words).child(&loss).child(&cancel);
         element.show(false);
-        Progress { element, words, loss, shown: TrainingProgress::default() }
+        Progress { element, bar, fill, words, loss, shown: TrainingProgress::default() }
     }
 
     /// Returns its root element.
@@ -88,13 +97,16 @@ impl Progress {
     /// Follows the training.
     pub fn update(&mut self, page: Page) {
         let queries = page.queries();
-        let progress = queries.anomaly.progress().or_else(|| queries.anomaly_evaluation.progress());
-        self.element.show(progress.is_some());
-        let Some(progress) = progress.filter(|progress| *progress != self.shown) else { return };
-        self.words.set_text(&anomalies::training_words(&progress));
-        if progress.losses.len() != self.shown.losses.len() {
+        let training = queries.anomaly.progress().or_else(|| queries.anomaly_evaluation.progress());
+        self.element.show(training.is_some());
+        let Some(training) = training.filter(|training| *training != self.shown) else { return };
+        let percent = anomalies::training_percent(&training);
+        progress::fill(&self.fill, percent);
+        self.bar.set("aria-valuenow", &format!("{percent:.0}"));
+        self.words.set_text(&anomalies::training_words(&training));
+        if training.losses.len() != self.shown.losses.len() {
             self.loss.clear();
-            if let Some(path) = anomalies::loss_curve(&progress.losses) {
+            if let Some(path) = anomalies::loss_curve(&training.losses) {
                 let chart = dom::icon(&path);
                 for (name, value) in [("class", "icon loss-curve"), ("preserveAspectRatio", "none")] {
                     let _ = chart.set_attribute(name, value);
@@ -102,6 +114,6 @@ impl Progress {
                 let _ = self.loss.html().append_child(&chart);
             }
         }
-        self.shown = progress;
+        self.shown = training;
     }
 }

@@ -12,7 +12,9 @@ use js_sys::{Array, Uint8Array};
 use pathlight_analysis::anomaly::Model;
 use pathlight_query::queries;
 use pathlight_view::address::{AnomalyChoice, Normal};
-use pathlight_view::anomalies::{NORMALS, RATES, VECTORS, normal, rate_words, settings, sides, vectors_csv};
+use pathlight_view::anomalies::{
+    LOADED, NORMALS, RATES, VECTORS, normal, rate_words, settings, sides, vectors_csv,
+};
 use pathlight_view::json;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, HtmlInputElement};
@@ -23,6 +25,7 @@ pub struct Tools {
     normal: El,
     rate: El,
     rate_words: El,
+    contaminated: (El, El),
     vae: El,
     evaluate: El,
     model: El,
@@ -33,6 +36,7 @@ impl Tools {
     pub fn new(page: Page, keep: &Keep, exports: &El) -> Tools {
         let normal = normal_select(page, keep);
         let (rate, rate_words) = rate_slider(page, keep);
+        let contaminated = contaminated_field(page, keep);
         let toggle = |text: &str, hint: &str, test: &str, flip: fn(&mut AnomalyChoice)| {
             button(text)
                 .attr("title", hint)
@@ -56,6 +60,7 @@ impl Tools {
             &normal,
             &rate,
             &rate_words,
+            &contaminated.0,
             &div("grow"),
             &vae,
             &evaluate,
@@ -65,7 +70,7 @@ impl Tools {
             &file,
             exports,
         ]);
-        Tools { element, normal, rate, rate_words, vae, evaluate, model }
+        Tools { element, normal, rate, rate_words, contaminated, vae, evaluate, model }
     }
 
     /// Returns the element of the switches.
@@ -79,9 +84,14 @@ impl Tools {
         let overview = page.queries().overview.get();
         let has_two = overview.as_ref().is_some_and(|overview| overview.other_traces > 0);
         let normal = normal(&page.address());
-        controls::choose(&self.normal, normal.key());
-        if let Some(option) = self.normal.html().last_element_child() {
-            let _ = option.toggle_attribute_with_force("disabled", !has_two);
+        let is_loaded = page.model().is_some();
+        controls::choose(&self.normal, if is_loaded { LOADED.0 } else { normal.key() });
+        for (option, flag, is_on) in
+            [(NORMALS.len() - 1, "disabled", !has_two), (NORMALS.len(), "hidden", !is_loaded)]
+        {
+            if let Some(option) = self.normal.html().children().item(option as u32) {
+                let _ = option.toggle_attribute_with_force(flag, is_on);
+            }
         }
         let rate = RATES.iter().position(|rate| *rate >= choice.alpha_ppm).unwrap_or(RATES.len() - 1);
         if let Some(input) = self.rate.as_kind::<HtmlInputElement>() {
@@ -91,12 +101,18 @@ impl Tools {
         self.rate_words.set_text(&words);
         self.rate_words.set("title", &hint);
         // Where nothing is called abnormal there is no rate to accept.
-        let has_rate = normal != Normal::Others || page.model().is_some();
+        let has_rate = normal != Normal::Others || is_loaded;
         self.rate.show(has_rate && !choice.vae);
         self.rate_words.show(has_rate);
+        // A loaded baseline has left out what it was told to; the auto-encoder leaves nothing out.
+        let (label, field) = &self.contaminated;
+        label.show(!is_loaded && !choice.vae);
+        if let Some(input) = field.as_kind::<HtmlInputElement>() {
+            input.set_value(&(f64::from(choice.contaminated_ppm) / 1e4).to_string());
+        }
         self.vae.set_flag("aria-pressed", choice.vae);
         self.evaluate.set_flag("aria-pressed", choice.evaluate);
-        self.model.set_text(if page.model().is_some() { "Forget baseline" } else { "Load baseline\u{2026}" });
+        self.model.set_text(if is_loaded { "Forget baseline" } else { "Load baseline\u{2026}" });
     }
 }
 
@@ -105,10 +121,37 @@ fn normal_select(page: Page, keep: &Keep) -> El {
     let select = controls::select(keep, "anomaly-normal", move |key| {
         let overview = page.queries().overview.get();
         let half_us = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
+        // What else is chosen takes the place of a loaded baseline, which is only listed while it judges.
+        if page.model().is_some() {
+            page.set_model(None);
+        }
         page.change(|address| address.anomaly.normal = Normal::from_key(&key, half_us));
     });
-    let options = NORMALS.map(|(key, words)| controls::option(key, words));
+    let options: Vec<El> =
+        NORMALS.into_iter().chain([LOADED]).map(|(key, words)| controls::option(key, words)).collect();
     select.attr("aria-label", "What is normal").children(&options)
+}
+
+/// Returns how much of the baseline may be abnormal, in percent.
+fn contaminated_field(page: Page, keep: &Keep) -> (El, El) {
+    let input = el("input")
+        .attr("type", "number")
+        .attr("min", "0")
+        .attr("max", "50")
+        .attr("step", "any")
+        .test("anomaly-contaminated");
+    let field = input.clone();
+    let input = input.on(keep, "change", move |_| {
+        let typed = field.as_kind::<HtmlInputElement>().and_then(|input| input.value().parse::<f64>().ok());
+        page.change(|address| address.anomaly.contaminate(typed));
+        page.refresh();
+    });
+    let label = el("label")
+        .class("contaminated")
+        .attr("title", "So many of the most anomalous are left out of the baseline")
+        .child(&span("muted nowrap", "Abnormal in the baseline, %: up to"))
+        .child(&input);
+    (label, input)
 }
 
 /// Returns how many false alarms are accepted.

@@ -86,6 +86,23 @@ pub async fn the_abnormal_requests_are_those_of_the_binary(page: &Page) -> Outco
     let odd = generated("odd-sets.json", "--traces 60 --spans 30 --shape mixed --seed 22")?;
     shown(page, "view=anomalies&against=set", &[&file, &odd]).await?;
     agree(page, &found(&file, &odd, &[])?).await?;
+    // Some of set A may be abnormal.
+    page.run(
+        "const e = document.querySelector('[data-test=\"anomaly-contaminated\"]'); \
+         e.value = 5; e.dispatchEvent(new Event('change'))",
+    )
+    .await?;
+    page.settled().await?;
+    page.ready().await?;
+    agree(page, &found(&file, &odd, &["--contaminated", "0.05"])?).await?;
+    let title = page.text("[data-test='anomaly-title']").await?;
+    ensure(title.contains("of the baseline may be abnormal"), || title.clone())?;
+    let link = page.run("return location.hash").await?;
+    let link = link.as_str().unwrap_or_default().to_owned();
+    ensure(link.contains("contaminated=0.05"), || format!("the address is {link}"))?;
+    shown(page, &link, &[&file, &odd]).await?;
+    agree(page, &found(&file, &odd, &["--contaminated", "0.05"])?).await?;
+    shown(page, "view=anomalies&against=set", &[&file, &odd]).await?;
     accept(page, 7).await?;
     let many = found(&file, &odd, &["--alpha", "0.2"])?;
     agree(page, &many).await?;
@@ -292,6 +309,10 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     let label = "return document.querySelector('[data-test=\"anomaly-model\"]').textContent";
     page.until("the model to judge", label, |label| label == "Forget baseline").await?;
     page.ready().await?;
+    let normal =
+        "return document.querySelector('[data-test=\"anomaly-normal\"]').selectedOptions[0].textContent";
+    same("what is normal", page.run(normal).await?, "A loaded baseline".into())?;
+    page.hidden("[data-test='anomaly-contaminated']").await?;
     // Other traces by the same baseline: those it has learned from are not there to be seen.
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
@@ -304,9 +325,16 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     page.ready().await?;
     let words = page.text("[data-test='anomaly-nearest-timeline-empty']").await?;
     ensure(words.contains("not loaded"), || words.clone())?;
-    // A file that is no model is refused.
-    page.click("[data-test='anomaly-model']").await?;
+    // Something else to judge by takes its place. A file that is no model is refused.
+    page.run(
+        "const e = document.querySelector('[data-test=\"anomaly-normal\"]'); \
+         e.value = 'others'; e.dispatchEvent(new Event('change'))",
+    )
+    .await?;
+    page.settled().await?;
     page.ready().await?;
+    same("what is normal", page.run(normal).await?, "Each request against all others".into())?;
+    page.until("no model", label, |label| label == "Load baseline\u{2026}").await?;
     page.run(&format!("window.model = new Blob(['no model']); {load}")).await?;
     page.visible("[data-test='error']").await?;
     let error = page.text("[data-test='error']").await?;

@@ -37,6 +37,7 @@ impl TreeModel {
         let mut all = TreeModel::default();
         for model in &models {
             all.learned += model.learned();
+            all.contaminated_ppm = all.contaminated_ppm.max(model.contaminated_ppm);
             all.ticks.iter_mut().zip(model.ticks).for_each(|(sum, n)| *sum += n);
         }
         all.offset_us = offset_us(&all.ticks);

@@ -52,6 +52,9 @@ pub struct TreeModel {
     /// Requests that merged baselines have learned from; 0 where they are those of the calibration.
     #[serde(skip)]
     pub(in crate::anomaly) learned: u64,
+    /// Share of the training requests that may be abnormal, in millionths: so many were left out.
+    #[serde(skip)]
+    pub contaminated_ppm: u32,
 }
 
 /// What the judgement of a training request was.
@@ -172,6 +175,7 @@ impl TreeModel {
                 found = TreeModel::fit(facts, &kept, pace).await;
             }
         }
+        found.0.contaminated_ppm = contaminated_ppm;
         found
     }
 

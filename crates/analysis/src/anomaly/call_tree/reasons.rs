@@ -77,6 +77,17 @@ pub struct TreeReason {
     surprise: f64,
 }
 
+/// Why a request has its verdict.
+pub struct Explanation<'a> {
+    /// Structure first.
+    pub reasons: Vec<TreeReason>,
+    /// The part that leads: that of the verdict, or [`Part::Covering`] if it is off the path and a span with an anomalous
+    /// time covers a sibling.
+    pub part: Part,
+    /// The normal request most like it.
+    pub nearest: Option<&'a RequestRef>,
+}
+
 /// What explains verdicts: made once for a model and the facts it judges.
 pub struct Explainer<'a> {
     model: &'a TreeModel,
@@ -110,15 +121,14 @@ impl<'a> Explainer<'a> {
         Explainer { model, tables, located, facts, search, paths }
     }
 
-    /// Returns why a row has its verdict, structure first, and the normal request most like it. A row that training
-    /// has seen is explained by the other folds.
+    /// Returns why a row has its verdict. A row that training has seen is explained by the other folds.
     pub fn explain(
         &self,
         row: usize,
         verdict: &TreeVerdict,
         is_trained: bool,
         scratch: &mut Scratch,
-    ) -> (Vec<TreeReason>, Option<&RequestRef>) {
+    ) -> Explanation<'a> {
         let request = &self.facts.rows[row].facts.request;
         let folds = match is_trained {
             true => vec![usize::from(fold(&request.trace_id))],
@@ -151,6 +161,11 @@ impl<'a> Explainer<'a> {
         if facts.is_empty() {
             facts.extend(strongest);
         }
+        // Of all facts: those that are said may be others.
+        let covers = facts.iter().any(|&(_, at)| {
+            let fact = scratch.facts[at];
+            Tables::part(self.located.cells[fact.cell as usize].kind, fact.value) == Part::Covering
+        });
         let mut reasons: Vec<(u32, TreeReason)> = Vec::new();
         for (s, at) in facts {
             let fact = scratch.facts[at];
@@ -178,7 +193,8 @@ impl<'a> Explainer<'a> {
         };
         reasons.arrange_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
         reasons.truncate(REASONS);
-        (reasons, self.nearest(&times, is_trained.then_some(request)))
+        let part = if verdict.part == Part::OffPath && covers { Part::Covering } else { verdict.part };
+        Explanation { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
     }
 
     /// Leaves out the time of a call or request that something in it explains.

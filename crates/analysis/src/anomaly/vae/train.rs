@@ -162,7 +162,11 @@ impl Training {
         let columns = columns.into_iter().map(|(n, mean, squares)| match n {
             // Of requests that are held out only.
             0 => Column::default(),
-            _ => Column { mean, deviation: (squares / n as f64).sqrt().max(LEAST_SPREAD * mean).max(1.0) },
+            _ => {
+                let deviation = (squares / n as f64).sqrt().max(LEAST_SPREAD * mean);
+                // All values are 0.
+                Column { mean, deviation: if deviation > 0.0 { deviation } else { 1.0 } }
+            }
         });
         let inputs = features.paths.nodes.len() as u32;
         let sizes = Sizes { inputs, hidden: settings.hidden, latent: settings.latent, flow: settings.flow };

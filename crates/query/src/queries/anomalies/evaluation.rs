@@ -142,8 +142,8 @@ impl Trained {
                 && is_called
                 && !places.is_empty()
             {
-                let (reasons, _) = explainer.explain(row as usize, &verdict, false, &mut scratch);
-                let place = reasons.first().and_then(|reason| reason.path.last());
+                let why = explainer.explain(row as usize, &verdict, false, &mut scratch);
+                let place = why.reasons.first().and_then(|reason| reason.path.last());
                 named.0 += u64::from(place.is_some_and(|place| places.contains(place)));
                 named.1 += 1;
             }

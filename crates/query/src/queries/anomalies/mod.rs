@@ -17,8 +17,8 @@ use pathlight_analysis::anomaly::call_tree::{
 };
 use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Features, Model, ReasonNames, Thresholds,
-    VectorsReport,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, Encoding, Features, Model,
+    ReasonNames, Thresholds, VectorsReport,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::ordered::OrderedMap;
@@ -27,8 +27,6 @@ use pathlight_model::steps::Pace;
 use pathlight_summary::Settings;
 use serde::{Deserialize, Serialize};
 
-/// The p-value up to which requests are explained: the greatest rate of false alarms that the page offers.
-const EXPLAINED_P: f64 = 0.2;
 /// Units of work of an explanation.
 const EXPLAIN_UNITS: usize = 20_000;
 
@@ -122,6 +120,10 @@ impl Query for Anomalies {
                 model.tree.possible_alpha(asked_alpha)
             },
             asked_alpha,
+            contaminated: match detector {
+                Detector::Tree => f64::from(model.tree.contaminated_ppm) / 1e6,
+                _ => 0.0,
+            },
             detector,
             trained: model.tree.learned(),
             features: model.tree.dictionary.paths.nodes.len() as u64,
@@ -194,10 +196,11 @@ impl Query for Anomalies {
                 report.rows[place].is_unexplained = true;
                 continue;
             }
-            let (reasons, nearest) = explainer.explain(row, verdict, *is_trained, &mut scratch);
-            let nearest = nearest.cloned();
-            let reasons = reasons.iter().map(|reason| names.name(&mut report, reason)).collect();
-            (report.rows[place].reasons, report.rows[place].nearest) = (reasons, nearest);
+            let why = explainer.explain(row, verdict, *is_trained, &mut scratch);
+            let reasons = why.reasons.iter().map(|reason| names.name(&mut report, reason)).collect();
+            let explained = &mut report.rows[place];
+            (explained.reasons, explained.nearest) = (reasons, why.nearest.cloned());
+            explained.part = why.part;
             pace.spend(EXPLAIN_UNITS).await;
         }
         Ok(report)

@@ -1,0 +1,241 @@
+//! What is said of one judged request: whether it is abnormal, in which part of it, and why.
+
+use pathlight_analysis::anomaly::{EXPLAINED_P, Part, ReasonRow};
+use pathlight_query::{AnomalyReport, AnomalyRow, Detector};
+use pathlight_text::format::{DASH, count, duration, printable, share};
+use std::cmp::Ordering;
+
+/// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
+const NOT_ALONE: &str = "as far from the rest as some of the baseline";
+
+/// Returns how the times that reasons of a part tell of are to the baseline's: greater if any is, else less if any is, else
+/// equal; `None` without a reason of the part.
+fn times(row: &AnomalyRow, part: Part) -> Option<Ordering> {
+    let reasons = row.reasons.iter().filter(|reason| reason.part.place() == part.place());
+    let order = |reason: &ReasonRow| match reason.baseline {
+        Some((_, high)) if reason.value as f64 > high => Ordering::Greater,
+        Some((low, _)) if (reason.value as f64) < low => Ordering::Less,
+        _ => Ordering::Equal,
+    };
+    let rank = |order: &Ordering| {
+        [Ordering::Equal, Ordering::Less, Ordering::Greater].iter().position(|o| o == order)
+    };
+    reasons.map(order).max_by_key(rank)
+}
+
+/// Returns whether a request is abnormal, and in which part of it; without verdicts only the latter, if it has reasons. It
+/// never contradicts a reason that stands beside it.
+pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
+    let is_vae = matches!(report.detector, Detector::Vae(_));
+    if row.is_unknown {
+        return if is_vae { "no verdict: too early" } else { "no verdict: unknown root" };
+    }
+    match (report.has_verdicts, report.is_abnormal(row)) {
+        // Never "within" beside a reason such as "60 ms; 1.24 to 4.36 ms is normal".
+        (true, false) if !row.reasons.is_empty() => return NOT_ALONE,
+        (true, false) if row.is_unexplained => return "not abnormal",
+        (true, false) => return "within the baseline",
+        (false, _) if row.reasons.is_empty() => return DASH,
+        _ => {}
+    }
+    let part = match (is_vae && row.part != Part::Structure, row.reasons.first()) {
+        (false, _) => row.part,
+        // A likelihood is that of a whole request.
+        (true, Some(reason)) => reason.part,
+        (true, None) => return "unlikely to the auto-encoder",
+    };
+    // Whether a span covers a sibling is only known of requests that are explained.
+    let covers = row.part == Part::Covering
+        || row.reasons.is_empty()
+        || row.reasons.iter().any(|reason| reason.part == Part::Covering);
+    let is_delayed = times(row, Part::OnPath) == Some(Ordering::Greater);
+    match (part, times(row, part)) {
+        (Part::Structure, _) => "other calls",
+        (_, Some(Ordering::Equal)) => "other times",
+        (Part::OnPath, Some(Ordering::Less)) => "faster",
+        (Part::OnPath, _) => "delayed",
+        (_, Some(Ordering::Less)) => "fast calls",
+        _ if covers || is_delayed => "slow calls",
+        _ => "slow, but not delayed",
+    }
+}
+
+/// Returns the severity of a request behind a separator; empty where there is none.
+pub fn severity_behind(report: &AnomalyReport, row: &AnomalyRow, separator: &str) -> String {
+    match severity(report, row) {
+        DASH => String::new(),
+        words => format!("{separator}{words}"),
+    }
+}
+
+/// Returns why a request is anomalous, a sentence for each reason.
+pub fn reasons(report: &AnomalyReport, row: &AnomalyRow) -> Vec<String> {
+    if row.is_unexplained {
+        let explained = report.rows.iter().take_while(|row| !row.is_unexplained).count() as u64;
+        return vec![format!(
+            "Its reasons are not worked out: it is not among the {} most anomalous requests.",
+            count(explained)
+        )];
+    }
+    if row.reasons.is_empty() {
+        return vec![without_reasons(report, row)];
+    }
+    row.reasons.iter().map(|reason| printable(&report.words(reason, duration))).collect()
+}
+
+/// Returns what is said of a request that has no reason and for which reasons were looked for, if it needed any.
+fn without_reasons(report: &AnomalyReport, row: &AnomalyRow) -> String {
+    let is_vae = matches!(report.detector, Detector::Vae(_));
+    let is_abnormal = report.is_abnormal(row);
+    match (row.is_unknown, is_vae) {
+        (true, true) => "The 14 parts of time before it have no request to learn from.".to_owned(),
+        (true, false) => {
+            "The baseline has no request of its root endpoint, so there is nothing to compare it with."
+                .to_owned()
+        }
+        (false, true) if is_abnormal && row.part == Part::Structure => {
+            "It has a call path that no request of the baseline has.".to_owned()
+        }
+        _ if is_abnormal || !report.has_verdicts && row.p <= EXPLAINED_P => {
+            "No single fact explains it.".to_owned()
+        }
+        _ => {
+            let of = if report.has_verdicts { "requests of the baseline" } else { "other requests" };
+            format!("{} of the {of} are at least as anomalous.", share(row.p))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_analysis::anomaly::ReasonKind;
+    use pathlight_query::RequestRef;
+
+    fn reason(part: Part, value: u64) -> ReasonRow {
+        let is_time = part != Part::Structure;
+        ReasonRow {
+            kind: if is_time { ReasonKind::SelfTime } else { ReasonKind::MissingCall },
+            part,
+            path: 0,
+            after: None,
+            calls: 20,
+            alike: 0,
+            value,
+            baseline: is_time.then_some((10.0, 20.0)),
+        }
+    }
+
+    fn row(part: Part, p: f64, reasons: &[ReasonRow]) -> AnomalyRow {
+        AnomalyRow {
+            request: RequestRef { trace_id: "ab".into(), root_span_id: "1".into(), latency_us: 60 },
+            start_us: 5,
+            score: 7.5,
+            p,
+            part,
+            is_unknown: false,
+            is_unexplained: false,
+            reasons: reasons.to_vec(),
+            nearest: None,
+        }
+    }
+
+    fn report(has_verdicts: bool) -> AnomalyReport {
+        AnomalyReport { has_verdicts, alpha: 0.02, ..AnomalyReport::default() }
+    }
+
+    #[test]
+    fn severity_is_that_of_the_leading_part_and_no_reason_contradicts_it() {
+        let (on, off) = (Part::OnPath, Part::OffPath);
+        let missing = reason(Part::Structure, 0);
+        let [slow, fast, same] = [60, 1, 15].map(|us| reason(on, us));
+        let [slow_off, fast_off, same_off] = [60, 1, 15].map(|us| reason(off, us));
+        let covering = reason(Part::Covering, 60);
+        let on_critical = ReasonRow { kind: ReasonKind::CriticalPath, baseline: None, ..same };
+        let said = [
+            (Part::Structure, vec![missing, slow], "other calls"),
+            (on, vec![slow], "delayed"),
+            (on, vec![slow, fast], "delayed"),
+            (on, vec![missing], "delayed"),
+            (on, vec![fast], "faster"),
+            (on, vec![same], "other times"),
+            (on, vec![on_critical], "other times"),
+            (on, vec![on_critical, slow], "delayed"),
+            (off, vec![slow_off], "slow, but not delayed"),
+            (off, vec![missing, slow_off], "slow, but not delayed"),
+            (off, vec![missing], "slow, but not delayed"),
+            (off, vec![fast, slow_off], "slow, but not delayed"),
+            // A reason of the critical path is a delay.
+            (off, vec![slow, slow_off], "slow calls"),
+            (off, vec![fast_off], "fast calls"),
+            (off, vec![same_off], "other times"),
+            // A span that covers a sibling may have delayed the request, whatever reason comes first.
+            (off, vec![covering], "slow calls"),
+            (off, vec![missing, slow_off, covering], "slow calls"),
+            (Part::Covering, vec![missing, slow_off], "slow calls"),
+            // As may one that nobody has looked for.
+            (off, vec![], "slow calls"),
+            (on, vec![], "delayed"),
+        ];
+        for (part, reasons, words) in said {
+            let anomalous = row(part, 0.01, &reasons);
+            assert_eq!(severity(&report(true), &anomalous), words, "{part:?} {reasons:?}");
+            // Within the accepted rate, parts say nothing.
+            let other = row(part, 0.05, &reasons);
+            let expected = if reasons.is_empty() { "within the baseline" } else { NOT_ALONE };
+            assert_eq!(severity(&report(true), &other), expected);
+            // Without verdicts a request without reasons has no severity, however small p is.
+            for p in [0.01, 0.99] {
+                let ranked = row(part, p, &reasons);
+                let expected = if reasons.is_empty() { DASH } else { words };
+                assert_eq!(severity(&report(false), &ranked), expected, "{part:?} {reasons:?}");
+            }
+        }
+        let unexplained = AnomalyRow { is_unexplained: true, ..row(on, 0.05, &[]) };
+        assert_eq!(severity(&report(true), &unexplained), "not abnormal");
+    }
+
+    #[test]
+    fn a_request_without_reasons_is_not_said_to_be_normal() {
+        let said = |has_verdicts, row: AnomalyRow| reasons(&report(has_verdicts), &row).join(" ");
+        let plain = |p| row(Part::OnPath, p, &[]);
+        assert_eq!(said(true, plain(0.01)), "No single fact explains it.");
+        assert_eq!(said(false, plain(0.1)), "No single fact explains it.");
+        assert_eq!(
+            said(true, plain(0.1)),
+            "10.0\u{202f}% of the requests of the baseline are at least as anomalous."
+        );
+        assert_eq!(
+            said(true, plain(0.75)),
+            "75.0\u{202f}% of the requests of the baseline are at least as anomalous."
+        );
+        assert_eq!(
+            said(false, plain(0.75)),
+            "75.0\u{202f}% of the other requests are at least as anomalous."
+        );
+        let unknown = AnomalyRow { is_unknown: true, ..plain(1.0) };
+        assert_eq!(severity(&report(true), &unknown), "no verdict: unknown root");
+        assert_eq!(
+            said(true, unknown),
+            "The baseline has no request of its root endpoint, so there is nothing to compare it with."
+        );
+    }
+
+    #[test]
+    fn the_auto_encoder_does_not_say_which_part_it_is() {
+        let report = AnomalyReport { detector: Detector::Vae(Default::default()), ..report(true) };
+        let slow_off = reason(Part::OffPath, 60);
+        let said = |row: &AnomalyRow| (severity(&report, row), reasons(&report, row).join(" "));
+        let alone = said(&row(Part::OnPath, 0.01, &[]));
+        assert_eq!(alone, ("unlikely to the auto-encoder", "No single fact explains it.".to_owned()));
+        let unseen = said(&row(Part::Structure, 0.0, &[]));
+        assert_eq!(
+            unseen,
+            ("other calls", "It has a call path that no request of the baseline has.".to_owned())
+        );
+        assert_eq!(severity(&report, &row(Part::OnPath, 0.01, &[slow_off])), "slow, but not delayed");
+        let early = AnomalyRow { is_unknown: true, ..row(Part::Structure, 1.0, &[]) };
+        let words = "The 14 parts of time before it have no request to learn from.";
+        assert_eq!(said(&early), ("no verdict: too early", words.to_owned()));
+    }
+}
