@@ -7,6 +7,7 @@ use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{Basis, DiffReport, Measure, NodeId, PercentileRange, Presence, Selection, queries};
 use pathlight_text::format::{self, DASH, change, duration};
+use pathlight_view::compare::DESCRIPTIVE;
 use pathlight_view::culprit::excess_words;
 use pathlight_view::{culprit, json};
 use std::fmt::Write as _;
@@ -70,6 +71,9 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> 
         let facts = &side.facts;
         let mean = duration(facts.latency_us.mean);
         let _ = writeln!(out, "{name}: {}, mean {mean}", latency(facts.requests, &facts.latency_us));
+    }
+    if report.is_descriptive() {
+        let _ = writeln!(out, "{DESCRIPTIVE}");
     }
     let say = |value: f64, sign: bool| match (basis, sign) {
         (Basis::Mean, true) => change(value),

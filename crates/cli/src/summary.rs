@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long)]
     top: Option<usize>,
     /// What the lists by p50, p95 and p99 are about: `latency`, the requests at these percentiles of their latency; or
-    /// `endpoint`, the percentiles of each endpoint's own time over the requests that have it
+    /// `endpoint`, the percentiles of each endpoint's self time over the requests that have it
     #[arg(long, value_parser = ["latency", "endpoint"], default_value = "latency")]
     lists: String,
     /// `markdown` for a ticket, `csv` for every endpoint

@@ -290,6 +290,7 @@ impl Summary {
             errors: sums.errors,
             waiting: Vec::new(),
             chains,
+            share_interval: None,
         });
         let rows = rows.collect();
         EndpointsReport { range: Some(choice.range), facts, endpoints: chains.endpoints, rows }

@@ -18,6 +18,28 @@ use std::rc::Rc;
 pub const LEAST: [(u32, &str); 5] =
     [(0, "none"), (1_000, "0.1 %"), (5_000, "0.5 %"), (10_000, "1 %"), (50_000, "5 %")];
 
+/// Said wherever 95 % intervals between requests stand that were chosen by their latency: of two percentile ranges, or of a
+/// tail against the bulk. Such sides differ by choice.
+macro_rules! descriptive {
+    () => {
+        "The sides were chosen by their latency: 95 % intervals describe these requests and are no test."
+    };
+}
+
+/// [`descriptive!`] as a sentence of its own.
+pub const DESCRIPTIVE: &str = descriptive!();
+
+/// What the column of intervals is between two sets of requests.
+pub const INTERVAL_OF_SETS: &str = "Welch's interval of the change; a dash where there is nothing to test";
+
+/// What it is between the tail and the bulk.
+pub const INTERVAL_OF_TAIL: &str =
+    concat!("Welch's interval of the change; a dash where there is none. ", descriptive!());
+
+/// What it is between sides that may be percentile ranges.
+const INTERVAL_OF_SIDES: &str = "Welch's interval of the change; a dash where there is none. Between percentile ranges it describes \
+                                 these requests and is no test";
+
 /// A report of both sides as it is looked at.
 pub struct DiffSource {
     /// The report.
@@ -111,10 +133,9 @@ impl DiffSource {
                     self.interval(Some(interval))
                 )
             }
-            Some(interval) if self.report.is_descriptive() => format!(
-                "{what} lies in {} (95 %). That describes these requests, which were chosen by their latency, and is no test.",
-                self.interval(Some(interval))
-            ),
+            Some(interval) if self.report.is_descriptive() => {
+                format!("{what} lies in {} (95 %). {DESCRIPTIVE}", self.interval(Some(interval)))
+            }
             Some(interval) => format!("{what} lies in {} (95 %).", self.interval(Some(interval))),
             None => "Not tested: a side has fewer than two requests, or nothing varies.".to_owned(),
         }
@@ -317,8 +338,12 @@ impl Changed for ChangeRow {
 }
 
 /// Returns the columns of a change: both sides under their names, the difference, its interval. `heads` are those of
-/// files: the sides and the difference.
-pub fn change_columns<R: Changed>(sides: [&'static str; 2], heads: [&'static str; 3]) -> [Column<R>; 4] {
+/// files: the sides and the difference. `interval` says what the interval is.
+pub fn change_columns<R: Changed>(
+    sides: [&'static str; 2],
+    heads: [&'static str; 3],
+    interval: &'static str,
+) -> [Column<R>; 4] {
     [
         Column::said(
             "a",
@@ -346,17 +371,11 @@ pub fn change_columns<R: Changed>(sides: [&'static str; 2], heads: [&'static str
             |row| row.change_words(row.sides()[2]),
         )
         .csv(&heads[2..]),
-        Column::text(
-            "interval",
-            "95 % interval",
-            "Welch's interval of the change; a dash where there is nothing to test",
-            |row: &R| {
-                row.interval().map_or(format::DASH.into(), |interval| {
-                    format!("{} to {}", row.change_words(interval.low), row.change_words(interval.high))
-                        .into()
-                })
-            },
-        )
+        Column::text("interval", "95 % interval", interval, |row: &R| {
+            row.interval().map_or(format::DASH.into(), |interval| {
+                format!("{} to {}", row.change_words(interval.low), row.change_words(interval.high)).into()
+            })
+        })
         .low(2)
         .width(Width::Moment)
         .unsorted()
@@ -404,7 +423,7 @@ pub fn changes() -> Table<ChangeRow> {
         .unsorted()
         .csv(&["verdict"]),
     ];
-    columns.extend(change_columns(["A", "B"], ["a", "b", "change"]));
+    columns.extend(change_columns(["A", "B"], ["a", "b", "change"], INTERVAL_OF_SIDES));
     columns.extend([
         Column::count("in-a", "In A", "Requests of A that have it", |row: &ChangeRow| {
             row.node().a.requests.into()

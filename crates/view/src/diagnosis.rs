@@ -1,6 +1,7 @@
 //! The diagnosis: what stands around its tree, its tables and the aggregate trace of the chosen line.
 
 use crate::address::Address;
+use crate::compare::DESCRIPTIVE;
 use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
@@ -94,6 +95,14 @@ pub fn of_summary(report: &TprofReport) -> Vec<String> {
         out.push(format!("{} of traces with several roots are left out.", counted(has_roots, "request")));
     }
     out
+}
+
+/// Returns what is to be known of the lists of what makes the tail slow, a sentence each: what their intervals are, and
+/// what they leave out.
+pub fn tail_notes(report: &PlacesReport) -> Vec<String> {
+    let has_interval = report.lists().any(|kind| kind.places.iter().any(|place| place.interval.is_some()));
+    let intervals = has_interval.then(|| DESCRIPTIVE.to_owned());
+    intervals.into_iter().chain(left_out(report, false)).collect()
 }
 
 /// Returns what the lists of places leave out, a sentence each: places beyond those listed, and request types that are not

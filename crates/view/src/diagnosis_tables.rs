@@ -1,6 +1,6 @@
 //! The tables of the diagnosis: places by what makes the tail slow, or by what changed between two sets; and its files.
 
-use crate::compare::{Changed, change_columns};
+use crate::compare::{Changed, INTERVAL_OF_SETS, INTERVAL_OF_TAIL, change_columns};
 use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
@@ -54,8 +54,23 @@ impl Changed for PlaceRow {
     }
 }
 
-/// Returns the table of places; `sides` are the heads of both sides.
-pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2]) -> Table<PlaceRow> {
+/// Returns the table of places by what makes the tail slow.
+pub fn slow_tail() -> Table<PlaceRow> {
+    places("slow-tail", "What makes the tail slow", ["Normal", "Tail"], INTERVAL_OF_TAIL)
+}
+
+/// Returns the table of places by what changed between two sets.
+pub fn changed_places() -> Table<PlaceRow> {
+    places("changed-places", "Places by change", ["A", "B"], INTERVAL_OF_SETS)
+}
+
+/// Returns a table of places; `sides` are the heads of both sides, `interval` says what their interval is.
+fn places(
+    name: &'static str,
+    label: &'static str,
+    sides: [&'static str; 2],
+    interval: &'static str,
+) -> Table<PlaceRow> {
     let mut columns = vec![
         Column::text_field("request_type", |row: &PlaceRow| row.kind.as_str().into()),
         Column::count(
@@ -92,7 +107,7 @@ pub fn places(name: &'static str, label: &'static str, sides: [&'static str; 2])
         .by(|a, b| (&a.kind, a.rank).cmp(&(&b.kind, b.rank)))
         .low(2),
     ];
-    columns.extend(change_columns(sides, ["a_us", "b_us", "change_us"]));
+    columns.extend(change_columns(sides, ["a_us", "b_us", "change_us"], interval));
     columns.push(
         Column::number(
             Unit::Change,
@@ -241,7 +256,7 @@ pub fn report_csv(report: &TprofReport) -> String {
 
 /// Returns places as comma-separated values.
 pub fn places_csv(report: &PlacesReport) -> String {
-    let mut table = places("", "", ["", ""]);
+    let mut table = changed_places();
     table.set_rows(PlaceRow::of(report));
     table.csv()
 }

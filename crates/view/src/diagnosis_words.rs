@@ -1,7 +1,7 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
 use crate::culprit;
-use crate::diagnosis::{RANKED_BY, left_out, of_summary, statistic_words};
+use crate::diagnosis::{RANKED_BY, left_out, of_summary, statistic_words, tail_notes};
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
 };
@@ -238,11 +238,13 @@ pub fn tail_heading(kind: &TypePlaces) -> String {
     )
 }
 
-/// Returns the report as sentences: its tree without subspans, then what makes the tail of each request type slow.
+/// Returns the report as sentences: its tree without subspans, then what makes the tail of each request type slow and
+/// what is to be known of that.
 pub fn sentences(report: &TprofReport) -> Vec<String> {
     let tree = lines(report).into_iter().filter(|line| line.level < 5).map(|line| line.words);
     let tails = report.tail.lists().filter(|kind| !kind.places.is_empty());
-    tree.chain(tails.flat_map(|kind| place_sentences(tail_heading(kind), kind))).collect()
+    let tails = tails.flat_map(|kind| place_sentences(tail_heading(kind), kind));
+    tree.chain(tails).chain(tail_notes(&report.tail)).collect()
 }
 
 /// Two sets as sentences: what changed in each request type.
@@ -288,7 +290,7 @@ pub fn markdown(report: &TprofReport) -> String {
         let _ = writeln!(out, "\n## {}\n", marked(&tail_heading(kind)));
         let _ = write!(out, "{}", places_words(kind));
     }
-    for sentence in left_out(&report.tail, false) {
+    for sentence in tail_notes(&report.tail) {
         let _ = writeln!(out, "\n{}", marked(&sentence));
     }
     out

@@ -4,7 +4,7 @@ use pathlight_model::sort::Arrange;
 use std::ops::Range;
 
 /// A word and what it means.
-pub const WORDS: [(&str, &str); 19] = [
+pub const WORDS: [(&str, &str); 20] = [
     ("Span", "A named piece of work with a start and a duration. A trace is the spans of one trace id."),
     ("Endpoint", "A service together with an operation."),
     ("Request", "One root span and all below it. Its latency is the duration of the root span."),
@@ -37,6 +37,10 @@ pub const WORDS: [(&str, &str); 19] = [
     (
         "Subspan",
         "A part of a span between the starts of two of its calls, before the first, or after the last.",
+    ),
+    (
+        "Own time",
+        "What a span does before, between and after its calls, also while one still runs: all its subspans. Diagnosis only.",
     ),
     ("Baseline", "What is taken for normal: other requests, or another set of traces."),
 ];

@@ -106,7 +106,8 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
              more than {MOST_PLACES} of them in a request type have none."
         ),
         "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
-         critical paths."
+         critical paths. Of a request with errors of more than 64 endpoints there, only the 64 with the most time were \
+         taken out alone; how many such requests there are, a summary does not count."
             .to_owned(),
     ];
     if of.percentile_error > 0.0 {

@@ -1,9 +1,11 @@
 //! The textual summary of a percentile range, to be copied into a ticket: where requests at percentiles of their latency
-//! spend it, or the top endpoints by percentiles of their own time.
+//! spend it, or the top endpoints by percentiles of their self time.
 
+use crate::endpoints::share_range;
 use crate::selection_words::range_words;
+use crate::table::Number;
 use pathlight_model::trace::Pseudonyms;
-use pathlight_query::{CallChain, Endpoint, EndpointId, EndpointsReport, RowStat, RowTime};
+use pathlight_query::{CallChain, Endpoint, EndpointId, EndpointsReport, Interval, RowStat, RowTime};
 use pathlight_text::format::{DASH, count, counted, duration, markdown, printable, share_of};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -45,12 +47,32 @@ fn heading(report: &EndpointsReport) -> String {
     )
 }
 
-/// One line of the summary: endpoint number, its time, its share of all latency, requests that have it.
-fn cells(report: &EndpointsReport, number: EndpointId, stat: RowStat) -> (String, String, String) {
-    let row = &report.rows[number.index()];
-    let share = share_of(row.exclusive_us.sum, report.facts.latency_sum_us);
-    (duration(stat.of(&row.exclusive_us)), share, count(row.requests))
+/// One line of the summary: the time of an endpoint, its share of all latency with the interval if that is told, requests
+/// that have it.
+struct Cells {
+    time: String,
+    share: String,
+    interval: String,
+    requests: String,
 }
+
+fn cells(report: &EndpointsReport, number: EndpointId, stat: RowStat) -> Cells {
+    let row = &report.rows[number.index()];
+    Cells {
+        time: duration(stat.of(&row.exclusive_us)),
+        share: share_of(row.exclusive_us.sum, report.facts.latency_sum_us),
+        interval: row.share_interval.map(share_range).unwrap_or_default(),
+        requests: count(row.requests),
+    }
+}
+
+/// Returns whether shares are told with their intervals.
+fn has_intervals(report: &EndpointsReport) -> bool {
+    report.rows.iter().any(|row| row.share_interval.is_some())
+}
+
+/// The head of the intervals of shares.
+const INTERVAL: &str = "95\u{202f}% interval";
 
 /// What the lists of the summary are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,10 +140,18 @@ pub fn to_text(
     let mut out = heading(report) + "\n";
     for List { report, stat, head, time } in lists(report, at, by) {
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "\n{head}\n{time:>12} {:>9} {:>9}  endpoint", "share", "requests");
+        let few = has_intervals(report);
+        let width = if few { 20 } else { 0 };
+        let interval = if few { INTERVAL } else { "" };
+        let _ = writeln!(
+            out,
+            "\n{head}\n{time:>12} {:>9}{interval:>width$} {:>9}  endpoint",
+            "share", "requests"
+        );
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
-            let (time, share, requests) = cells(report, number, stat);
-            let _ = writeln!(out, "{time:>12} {share:>9} {requests:>9}  {}", endpoint(report, number, spell));
+            let Cells { time, share, interval, requests } = cells(report, number, stat);
+            let name = endpoint(report, number, spell);
+            let _ = writeln!(out, "{time:>12} {share:>9}{interval:>width$} {requests:>9}  {name}");
             for chain in &report.rows[number.index()].chains {
                 let part = share_of(chain.exclusive_us, report.rows[number.index()].exclusive_us.sum);
                 let _ = writeln!(out, "{:>34}{part:>8}  {}", "", chain_text(report, chain, spell));
@@ -151,17 +181,22 @@ pub fn to_markdown(
     let spell = Spelling(markdown, names);
     let mut out = heading(report) + "\n";
     for List { report, stat, head, time } in lists(report, at, by) {
+        let few = has_intervals(report);
+        let column = |cell: &str| if few { format!(" {cell} |") } else { String::new() };
         let _ = writeln!(
             out,
             "\n### {head}\n\n\
-             | endpoint | {time} | share | requests | main call chain |\n|---|---:|---:|---:|---|",
+             | endpoint | {time} | share |{} requests | main call chain |\n|---|---:|---:|{}---:|---|",
+            column(INTERVAL),
+            column("---:").replace(' ', ""),
         );
         for number in report.order(RowTime::Exclusive, stat).into_iter().take(top) {
-            let (time, share, requests) = cells(report, number, stat);
+            let Cells { time, share, interval, requests } = cells(report, number, stat);
             let main = report.rows[number.index()].chains.first();
             let main = main.map_or(DASH.to_owned(), |chain| chain_text(report, chain, spell));
             let name = endpoint(report, number, spell);
-            let _ = writeln!(out, "| {name} | {time} | {share} | {requests} | {main} |");
+            let interval = column(&interval);
+            let _ = writeln!(out, "| {name} | {time} | {share} |{interval} {requests} | {main} |");
         }
         if let Some(words) = more(report, top) {
             let _ = writeln!(out, "\n{words}");
@@ -181,6 +216,7 @@ fn field(text: &str) -> String {
 
 /// Returns every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about
 /// the requests that have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
+/// `share_low` and `share_high` are empty from 1,000 requests on.
 pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: Names<'_>) -> String {
     let spell = Spelling(str::to_owned, names);
     let mut out = String::from("service,operation");
@@ -192,7 +228,7 @@ pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: Names<'_>
     for (stat, _) in LISTS.iter().zip(at) {
         let _ = write!(out, ",exclusive_at_{}_us", stat.name());
     }
-    out.push_str(",share,requests,spans,errors,main_call_chain\r\n");
+    out.push_str(",share,share_low,share_high,requests,spans,errors,main_call_chain\r\n");
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
         let row = &report.rows[number.index()];
         let (service, operation) = report.name(number);
@@ -209,10 +245,13 @@ pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: Names<'_>
             let _ = write!(out, ",{}", here.map_or(0.0, |here| at.rows[here].exclusive_us.mean));
         }
         let chain = row.chains.first().map(|chain| chain_text(report, chain, spell)).unwrap_or_default();
+        let end = |of: fn(Interval) -> f64| Number::from(row.share_interval.map(of)).digits();
         let _ = write!(
             out,
-            ",{},{},{},{},{}\r\n",
+            ",{},{},{},{},{},{},{}\r\n",
             report.share(number),
+            end(|interval| interval.low),
+            end(|interval| interval.high),
             row.requests,
             row.spans,
             row.errors,

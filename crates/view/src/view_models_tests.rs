@@ -36,6 +36,7 @@ fn endpoints_report() -> EndpointsReport {
         errors: 0,
         waiting: Vec::new(),
         chains: Vec::new(),
+        share_interval: None,
     };
     EndpointsReport { facts: facts(2, 100), endpoints: names(), rows: vec![row(75), row(25)], range: None }
 }
@@ -78,7 +79,8 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&anomalies::table());
     check(&flow::table());
     check(&flow_savings::table());
-    check(&diagnosis_tables::places("places", "Places", ["A", "B"]));
+    check(&diagnosis_tables::slow_tail());
+    check(&diagnosis_tables::changed_places());
 }
 
 #[test]

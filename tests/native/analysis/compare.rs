@@ -1,15 +1,19 @@
 //! Comparing percentile ranges and sets: worked examples, exact sums, real faults.
 
 use crate::common::random::{any_traces, sets_of};
-use crate::common::{Span, set_of, span};
+use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::critical_path::{Basis, DiffReport, Measure, Presence};
 use pathlight::analysis::ids::NodeId;
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::stats::{Interval, Random};
+use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
 use pathlight::query::queries::Compare;
+use pathlight::view::choices::Choices;
+use pathlight::view::compare::{DESCRIPTIVE, DiffSource};
 use pathlight::view::json;
 use proptest::prelude::*;
+use std::rc::Rc;
 
 const BULK: PercentileRange = PercentileRange::open(0, 50_000);
 const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
@@ -196,4 +200,29 @@ proptest! {
         prop_assert!((whole - told).abs() < 1e-6);
         prop_assert!(json::compare(&report, Basis::Share, Measure::Exclusive).is_ok());
     }
+}
+
+#[test]
+fn intervals_between_ranges_are_labelled_as_descriptive_and_those_of_two_sets_are_not() {
+    let said = |report: DiffReport| {
+        let value: serde_json::Value =
+            serde_json::from_str(&json::compare(&report, Basis::Mean, Measure::Subtree).unwrap()).unwrap();
+        let descriptive = value["descriptive"].as_bool().unwrap();
+        let root = report.nodes.iter().position(|node| node.parent.is_none()).unwrap();
+        let source = DiffSource::unlaid(Rc::new(report), &Choices::default());
+        let certainty = source.certainty(NodeId(root as u32));
+        assert!(certainty.contains("(95 %)"), "{certainty}");
+        (descriptive, certainty.contains(DESCRIPTIVE))
+    };
+    let mut pool = Pool::of(vec![set_of(&tail_story())]).unwrap();
+    let halves = ranges(PercentileRange::open(0, 50_000), PercentileRange::open(50_000, 100_000));
+    assert_eq!(said(compare(&mut pool, halves)), (true, true));
+    let story = |slower: u64| -> Vec<Span> {
+        (1..=20).flat_map(|trace: u64| story(u128::from(trace), 100 + 7 * trace + slower, 10)).collect()
+    };
+    let mut b = TraceSet::new();
+    b.loading_group = 1;
+    stage(&mut b, &story(40));
+    let mut pool = Pool::of(vec![set_of(&story(0)), b]).unwrap();
+    assert_eq!(said(compare(&mut pool, sets())), (false, false));
 }

@@ -8,6 +8,7 @@ use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::view::endpoints::share_range;
 use pathlight::view::json;
 use pathlight::view::summary;
 use pathlight::view::summary::ListsBy;
@@ -128,19 +129,70 @@ fn the_summary_lists_each_percentile_in_three_formats() {
     let text = plain(summary::to_text(&report, &[], ListsBy::Endpoint, 2, None));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "4 requests, latency p50 105 us, p95 128 us, p99 130 us");
-    assert_eq!(lines[4], "       85 us    80.0 %         4  [B] B");
+    // With the interval, as there are few requests.
+    let b = report.order(RowTime::Exclusive, RowStat::P50)[0];
+    let share = plain(share_range(report.rows[b.index()].share_interval.unwrap()));
+    assert_eq!(lines[4], format!("       85 us    80.0 %{share:>20}         4  [B] B"));
     assert!(lines[5].ends_with("90.6 %  [R] R > [A] A > [B] B"), "{}", lines[5]);
     assert_eq!(text.matches("Top endpoints").count(), 3);
     assert_eq!(text.matches("and 1 other endpoint").count(), 3, "{text}");
     let markdown = plain(summary::to_markdown(&report, &[], ListsBy::Endpoint, 1, None));
-    let row = "| [B] B | 85 us | 80.0 % | 4 | [R] R > [A] A > [B] B |";
-    assert!(markdown.contains(row), "{markdown}");
+    let row = format!("| [B] B | 85 us | 80.0 % | {share} | 4 | [R] R > [A] A > [B] B |");
+    assert!(markdown.contains(&row), "{markdown}");
     let csv = summary::to_csv(&report, &[], None);
     let second = csv.split("\r\n").nth(1).unwrap();
     assert!(second.starts_with("B,B,85,"), "{second}");
     assert_eq!(csv.lines().count(), 4);
     let columns = |line: &str| line.split(',').count();
     assert!(csv.lines().all(|line| columns(line) == columns(second)));
+}
+
+#[test]
+fn the_summary_of_fewer_than_1000_requests_tells_intervals_of_shares() {
+    let report = |requests: u64| {
+        let request = |i: u64| {
+            let spans = [span(1, 0, "R", 0, 100), span(2, 1, "A", 0, 20 + i % 60)];
+            spans.map(|s| Span { trace: u128::from(i), ..s })
+        };
+        let spans: Vec<Span> = (1..=requests).flat_map(request).collect();
+        // Whoever read them.
+        let whole = rows(&mut Pool::of(vec![set_of(&spans)]).unwrap(), PercentileRange::ALL);
+        let parts = spans.chunks(spans.len() / 2).map(set_of).collect();
+        assert_eq!(rows(&mut Pool::of(parts).unwrap(), PercentileRange::ALL), whole);
+        whole
+    };
+    let texts = |report: &EndpointsReport| {
+        [
+            summary::to_text(report, &[], ListsBy::Endpoint, 2, None),
+            summary::to_markdown(report, &[], ListsBy::Endpoint, 2, None),
+        ]
+    };
+    let shares = |report: &EndpointsReport| {
+        let csv = summary::to_csv(report, &[], None);
+        let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        let of = |line: &str, head: &str| {
+            let at = heads.iter().position(|known| *known == head).unwrap();
+            line.split(',').nth(at).unwrap().parse::<f64>().ok()
+        };
+        let line = csv.lines().find(|line| line.starts_with("A,A,")).unwrap().to_owned();
+        ["share_low", "share", "share_high"].map(|head| of(&line, head))
+    };
+    let few = report(50);
+    let [Some(low), Some(share), Some(high)] = shares(&few) else { panic!("{:?}", shares(&few)) };
+    assert!(low < share && share < high && low > 0.3 && high < 0.6, "{low} {share} {high}");
+    let told = share_range(few.rows[0].share_interval.unwrap());
+    for text in texts(&few) {
+        assert!(text.contains("interval") && text.contains(&told), "{text}");
+    }
+    let value: serde_json::Value = serde_json::from_str(&json::summary(&few, &[]).unwrap()).unwrap();
+    let a = value["rows"].as_array().unwrap().iter().find(|row| row["operation"] == "A").unwrap();
+    let mut ends = [low, high].into_iter().zip(a["share_interval"].as_array().unwrap());
+    assert!(ends.all(|(end, told)| (end - told.as_f64().unwrap()).abs() < 1e-9), "{a}");
+    let many = report(1000);
+    assert!(matches!(shares(&many), [None, Some(_), None]));
+    for text in texts(&many) {
+        assert!(!text.contains("interval") && !text.contains(" to "), "{text}");
+    }
 }
 
 #[test]

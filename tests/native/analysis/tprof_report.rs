@@ -7,10 +7,12 @@ use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{GroupBy, Selection, SetsReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
+use pathlight::view::compare::DESCRIPTIVE;
 use pathlight::view::diagnosis;
-use pathlight::view::diagnosis_tables::layers_csv;
+use pathlight::view::diagnosis_tables::{changed_places, layers_csv, slow_tail};
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
+use pathlight::view::table::Rows;
 
 #[test]
 fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
@@ -72,6 +74,7 @@ fn two_sets_are_compared_by_place_and_by_service() {
     );
     assert_eq!(services[1].own.excess_us, 0.0);
     let text = sets_markdown(&report).replace(THIN, " ");
+    assert!(text.contains("95 % interval") && !text.contains(DESCRIPTIVE), "{text}");
     assert!(
         text.contains(
             "No service changed beyond the usual drift. The largest suspicion is A, its own work: +40 µs"
@@ -171,6 +174,27 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         diagnosis::left_out(&places, true),
         ["1 request type with 10 traces only in B cannot be compared: Y in Y."]
     );
+}
+
+#[test]
+fn intervals_of_the_slow_tail_are_labelled_as_descriptive_and_those_of_two_sets_are_not() {
+    let traces = (1..=20).flat_map(|number| a_trace(number, 100 * number, &[("B", 10, 20 + number)]));
+    let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
+    let found = report_by(vec![set_of(&traces.collect::<Vec<Span>>())], GroupBy::default(), settings);
+    assert!(found.tail.types[0].places[0].interval.is_some());
+    assert_eq!(diagnosis::tail_notes(&found.tail), [DESCRIPTIVE]);
+    let text = markdown(&found);
+    assert!(text.contains("95 % interval") && text.ends_with(&format!("\n{DESCRIPTIVE}\n")), "{text}");
+    let value: serde_json::Value = serde_json::from_str(&json::diagnosis(&found).unwrap()).unwrap();
+    assert_eq!(value["text"].as_array().unwrap().last().unwrap(), DESCRIPTIVE);
+    // A tail of one trace has no interval, so there is nothing to label.
+    let one = report(vec![set_of(&a_type("X", 1, 60))]);
+    assert!(diagnosis::tail_notes(&one.tail).is_empty() && !markdown(&one).contains(DESCRIPTIVE));
+    let hints = [slow_tail(), changed_places()].map(|table| {
+        let heads = table.heads();
+        heads.iter().find(|head| head.key == "interval").unwrap().hint.contains(DESCRIPTIVE)
+    });
+    assert_eq!(hints, [true, false]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use pathlight::analysis::tprof::{Merging, TprofReport, TraceCollector, TracesPar
 use pathlight::model::steps::{Done, Pace, STEP, all_at_once};
 use pathlight::model::trace::{PathSettings, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{Aggregates, Selection, TprofSettings, queries};
+use pathlight::query::{Aggregates, Cuts, Next, Plan, Query, Selection, Session, TprofSettings, queries};
 use std::sync::Arc;
 
 const SPANS: u64 = 100_000;
@@ -69,10 +69,45 @@ fn no_shape_of_a_large_trace_makes_a_long_step() {
         let (part, looks) = part(&set);
         // Each span is looked at for its place, its form and its times.
         assert!(looks > 3 * SPANS as usize / CHUNK, "{name}: {looks} looks at the clock");
+        // The forms of a hundred thousand children are looked up in steps too.
+        assert!(name != "one parent" || looks > 9 * SPANS as usize / CHUNK, "{looks} looks at the clock");
         let (report, done) = report(part);
         assert_eq!(report.traces, 1, "{name}");
         assert!(done.units() > 30 * SPANS, "{name}: {} units", done.units());
         assert!(done.longest() < 2 * STEP, "{name}: {} units in a step", done.longest());
+    }
+}
+
+#[test]
+fn what_is_written_of_a_large_trace_has_a_step_of_its_own() {
+    for (name, set) in shapes() {
+        let mut session = Session::of(set);
+        let query =
+            queries::Diagnosis { selection: Selection::default(), settings: TprofSettings::default() };
+        // Requests are found and cut before.
+        session.run(query.clone()).unwrap();
+        let mut plan = Plan::of_message(&query.to_message(), &Cuts::default()).unwrap();
+        let (mut partials, mut most) = (Vec::new(), 0);
+        loop {
+            match plan.next(std::mem::take(&mut partials)).unwrap() {
+                Next::Pass(pass) => {
+                    let (mut task, mut steps) = (session.start(&pass).unwrap(), 1);
+                    // The clock never ends a step.
+                    partials = loop {
+                        match task.step(&mut session, &mut || false).unwrap() {
+                            Some(partial) => break vec![partial],
+                            None => steps += 1,
+                        }
+                    };
+                    most = most.max(steps);
+                }
+                Next::Working(_) => {}
+                Next::Waiting => panic!("{name}: nobody else works"),
+                Next::Done(_) => break,
+            }
+        }
+        // Collected; times written; names and shape written; handed over.
+        assert_eq!(most, 4, "{name}");
     }
 }
 

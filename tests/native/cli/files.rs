@@ -215,3 +215,20 @@ fn text_about_a_deep_chain_stays_short() {
     let (text, said, status) = run(&["critical-path", "--format", "folded", "a.json"]);
     assert!(status == 2 && text.is_empty() && said.contains("nested so deeply"), "{said}");
 }
+
+#[test]
+fn compare_says_that_intervals_between_ranges_are_no_test_and_not_so_of_two_sets() {
+    let folder = Scratch::new("descriptive");
+    for (seed, file) in [("1", "a.json"), ("2", "b.json")] {
+        let (_, status) = run(folder.path(), &["generate", "--traces", "40", "--seed", seed, "--out", file]);
+        assert_eq!(status, 0);
+    }
+    let says = |args: &[&str]| {
+        let (output, status) = run(folder.path(), &[&["compare"][..], args].concat());
+        assert_eq!(status, 0, "{args:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().any(|line| line == pathlight::view::compare::DESCRIPTIVE)
+    };
+    assert!(says(&["a.json"]) && says(&["a.json", "--range-a", "0-50", "--range-b", "95-100"]));
+    assert!(!says(&["-a", "a.json", "-b", "b.json"]));
+}

@@ -132,3 +132,30 @@ fn the_start_page_before_wasm_says_what_the_start_page_says() {
     }
     assert_eq!((texts, buttons), (1 + 2 + 2 + 5 + 6, 2 + 5));
 }
+
+#[test]
+fn every_benchmark_that_papers_names_is_a_row() {
+    let read = |name: &str| {
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).unwrap()
+    };
+    let (papers, benchmarks) = (read("papers.md"), read("benchmarks.md"));
+    // Each row below its heading.
+    let (mut rows, mut heading) = (Vec::new(), "");
+    for line in benchmarks.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            heading = title;
+        } else if let Some((what, _)) = line.strip_prefix("| ").and_then(|line| line.split_once(" |")) {
+            rows.push((heading, what));
+        }
+    }
+    let mut named = 0;
+    let before: Vec<&str> = papers.split("](benchmarks.md)").collect();
+    for text in &before[..before.len() - 1] {
+        let (_, link) = text.rsplit_once('[').unwrap();
+        let Some((group, what)) = link.split_once(": ") else { continue };
+        named += 1;
+        let is_it = |row: &&(&str, &str)| row.0.starts_with(group) && row.1.starts_with(what);
+        assert!(rows.iter().any(|row| is_it(&row)), "no row of docs/benchmarks.md: {link}");
+    }
+    assert!(named > 25, "{named}");
+}

@@ -1,17 +1,15 @@
 //! Which interior endpoints are worth improving, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
 use super::endpoints::Collapser;
+use super::shares::FewRequests;
 use super::table::PathTable;
 use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::stats::{FEW, Interval, WholeAndParts, share_intervals};
+use pathlight_model::stats::Interval;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
-
-/// Seed of the bootstrap.
-const SEED: u64 = 7;
 
 /// The accumulator: times by (root endpoint, endpoint).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -22,8 +20,8 @@ pub struct BottomUpPart {
     roots: Vec<(u32, u64, u64)>,
     /// (root endpoint, endpoint, sums).
     pairs: Vec<(u32, u32, PairSums)>,
-    /// Latency and exclusive times by endpoint of each request, where they are few; else none.
-    requests: Vec<WholeAndParts>,
+    /// Each request, where they are few.
+    few: FewRequests,
 }
 
 /// What requests of one root endpoint spend in one endpoint.
@@ -108,7 +106,6 @@ impl BottomUpPart {
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
         let mut collapser = Collapser::new(set);
         let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
-        let mut each: Vec<WholeAndParts> = Vec::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
             hashbrown::HashMap::default();
         for &request in requests {
@@ -127,11 +124,7 @@ impl BottomUpPart {
                     recurs |= table.contexts()[entry.context as usize].1.0 == root;
                 }
             }
-            let mut own_times = Vec::new();
             for entry in collapser.collapse(table, request) {
-                if requests.len() < FEW && entry.exclusive_us > 0 {
-                    own_times.push((entry.endpoint.0, entry.exclusive_us));
-                }
                 let is_own = entry.endpoint.0 == root;
                 pairs.entry((root, entry.endpoint.0)).or_default().merge(PairSums {
                     exclusive_us: entry.exclusive_us,
@@ -139,9 +132,6 @@ impl BottomUpPart {
                     requests: 1,
                     interior_requests: u64::from(!is_own || recurs),
                 });
-            }
-            if requests.len() < FEW {
-                each.push((facts.latency_us, own_times));
             }
         }
         let mut out = BottomUpPart::default();
@@ -163,10 +153,7 @@ impl BottomUpPart {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
         }
-        for (_, times) in &mut each {
-            times.iter_mut().for_each(|time| time.0 = name(time.0, &mut out.names));
-        }
-        out.requests = each;
+        out.few = FewRequests::observe(set, table, requests, |endpoint| name(endpoint, &mut out.names));
         out
     }
 
@@ -183,14 +170,9 @@ impl BottomUpPart {
         }
         let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
         let mut pairs: OrderedMap<(u32, u32), PairSums> = OrderedMap::new();
-        let mut each: Vec<WholeAndParts> = Vec::new();
+        let mut few = Vec::new();
         for part in parts {
             let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
-            each.extend(part.requests.into_iter().map(|(latency_us, mut times)| {
-                times.iter_mut().for_each(|time| time.0 = number[time.0 as usize]);
-                times.arrange();
-                (latency_us, times)
-            }));
             for (root, requests, latency_us) in part.roots {
                 let sum = roots.entry(number[root as usize]).or_default();
                 sum.0 += requests;
@@ -199,9 +181,9 @@ impl BottomUpPart {
             for (root, endpoint, sums) in part.pairs {
                 pairs.entry((number[endpoint as usize], number[root as usize])).or_default().merge(sums);
             }
+            few.push((part.few, number));
         }
-        let is_few = each.len() < FEW && each.len() as u64 == facts.requests;
-        let intervals = is_few.then(|| share_intervals(each, numbers.len(), SEED)).flatten();
+        let intervals = FewRequests::intervals(few, numbers.len(), facts.requests);
         let mut report = BottomUpReport { range: Some(range), facts, ..BottomUpReport::default() };
         report.roots = roots
             .into_iter()

@@ -3,11 +3,13 @@
 use super::aggregate::{pack_sorted, unpack_sorted};
 use super::contexts::Contexts;
 use super::report::{Waiting, Weight};
+use super::shares::FewRequests;
 use super::table::PathTable;
 use super::waits::{Waits, join_waits, sum_waits};
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
+use pathlight_model::stats::Interval;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -76,6 +78,8 @@ impl Collapser {
 pub struct EndpointPart {
     requests: u64,
     rows: Vec<RowPart>,
+    /// Each request, where they are few, with its endpoints by their place in `rows`.
+    few: FewRequests,
     /// Exclusive time and number of requests of every calling context, for the chains.
     chains: Contexts<(u64, u64)>,
 }
@@ -119,6 +123,12 @@ impl EndpointPart {
         for (endpoint, waits) in sum_waits(set, table, requests.iter().copied(), of) {
             rows[endpoint as usize].waits = waits;
         }
+        let mut place = vec![0; rows.len()];
+        let mut places = 0;
+        for (endpoint, _) in rows.iter().enumerate().filter(|(_, row)| !row.exclusive.is_empty()) {
+            place[endpoint] = places;
+            places += 1;
+        }
         let names = set.endpoints();
         let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
         let rows = rows.map(|(row, (service, operation))| RowPart {
@@ -130,6 +140,7 @@ impl EndpointPart {
         EndpointPart {
             requests: requests.len() as u64,
             rows: rows.collect(),
+            few: FewRequests::observe(set, table, requests, |endpoint| place[endpoint as usize]),
             chains: Contexts::of_table(set, table, chains),
         }
     }
@@ -139,7 +150,9 @@ impl EndpointPart {
         let requests = parts.iter().map(|part| part.requests).sum();
         let mut rows = Vec::new();
         let mut forests = Vec::new();
+        let mut few = Vec::new();
         for part in parts {
+            few.push((part.few, part.rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>()));
             rows.extend(part.rows);
             forests.push(part.chains);
         }
@@ -171,9 +184,18 @@ impl EndpointPart {
                     waits.into_values().collect()
                 },
                 chains: chains.get_mut(number).map(std::mem::take).unwrap_or_default(),
+                share_interval: None,
             });
         }
         report.endpoints = contexts.endpoints;
+        // By name, as the rows are.
+        let place = |name: &Endpoint| report.endpoints.binary_search(name).map_or(NO_ROW, |at| at as u32);
+        let few = few.into_iter().map(|(few, names)| (few, names.iter().map(place).collect())).collect();
+        if let Some(intervals) = FewRequests::intervals(few, report.rows.len(), report.facts.requests) {
+            for (row, interval) in report.rows.iter_mut().zip(intervals) {
+                row.share_interval = Some(interval);
+            }
+        }
         report
     }
 }
@@ -231,6 +253,8 @@ pub struct EndpointRow {
     pub waiting: Vec<Waiting>,
     /// Its chains with the most exclusive time, at most [`CHAINS`].
     pub chains: Vec<CallChain>,
+    /// The 95 % bootstrap interval of its share of all latency; `None` from 1,000 requests on, and of a summary.
+    pub share_interval: Option<Interval>,
 }
 
 /// The endpoints on the critical paths of a percentile range.

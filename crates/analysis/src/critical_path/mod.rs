@@ -16,6 +16,7 @@ mod histograms;
 mod path;
 mod proposals;
 mod report;
+mod shares;
 mod split;
 mod table;
 mod tag_values;

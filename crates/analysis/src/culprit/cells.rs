@@ -76,7 +76,8 @@ pub struct ServiceSums<'a> {
     pub visits: u64,
     /// Visits with an error that begins in the service.
     pub failed: u64,
-    /// Time on critical paths in its spans, but for those that wait for other services; microseconds.
+    /// Time on critical paths in its spans, but for those that wait for other services; microseconds. Not the own time of
+    /// `diagnosis`.
     pub own_us: u64,
 }
 

@@ -255,7 +255,7 @@ pub struct ShareChange {
     pub service: String,
     /// Operation name.
     pub operation: String,
-    /// Its own time on the way that decides the requests' latency, summed over all requests, in microseconds.
+    /// Its self time on the way that decides the requests' latency, summed over all requests, in microseconds.
     pub before_us: u64,
     /// That time after the change, in microseconds.
     pub after_us: u64,

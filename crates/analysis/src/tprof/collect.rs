@@ -81,7 +81,8 @@ struct Work {
     times: Vec<(u64, u64)>,
     form_of: Vec<u32>,
     children: Children,
-    /// The children of the next node, if there are many and they are being sorted; then the order they are in.
+    /// The children of the next node, if there are many and they are being sorted; then their places in order, of which
+    /// those that have a form in `key` are children already.
     sorting: Option<Sorting>,
     sorted: Vec<u32>,
     /// Forms of the children of a node.
@@ -422,12 +423,27 @@ impl TraceCollector {
         if below.len() <= FEW {
             below.sort_unstable_by(|&a, &b| compare(a, b));
             *left = left.saturating_sub(1 + below.len());
+            key.clear();
+            key.extend(below.iter().map(|&child| form_of[child as usize]));
         } else if sorted.is_empty() {
             let under_way = sorting.get_or_insert_with(|| Sorting::new(below.len(), 4));
             *left = left.saturating_sub(Sorting::UNITS / 16);
             if under_way.step(&mut |a: u32, b: u32| compare(below[a as usize], below[b as usize])) {
                 *sorted = sorting.take().map(Sorting::places).unwrap_or_default();
-                sorted.iter_mut().for_each(|place| *place = below[*place as usize]);
+                key.clear();
+                key.reserve(sorted.len());
+                *left = 0;
+            }
+            return false;
+        } else if key.len() < sorted.len() {
+            // Places become children, whose forms are looked up all over memory.
+            let to = sorted.len().min(key.len().saturating_add(*left));
+            *left -= to - key.len();
+            for place in &mut sorted[key.len()..to] {
+                *place = below[*place as usize];
+                key.push(form_of[*place as usize]);
+            }
+            if to == sorted.len() {
                 // What follows is worth a step of its own.
                 *left = 0;
             }
@@ -436,8 +452,6 @@ impl TraceCollector {
             below.copy_from_slice(&std::mem::take(sorted));
             *left = 0;
         }
-        key.clear();
-        key.extend(below.iter().map(|&child| form_of[child as usize]));
         let endpoint = match nodes[node].0 {
             NO_ROW => self.rank.len() - 1,
             span => set.endpoint(tree.row(span)).0 as usize,

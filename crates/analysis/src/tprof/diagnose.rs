@@ -27,7 +27,8 @@ pub struct DiagnosedEndpoint {
     pub operation: String,
     /// Number of spans.
     pub count: u64,
-    /// Mean own time of its spans: all their subspans, also those while a child runs.
+    /// Mean own time of its spans: all their subspans, also those while a child runs (docs/definitions/tprof.md section 2). It is
+    /// neither self time nor the `own_us` of a service in `compare` or `show`, which are about the critical path.
     pub own_us: f64,
     /// Mean times count: own time of all its spans.
     pub total_us: u64,

@@ -84,7 +84,8 @@ pub struct PlaceChange {
     pub b_us: f64,
     /// B minus A.
     pub change_us: f64,
-    /// Welch's 95 % interval of the change; `null` where there is nothing to test, and of a summary.
+    /// Welch's 95 % interval of the change; `null` where there is nothing to test, and of a summary. Of a tail against normal
+    /// traces it describes these traces and is no test.
     pub interval: Option<Interval>,
 }
 

@@ -22,6 +22,8 @@ use std::sync::Arc;
 const CHUNK: usize = 2048;
 const LEAST: usize = 32;
 const PART: usize = 1 << 13;
+/// Spans of a trace of which each thing that is written has a step of its own.
+const HUGE: usize = 1 << 16;
 /// Bytes that are read in a unit of work.
 const BYTES_PER_UNIT: usize = 8;
 /// About how many units of work come of a byte that workers send; only for telling how far it is.
@@ -182,6 +184,7 @@ impl TracesPass {
     /// True when done.
     pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
+        let mut is_begun = false;
         while self.names.is_none() {
             if left == 0 {
                 if time_is_up() {
@@ -190,7 +193,12 @@ impl TracesPass {
                 left = CHUNK;
             }
             // Times of a large trace take as long as a step to write, and so do its names and its shape at the end.
-            let is_large = self.tree.len() >= PART;
+            let (is_large, is_huge) = (self.tree.len() >= PART, self.tree.len() >= HUGE);
+            let is_writing = self.collector.positions() >= PART || self.at >= self.requests.len();
+            if is_writing && is_huge && is_begun {
+                return false;
+            }
+            is_begun = true;
             if self.collector.positions() >= PART {
                 self.parts.push(flat::write(&self.collector.take_traces()));
                 left = if is_large { 0 } else { left };
@@ -198,7 +206,7 @@ impl TracesPass {
             }
             let Some(&request) = self.requests.get(self.at) else {
                 self.names = Some(flat::write(&self.collector.take()));
-                return !(is_large && time_is_up());
+                return !(is_huge || is_large && time_is_up());
             };
             let entry = &table.requests[request as usize];
             if !self.is_loaded {

@@ -14,7 +14,7 @@ public_json! {
     /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).
     /// The same trace id in both sets is two traces.
     ///
-    /// With `--folded` instead: one line per frame with own time on either side, `[service] operation;[service] operation A
+    /// With `--folded` instead: one line per frame with self time on either side, `[service] operation;[service] operation A
     /// B` in microseconds, as `difffolded.pl` writes and `flamegraph.pl` reads it.
     Comparison<'a>(report: &'a DiffReport, basis: Basis, measure: Measure) {
         /// The side before, or the normal one.
@@ -25,12 +25,15 @@ public_json! {
         by: &'static str = basis.name(),
         /// Which time of a frame is compared: `subtree` (it and all below it) or `exclusive` (with `--exclusive`).
         measure: &'static str = measure.name(),
+        /// Whether a side was chosen by its latency (a percentile range): the sides then differ by choice, and intervals
+        /// describe these requests and are no test.
+        descriptive: bool = report.is_descriptive(),
         /// The union of both critical calling context trees in pre-order, siblings by (service, operation).
         nodes: Vec<Node<'a>> = (0..report.nodes.len())
             .map(|id| Node::of(report, id, &report.change(NodeId(id as u32), basis, measure)))
             .collect(),
         /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that appeared
-        /// or vanished stands for itself and all below it, every other frame for its own time: each microsecond of the whole
+        /// or vanished stands for itself and all below it, every other frame for its self time: each microsecond of the whole
         /// change is told once, by the frame where it happens.
         changes: Vec<RankedRow<'a>> = report
             .ranking(basis, measure)
@@ -91,7 +94,7 @@ public_json! {
     Frame<'a>(report: &'a DiffReport, sums: &FrameSums, side: &DiffSide) {
         /// Requests that have it.
         requests: u64 = sums.requests,
-        /// Its own time on the critical path.
+        /// Its self time on the critical path.
         exclusive_us: FrameTime = FrameTime::of(sums.exclusive.sum, sums.exclusive.mean(side.facts.requests), side),
         /// FrameTime on the critical path of it and all below it.
         subtree_us: FrameTime = FrameTime::of(sums.subtree.sum, sums.subtree.mean(side.facts.requests), side),

@@ -7,7 +7,7 @@ use pathlight_query::PerRequestReport;
 public_json! {
     /// The aggregate critical calling context tree of the requests.
     ///
-    /// With `--format folded` instead: one line per node with own time, `[service] operation;[service] operation us`, as
+    /// With `--format folded` instead: one line per node with self time, `[service] operation;[service] operation us`, as
     /// flame graph tools read it.
     CriticalPath<'a>(report: &'a CriticalPathReport) {
         #[serde(flatten)]

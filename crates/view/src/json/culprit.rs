@@ -23,7 +23,8 @@ public_json! {
         score_us: f64 = row.score_us,
         /// Of the mean latency of side B.
         share: f64 = row.share,
-        /// Its own work, as `[excess, uncertainty]`: B minus A at the numbers of calls of side B.
+        /// Its own work on critical paths, as `[excess, uncertainty]`: B minus A at the numbers of calls of side B. Not the own time
+        /// of `diagnosis`.
         own_us: [f64; 2] = pair(row.own),
         /// Calls into it, outside its own spans, as `[excess, uncertainty]`.
         in_us: [f64; 2] = pair(row.incoming),

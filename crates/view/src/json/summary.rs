@@ -1,6 +1,6 @@
 //! Times by endpoint: the rows of the summary and of the heat map.
 
-use super::{Requests, Text, WaitingFor, compact, pretty, public_json};
+use super::{Requests, Text, WaitingFor, compact, ends, pretty, public_json};
 use pathlight_analysis::critical_path::{
     CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RequestRef, RowStat, RowTime, Weight,
 };
@@ -56,6 +56,9 @@ public_json! {
         inclusive_us: Weight = report.rows[id.index()].inclusive_us,
         /// `exclusive_us.sum` of `latency_sum_us`.
         share: f64 = report.share(id),
+        /// The 95 % bootstrap interval of `share` over the requests, as `[low, high]`; `null` from 1,000 requests on, where it
+        /// is narrow, and of a summary.
+        share_interval: Option<[f64; 2]> = report.rows[id.index()].share_interval.map(ends),
         /// Requests that have it on their critical path.
         traces: u64 = report.rows[id.index()].requests,
         /// Spans on critical paths.

@@ -136,11 +136,7 @@ impl Diagnosis {
             .child(&zooms.all)
             .child(&exports);
         let tree = tree_of(page, jump);
-        let places = [
-            diagnosis_tables::places("slow-tail", "What makes the tail slow", ["Normal", "Tail"]),
-            diagnosis_tables::places("changed-places", "Places by change", ["A", "B"]),
-        ]
-        .map(|table| {
+        let places = [diagnosis_tables::slow_tail(), diagnosis_tables::changed_places()].map(|table| {
             CompanionTable::new(page, table).on_select(move |row| {
                 let place = &row.place;
                 // A gap lies between its caller and the called endpoint.
@@ -240,7 +236,7 @@ impl Diagnosis {
         self.tree.element().show(shows(DiagnosisList::Report));
         let words = match (list, queries.diagnosis.get(), &sets) {
             (DiagnosisList::Places, _, Some(sets)) => diagnosis::left_out(&sets.places, true),
-            (DiagnosisList::Tail, Some(report), _) => diagnosis::left_out(&report.tail, false),
+            (DiagnosisList::Tail, Some(report), _) => diagnosis::tail_notes(&report.tail),
             (DiagnosisList::Report, Some(report), _) if !report.report.is_empty() => {
                 vec![diagnosis::RANKED_BY.to_owned()]
             }
