@@ -286,6 +286,7 @@ fn numbers_over_days() {
         title: title.to_owned(),
         note: note.to_owned(),
         is_changed: !note.is_empty(),
+        is_dimmed: false,
         lines,
     };
     let panels = TrendPanels {

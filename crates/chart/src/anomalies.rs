@@ -128,7 +128,8 @@ impl AnomalyLayout {
     }
 }
 
-/// Draws the dots on a backend as large as the layout.
+/// Draws the dots on a backend as large as the layout, those that a search does not find as pale as can be (`found`;
+/// `None`: nothing is searched for).
 ///
 /// # Errors
 /// The backend's, in words.
@@ -136,6 +137,7 @@ pub fn draw<DB: DrawingBackend>(
     backend: DB,
     report: &AnomalyReport,
     layout: &AnomalyLayout,
+    found: Option<&[bool]>,
     theme: &Theme,
 ) -> Result<(), ChartError> {
     let size = layout.size;
@@ -176,14 +178,24 @@ pub fn draw<DB: DrawingBackend>(
             area.draw(&PathElement::new(ends, stroke)).map_err(words)?;
         }
         // Normal requests first, so that no anomalous one is hidden.
-        let rows = report.rows.iter().zip(&layout.dots);
-        let (anomalous, normal): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| report.is_abnormal(row));
-        for dot in layout.learned.iter().chain(normal.into_iter().map(|(_, dot)| dot)) {
-            area.draw(&Circle::new(*dot, small, rgba(theme.muted.with_alpha(0.5)).filled()))
-                .map_err(words)?;
+        let is_found = |at: usize| found.is_none_or(|found| found.get(at).copied().unwrap_or(true));
+        let dots: Vec<(bool, bool, (i32, i32))> = report
+            .rows
+            .iter()
+            .zip(&layout.dots)
+            .enumerate()
+            .map(|(at, (row, dot))| (report.is_abnormal(row), is_found(at), *dot))
+            .collect();
+        let normal = |found| dots.iter().filter(move |dot| !dot.0 && dot.1 == found).map(|dot| dot.2);
+        let (pale, plain) = (theme.muted.with_alpha(0.2), theme.muted.with_alpha(0.5));
+        let learned = layout.learned.iter().copied().map(|dot| (dot, plain));
+        let normal = normal(false).map(|dot| (dot, pale)).chain(normal(true).map(|dot| (dot, plain)));
+        for (dot, color) in learned.chain(normal) {
+            area.draw(&Circle::new(dot, small, rgba(color).filled())).map_err(words)?;
         }
-        for (_, dot) in anomalous {
-            area.draw(&Circle::new(*dot, px(3.0), rgba(theme.accent).filled())).map_err(words)?;
+        for (_, is_found, dot) in dots.iter().filter(|dot| dot.0) {
+            let color = if *is_found { theme.accent } else { pale };
+            area.draw(&Circle::new(*dot, px(3.0), rgba(color).filled())).map_err(words)?;
         }
         let y = size.height - px(AROUND_PX.3);
         let names: &[&str] = if layout.panes.len() > 1 { &["baseline, ", "judged, "] } else { &[""] };
@@ -210,7 +222,7 @@ pub fn export_svg(
     title: &str,
 ) -> Result<String, ChartError> {
     let layout = AnomalyLayout::new(report, size);
-    plot::document(size, title, |backend| draw(backend, report, &layout, theme))
+    plot::document(size, title, |backend| draw(backend, report, &layout, None, theme))
 }
 
 #[cfg(test)]

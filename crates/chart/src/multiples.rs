@@ -86,9 +86,12 @@ fn averages(quantity: Quantity, of: &Distribution) -> String {
     if of.n == 0 {
         return String::new();
     }
-    let unit = unit_of(quantity);
-    let [mean, median, max] = [of.mean, of.median, of.max as f64].map(|value| unit.words(value));
-    format!("mean {mean}, median {median}, max {max}")
+    format!("mean {}, {}", unit_of(quantity).words(of.mean), middle_and_end(quantity, of))
+}
+
+fn middle_and_end(quantity: Quantity, of: &Distribution) -> String {
+    let [median, max] = [of.median, of.max as f64].map(|value| unit_of(quantity).words(value));
+    format!("median {median}, max {max}")
 }
 
 /// Draws all histograms in their grid, or one of them over the whole room.
@@ -134,7 +137,13 @@ fn panel<DB: DrawingBackend>(
     }
     let at = (size.width - px(8.0) - taken as i32, px(4.0));
     area.draw(&Text::new(sample, at, quiet.clone())).map_err(words)?;
-    if let Some(figures) = plot::fitting(area, &averages(quantity, of), room, &quiet, elide) {
+    // The mean gives way first: it is marked below, and the tip says it.
+    let whole = averages(quantity, of);
+    let figures = match area.estimate_text_size(&whole, &quiet).map_err(words)? {
+        (wide, _) if wide as i32 > room && of.n > 0 => middle_and_end(quantity, of),
+        _ => whole,
+    };
+    if let Some(figures) = plot::fitting(area, &figures, room, &quiet, elide) {
         area.draw(&Text::new(figures, (px(8.0), px(19.0)), quiet)).map_err(words)?;
     }
     let head = px(HEAD_PX);
@@ -217,6 +226,16 @@ mod tests {
         let one = export_svg(&report, Some(3), size(1200, 300), &Theme::light(), "Sizes").unwrap();
         assert!(one.contains(Quantity::Depth.title()) && !one.contains(Quantity::Callers.title()));
         assert_eq!(one, export_svg(&report, Some(3), size(1200, 300), &Theme::light(), "Sizes").unwrap());
+    }
+
+    #[test]
+    fn nothing_is_cut_in_five_columns_beside_the_list_of_views() {
+        let svg = export_svg(&report(), None, size(5 * 225, 300), &Theme::light(), "Sizes").unwrap();
+        assert!(
+            !svg.contains('\u{2026}'),
+            "{:?}",
+            svg.lines().filter(|line| line.contains('\u{2026}')).collect::<Vec<_>>()
+        );
     }
 
     #[test]

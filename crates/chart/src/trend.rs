@@ -40,6 +40,8 @@ pub struct Panel {
     pub note: String,
     /// Whether one of its lines has changed for certain.
     pub is_changed: bool,
+    /// Whether a search finds others and not this one: it is drawn in grey.
+    pub is_dimmed: bool,
     /// The lines, the highest last.
     pub lines: Vec<Line>,
 }
@@ -88,8 +90,9 @@ fn panel<DB: DrawingBackend>(
     let px = |css: f64| size.px(css);
     let text = |color, horizontal| size.text(color, horizontal, VPos::Top);
     let room = size.width - px(2.0 * SIDE_PX);
-    let note_color = if of.is_changed { theme.accent } else { theme.muted };
-    for (words_of, y, color) in [(&of.title, 4.0, theme.text), (&of.note, 19.0, note_color)] {
+    let (title, accent) = if of.is_dimmed { (theme.muted, theme.muted) } else { (theme.text, theme.accent) };
+    let note = if of.is_changed { accent } else { theme.muted };
+    for (words_of, y, color) in [(&of.title, 4.0, title), (&of.note, 19.0, note)] {
         if let Some(line) = plot::fitting(area, words_of, room, &text(color, HPos::Left), elide_middle) {
             let at = (px(SIDE_PX), px(y));
             area.draw(&Text::new(line, at, text(color, HPos::Left))).map_err(words)?;
@@ -120,7 +123,10 @@ fn panel<DB: DrawingBackend>(
     let right = (size.width - px(SIDE_PX + if named { NAME_PX } else { 4.0 })).max(left + 1);
     let last = days.len().saturating_sub(1).max(1) as i64;
     let x = |day: usize| left + ((day as i64 * i64::from(right - left)) / last) as i32;
-    let colors = [0.0, 0.35, 0.65].map(|part| theme.accent.mix(theme.muted, part));
+    let colors = match of.is_dimmed {
+        true => [theme.line; 3],
+        false => [0.0, 0.35, 0.65].map(|part| theme.accent.mix(theme.muted, part)),
+    };
     for (line, color) in of.lines.iter().zip(colors.iter().cycle()) {
         draw_line(area, line, (&x, &y), (days.len(), *color), size, theme)?;
     }
@@ -208,6 +214,7 @@ mod tests {
             title: title.to_owned(),
             note: "+6 % since d4".to_owned(),
             is_changed: true,
+            is_dimmed: false,
             lines: vec![line("p50", 10.0), line("p99", 40.0)],
         };
         let of = TrendPanels {

@@ -3,7 +3,7 @@
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
-use super::text::{elide, elide_middle};
+use super::text::{Advances, Measure as _, elide, elide_middle};
 use pathlight_analysis::critical_path::{SplitReport, SplitValue};
 use pathlight_model::stats::{exp, ln};
 use pathlight_text::format;
@@ -18,6 +18,9 @@ const ROW_PX: (f64, f64) = (28.0, 72.0);
 const TOP_PX: f64 = 34.0;
 /// Room below the last row, for the axis.
 const BOTTOM_PX: f64 = 24.0;
+
+/// Room beside a name, in CSS pixels.
+const NAME_GAP_PX: f64 = 20.0;
 
 /// Where the violins stand, in device pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,8 +40,12 @@ impl ViolinLayout {
         let around = room.px(TOP_PX) + room.px(BOTTOM_PX);
         let row = ((room.height - around) / rows.max(1) as i32).clamp(room.px(ROW_PX.0), room.px(ROW_PX.1));
         let height = room.height.max(around + row * rows as i32);
-        // Names take a quarter of the width, numbers of samples what they need.
-        let left = (room.width / 4).clamp(room.px(64.0), room.px(220.0));
+        // Names take what the longest needs, at most a quarter of the width; numbers of samples what they need.
+        let mut measure = Advances { font_px: f64::from(room.metrics.font_px()) };
+        let names = report.values.iter().map(|value| measure.text_px(&name_of(value)));
+        let longest = names.fold(0.0, f64::max).ceil() as i32 + room.px(NAME_GAP_PX);
+        let most = (room.width / 4).clamp(room.px(64.0), room.px(220.0));
+        let left = longest.clamp(room.px(48.0), most);
         let right = room.width - room.px(72.0);
         let axis = match (report.points_us.first(), report.points_us.last()) {
             // All samples alike: they stand in the middle.
@@ -62,6 +69,11 @@ impl ViolinLayout {
         let row = (y - self.size.px(TOP_PX)).div_euclid(self.row.max(1));
         usize::try_from(row).ok().filter(|row| *row < self.rows)
     }
+}
+
+/// Returns what a row is called.
+fn name_of(value: &SplitValue) -> String {
+    format::printable(if value.value.is_empty() { "(empty)" } else { &value.value })
 }
 
 /// Points of an outline on a linear axis.
@@ -105,7 +117,8 @@ fn smooth_again(weights: &[(f64, f64)], n: u64) -> Vec<(f64, f64)> {
     (0..LINEAR_POINTS).map(|i| low + step * i as f64).map(|us| (us, density(us))).collect()
 }
 
-/// Draws the violins on a backend as large as the layout.
+/// Draws the violins on a backend as large as the layout, those that a search does not find in grey (`found`; `None`:
+/// nothing is searched for).
 ///
 /// # Errors
 /// The backend's, in words.
@@ -114,6 +127,7 @@ pub fn draw<DB: DrawingBackend>(
     report: &SplitReport,
     scale: Scale,
     layout: &ViolinLayout,
+    found: Option<&[bool]>,
     theme: &Theme,
 ) -> Result<(), ChartError> {
     let size = layout.size;
@@ -124,27 +138,36 @@ pub fn draw<DB: DrawingBackend>(
             let (top, bottom) = layout.row(at);
             let middle = (top + bottom) / 2;
             let half = f64::from(layout.row / 2 - px(3.0)).max(1.0);
-            let fill = rgba(theme.accent.with_alpha(0.3));
-            let line = rgba(theme.accent);
-            let sides = outline(&report.points_us, value, scale);
+            let is_found = found.is_none_or(|found| found.get(at).copied().unwrap_or(true));
+            let color = if is_found { theme.accent } else { theme.line };
+            let fill = rgba(color.with_alpha(0.3));
+            let line = rgba(color);
+            // One sample has no spread: its mark is all there is to see.
+            let sides = if value.n > 1 { outline(&report.points_us, value, scale) } else { Vec::new() };
             let up = sides.iter().map(|&(us, width)| (axis.pixel(us), middle - (width * half) as i32));
             let down =
                 sides.iter().rev().map(|&(us, width)| (axis.pixel(us), middle + (width * half) as i32));
             let mut around: Vec<(i32, i32)> = up.chain(down).collect();
-            area.draw(&Polygon::new(around.clone(), fill.filled())).map_err(words)?;
-            around.extend(around.first().copied());
-            area.draw(&PathElement::new(around, line)).map_err(words)?;
+            if !around.is_empty() {
+                area.draw(&Polygon::new(around.clone(), fill.filled())).map_err(words)?;
+                around.extend(around.first().copied());
+                area.draw(&PathElement::new(around, line)).map_err(words)?;
+            }
             // The median takes the whole row, the tail less.
             let inset = |share: f64| (f64::from(layout.row) * share / 2.0) as i32;
             for (us, share) in [(value.us.p50, 0.1), (value.us.p95, 0.45), (value.us.p99, 0.6)] {
                 let ends = (top + inset(share), bottom - inset(share));
                 plot::draw_mark(area, &axis, ends, us, size, theme)?;
             }
-            let label = if value.value.is_empty() { "(empty)" } else { &value.value };
-            let style = size.text(theme.text, HPos::Right, VPos::Center);
-            if let Some(label) =
-                plot::fitting(area, &format::printable(label), axis.left - px(20.0), &style, elide_middle)
-            {
+            let words_color = if is_found { theme.text } else { theme.muted };
+            let style = size.text(words_color, HPos::Right, VPos::Center);
+            if let Some(label) = plot::fitting(
+                area,
+                &name_of(value),
+                axis.left - px(NAME_GAP_PX) + px(4.0),
+                &style,
+                elide_middle,
+            ) {
                 area.draw(&Text::new(label, (axis.left - px(12.0), middle), style)).map_err(words)?;
             }
             let style = size.text(theme.muted, HPos::Left, VPos::Center);
@@ -178,7 +201,7 @@ pub fn export_svg(
     title: &str,
 ) -> Result<String, ChartError> {
     let layout = ViolinLayout::new(report, scale, room);
-    plot::document(layout.size, title, |backend| draw(backend, report, scale, &layout, theme))
+    plot::document(layout.size, title, |backend| draw(backend, report, scale, &layout, None, theme))
 }
 
 #[cfg(test)]
@@ -260,6 +283,35 @@ mod tests {
             svg,
             export_svg(&two(), Scale::Log, size(800, 300), &Theme::light(), "by <region>").unwrap()
         );
+    }
+
+    #[test]
+    fn names_take_what_they_need_and_one_sample_is_a_mark() {
+        let left = |name: &str| {
+            let report = report(&[(name, vec![1_000, 2_000]), ("b", vec![3_000])]);
+            ViolinLayout::new(&report, Scale::Log, size(1_200, 300)).axis.unwrap().left
+        };
+        assert_eq!((left("a"), left(&"long ".repeat(90))), (48, 220));
+        assert!((60..150).contains(&left("eu-central-1")), "{}", left("eu-central-1"));
+        let one = report(&[("a", vec![1_000, 2_000]), ("b", vec![3_000])]);
+        let svg = export_svg(&one, Scale::Log, size(800, 300), &Theme::light(), "").unwrap();
+        assert_eq!(svg.matches("<polygon").count(), 1);
+    }
+
+    #[test]
+    fn what_a_search_does_not_find_is_grey() {
+        let (report, theme, room) = (two(), Theme::light(), size(800, 300));
+        let layout = ViolinLayout::new(&report, Scale::Log, room);
+        let drawn = |found| {
+            plot::document(room, "", |backend| draw(backend, &report, Scale::Log, &layout, found, &theme))
+                .unwrap()
+        };
+        let [red, green, blue, _] = theme.accent.0;
+        let accent = format!("#{red:02X}{green:02X}{blue:02X}");
+        let coloured = |found| {
+            drawn(found).lines().filter(|line| line.contains("<polygon") && line.contains(&accent)).count()
+        };
+        assert_eq!([None, Some(&[true, false][..]), Some(&[false, false][..])].map(coloured), [2, 1, 0]);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Two sides against each other: the differential flame graph, the largest changes, and the services that changed.
 
 use crate::choices::Choices;
+use crate::culprit;
+use crate::culprit::{PlaceRow, ServiceRow};
+use crate::finder::Finder;
 use crate::flame::{FlameSource, caller_words};
 use crate::table::{Attributes, Column, Number, Table, Width};
 use crate::tip::{Numbers, TipLine};
@@ -39,6 +42,35 @@ pub const INTERVAL_OF_TAIL: &str =
 /// What it is between sides that may be percentile ranges.
 const INTERVAL_OF_SIDES: &str = "Welch's interval of the change; a dash where there is none. Between percentile ranges it describes \
                                  these requests and is no test";
+
+/// Returns which services a search finds: by their names, or by a place of theirs; `None` if nothing is searched for, or
+/// nothing found.
+pub fn found_services(rows: &[ServiceRow], finder: &Finder) -> Option<Vec<bool>> {
+    let own = |row: &ServiceRow| {
+        let mut services = culprit::services();
+        services.set_rows(vec![row.clone()]);
+        services.find(finder).matches > 0
+    };
+    let is_found = |row: &ServiceRow| own(row) || found_places(&PlaceRow::of(&row.row), finder).is_some();
+    found(rows.iter().map(is_found), finder)
+}
+
+/// Returns which places of a service a search finds; `None` if nothing is searched for, or nothing found.
+pub fn found_places(rows: &[PlaceRow], finder: &Finder) -> Option<Vec<bool>> {
+    let mut places = culprit::places();
+    places.set_rows(rows.to_vec());
+    found(places.find(finder).hits.unwrap_or_default().into_iter(), finder)
+}
+
+fn found(hits: impl Iterator<Item = bool>, finder: &Finder) -> Option<Vec<bool>> {
+    let hits: Vec<bool> = hits.collect();
+    (!finder.is_empty() && hits.contains(&true)).then_some(hits)
+}
+
+/// Returns the first sentence of a paragraph, and the others with the space before them.
+pub fn first_sentence(words: &str) -> (&str, &str) {
+    words.split_at(words.find(". ").map_or(words.len(), |end| end + 1))
+}
 
 /// A report of both sides as it is looked at.
 pub struct DiffSource {
@@ -445,4 +477,49 @@ pub fn changes() -> Table<ChangeRow> {
             let name = format::endpoint(service, operation);
             finder.fits_place(&name, &[&name, row.verdict()])
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_query::{CulpritPlace, CulpritReport, CulpritService, ServicePart};
+
+    fn report() -> CulpritReport {
+        let place = |operation: &str| CulpritPlace {
+            part: ServicePart::Out,
+            other: Some("db".to_owned()),
+            operation: operation.to_owned(),
+            calls: 3,
+            excess: None,
+            exemplar: None,
+        };
+        let service = |name: &str, operations: &[&str]| CulpritService {
+            service: name.to_owned(),
+            places: operations.iter().copied().map(place).collect(),
+            ..CulpritService::default()
+        };
+        let services =
+            vec![service("catalog", &["GET", "SELECT product_details"]), service("gateway", &["GET /"])];
+        CulpritReport { services, ..CulpritReport::default() }
+    }
+
+    #[test]
+    fn a_service_is_found_by_its_name_and_by_its_places() {
+        let rows = ServiceRow::of(&report());
+        let found = |text: &str| found_services(&rows, &Finder::of_text(text));
+        assert_eq!(found("SELECT product_details"), Some(vec![true, false]));
+        assert_eq!(found("gateway"), Some(vec![false, true]));
+        assert_eq!(found(""), None);
+        assert_eq!(found("nowhere"), None, "nothing stands out, so nothing stands back");
+        let places = PlaceRow::of(&report().services[0]);
+        assert_eq!(found_places(&places, &Finder::of_text("product")), Some(vec![false, true]));
+    }
+
+    #[test]
+    fn the_first_sentence_ends_at_its_own_full_stop() {
+        let words = "catalog's own work takes 1.2 ms. Mostly GET /a.b. No more.";
+        assert_eq!(first_sentence(words), ("catalog's own work takes 1.2 ms.", " Mostly GET /a.b. No more."));
+        assert_eq!(first_sentence("Only one."), ("Only one.", ""));
+        assert_eq!(first_sentence(""), ("", ""));
+    }
 }

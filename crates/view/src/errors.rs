@@ -43,14 +43,22 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
             0 => String::new(),
             us => format!(", {} of that in requests that fail as a whole", duration_us(us)),
         };
+        // One that reads the same has nothing to say.
+        let (now, without) = (&facts.latency_us, &report.without_us);
+        let percentiles =
+            [("p50", without.p50, now.p50), ("p95", without.p95, now.p95), ("p99", without.p99, now.p99)];
+        let changed = percentiles
+            .map(|(name, without, now)| (name, duration(without), duration(now)))
+            .into_iter()
+            .filter(|(_, without, now)| without != now)
+            .map(|(name, without, now)| format!("{name} {without} instead of {now}"))
+            .collect::<Vec<String>>()
+            .join(", ");
         out.push(format!(
-            "Without the erroring spans requests would take {} less ({} of all latency{failed}): p50 {} instead of {}, p95 {} instead of {}.",
+            "Without the erroring spans requests would take {} less ({} of all latency{failed}){}{changed}.",
             duration_us(totals.saved_us),
             share_of(totals.saved_us, facts.latency_sum_us),
-            duration(report.without_us.p50),
-            duration(facts.latency_us.p50),
-            duration(report.without_us.p95),
-            duration(facts.latency_us.p95),
+            if changed.is_empty() { "" } else { ": " },
         ));
     }
     if report.untried.requests > 0 {

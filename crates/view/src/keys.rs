@@ -139,6 +139,11 @@ pub const HELP: &[(&str, &[Line])] = &[
         (&["Enter"], "Zoom to the selected frame or span; go to the selected call's own flow"),
         (&["I"], "Invert the flame graph"),
     ]),
+    ("Heat map", &[
+        (&["\u{2191}", "\u{2193}"], "Select the endpoint above, below"),
+        (&["\u{2190}", "\u{2192}"], "Select the request to the left, to the right"),
+        (&["Enter"], "Open the selected request"),
+    ]),
     ("Histogram of latency", &[
         (&["\u{2190}", "\u{2192}"], "Choose a part of it"),
         (&["Shift+\u{2190}", "Shift+\u{2192}"], "Make the part narrower, wider"),

@@ -5,12 +5,17 @@ use pathlight_query::{Endpoint, Filter, PercentileRange, RangeFacts, RangeMark, 
 use pathlight_text::format;
 use pathlight_text::format::counted;
 
-/// Returns a percentile range in words: `P50–95`, or `≤ P95`.
+/// Returns a percentile range in words: `P50–95`, or `≤ P95`. One that was brushed ends where a request does, so its ends
+/// are rounded to a tenth, unless nothing would be left between them; the address keeps them.
 pub fn range_words(range: PercentileRange) -> String {
     if range == PercentileRange::TAIL {
         return format!("slowest 10\u{202f}%, at least {}", range.at_least);
     }
-    let name = range_name(range);
+    // Neither end becomes that of the whole.
+    let tenth =
+        |end: u32| if matches!(end, 0 | 100_000) { end } else { ((end + 50) / 100 * 100).clamp(100, 99_900) };
+    let rounded = PercentileRange { lo: tenth(range.lo), hi: tenth(range.hi), ..range };
+    let name = range_name(if rounded.lo < rounded.hi { rounded } else { range });
     if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
 }
 
@@ -33,7 +38,8 @@ pub fn holds_words(range: PercentileRange, mark: &RangeMark, facts: &RangeFacts)
     let (least, most) = (mark.least_us.0, mark.most_us.0);
     match (range.lo, range.hi) {
         _ if range.is_all() || mark.requests == 0 => String::new(),
-        _ if !has_one_end(mark) => n,
+        // Also where all of it is of one type: its latency beside the numbers of all types would contradict them.
+        _ if !facts.marks.iter().chain([mark]).all(has_one_end) => n,
         (0, _) => format!("\u{2264} {}, {n}", format::duration_us(most)),
         (_, 100_000) => format!("\u{2265} {}, {n}", format::duration_us(least)),
         _ => format!("{}, {n}", latencies((least, most), "\u{2013}")),
@@ -129,6 +135,17 @@ mod tests {
     }
 
     #[test]
+    fn a_brushed_range_has_at_most_one_decimal_in_words() {
+        let words = |lo, hi| range_words(PercentileRange::open(lo, hi));
+        assert_eq!(words(86_486, 100_000), "P86.5\u{2013}100");
+        assert_eq!(words(0, 51_351), "P0\u{2013}51.4");
+        assert_eq!(words(12_000, 99_970), "P12\u{2013}99.9", "the slowest are not in it");
+        assert_eq!(words(13, 50_000), "P0.1\u{2013}50", "the fastest are not in it");
+        assert_eq!(words(99_910, 99_940), "P99.91\u{2013}99.94", "something is between the ends");
+        assert_eq!(range_words(PercentileRange::up_to(51_351)), "\u{2264} P51.4");
+    }
+
+    #[test]
     fn an_empty_view_says_why() {
         let facts = |all_requests, requests| RangeFacts { all_requests, requests, ..RangeFacts::default() };
         let why = |fragment: &str, facts| Address::parse(fragment).why_empty(&facts);
@@ -165,6 +182,10 @@ mod tests {
         let mark = RangeMark { least_us: (4000, 108_000), ..mark };
         assert_eq!(holds_words(range(99_000, 100_000), &mark, &facts), of);
         assert_eq!(holds_words(range(0, 50_000), &mark, &facts), of);
+        // One of the types alone is slow enough to have its slowest hundredth.
+        let all = RangeFacts { marks: vec![mark; 2], ..facts.clone() };
+        let of_one = RangeMark { least_us: mark.most_us, ..mark };
+        assert_eq!(holds_words(range(99_000, 100_000), &of_one, &all), of);
         let hint = holds_hint("The tail", range(99_000, 100_000), &mark);
         assert!(
             hint.contains("begins at 4.00\u{202f}ms to 108\u{202f}ms and ends at 200\u{202f}ms, by type"),

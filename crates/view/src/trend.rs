@@ -214,6 +214,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
                 title: format!("{what}: {}", format::endpoint(service, operation)),
                 note: panel_note(series, &days),
                 is_changed: row.certain().is_some(),
+                is_dimmed: false,
                 lines: Vec::new(),
             });
             keys.push(key);
@@ -240,6 +241,14 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
     }
     tell_apart(&mut panels, &keys);
     TrendPanels { days, panels }
+}
+
+/// Dims the panels without a row that a search finds (`hits`; `None`: nothing is searched for).
+pub fn dim(panels: &mut TrendPanels, rows: &[Row], hits: Option<&[bool]>) {
+    for (at, panel) in panels.panels.iter_mut().enumerate() {
+        let mut own = rows.iter().zip(hits.unwrap_or_default()).filter(|(row, _)| row.panel() == Some(at));
+        panel.is_dimmed = hits.is_some() && !own.any(|(_, hit)| *hit);
+    }
 }
 
 /// Adds to titles that several panels have whose requests each is about.
@@ -419,8 +428,12 @@ mod tests {
         let trend = Trend { series, moved: Vec::new() };
         let report = Rc::new(TrendReport { days: Vec::new(), trend });
         let mut rows = Row::of(&report, &RootEndpoint::TraceRoots);
-        let titles: Vec<String> =
-            panels(&report, &mut rows).panels.into_iter().map(|panel| panel.title).collect();
+        let mut drawn = panels(&report, &mut rows);
+        dim(&mut drawn, &rows, Some(&[false, true, false, false]));
+        assert_eq!([0, 1, 2, 3].map(|at| drawn.panels[at].is_dimmed), [true, false, true, true]);
+        dim(&mut drawn, &rows, None);
+        assert!(drawn.panels.iter().all(|panel| !panel.is_dimmed));
+        let titles: Vec<String> = drawn.panels.into_iter().map(|panel| panel.title).collect();
         let said = ["db in buy", "db in look @ shop", "db in look @ app", "cache"];
         assert_eq!(titles, said.map(|of| format!("self time: read @ {of}")));
     }

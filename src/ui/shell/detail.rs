@@ -404,15 +404,19 @@ impl Detail {
             row.trace_id == choice.trace_id
                 && choice.root_span_id.as_deref().is_none_or(|root| root == row.root_span_id)
         });
-        let Some(row) = row else { return };
-        self.head(page, &row.service, &row.operation, None);
         let facts = el("dl").class("pairs");
-        pair(&facts, "Latency", &format::duration_us(row.latency_us), "request-latency");
-        pair(&facts, "Start", &format!("{} UTC", format::moment(row.start_us)), "request-start");
-        pair(&facts, "Spans", &format::count(row.spans.into()), "request-spans");
-        pair(&facts, "on the critical path", &format::count(row.path_spans.into()), "request-path-spans");
-        pair(&facts, "Error spans", &format::count(row.errors.into()), "request-errors");
-        pair(&facts, "Trace", &row.trace_id, "request-trace");
+        if let Some(row) = row {
+            self.head(page, &row.service, &row.operation, None);
+            pair(&facts, "Latency", &format::duration_us(row.latency_us), "request-latency");
+            pair(&facts, "Start", &format!("{} UTC", format::moment(row.start_us)), "request-start");
+            pair(&facts, "Spans", &format::count(row.spans.into()), "request-spans");
+            pair(&facts, "on the critical path", &format::count(row.path_spans.into()), "request-path-spans");
+            pair(&facts, "Error spans", &format::count(row.errors.into()), "request-errors");
+        } else {
+            // Only the list of requests knows more, and another view may not have asked for it.
+            self.body.add(&el("h2").text(&format!("Request {}", choice.trace_id)));
+        }
+        pair(&facts, "Trace", &choice.trace_id, "request-trace");
         self.body.add(&facts);
         let choice = choice.clone();
         let buttons = div("buttons").child(
@@ -421,7 +425,7 @@ impl Detail {
                 .test("open-timeline")
                 .on_click(&self.keep, move || page.open_trace(choice.clone())),
         );
-        if let Some(link) = links::trace(page, &row.trace_id, None) {
+        if let Some(link) = links::trace(page, &choice.trace_id, None) {
             buttons.add(&link);
         }
         self.body.add(&buttons);

@@ -1,6 +1,7 @@
 //! The start screen: what the page does, and every way to give it data.
 
-use crate::ui::dom::{El, Keep, button, div, el, icon, span};
+use crate::ui::dom;
+use crate::ui::dom::{El, Keep, button, div, el, icon};
 use crate::ui::page::{Page, Part};
 use crate::ui::settings;
 use crate::ui::settings::Store;
@@ -72,17 +73,16 @@ impl Start {
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
             .child(&el("h1").text("See where the latency of your requests comes from."))
             .child(&el("p").text(
-                "Drop Jaeger trace files anywhere on this page: one or thousands, folders and .gz too. \
-                 They are read in this browser and sent nowhere.",
+                "Drop traces of Jaeger, OpenTelemetry, Zipkin or Tempo, or summaries of Pathlight, anywhere on this \
+                 page: one file or thousands, folders and .gz too. They are read in this browser and sent nowhere.",
             ))
             .child(&div("buttons").children(&buttons))
             .child(&reopen);
-        let steps = el("ol").class("start-steps").children(&[
-            step("Critical path", "What every request really waited for, with clock skew taken out."),
-            step("Flame graph", "Those paths of thousands of requests in one chart, for any part of the latency distribution."),
-            step("Timeline", "From a frame to example traces, and each trace with its path marked."),
-        ]);
-        let element = el("main").class("start").test("start").child(&field).child(&steps);
+        let element = el("main").class("start").test("start").child(&field);
+        // Pictures are files, and index.html knows what they are called.
+        if let Ok(Some(views)) = dom::document().query_selector(".start-views") {
+            let _ = element.html().append_child(&views);
+        }
         Start { element, reopen, _keep: keep }
     }
 
@@ -90,10 +90,6 @@ impl Start {
     pub fn element(&self) -> &El {
         &self.element
     }
-}
-
-fn step(title: &str, words: &str) -> El {
-    el("li").child(&span("step-title", title)).child(&span("muted", words))
 }
 
 impl Part for Start {

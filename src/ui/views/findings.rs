@@ -298,7 +298,7 @@ fn copies(page: Page, keep: &Keep) -> El {
         div("copies").child(&span("muted", "Copy summary")).child(&lists).child(&span("muted", "as"));
     for (name, test, write) in COPIES {
         let copy = button(name)
-            .attr("title", "The endpoints with most self time at p50, p95 and p99, with their call chains")
+            .attr("title", "The endpoints with most self time at p50, p95 and p99, with their call paths")
             .test(test);
         let lists = lists.clone();
         copies.add(&copy.on_click(keep, move || {

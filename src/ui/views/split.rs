@@ -55,6 +55,8 @@ struct Violins {
     page: Page,
     report: Rc<SplitReport>,
     scale: Scale,
+    /// Which values a search finds.
+    found: Option<Vec<bool>>,
 }
 
 impl Plot for Violins {
@@ -64,7 +66,7 @@ impl Plot for Violins {
 
     fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
         let layout = ViolinLayout::new(&self.report, self.scale, size);
-        violin::draw(backend, &self.report, self.scale, &layout, theme)
+        violin::draw(backend, &self.report, self.scale, &layout, self.found.as_deref(), theme)
     }
 
     fn part_at(&self, (_, y): (i32, i32), size: ChartSize) -> Option<usize> {
@@ -100,7 +102,7 @@ pub struct Split {
 impl Split {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Split {
-        let violins = Violins { page, report: Rc::default(), scale: Scale::Log };
+        let violins = Violins { page, report: Rc::default(), scale: Scale::Log, found: None };
         let label = "Violins of times by the values of a tag; the table below says the same";
         let (chart, scroller) = plot_chart::scrolled(violins, "violins", label);
         let select = controls::select(keep, "split-key", move |key| {
@@ -247,6 +249,8 @@ impl PageView for Split {
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let found = self.table.look(|table| table.find(finder).hits);
+        self.chart.with(|chart| chart.plot.found = found);
         let (table, (count, share)) = (self.table, self.table.search(finder));
         SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
     }

@@ -145,6 +145,11 @@ impl PageView for Trend {
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let (table, chart) = (self.table, self.chart);
+        let hits = table.look(|table| table.find(finder).hits);
+        table.look(|table| {
+            chart.with(|chart| trend::dim(&mut chart.plot.of, table.rows(), hits.as_deref()));
+        });
         SearchResult::in_table(self.table, finder, |page, row| {
             page.set_focus(Focus::Endpoint(row.endpoint().clone()));
         })

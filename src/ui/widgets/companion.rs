@@ -115,6 +115,11 @@ impl<R> CompanionTable<R> {
         self.grid().set_hits(hits.map(Rc::new));
     }
 
+    /// Shows all rows, those that are no hits paler; `None`: none.
+    pub fn dim_others(self, hits: Option<Vec<bool>>) {
+        self.grid().set_dimmed(hits.unwrap_or_default().into_iter().map(|hit| !hit).collect());
+    }
+
     /// Does something with the row after the selected one as they are shown, or before it; round at the ends.
     pub fn step(self, forward: bool, run: impl Fn(&R)) {
         if let Some(at) = self.grid().neighbour(forward) {

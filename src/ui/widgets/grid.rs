@@ -62,6 +62,8 @@ pub struct Grid {
     /// Rows shown, in order.
     order: RefCell<Vec<u32>>,
     hits: RefCell<Option<Rc<Vec<bool>>>>,
+    /// Rows that stand back, by their places; empty: none does.
+    dimmed: RefCell<Vec<bool>>,
     sort: RefCell<Sort>,
     selected: Cell<Option<usize>>,
     painted: Cell<(usize, usize)>,
@@ -166,6 +168,7 @@ impl Grid {
             why_empty: RefCell::default(),
             order: RefCell::default(),
             hits: RefCell::default(),
+            dimmed: RefCell::default(),
             sort: RefCell::new(sort),
             selected: Cell::new(None),
             painted: Cell::new((0, 0)),
@@ -306,6 +309,7 @@ impl Grid {
     /// Shows the rows anew, which are others now.
     pub fn renew(&self) {
         self.hits.replace(None);
+        self.dimmed.take();
         self.selected.set(None);
         self.arrange();
     }
@@ -331,6 +335,14 @@ impl Grid {
         if *self.hits.borrow() != hits {
             self.hits.replace(hits);
             self.arrange();
+        }
+    }
+
+    /// Shows all rows, but these paler; empty: none.
+    pub fn set_dimmed(&self, dimmed: Vec<bool>) {
+        if *self.dimmed.borrow() != dimmed {
+            self.dimmed.replace(dimmed);
+            self.paint(true);
         }
     }
 
@@ -551,6 +563,9 @@ impl Grid {
             // Stripes by place, not by what happens to be in the page.
             if place % 2 == 1 {
                 line.class_if("odd", true);
+            }
+            if self.dimmed.borrow().get(row).copied().unwrap_or(false) {
+                line.class_if("dimmed", true);
             }
             for (name, value) in rows.attributes(row) {
                 line.set(name, &value);

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use e2e::browser::{Look, Modifiers, Page, session};
 use e2e::failure::{Failure, Outcome, fail};
 use e2e::process::{Driver, Server, dist};
 
 /// The help.
 pub const USAGE: &str = "\
-shot FRAGMENT OUT.png [STEP]...   a picture of the page; FRAGMENT may be '' or a whole URL. Steps, in the order given:
+shot FRAGMENT OUT [STEP]...   a picture of the page, as PNG or, 320 px wide, as WebP; FRAGMENT may be '' or a whole URL. Steps, in the order given:
     --drop FILE...   drop files or folders and wait until they are loaded
     --click CSS      click an element          --at X,Y   click a point of the window
     --hover X,Y      move the mouse there      --key NAME press a key (Escape, ArrowLeft, a)
@@ -61,7 +62,10 @@ pub async fn run(arguments: &[String]) -> Outcome {
         for (name, values) in &steps {
             step(&page, name, values).await?;
         }
-        page.picture_to(&PathBuf::from(out)).await
+        match out.ends_with(".webp") {
+            true => small(&page, out).await,
+            false => page.picture_to(&PathBuf::from(out)).await,
+        }
     };
     let done = done.await;
     if done.is_err() {
@@ -72,6 +76,27 @@ pub async fn run(arguments: &[String]) -> Outcome {
     }
     page.close().await;
     done
+}
+
+/// Width of a picture as WebP.
+const SMALL_PX: u32 = 320;
+
+/// Saves the window as a small picture, as the start page has them.
+async fn small(page: &Page, out: &str) -> Outcome {
+    page.settled().await?;
+    let png = format!("data:image/png;base64,{}", BASE64_STANDARD.encode(page.client().screenshot().await?));
+    let script = format!(
+        "const [png, done] = arguments; const image = new Image(); image.src = png; image.decode().then(() => {{ \
+         const canvas = document.createElement('canvas'); canvas.width = {SMALL_PX}; \
+         canvas.height = Math.round({SMALL_PX} * image.height / image.width); const pen = canvas.getContext('2d'); \
+         pen.imageSmoothingQuality = 'high'; pen.drawImage(image, 0, 0, canvas.width, canvas.height); \
+         done(canvas.toDataURL('image/webp', .36)) }}, (error) => done(`${{error}}`))"
+    );
+    let picture = page.client().execute_async(&script, vec![png.into()]).await?;
+    let words = picture.as_str().unwrap_or_default();
+    let file =
+        words.strip_prefix("data:image/webp;base64,").and_then(|file| BASE64_STANDARD.decode(file).ok());
+    Ok(std::fs::write(out, file.ok_or_else(|| Failure(format!("no picture: {words}")))?)?)
 }
 
 async fn step(page: &Page, name: &str, values: &[&str]) -> Outcome {

@@ -30,13 +30,16 @@ pub fn fill(index: &str) -> Outcome<String> {
     Ok(index.replacen(TEMPLATE, &filled, 1))
 }
 
-/// Returns a page of the guide as a part of a dialog, whose own heading is of the second level. Markup stays text.
+/// Returns a page of the guide as a part of a dialog, whose own heading is of the second level. Markup stays text. Pictures,
+/// which stand in lines of their own, are left out: the page itself is there to see.
 fn section(markdown: &str) -> String {
     let below = |level| match level {
         HeadingLevel::H1 => HeadingLevel::H3,
         _ => HeadingLevel::H4,
     };
-    let events = Parser::new(markdown).map(|event| match event {
+    let text: Vec<&str> = markdown.lines().filter(|line| !line.starts_with("![")).collect();
+    let text = text.join("\n");
+    let events = Parser::new(&text).map(|event| match event {
         Event::Start(Tag::Heading { level, id, classes, attrs }) => {
             Event::Start(Tag::Heading { level: below(level), id, classes, attrs })
         }
@@ -52,6 +55,12 @@ fn section(markdown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pictures_are_left_out() {
+        let html = section("# Flow\n\n![The flow](../screens/flow.png)\n\nWhat waits!\n");
+        assert_eq!(html, "<h3>Flow</h3>\n<p>What waits!</p>\n");
+    }
 
     #[test]
     fn headings_go_below_that_of_the_dialog_and_markup_stays_text() {

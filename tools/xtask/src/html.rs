@@ -3,7 +3,7 @@
 /// A start tag and, for a script, what stands up to its end tag.
 #[derive(Debug, PartialEq)]
 pub struct Element<'a> {
-    /// `link` or `script`.
+    /// `link`, `script` or `img`.
     pub name: &'a str,
     /// Name and value as written, in order.
     pub attributes: Vec<(&'a str, &'a str)>,
@@ -18,7 +18,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Returns every `link` and `script` element of a page, in order. Comments are skipped.
+/// Returns every `link`, `script` and `img` element of a page, in order. Comments are skipped.
 pub fn elements(page: &str) -> Vec<Element<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -29,7 +29,7 @@ pub fn elements(page: &str) -> Vec<Element<'_>> {
             continue;
         }
         at = start + 1;
-        for name in ["link", "script"] {
+        for name in ["link", "script", "img"] {
             let Some(tail) = rest[1..].strip_prefix(name) else { continue };
             if !tail.starts_with(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/') {
                 continue;

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `<link rel="stylesheet" href="X">` | `<style>` |
 //! | `<script src="X">` | `<script>` with the text in it, other attributes kept, `defer` dropped |
-//! | `<link rel="icon" href="X">` | the same with a `data:` address |
+//! | `<link rel="icon" href="X">`, `<img src="X">` | the same with a `data:` address |
 //! | `<link href="X.wasm.js">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
 //! | `<meta http-equiv="Content-Security-Policy">` | the same with the hashes of scripts and styles |
@@ -43,8 +43,12 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
                 styles.push_str(&source(&text));
                 out.push_str(&format!("<style>{text}</style>"));
             }
-            ("link", Some("icon")) => {
-                let kind = if name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
+            ("link", Some("icon")) | ("img", _) => {
+                let kind = match name.rsplit_once('.') {
+                    Some((_, "svg")) => "image/svg+xml",
+                    Some((_, "webp")) => "image/webp",
+                    _ => "image/png",
+                };
                 let data = format!("data:{kind};base64,{}", base64(bytes));
                 out.push_str(&html::refer(&index[element.range.clone()], reference, &data));
             }
@@ -130,18 +134,24 @@ mod tests {
     fn nothing_is_referred_to_any_more_and_each_inline_text_has_its_hash_in_the_policy() {
         let index = "<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"own\"><link rel=\"stylesheet\" href=\"www/s.css\">\
                      <link rel=\"preload\" as=\"fetch\" id=\"w\" href=\"pathlight.wasm\"></head>\
-                     <script defer id=\"b\" src=\"www/b.js\"></script>";
-        let files: Files =
-            [("www/s.css", "a{}"), ("pathlight.wasm", "\0asm"), ("www/b.js", "f('</script>')")]
-                .iter()
-                .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned()))
-                .collect();
+                     <img src=\"www/p.webp\" alt=\"A flame graph\"><script defer id=\"b\" src=\"www/b.js\"></script>";
+        let files: Files = [
+            ("www/s.css", "a{}"),
+            ("pathlight.wasm", "\0asm"),
+            ("www/b.js", "f('</script>')"),
+            ("www/p.webp", "foo"),
+        ]
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned()))
+        .collect();
         let page = page(index, &files).unwrap();
         assert_eq!(page.matches("Content-Security-Policy").count(), 1, "{page}");
         assert!(page.starts_with(
             "<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src"
         ));
-        assert!(!page.contains("href=") && !page.contains("src=\""), "{page}");
+        let picture = "<img src=\"data:image/webp;base64,Zm9v\" alt=\"A flame graph\">";
+        assert!(page.contains(picture) && page.contains("img-src data: blob:"), "{page}");
+        assert!(!page.contains("href=") && page.matches("src=\"").count() == 1, "{page}");
         assert!(
             page.contains("<style>a{}</style>")
                 && page.contains("<script id=\"b\">f('<\\/script>')</script>")

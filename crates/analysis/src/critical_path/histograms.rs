@@ -76,13 +76,13 @@ impl Quantity {
             Quantity::Spans => "Spans per request",
             Quantity::Endpoints => "Endpoints per request",
             Quantity::Latency => "Latency",
-            Quantity::Depth => "Longest call chain per request",
+            Quantity::Depth => "Longest call path",
             Quantity::Callers => "Callers per endpoint",
-            Quantity::Concurrency => "Most spans at once per request",
-            Quantity::PathSpans => "Spans on the critical path",
-            Quantity::PathEndpoints => "Endpoints on the critical path",
+            Quantity::Concurrency => "Most spans at once",
+            Quantity::PathSpans => "Spans on the path",
+            Quantity::PathEndpoints => "Endpoints on the path",
             Quantity::Appearances => "Spans per endpoint",
-            Quantity::PathAppearances => "Spans on critical paths per endpoint",
+            Quantity::PathAppearances => "Path spans per endpoint",
         }
     }
 }

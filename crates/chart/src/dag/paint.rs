@@ -6,7 +6,7 @@ use crate::color::ink_on;
 use crate::scene::{Align, Curve, Layer, Metrics, Scene, Text};
 use crate::svg;
 use crate::svg::Words;
-use crate::text::{Advances, Measure, elide, elide_middle};
+use crate::text::{Advances, Measure, elide_middle};
 use crate::{Rgba, Shade, Theme};
 use pathlight_analysis::flow::{FlowNode, FlowReport};
 use pathlight_text::format;
@@ -209,8 +209,10 @@ impl Painter<'_> {
             }
             let wait = format::duration(facts.wait_us.mean);
             let share = format::share(facts.critical_share());
-            let words = format!("{mean} after {wait}, {share}");
-            if let Some(text) = elide(&words, f64::from(w - 2 * pad), self.small) {
+            let left = f64::from(w - 2 * pad);
+            // A number that is cut reads as another one, so the last ones go as a whole.
+            let lines = [format!("{mean} after {wait}, {share}"), format!("{mean} after {wait}"), mean];
+            if let Some(text) = lines.into_iter().find(|words| self.small.text_px(words) <= left) {
                 put(text, x + pad, Align::Left, top + high, small_px + px(2.0), small_px, false);
             }
             return;

@@ -12,9 +12,11 @@ use pathlight_text::format;
 use std::ops::Range;
 
 /// Rows of an exported picture at most; the table holds the others.
-const EXPORTED_ROWS: usize = 200;
-/// The narrowest run of columns in an exported picture.
+const EXPORTED_ROWS: usize = 1_000;
+/// The narrowest run of columns in an exported picture of few rows.
 const EXPORTED_STEP_PX: i32 = 3;
+/// Cells of an exported picture at most: with more rows, runs of columns become wider.
+const EXPORTED_CELLS: i32 = 100_000;
 
 /// Pixels, four bytes each (red, green, blue, alpha), row by row.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -112,18 +114,24 @@ pub fn raster(layout: &HeatLayout, theme: &Theme) -> Raster {
     Raster { width, height, rgba }
 }
 
-/// Returns what is drawn over the cells: the cell under the pointer, the selected row, and columns being brushed.
+/// Returns what is drawn over the cells: the cell under the pointer, the selected row, the column that is chosen, and columns
+/// being brushed.
 pub fn marks(
     layout: &HeatLayout,
     theme: &Theme,
     metrics: Metrics,
     hovered: Option<(EndpointId, Range<u32>)>,
+    column: Option<u32>,
     brush: Option<Range<u32>>,
 ) -> Scene {
     let mut layer = Layer::default();
     for row in layout.rows.iter().filter(|row| row.selected && row.y >= layout.head) {
         let w = layout.width - layout.gutter;
         layer.frame([layout.gutter, row.y, w, layout.row_px - 1], metrics.px(1.0), theme.accent);
+    }
+    if let Some((x, w)) = column.and_then(|column| layout.place_of(&(column..column + 1))) {
+        let thick = metrics.px(1.0);
+        layer.frame([x - thick, 0, w + 2 * thick, layout.height], thick, theme.accent);
     }
     if let Some((row, columns)) = hovered
         && let Some(row) = layout.rows.iter().find(|known| known.row == row)
@@ -142,7 +150,7 @@ pub fn marks(
     scene
 }
 
-/// Returns the rows in order, at most 200 of them, as an SVG document `width` pixels wide; deterministic.
+/// Returns the rows in order, at most 1,000 of them, as an SVG document `width` pixels wide; deterministic.
 pub fn export_svg(
     model: &HeatModel,
     order: &[EndpointId],
@@ -156,7 +164,8 @@ pub fn export_svg(
     let unbounded = HeatSize { width, height: 32_000, metrics };
     let height = unbounded.head_px() + order.len() as i32 * unbounded.row_px();
     let size = HeatSize { height: height.max(1), ..unbounded };
-    let view = HeatView { order, window, scroll_px: 0, step_px: EXPORTED_STEP_PX, selected: None };
+    let step_px = (order.len() as i32 * size.plot_px() / EXPORTED_CELLS).max(EXPORTED_STEP_PX);
+    let view = HeatView { order, window, scroll_px: 0, step_px, selected: None };
     let layout = layout(model, &view, size, &mut Advances { font_px: f64::from(metrics.font_px()) });
     let mut picture = scene(&layout, theme, metrics);
     let mut cells = Layer::default();
@@ -174,7 +183,7 @@ pub fn export_svg(
     };
     let rows = format::count(model.rows().into());
     let shown = if order.len() < model.rows() as usize {
-        format!("the first {EXPORTED_ROWS} of {rows}")
+        format!("the first {} of {rows}", format::count(EXPORTED_ROWS as u64))
     } else {
         rows
     };
@@ -232,11 +241,16 @@ mod tests {
     fn marks_stand_on_what_they_mark() {
         let (theme, model) = (Theme::light(), small());
         let layout = layout_of(&model, 0);
-        let marks = marks(&layout, &theme, Metrics::default(), Some((EndpointId(0), 3..4)), Some(1..3));
+        let marks =
+            marks(&layout, &theme, Metrics::default(), Some((EndpointId(0), 3..4)), Some(2), Some(1..3));
         let fills = &marks.layers[0].fills;
         assert!(fills.iter().any(|f| (f.x, f.w, f.h) == (275, 150, 80)), "the brush");
         assert!(fills.iter().any(|f| (f.x, f.y, f.w) == (424, 33, 77) && f.color == theme.text), "the cell");
         assert!(fills.iter().any(|f| (f.x, f.y) == (200, 52) && f.color == theme.accent), "the row");
+        assert!(
+            fills.iter().any(|f| (f.x, f.y, f.h) == (349, 0, 80) && f.color == theme.accent),
+            "the column"
+        );
     }
 
     #[test]
@@ -251,12 +265,10 @@ mod tests {
         assert!(text.contains("op0 @ s0: 25.0\u{202f}%"), "{text}");
         assert!(text.contains("height=\"70\""));
         assert!(text.contains("<desc>Heat map of 2 endpoints against "), "{text}");
-        let many = HeatModel::new(&report(&[&[1, 0, 3, 4][..]; 201]));
-        let order: Vec<EndpointId> = (0..201).map(EndpointId).collect();
+        let many = HeatModel::new(&report(&[&[1, 0, 3, 4][..]; 1_001]));
+        let order: Vec<EndpointId> = (0..1_001).map(EndpointId).collect();
         let text = export_svg(&many, &order, Window::full(4), 500, &Theme::light(), "P95");
-        assert!(
-            text.contains("<desc>Heat map of the first 200 of 201 endpoints "),
-            "what is left out is said"
-        );
+        let said = format!("the first {} of {} endpoints ", format::count(1_000), format::count(1_001));
+        assert!(text.contains(&said), "what is left out is said");
     }
 }

@@ -100,7 +100,7 @@ impl Anomalies {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, keep: &Keep) -> Anomalies {
         let label = "How anomalous requests are over time; the table below says the same";
-        let strip = Strip { page, report: Rc::default() };
+        let strip = Strip { page, report: Rc::default(), found: None };
         let (chart, scroller) = plot_chart::scrolled(strip, "anomaly-strip", label);
         let pair = Pair::new(page, keep);
         let table = CompanionTable::new(page, anomalies::table())
@@ -277,6 +277,8 @@ impl PageView for Anomalies {
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
         self.pair.search(finder);
+        let found = self.table.look(|table| table.find(finder).hits);
+        self.chart.with(|chart| chart.plot.found = found);
         let (table, (count, share)) = (self.table, self.table.search(finder));
         SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
     }

@@ -28,6 +28,8 @@ pub struct Strip {
     pub page: Page,
     /// The report that is drawn.
     pub report: Rc<AnomalyReport>,
+    /// Which requests a search finds.
+    pub found: Option<Vec<bool>>,
 }
 
 impl Plot for Strip {
@@ -36,7 +38,8 @@ impl Plot for Strip {
     }
 
     fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
-        anomalies::draw(backend, &self.report, &AnomalyLayout::new(&self.report, size), theme)
+        let layout = AnomalyLayout::new(&self.report, size);
+        anomalies::draw(backend, &self.report, &layout, self.found.as_deref(), theme)
     }
 
     fn part_at(&self, at: (i32, i32), size: ChartSize) -> Option<usize> {

@@ -51,6 +51,8 @@ pub struct Compare {
     tab: Rc<Cell<Tab>>,
     /// The service whose places are shown: its place in the list.
     service: Rc<Cell<usize>>,
+    /// The service whose places stand in the table.
+    listed: Option<usize>,
 }
 
 /// Which table is shown.
@@ -172,6 +174,7 @@ impl Compare {
             tabs,
             tab,
             service,
+            listed: None,
         }
     }
 }
@@ -286,11 +289,13 @@ impl PageView for Compare {
             let why = empty.as_deref().unwrap_or("Side B has no request.");
             self.services.set_rows(ServiceRow::of(&report.culprit), why);
             self.service.set(0);
-            self.verdict.set_text(&if empty.is_some() {
-                String::new()
-            } else {
-                culprit::summary(&report.culprit)
-            });
+            self.listed = None;
+            let words = if empty.is_some() { String::new() } else { culprit::summary(&report.culprit) };
+            let (first, rest) = compare::first_sentence(&words);
+            self.verdict.clear();
+            if !words.is_empty() {
+                self.verdict.fill(&[el("strong").text(first), span("muted", rest)]);
+            }
         }
         self.legend.show(&source);
         self.source = Some(source);
@@ -311,20 +316,28 @@ impl PageView for Compare {
         if tab == Tab::Places
             && let Some(source) = &self.source
         {
-            let service = source.report.culprit.services.get(self.service.get());
-            let rows = service.map(PlaceRow::of).unwrap_or_default();
+            let at = self.service.get();
+            let service = source.report.culprit.services.get(at);
             cut = service.map(culprit::places_cut).unwrap_or_default();
-            self.places.set_rows(rows, "The service has no time on any critical path.");
+            if self.listed.replace(at) != Some(at) {
+                let rows = service.map(PlaceRow::of).unwrap_or_default();
+                self.places.set_rows(rows, "The service has no time on any critical path.");
+            }
         }
         self.places_cut.set_text(&cut);
         self.places_cut.show(!cut.is_empty());
         self.chart.with(|chart| chart.follow(page));
     }
 
+    fn search_again(&self) -> u64 {
+        self.listed.map_or(0, |at| at as u64 + 1)
+    }
+
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
         self.changes.search(finder);
-        self.services.search(finder);
-        self.places.search(finder);
+        // Few rows that say which service it is: the others are compared with, so they stay.
+        self.services.dim_others(self.services.look(|table| compare::found_services(table.rows(), finder)));
+        self.places.dim_others(self.places.look(|table| compare::found_places(table.rows(), finder)));
         chart::search(self.chart, finder)
     }
 

@@ -13,6 +13,7 @@ use pathlight_chart::heatmap::{
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_query::{ColumnOrder, EndpointId, Filter, HeatmapReport, PercentileRange};
+use pathlight_view::address::TraceChoice;
 use pathlight_view::heatmap;
 use pathlight_view::keys::Command;
 use std::ops::Range;
@@ -33,6 +34,8 @@ pub struct HeatmapChart {
     order: Vec<EndpointId>,
     viewport: AxisViewport,
     selected: Option<EndpointId>,
+    /// The column that was chosen by the keyboard.
+    column: Option<u32>,
     hovered: Option<(EndpointId, Range<u32>)>,
     brush: Option<Range<u32>>,
     layout: HeatLayout,
@@ -51,6 +54,7 @@ impl HeatmapChart {
             order: Vec::new(),
             viewport: AxisViewport::new(LEAST_COLUMNS),
             selected: None,
+            column: None,
             hovered: None,
             brush: None,
             layout: HeatLayout::default(),
@@ -79,6 +83,7 @@ impl HeatmapChart {
             self.viewport.open(u64::from(self.model.columns()));
         }
         self.report = Some(report);
+        self.column = None;
         self.hovered = None;
         self.brush = None;
     }
@@ -122,6 +127,30 @@ impl HeatmapChart {
         }
     }
 
+    /// Chooses the column beside the chosen one, and with it the slowest of its requests.
+    fn choose_column_beside(&mut self, right: bool) {
+        let last = self.model.columns().saturating_sub(1);
+        let to = match self.column {
+            None => 0,
+            Some(column) if right => (column + 1).min(last),
+            Some(column) => column.saturating_sub(1),
+        };
+        let Some(request) = self.slowest_of(&(to..to + 1)) else { return };
+        self.column = Some(to);
+        let (window, at) = (self.viewport.aim(), f64::from(to));
+        let room = window.width();
+        if at < window.from || at + 1.0 > window.to {
+            let from = if at < window.from { at } else { at + 1.0 - room };
+            self.viewport.show(Window { from, to: from + room });
+        }
+        self.page.set_focus(Focus::Request(request));
+    }
+
+    /// Forgets the column that was chosen.
+    pub fn leave_column(&mut self) {
+        self.column = None;
+    }
+
     fn choose(&mut self, row: EndpointId) {
         let endpoint = self.report().and_then(|report| report.rows.endpoints.get(row.index())).cloned();
         self.selected = Some(row);
@@ -131,14 +160,17 @@ impl HeatmapChart {
         }
     }
 
-    /// Opens the slowest of some requests.
-    fn open(&self, columns: &Range<u32>) {
-        let Some(report) = self.report() else { return };
-        let examples = report.column_example.get(columns.start as usize..columns.end as usize);
+    /// Returns the slowest request of some columns.
+    fn slowest_of(&self, columns: &Range<u32>) -> Option<TraceChoice> {
+        let examples = self.report()?.column_example.get(columns.start as usize..columns.end as usize)?;
         // Of equally slow ones the first.
-        let slowest = examples.into_iter().flatten().rev().max_by_key(|request| request.latency_us);
-        if let Some(request) = slowest {
-            self.page.open_trace(request.into());
+        examples.iter().rev().max_by_key(|request| request.latency_us).map(TraceChoice::from)
+    }
+
+    /// Opens the slowest request of some columns.
+    fn open(&self, columns: &Range<u32>) {
+        if let Some(request) = self.slowest_of(columns) {
+            self.page.open_trace(request);
         }
     }
 
@@ -195,7 +227,8 @@ impl CanvasChart for HeatmapChart {
         surface.paint(&scene(&self.layout, theme, metrics));
         let cells = raster(&self.layout, theme);
         surface.put_pixels(self.layout.gutter, self.layout.head, cells.width, &cells.rgba);
-        let marks = marks(&self.layout, theme, metrics, self.hovered.clone(), self.brush.clone());
+        let marks =
+            marks(&self.layout, theme, metrics, self.hovered.clone(), self.column, self.brush.clone());
         surface.paint_over(&marks);
     }
 
@@ -258,16 +291,19 @@ impl CanvasChart for HeatmapChart {
 
 impl ZoomableChart for HeatmapChart {
     fn has_focus(&self) -> bool {
-        self.selected.is_some()
+        self.selected.is_some() || self.column.is_some()
     }
 
     fn middle(&self) -> (f64, f64) {
         (self.viewport.middle_px(None), 0.0)
     }
 
-    /// Rows are all of one height: the selected one is brought into sight.
+    /// Opens the chosen column. Rows are all of one height: without one the selected row is brought into sight.
     fn zoom_to_selected(&mut self, _: Page) {
-        self.reveal();
+        match self.column {
+            Some(column) => self.open(&(column..column + 1)),
+            None => self.reveal(),
+        }
     }
 
     fn step(&mut self, _: Page, forward: bool) {
@@ -277,6 +313,7 @@ impl ZoomableChart for HeatmapChart {
     fn walk(&mut self, _: Page, command: Command) -> bool {
         match command {
             Command::Up | Command::Down => self.choose_beside(command == Command::Down),
+            Command::Left | Command::Right => self.choose_column_beside(command == Command::Right),
             _ => return false,
         }
         true

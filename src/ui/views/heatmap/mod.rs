@@ -248,6 +248,10 @@ impl PageView for Heatmap {
     }
 
     fn follow(&mut self, page: Page) {
+        let is_request = matches!(&*page.focus(), Focus::Request(_));
+        if !is_request {
+            self.chart.with(HeatmapChart::leave_column);
+        }
         let row = match &*page.focus() {
             Focus::Endpoint(endpoint) => self.chart.look(|chart| {
                 let endpoints = &chart.report()?.rows.endpoints;

@@ -25,7 +25,7 @@ pub const VIEWS: [&str; 12] = [
 ];
 
 /// What opens a menu, panel or dialog: the view, what is clicked there one after the other, and what is in sight then.
-const OPENED: [(&str, &[&str], &str); 19] = [
+const OPENED: [(&str, &[&str], &str); 28] = [
     ("findings", &["[data-test='help']"], "keys"),
     ("findings", &["[data-test='notes-button']"], "notes"),
     ("findings", &["[data-test='jaeger']"], "connect"),
@@ -44,8 +44,23 @@ const OPENED: [(&str, &[&str], &str); 19] = [
     ("flame", &["[data-test='flame-view'] [data-test='service-legend']"], "service-legend-panel"),
     ("flame", &["[data-test='flame-view'] [data-test='export']"], "export-menu"),
     ("flame", &["[data-test='frame']"], "detail"),
+    ("flame", &["[data-test='flame-table'] [data-test='columns']"], "column-endpoint"),
+    ("findings", &["[data-test='copy-findings']"], "redaction"),
     ("flow", &["[data-test='flow-model']"], "flow-model-panel"),
+    ("flow", &["[data-test='panel-whatif']"], "whatif"),
+    ("flow", &["[data-test='panel-target']"], "target"),
+    ("flow", &["[data-test='panel-timeout']"], "timeout"),
+    ("diagnosis", &["[data-test='list-layers']"], "diagnosis-view"),
+    ("diagnosis", &["[data-test='list-services']"], "diagnosis-view"),
+    ("anomalies", &["[data-test='anomaly']"], "anomaly-pair"),
+    ("anomalies", &["[data-test='anomaly-evaluate']"], "evaluation-row"),
 ];
+
+/// Pastes a trace besides those that are open.
+const PASTE: &str = "const data = new DataTransfer(); \
+    data.setData('text/plain', JSON.stringify({ data: [{ traceID: 'a', processes: { p: { serviceName: 's' } }, spans: [{ \
+    traceID: 'a', spanID: 'b', processID: 'p', operationName: 'o', startTime: 1, duration: 2, references: [], tags: [] }] }] })); \
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }))";
 
 /// Collects what axe-core has against a part of the page as it is, each with the element. What a theme changes is colours, so
 /// in the dark one only they are looked at; images are there for the proof.
@@ -122,6 +137,21 @@ pub async fn nothing_stands_against_the_rules_in_any_view_and_dialog(page: &Page
         page.visible("[data-test='drop-add']").await?;
         look(page, "document", theme, "drop zones", &mut found).await?;
         page.drag_files("dragCancel", &[shop()?]).await?;
+        page.run(PASTE).await?;
+        page.visible("[data-test='ask']").await?;
+        look(page, "\"[data-test='ask']\"", theme, "ask", &mut found).await?;
+        page.click("[data-test='ask-cancel']").await?;
+        // Two sets.
+        page.drop_files_on(
+            "[data-test='drop-compare']",
+            &[generated("access-b.json", "--traces 60 --spans 10 --seed 4")?],
+        )
+        .await?;
+        page.ready().await?;
+        page.click("[data-test='view-compare']").await?;
+        page.ready().await?;
+        page.visible("[data-test='service-change']").await?;
+        look(page, "document", theme, "two sets", &mut found).await?;
         // Days of summaries have a view of their own.
         page.click("[data-test='clear']").await?;
         page.state("empty").await?;
@@ -290,10 +320,101 @@ pub async fn brush_splitter_and_selection_have_keys_and_are_announced(page: &Pag
     page.run("document.querySelector(\"[data-test='flame']\").focus()").await?;
     page.key("ArrowDown", Modifiers::None).await?;
     page.visible(".detail").await?;
-    let said = page.run("return document.querySelector(\"[data-test='selected']\").textContent").await?;
-    ensure(said.as_str().is_some_and(|words| words.starts_with("Selected: ")), || format!("it says {said}"))?;
+    selected_is_said(page).await?;
     page.key("Escape", Modifiers::None).await?;
-    page.hidden(".detail").await
+    page.hidden(".detail").await?;
+    // A call and a span.
+    for (view, canvas) in [("flow", "flow"), ("trace", "timeline")] {
+        page.go(&format!("view={view}")).await?;
+        page.ready().await?;
+        focus_canvas(page, canvas).await?;
+        page.key("ArrowDown", Modifiers::None).await?;
+        selected_is_said(page).await?;
+        page.key("Escape", Modifiers::None).await?;
+    }
+    // An endpoint and a request, which is opened.
+    page.go("view=heatmap").await?;
+    page.ready().await?;
+    focus_canvas(page, "heat").await?;
+    page.key("ArrowDown", Modifiers::None).await?;
+    let endpoint = selected_is_said(page).await?;
+    page.key("ArrowRight", Modifiers::None).await?;
+    page.key("ArrowRight", Modifiers::None).await?;
+    page.visible(".detail").await?;
+    let request = selected_is_said(page).await?;
+    ensure(request != endpoint, || format!("a request is announced as {request:?}"))?;
+    page.key("Enter", Modifiers::None).await?;
+    page.visible("[data-test='timeline-view']").await?;
+    page.ready().await
+}
+
+async fn focus_canvas(page: &Page, canvas: &str) -> Outcome {
+    page.run(&format!("document.querySelector(\"canvas[data-test='{canvas}']\").focus()")).await.map(drop)
+}
+
+/// Waits until a selection is announced; gives its words.
+async fn selected_is_said(page: &Page) -> Outcome<String> {
+    let said = "return document.querySelector(\"[data-test='selected']\").textContent";
+    let is_selection = |said: &Value| said.as_str().is_some_and(|words| words.starts_with("Selected: "));
+    let said = page.until("an announcement", said, is_selection).await?;
+    Ok(said.as_str().unwrap_or_default().to_owned())
+}
+
+/// Sets what the system asks of every page.
+async fn emulate(page: &Page, features: &[(&str, &str)]) -> Outcome {
+    let features: Vec<Value> =
+        features.iter().map(|(name, value)| serde_json::json!({ "name": name, "value": value })).collect();
+    page.devtools("Emulation.setEmulatedMedia", serde_json::json!({ "features": features })).await?;
+    page.settled().await
+}
+
+/// Gives what `script` returns of the flame graph, `at` the canvas, `image()` a picture of it, `wait(ms)` a pause.
+async fn of_canvas(page: &Page, script: &str) -> Outcome<Value> {
+    let script = format!(
+        "const done = arguments[arguments.length - 1]; const at = document.querySelector(\"canvas[data-test='flame']\"); \
+         const image = () => at.toDataURL(); const wait = (ms) => new Promise((go) => setTimeout(go, ms)); \
+         (async () => {{ {script} }})().then(done, (error) => done(`${{error}}`))"
+    );
+    Ok(page.client().execute_async(&script, Vec::new()).await?)
+}
+
+pub async fn forced_colours_leave_what_is_chosen_an_edge_and_canvases_their_colours(page: &Page) -> Outcome {
+    page.open("view=flame&theme=light").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    let edge = "const [chosen, pressed] = ['.sidebar-entry[aria-current]', '[aria-pressed=true]'].map((at) => \
+                getComputedStyle([...document.querySelectorAll(at)].find((e) => e.checkVisibility()))); \
+                return [matchMedia('(forced-colors: active)').matches, chosen.outlineStyle, pressed.outlineStyle, \
+                getComputedStyle(at).forcedColorAdjust]";
+    let before = of_canvas(page, edge).await?;
+    same("colours are the page's", before, serde_json::json!([false, "none", "none", "auto"]))?;
+    let drawn = of_canvas(page, "return image()").await?;
+    emulate(page, &[("forced-colors", "active"), ("prefers-color-scheme", "light")]).await?;
+    let after = of_canvas(page, edge).await?;
+    same("what is chosen", after, serde_json::json!([true, "solid", "solid", "none"]))?;
+    page.picture_of("forced-colours").await?;
+    ensure(of_canvas(page, "return image()").await? == drawn, || "the canvas is drawn otherwise".to_owned())?;
+    emulate(page, &[]).await
+}
+
+pub async fn nothing_moves_where_motion_is_unwelcome(page: &Page) -> Outcome {
+    page.open("view=flame").await?;
+    page.drop_files(&[shop()?]).await?;
+    page.ready().await?;
+    let moving = "return [...document.querySelectorAll('*')].filter((e) => \
+                  getComputedStyle(e).transitionDuration.split(', ').some((time) => time !== '0s')).length";
+    ensure(page.run(moving).await?.as_u64() > Some(0), || "nothing would move anyway".to_owned())?;
+    emulate(page, &[("prefers-reduced-motion", "reduce")]).await?;
+    same("elements with a transition", page.run(moving).await?, Value::from(0))?;
+    // A zoom is there at once.
+    focus_canvas(page, "flame").await?;
+    let whole = of_canvas(page, "return image()").await?;
+    page.key("w", Modifiers::None).await?;
+    page.settled().await?;
+    let zoomed = of_canvas(page, "const first = image(); await wait(400); return [first, image()]").await?;
+    ensure(zoomed[0] != whole, || "nothing was zoomed".to_owned())?;
+    ensure(zoomed[0] == zoomed[1], || "the zoom went on for a while".to_owned())?;
+    emulate(page, &[]).await
 }
 
 /// A picker that gives handles of files of the browser's own, with the traces of one that lies on the disk.

@@ -13,6 +13,11 @@ use e2e::png::Picture;
 use e2e::process::{root, scratch};
 
 use super::access::VIEWS;
+use super::drop::generated;
+use super::summaries::summarised;
+
+/// What is not seen with the demo alone: two sets, and summaries over time.
+const OTHERS: [&str; 2] = ["compare", "trend"];
 
 /// Widths of a text in the fonts of the page: where they are others than those of the golden picture, so are the machine's
 /// fonts, and every line of text would count as different.
@@ -67,9 +72,13 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
     let columns = columns();
     let row_height = columns.iter().map(|(_, [.., height])| *height).max().unwrap_or_default();
     let width = columns.iter().map(|(_, [left, width, _])| left + width).max().unwrap_or_default();
-    let mut now = Picture::new(width, row_height * VIEWS.len(), [0; 3]);
+    let mut now = Picture::new(width, row_height * (VIEWS.len() + OTHERS.len()), [0; 3]);
     let mut whole = Vec::new();
-    for (row, view) in VIEWS.into_iter().enumerate() {
+    for (row, view) in VIEWS.into_iter().chain(OTHERS).enumerate() {
+        if row >= VIEWS.len() {
+            page.look(Look::DESKTOP).await?;
+            open_others(page, view).await?;
+        }
         page.go(&format!("view={view}")).await?;
         page.ready().await?;
         if view == "findings" {
@@ -93,13 +102,14 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
     let before = Picture::decode(&before)?;
     let mut different = Vec::new();
     let mut most = 0.0_f64;
-    for (row, view) in VIEWS.into_iter().enumerate() {
+    for (row, view) in VIEWS.into_iter().chain(OTHERS).enumerate() {
         for (at, (look, [left, width, height])) in columns.iter().enumerate() {
             let of = |all: &Picture| all.part(*left, row * row_height, *width, *height);
             let found = Difference::between(&of(&before), &of(&now));
             most = most.max(found.share());
             if found.share() * 1000.0 > SHARE_TOLERANCE as f64 {
-                let name = format!("{}-{}{}", view, look.width, if look.dark { "-dark" } else { "" });
+                let sets = if row == VIEWS.len() { "-sets" } else { "" };
+                let name = format!("{view}{sets}-{}{}", look.width, if look.dark { "-dark" } else { "" });
                 let file = scratch()?.join(format!("look-{name}.png"));
                 std::fs::write(&file, whole[row * columns.len() + at].encode()?)?;
                 different.push(format!("{name}: {}", found.words()));
@@ -116,6 +126,24 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
             different.join("\n")
         )
     })
+}
+
+/// Opens what one of [`OTHERS`] shows, besides the demo or in its place.
+async fn open_others(page: &Page, view: &str) -> Outcome {
+    if view == "compare" {
+        let slower = "--traces 300 --spans 30 --seed 6 --speed pricing:Pricing/GetPrices=+200%";
+        page.drop_files_on("[data-test='drop-compare']", &[generated("look-b.json", slower)?]).await?;
+        return page.ready().await;
+    }
+    page.click("[data-test='clear']").await?;
+    page.state("empty").await?;
+    let day = |day: u32| {
+        let slower = if day > 3 { " --speed catalog:Catalog/GetProducts=+300%" } else { "" };
+        let options = format!("--traces 400 --spans 30 --shape mixed --seed {}{slower}", 60 + day);
+        summarised(&format!("look-day-{day}"), &options)
+    };
+    page.drop_files(&[day(1)?, day(2)?, day(3)?, day(4)?, day(5)?]).await?;
+    page.ready().await
 }
 
 /// What differs between two coarse pictures.

@@ -84,6 +84,7 @@ pub const LONG_IN_FIREFOX: &[Test] = tests![soak::one_worker_many_and_the_binary
 /// Every other test, in the order they run.
 pub const ALL: &[Test] = tests![
     start::the_page_comes_up_empty,
+    start::four_views_are_shown_in_small_pictures,
     start::the_start_page_is_seen_before_the_program_has_come,
     start::a_program_that_does_not_come_is_told_in_place_of_the_start_page,
     drop::a_dropped_file_shows_the_numbers_of_the_binary,
@@ -146,6 +147,8 @@ pub const ALL: &[Test] = tests![
     access::the_page_says_its_version_and_what_is_built_in,
     access::a_table_shows_five_rows_in_a_narrow_window,
     access::tool_rows_stay_within_a_narrow_window_and_what_was_done_covers_no_row,
+    access::forced_colours_leave_what_is_chosen_an_edge_and_canvases_their_colours,
+    access::nothing_moves_where_motion_is_unwelcome,
     access::the_histogram_folds_and_stays_folded,
     access::brush_splitter_and_selection_have_keys_and_are_announced,
     tables::the_summary_is_copied_as_the_binary_writes_it,

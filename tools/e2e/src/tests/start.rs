@@ -2,6 +2,7 @@
 
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
+use e2e::process::dist;
 use serde_json::{Value, json};
 
 pub async fn the_page_comes_up_empty(page: &Page) -> Outcome {
@@ -25,6 +26,31 @@ pub async fn the_start_page_is_seen_before_the_program_has_come(page: &Page) -> 
     let left =
         "return [document.documentElement.dataset.first ?? null, document.querySelectorAll('.first').length]";
     same("what is left of it", page.run(left).await?, json!([null, 0]))
+}
+
+/// Their bytes at most: none is to be waited for.
+const MOST_BYTES: u64 = 8192;
+
+/// Width of a picture, and what it is called in words.
+const SHOWN: &str = "const images = [...document.querySelectorAll('.start-views img')]; \
+    return images.every((image) => image.complete) ? images.map((image) => [image.naturalWidth, image.alt]) : null";
+
+/// Their files are pictures of the demo, made with `cargo run -p e2e -- shot ... www/pictures/NAME.webp`.
+pub async fn four_views_are_shown_in_small_pictures(page: &Page) -> Outcome {
+    let single = dist().join("pathlight.html");
+    for address in [String::new(), format!("file://{}", single.display())] {
+        page.open(&address).await?;
+        page.state("empty").await?;
+        let shown = page.until("pictures", SHOWN, Value::is_array).await?;
+        let shown: Vec<(u64, String)> = serde_json::from_value(shown)?;
+        same("pictures", shown.len(), 4)?;
+        ensure(shown.iter().all(|(width, words)| *width > 0 && !words.is_empty()), || format!("{shown:?}"))?;
+    }
+    page.open("").await?;
+    let sizes = "return Promise.all([...document.querySelectorAll('.start-views img')].map((image) => \
+                 fetch(image.src).then((file) => file.blob()).then((blob) => blob.size)))";
+    let sizes: Vec<u64> = serde_json::from_value(page.run(sizes).await?)?;
+    ensure(sizes.iter().all(|bytes| *bytes <= MOST_BYTES), || format!("bytes of the pictures: {sizes:?}"))
 }
 
 pub async fn a_program_that_does_not_come_is_told_in_place_of_the_start_page(page: &Page) -> Outcome {

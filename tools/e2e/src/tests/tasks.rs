@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use e2e::browser::Page;
-use e2e::failure::{Outcome, ensure};
+use e2e::failure::{Outcome, ensure, same};
 use serde_json::Value;
 
 use super::drop::generated;
@@ -54,7 +54,13 @@ async fn why_is_p99_slow(page: &Page) -> Outcome {
     counted.answered("p99", "[data-test='finding-text']", &words).await?;
     // The evidence.
     counted.click("[data-test='finding-show']").await?;
-    counted.answered("p99-evidence", "[data-test='verdict']", &["catalog"]).await
+    counted.answered("p99-evidence", "[data-test='verdict']", &["catalog"]).await?;
+    // The table below it says the same, although the search names an endpoint and no service.
+    page.visible("[data-test='service-change']").await?;
+    let services = page.attributes("[data-test='service-change']", "data-service").await?;
+    same("first service", services.first().map(String::as_str), Some("catalog"))?;
+    let dimmed = "return document.querySelector(\"[data-test='service-change']\").matches('.dimmed')";
+    same("whether it stands back", page.run(dimmed).await?, Value::Bool(false))
 }
 
 async fn which_service_is_it(page: &Page) -> Outcome {
