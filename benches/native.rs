@@ -111,7 +111,10 @@ mod bench {
             ["anomalies"] => print(anomalies::run()?),
             ["findings"] => print(findings::run()?),
             ["weeks"] => print(weeks::run()?),
-            ["drawing"] => print(drawing::heat_map(|work| measure(work))),
+            ["drawing"] => {
+                print(drawing::heat_map(|work| measure(work)));
+                print(drawing::flow(|work| measure(work)));
+            }
             // Run without a wish, for instance by `cargo bench` over all.
             _ => eprintln!("this is driven by `cargo xtask bench`"),
         }

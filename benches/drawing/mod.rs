@@ -2,12 +2,52 @@
 
 use crate::shared::row;
 use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};
+use pathlight::analysis::flow::{FlowEdge, FlowNode, FlowReport};
 use pathlight::analysis::ids::EndpointId;
+use pathlight::chart::dag::{DagLayout, DagSizes};
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
 use pathlight::chart::{Metrics, Theme, Window};
 use pathlight::model::trace::Endpoint;
 use std::hint::black_box;
+
+/// The layout of a flow of 200 calls in 20 waves of 10: each waits for 3 calls of the wave before, and every fifth for one of
+/// two waves before.
+pub fn flow(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
+    let (waves, calls) = (20u32, 10u32);
+    let mut report = FlowReport::default();
+    for node in 0..waves * calls {
+        let (wave, call) = (node / calls, node % calls);
+        report.nodes.push(FlowNode {
+            label: format!("service {}:op {node}", node % 40),
+            service: format!("service {}", node % 40),
+            operation: format!("op {node}"),
+            index: 1,
+            invocations: 1000,
+            latency_us: Default::default(),
+            wait_us: Default::default(),
+            histogram: Default::default(),
+            critical: 0,
+            has_calls: false,
+        });
+        let mut edge =
+            |from, to| report.edges.push(FlowEdge { from, to, both: 1000, holds: 1000, binding: 300 });
+        match wave.checked_sub(1) {
+            None => edge(FlowReport::START, node),
+            Some(before) => (0..3).for_each(|at| edge(before * calls + (7 * call + 3 * at) % calls, node)),
+        }
+        if wave > 1 && call % 5 == 0 {
+            edge((wave - 2) * calls + (call + 1) % calls, node);
+        }
+        if wave == waves - 1 {
+            edge(node, FlowReport::RETURN);
+        }
+    }
+    let sizes = DagSizes::for_nodes(report.nodes.len(), Metrics::default());
+    let seconds = seconds_of(&mut || drop(black_box(DagLayout::new(&report, sizes))));
+    let what = format!("layout of a flow of {} calls", report.nodes.len());
+    vec![row("Drawing, native", &what, seconds * 1e3, "ms", "< 100")]
+}
 
 /// A frame of a heat map of 1,000 endpoints and 10,000 requests, 100 endpoints in each: what a canvas of 1400 by 700
 /// pixels takes to lay out and to colour.

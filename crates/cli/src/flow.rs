@@ -14,6 +14,7 @@ use pathlight_query::{
 };
 use pathlight_summary::{Choice, Summary as Summaries};
 use pathlight_text::format::{DASH, counted, duration, printable};
+use pathlight_view::flow::called_words;
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -224,10 +225,11 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{}:{}, {} invocations, latency p50 {}, p99 {}",
+        "{}:{}, {} invocations{}, latency p50 {}, p99 {}",
         printable(&report.parent.service),
         printable(&report.parent.operation),
         report.invocations,
+        called_words(report),
         duration(report.latency_us.p50),
         duration(report.latency_us.p99),
     );
@@ -320,14 +322,16 @@ fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> S
         let _ = writeln!(out, ", which is not above {target}");
         return out;
     }
-    let _ = writeln!(out, "; for {target} the own work has to be faster by\n");
+    let _ = writeln!(out, "; for {target} the own work (self time) has to be faster by\n");
     let best = format!("{name} if gone");
     let mut table = Table::new([Right("faster"), Right(&best), Left("of")]);
-    for way in report.ways() {
+    for way in report.single.iter().take(rows).chain(&report.together) {
         let faster = way.faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}%"));
         table.row([faster, duration(way.at_best_us), way_name(way)]);
     }
-    let _ = writeln!(out, "{table}\n{} can reach it alone", counted(report.reaching, "endpoint"));
+    let more_single = more(report.single.len(), rows, "single endpoints");
+    let reaching = counted(report.reaching, "endpoint");
+    let _ = writeln!(out, "{table}{more_single}\n{reaching} can reach it alone");
     if let Some(way) = report.reaching_way() {
         let (now, then) = (format!("{name} now"), format!("{name} then"));
         let mut budgets = Table::new([Right(&now), Right(&then), Left("calls of")]);
@@ -393,7 +397,7 @@ fn savings_text(report: &SavingsReport, test: &EvaluationReport, rows: usize) ->
     }
     let head = common::latency(report.requests, &report.latency_us);
     let mut out = format!(
-        "{head}; saved if the own work of an endpoint were faster by\n\n{table}{}\n",
+        "{head}; saved if the own work (self time) of an endpoint were faster by\n\n{table}{}\n",
         more(report.endpoints.len(), rows, "endpoints")
     );
     back_test_text(&mut out, test);

@@ -180,7 +180,7 @@ pub fn ranking() -> Table<ImpactLine> {
         Column::duration(
             "saved",
             "What-if",
-            "By how much the mean latency falls if its own work took that much less, and what waits for it moved along: from the flows of all traces",
+            "By how much the mean latency falls if its own work (self time, not its calls) took that much less, and what waits for it moved along: from the flows of all traces",
             |line: &ImpactLine| line.saved_us.into(),
         )
         .group(PER_REQUEST)

@@ -105,6 +105,17 @@ pub fn parent_options(parents: &[FlowParent], shown: Option<&Endpoint>) -> (Vec<
     (without_flow.into_iter().chain(offered).collect(), known.map_or_else(String::new, |at| at.to_string()))
 }
 
+/// Returns how many invocations are not root spans, in brackets; empty if all are or none is. Where an endpoint begins requests
+/// and is also called, as a client and a server of one name are, it has more invocations than requests.
+pub fn called_words(report: &FlowReport) -> String {
+    match report.called {
+        0 => String::new(),
+        all if all == report.invocations => String::new(),
+        1 => " (1 is not a root span)".to_owned(),
+        some => format!(" ({} are not root spans)", count(some)),
+    }
+}
+
 /// Returns the title of the view.
 pub fn title(report: &FlowReport) -> String {
     let few = match report.invocations {
@@ -112,8 +123,9 @@ pub fn title(report: &FlowReport) -> String {
         _ => String::new(),
     };
     let mut words = format!(
-        "{}, {}, mean {}{few}",
+        "{}{}, {}, mean {}{few}",
         counted(report.invocations, "invocation"),
+        called_words(report),
         counted(report.nodes.len() as u64, "call"),
         duration(report.latency_us.mean),
     );

@@ -58,7 +58,7 @@ pub const CHANGE_CHOICES: [(ChangeOf, &str, &str, &str); 2] = [
     (
         ChangeOf::WholeCall,
         "Whole call",
-        "The call with all that happens in it, as if all below were that much faster or slower",
+        "The total time of the call: all that happens in it, as if all below were that much faster or slower",
         "whole",
     ),
 ];

@@ -62,7 +62,8 @@ pub fn no_target_words(quantile: Quantile, now_us: Option<f64>) -> String {
     let name = quantile.name();
     let now = now_us.map_or_else(String::new, |us| format!(" (now {})", duration(us)));
     format!(
-        "Enter the {name}{now} that requests should have, to see which endpoints have to be faster for it, and by how much."
+        "Enter the {name}{now} that requests should have, to see which endpoints have to be faster for it, and by how much: \
+         their own work, which is their self time and not what they call."
     )
 }
 
@@ -86,7 +87,7 @@ pub fn sentence(report: &TargetReport) -> String {
         return format!("{head}; {} alone could bring it to {target}.", counted(report.reaching, "endpoint"));
     }
     let together = report.together.iter().find(|way| way.faster_percent.is_some());
-    match (together, report.ways().last()) {
+    match (together, report.best_way()) {
         (Some(way), _) => {
             let count = if way.endpoints.len() == 2 { "two" } else { "three" };
             format!(
@@ -94,7 +95,7 @@ pub fn sentence(report: &TargetReport) -> String {
             )
         }
         (None, Some(most)) => format!(
-            "{head}, and nothing here brings it to {target}: {} would leave {}.",
+            "{head}, and nothing that was tried brings it to {target}: {} would leave {}.",
             gone_words(most),
             duration(most.at_best_us)
         ),
@@ -188,7 +189,7 @@ pub fn table() -> Table<TargetLine> {
     let columns = vec![
         Column::call(
             "Endpoints",
-            "What becomes faster: the own work of an endpoint, or of the best two or three, all by the same share",
+            "What becomes faster: the own work (self time) of an endpoint, or of the best two or three, all by the same share",
             TargetLine::name,
         )
         .by(|a, b| a.at.cmp(&b.at))
@@ -338,7 +339,7 @@ mod tests {
         assert_eq!(
             sentence(&report),
             format!(
-                "{head}, and nothing here brings it to {target}: even the best three without any own work would \
+                "{head}, and nothing that was tried brings it to {target}: even the best three without any own work would \
                  leave 180\u{202f}ms."
             )
         );

@@ -116,6 +116,17 @@ fn titles_tips_and_facts_speak_of_a_flow() {
         flow::title(&report),
         "30 invocations, 4 calls, mean 2.00\u{202f}ms; repeats above #8 folded; the rarest calls share one node"
     );
+    (report.called, report.repeats_kept, report.has_others) = (15, None, false);
+    let calls = "4 calls, mean 2.00\u{202f}ms";
+    assert_eq!(flow::title(&report), format!("30 invocations (15 are not root spans), {calls}"));
+    report.called = 1;
+    assert_eq!(flow::title(&report), format!("30 invocations (1 is not a root span), {calls}"));
+    report.called = 30;
+    assert_eq!(
+        flow::title(&report),
+        format!("30 invocations, {calls}"),
+        "all are called: there is nothing to mix up"
+    );
     let layout = DagLayout::new(&report, DagSizes::for_nodes(4, pathlight_chart::Metrics::default()));
     let tip = |hit| flow::tip(&report, &layout, hit);
     let lines = tip(DagHit::Box(DagItem::Node(0)));

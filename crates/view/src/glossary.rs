@@ -4,7 +4,7 @@ use pathlight_model::sort::Arrange;
 use std::ops::Range;
 
 /// A word and what it means.
-pub const WORDS: [(&str, &str); 20] = [
+pub const WORDS: [(&str, &str); 22] = [
     ("Span", "A named piece of work with a start and a duration. A trace is the spans of one trace id."),
     ("Endpoint", "A service together with an operation."),
     ("Request", "One root span and all below it. Its latency is the duration of the root span."),
@@ -28,6 +28,11 @@ pub const WORDS: [(&str, &str); 20] = [
     ("Drag", "How much earlier the request would end without the span and all below it."),
     ("Slack", "How much longer the span may take before the request ends later."),
     ("What-if", "The latency the requests would have with a change, by the flows learned from them."),
+    (
+        "Own work",
+        "The self time of an endpoint in a what-if, wherever it is called: all of it, on the critical path or not. What it calls takes what it took.",
+    ),
+    ("Whole call", "The total time of a call in a what-if: its own work and all that happens below it."),
     (
         "Budget",
         "What the calls of an endpoint may take at a percentile once the requests reach their target.",

@@ -66,7 +66,7 @@ fn cost(set: &TraceSet) -> usize {
 
 #[test]
 fn savings_grow_with_the_number_of_endpoints_and_not_with_its_square() {
-    for calls in [Calls::Serial, Calls::Parallel, Calls::Waves] {
+    for calls in [Calls::Serial, Calls::Parallel, Calls::Overlapping, Calls::Waves] {
         let mut points = Vec::new();
         for endpoints in [500_u64, 1000, 2000, 4000] {
             let spans = request(1, endpoints, calls, &mut Random::new(9, 0, 0));

@@ -150,6 +150,8 @@ pub struct FlowSample {
     pub pairs: PairCounts,
     /// Latencies of the parent.
     pub latency_us: Vec<u64>,
+    /// Invocations that lie in another span.
+    pub called: u64,
     /// P of the return.
     pub return_us: Vec<u64>,
     /// The sample of each node.
@@ -191,6 +193,7 @@ impl FlowSample {
     /// Adds other invocations of the same parent; neither is packed. Lists stay sorted if they were.
     pub fn merge(&mut self, mut other: FlowSample) {
         self.pairs.merge(&other.pairs);
+        self.called += other.called;
         for (into, from) in self.nodes.iter_mut().zip(&other.nodes) {
             into.critical += from.critical;
         }
@@ -202,7 +205,8 @@ impl FlowSample {
 }
 
 impl Observe for FlowSample {
-    fn observe(&mut self, _: &TraceSet, _: &Tree, _: u32, _: u32, order: &Order) {
+    fn observe(&mut self, _: &TraceSet, tree: &Tree, _: u32, parent: u32, order: &Order) {
+        self.called += u64::from(tree.parent_of(parent).is_some());
         self.pairs.observe(order);
         self.latency_us.push(order.latency_us());
         let (strict, places) = &mut self.scratch;

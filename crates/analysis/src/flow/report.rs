@@ -78,6 +78,8 @@ pub struct FlowReport {
     pub parent: Endpoint,
     /// Its spans that wait for some call.
     pub invocations: u64,
+    /// Invocations that lie in another span: the others are roots. 0 from a summary, which does not know.
+    pub called: u64,
     /// Its spans that wait for none.
     pub childless: u64,
     /// Latency of the invocations.
@@ -135,6 +137,7 @@ impl FlowReport {
         FlowReport {
             parent: table.parent.clone(),
             invocations: sample.latency_us.len() as u64,
+            called: sample.called,
             childless: callees.childless,
             latency_us: Summary::of_sorted(&sample.latency_us),
             return_us: Summary::of_sorted(&sample.return_us),

@@ -106,6 +106,22 @@ impl TargetWay {
         });
         Changes { latencies: latencies.collect(), ..Changes::default() }
     }
+
+    /// Returns whether it reaches a target if the own work takes no time.
+    pub fn reaches(&self, target_us: u64) -> bool {
+        self.at_best_us <= target_us as f64
+    }
+
+    /// Returns whether it is of the same endpoints, in any order.
+    pub fn is_of(&self, endpoints: &[Endpoint]) -> bool {
+        self.endpoints.len() == endpoints.len() && endpoints.iter().all(|of| self.endpoints.contains(of))
+    }
+
+    /// Returns what the better way has less of: the percentage by which it has to be faster, if it reaches the target, then the
+    /// percentile at best.
+    pub fn rank(&self) -> (u32, f64) {
+        (self.faster_percent.unwrap_or(u32::MAX), self.at_best_us)
+    }
 }
 
 /// How a percentile of the latency could be brought to a target.
@@ -122,9 +138,11 @@ pub struct TargetReport {
     pub target_us: u64,
     /// How many single endpoints reach the target if their own work takes no time.
     pub reaching: u64,
-    /// The single endpoints that bring it down most, the greatest effect first (ties by name); at most 10.
+    /// The single endpoints that bring it down most, the greatest effect first (ties by name): all that reach the target, and
+    /// others up to 10.
     pub single: Vec<TargetWay>,
-    /// The two and the three of them that bring it down most, together.
+    /// The best two and the best three endpoints that were found, together; none that is no better than fewer. They need not be
+    /// among `single`: of two calls side by side each alone may change nothing.
     pub together: Vec<TargetWay>,
     /// What each call may take then, by the first of `single` and `together` that reaches the target: the greatest loss first
     /// (ties by name); empty if nothing reaches it.
@@ -132,7 +150,7 @@ pub struct TargetReport {
 }
 
 impl TargetReport {
-    /// Single endpoints that are listed at most.
+    /// Single endpoints that are listed, if not more reach the target.
     pub const LISTED: usize = 10;
 
     /// Starts from what each endpoint would save; how much faster it has to be is not known yet.
@@ -144,25 +162,25 @@ impl TargetReport {
             let order = quantile.saved_us(b).total_cmp(&quantile.saved_us(a));
             order.then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
         });
-        let reaches = |endpoint: &&&EndpointSaving| {
-            before_us - quantile.saved_us(endpoint) <= target_us as f64 && before_us > target_us as f64
-        };
-        let reaching = endpoints.iter().filter(reaches).count() as u64;
-        let way = |of: &[&EndpointSaving]| TargetWay {
-            endpoints: of.iter().map(|e| Endpoint::new(&e.service, &e.operation)).collect(),
+        let way = |of: &EndpointSaving| TargetWay {
+            endpoints: vec![Endpoint::new(&of.service, &of.operation)],
             faster_percent: None,
-            at_best_us: before_us - of.first().map_or(0.0, |of| quantile.saved_us(of)),
+            // Quantiles have six digits: what is exactly at the target is not to miss it by a rounding error.
+            at_best_us: ((before_us - quantile.saved_us(of)) * 1e6).round() / 1e6,
         };
-        let single = endpoints.iter().take(TargetReport::LISTED).map(|of| way(&[*of])).collect();
-        let together = [2, 3].into_iter().filter_map(|count| Some(way(endpoints.get(..count)?))).collect();
+        let mut single: Vec<TargetWay> = endpoints.into_iter().map(way).collect();
+        let is_reached = before_us <= target_us as f64;
+        let reaching =
+            if is_reached { 0 } else { single.iter().filter(|way| way.reaches(target_us)).count() };
+        single.truncate(reaching.max(TargetReport::LISTED));
         TargetReport {
             requests: savings.requests,
             quantile,
             before_us,
             target_us,
-            reaching,
+            reaching: reaching as u64,
             single,
-            together,
+            together: Vec::new(),
             budgets: Vec::new(),
         }
     }
@@ -175,6 +193,11 @@ impl TargetReport {
     /// Returns the first way that reaches the target, to which the budgets belong.
     pub fn reaching_way(&self) -> Option<&TargetWay> {
         self.ways().find(|way| way.faster_percent.is_some())
+    }
+
+    /// Returns the way that leaves the least, were its own work gone.
+    pub fn best_way(&self) -> Option<&TargetWay> {
+        self.ways().min_by(|a, b| a.at_best_us.total_cmp(&b.at_best_us))
     }
 
     /// Takes the budgets from the latencies of single calls before and after the change.
