@@ -104,28 +104,41 @@ fn check_address(bytes: &[u8]) {
     assert_eq!(written(&once), once, "an address is not what it was");
 }
 
-/// Checks what fuzzing has kept, and so many seeded changes of what is kept.
-pub fn replay((name, texts, check): Stored, run: u64, cases: u64) {
+/// Checks what fuzzing has kept, and seeded changes of what is kept until `more` says no; returns how many.
+pub fn replay((name, texts, check): Stored, run: u64, mut more: impl FnMut(u64) -> bool) -> u64 {
     kept(name).iter().for_each(|text| check(text));
     let texts = texts();
     texts.iter().for_each(|text| check(text));
-    for number in 0..cases {
+    let mut number = 0;
+    while more(number) {
         let seed = run.wrapping_mul(0x9E37_79B9).wrapping_add(number);
-        let mut random = Random(seed);
-        let mut text = texts[random.below(texts.len())].clone();
-        for _ in 0..1 + random.skewed(5) {
-            let other = &texts[random.below(texts.len())];
-            match random.below(2) {
-                0 if !text.is_empty() => {
-                    let at = random.below(text.len());
-                    text[at] = random.next() as u8;
-                }
-                _ => mutate(&mut text, other, &mut random),
-            }
-        }
-        if let Err(panic) = std::panic::catch_unwind(|| check(&text)) {
-            println!("{name}: seed {seed} repeats this case");
+        if let Err(panic) = std::panic::catch_unwind(|| check(&case(&texts, seed))) {
+            println!("target {name}: PATHLIGHT_REPLAY={name}:{seed} repeats this case");
             std::panic::resume_unwind(panic);
         }
+        number += 1;
     }
+    number
+}
+
+/// Checks one case by its seed.
+pub fn one((_, texts, check): Stored, seed: u64) {
+    check(&case(&texts(), seed));
+}
+
+/// Returns the bytes of one case: one of the texts with some changes.
+fn case(texts: &[Vec<u8>], seed: u64) -> Vec<u8> {
+    let mut random = Random(seed);
+    let mut text = texts[random.below(texts.len())].clone();
+    for _ in 0..1 + random.skewed(5) {
+        let other = &texts[random.below(texts.len())];
+        match random.below(2) {
+            0 if !text.is_empty() => {
+                let at = random.below(text.len());
+                text[at] = random.next() as u8;
+            }
+            _ => mutate(&mut text, other, &mut random),
+        }
+    }
+    text
 }

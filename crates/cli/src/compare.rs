@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::{PlacesOption, Sets, Settings, latency};
+use super::output::stacks;
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
     match (settings.json, args.folded) {
         (true, _) => settings.print(&(json::compare(&report, basis, measure)? + "\n")),
-        (false, true) => settings.print(&report.to_folded()?),
+        (false, true) => settings.print(&stacks(&report.to_folded()?)),
         (false, false) => settings.print_text(&to_text(&report, basis, measure, settings.rows())),
     }
 }

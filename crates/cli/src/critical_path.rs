@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::{self, Common, PlacesOption};
+use super::output::stacks;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{CriticalPathReport, NodeId, queries};
@@ -42,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::CriticalPath { selection })?;
     match format {
         "json" => args.common.print(&(json::critical_path(&report)? + "\n")),
-        "folded" => args.common.print(&report.to_folded()?),
+        "folded" => args.common.print(&stacks(&report.to_folded()?)),
         _ => args.common.print_text(&to_text(&report, args.common.rows())),
     }
 }

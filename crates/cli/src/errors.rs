@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::common::{Common, PlacesOption};
+use super::output::stacks;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{ErrorsReport, queries};
@@ -36,7 +37,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     match format {
         "json" => args.common.print(&(json::errors(&report)? + "\n")),
-        "folded" => args.common.print(&report.to_folded()?),
+        "folded" => args.common.print(&stacks(&report.to_folded()?)),
         _ => args.common.print_text(&to_text(&report, args.top.unwrap_or(args.common.rows()))),
     }
 }

@@ -1,6 +1,6 @@
 //! `pathlight fetch`: traces of a Jaeger or Tempo to a file, without a page. What is asked is the plan of crate backend.
 
-use super::Failure;
+use super::{Failure, output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use pathlight_backend::source::{Search, Wanted};
@@ -436,7 +436,7 @@ impl Store {
         for done in &self.done {
             notes += &(serde_json::to_string(done)? + "\n");
         }
-        Ok(fs::write(&file.notes, notes)?)
+        output::write(&file.notes, notes.as_bytes())
     }
 
     /// Returns how many traces of a window are there; `None` if it is not done.

@@ -1,6 +1,8 @@
 //! Writing results: to standard output, or to a file that is there whole or stays as it was.
 
 use super::Failure;
+use pathlight_text::format::harmless;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,8 @@ use std::path::{Path, PathBuf};
 /// A file that is being written beside its place, and takes it when it is whole.
 pub struct OutputFile {
     file: File,
+    /// Where it was asked for, to be named if that fails.
+    path: PathBuf,
     /// The file under its temporary name, and its place; `None` if it is a device or a pipe, written as it comes.
     renamed: Option<(PathBuf, PathBuf)>,
 }
@@ -26,7 +30,7 @@ impl OutputFile {
         // /dev/stdout may be a file that somebody else writes too.
         let is_device = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
         if is_device || old.as_ref().is_some_and(|old| !old.is_file()) {
-            return Ok(OutputFile { file: File::create(path)?, renamed: None });
+            return Ok(OutputFile { file: File::create(path)?, path: path.to_owned(), renamed: None });
         }
         // A link stays, and what it leads to is written.
         let place = if old.is_some() { path.canonicalize()? } else { path.to_owned() };
@@ -35,7 +39,8 @@ impl OutputFile {
         }
         let name = place.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
         let part = place.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let output = OutputFile { file: File::create(&part)?, renamed: Some((part, place)) };
+        let output =
+            OutputFile { file: File::create(&part)?, path: path.to_owned(), renamed: Some((part, place)) };
         if let Some(old) = old {
             output.file.set_permissions(old.permissions())?;
         }
@@ -57,7 +62,10 @@ impl OutputFile {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display()))
+        };
+        self.file.write(bytes).map_err(named)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -89,13 +97,19 @@ pub fn print(out: Option<&Path>, text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Returns folded stacks as a terminal may show them: of a name, what turns the direction of writing or has no width is a
+/// space.
+pub fn stacks(folded: &str) -> String {
+    folded.lines().flat_map(|line| [harmless(line), "\n".to_owned()]).collect()
+}
+
 /// Writes a file.
 ///
 /// # Errors
 /// [`Failure::Usage`] if it cannot be written; what was there before stays.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut file = OutputFile::create(path)?;
-    file.write_all(bytes).map_err(|error| cannot_write(path, &error))?;
+    file.write_all(bytes)?;
     file.finish()
 }
 
@@ -104,13 +118,31 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Usage`] if the file to write is one of them.
 pub fn refuse_inputs(out: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
-    // What is not there yet is no input, and what is no file is not overwritten.
-    let Some(real) = out.canonicalize().ok().filter(|real| real.is_file()) else { return Ok(()) };
-    if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == real)) {
-        let words = "is read as input and would be overwritten: name another file to write to";
-        return Err(Failure::Usage(format!("{} {words}", out.display())));
+    Inputs::of(inputs).refuse(out)
+}
+
+/// The files that a command reads, by their real paths, for a command that writes many files.
+pub struct Inputs(BTreeSet<PathBuf>);
+
+impl Inputs {
+    /// Resolves the paths of files.
+    pub fn of(files: &[PathBuf]) -> Inputs {
+        Inputs(files.iter().filter_map(|file| file.canonicalize().ok()).collect())
     }
-    Ok(())
+
+    /// Refuses to overwrite one of them.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if the file to write is one of them.
+    pub fn refuse(&self, out: &Path) -> Result<(), Failure> {
+        // What is not there yet is no input, and what is no file is not overwritten.
+        let Some(real) = out.canonicalize().ok().filter(|real| real.is_file()) else { return Ok(()) };
+        if self.0.contains(&real) {
+            let words = "is read as input and would be overwritten: name another place to write to";
+            return Err(Failure::Usage(format!("{} {words}", out.display())));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

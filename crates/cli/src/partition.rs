@@ -1,5 +1,6 @@
 //! `pathlight partition`: traces as columns, in files by trace id, for an engine that brings together what belongs together.
 
+use super::output::{Inputs, OutputFile};
 use super::{Failure, input, parse};
 use pathlight_ingest::{Keep, columns};
 use pathlight_model::trace::{Portable, TraceSet};
@@ -32,6 +33,8 @@ pub struct Args {
 /// # Errors
 /// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    let inputs = Inputs::of(&input::list(&args.files)?);
+    (0..args.into).try_for_each(|number| inputs.refuse(&args.out.join(number.to_string())))?;
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
     let mut loaded = input::load(&[&args.files], args.threads, &keep, None)?;
     for set in &mut loaded.sets {
@@ -49,7 +52,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     for (number, parts) in files {
-        let mut file = std::fs::File::create(args.out.join(number.to_string()))?;
+        let mut file = OutputFile::create(&args.out.join(number.to_string()))?;
         file.write_all(columns::MAGIC)?;
         for (set, traces) in parts {
             // One record a part: a task's share of an input fits into memory.
@@ -57,6 +60,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             columns::write(&Portable::copy(set, traces.into_iter()), &mut bytes);
             file.write_all(&bytes)?;
         }
+        file.finish()?;
     }
     Ok(())
 }

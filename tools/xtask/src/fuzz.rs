@@ -11,6 +11,8 @@ use crate::{Outcome, sh};
 
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
+/// The first of [`TARGETS`] that is as in `tests/common/stored.rs`.
+const FIRST_STORED: usize = 15;
 /// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
 const TARGETS: [&str; 21] = [
     "jaeger",
@@ -60,11 +62,13 @@ pub fn run(arguments: &[String]) -> Outcome {
         |name: &&&str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == **name);
     let targets = TARGETS.iter().filter(is_wanted);
     if arguments.flag("--replay") {
-        for target in targets.take_while(|target| **target != "summary") {
+        for target in targets {
+            let is_stored = TARGETS[FIRST_STORED..].contains(target);
+            let test = if is_stored { "what_is_kept_between_runs" } else { "changed_texts" };
             let mut replay = sh::cargo();
             replay
                 .args(["test", "--release", "-p", "pathlight", "--test", "native"])
-                .args(["changed_texts", "--", "--nocapture"])
+                .args([test, "--", "--nocapture"])
                 .env("PATHLIGHT_REPLAY", format!("{target}:{seconds}s"));
             sh::run(&mut replay)?;
         }

@@ -87,7 +87,13 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
         sh::run(&mut cargo)
     };
     // The versions it was tested with; its lock file has named withdrawn packages before, so there is a second try.
-    install(true).or_else(|_| install(false))?;
+    install(true).or_else(|error| {
+        eprintln!(
+            "{error}: wasm-bindgen-cli {version} cannot be built as its own lock file says, so cargo picks newer versions of \
+             what it is made of, which nobody has compared with anything."
+        );
+        install(false)
+    })?;
     Ok(bin)
 }
 
@@ -175,8 +181,14 @@ pub fn pyspark() -> Outcome<PathBuf> {
     if !has_it() {
         eprintln!("Installing pyspark {PYSPARK} into target/tools; once, 450 MB.");
         sh::run(sh::command("python3").args(["-m", "venv"]).arg(&folder))?;
-        let package = format!("pyspark=={PYSPARK}");
-        sh::run(sh::command(&python).args(["-m", "pip", "install", "--quiet", &package]))?;
+        // Nothing is installed whose checksum does not stand in the project, nor what builds it.
+        for (file, more) in
+            [("build-requirements.txt", &[][..]), ("requirements.txt", &["--no-build-isolation"][..])]
+        {
+            let list = sh::root().join("scale/spark").join(file);
+            let install = ["-m", "pip", "install", "--quiet", "--require-hashes"];
+            sh::run(sh::command(&python).args(install).args(more).arg("-r").arg(list))?;
+        }
     }
     if has_it() { Ok(python) } else { Err("pyspark cannot be imported".to_owned()) }
 }
@@ -207,6 +219,12 @@ fn installed(variable: &str, program: &str, packages: &str, needed: &str) -> Out
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_installed_for_spark_is_the_version_that_is_looked_for() {
+        let list = std::fs::read_to_string(sh::root().join("scale/spark/requirements.txt")).unwrap();
+        assert!(list.contains(&format!("pyspark=={PYSPARK} --hash=sha256:")), "{list}");
+    }
 
     #[test]
     fn the_version_in_the_lock_is_that_of_the_package_of_exactly_this_name() {

@@ -31,6 +31,11 @@ fn check_text(text: &str) -> Outcome {
         if !(job["runs-on"].as_str().is_some() || job["uses"].as_str().is_some()) {
             return Err(format!("job {name} has no `runs-on`"));
         }
+        // A container is a text, or an object with an image.
+        let container = job["container"].as_str().or(job["container"]["image"].as_str());
+        if let Some(image) = container.filter(|image| !is_exact(image)) {
+            return Err(format!("job {name} names no exact version of {image}"));
+        }
         for (number, step) in (1..).zip(job["steps"].as_vec().into_iter().flatten()) {
             check_step(step).map_err(|mistake| format!("step {number} of job {name} {mistake}"))?;
         }
@@ -45,6 +50,16 @@ fn check_step(step: &Yaml) -> Outcome<()> {
         (None, Some(_)) => Ok(()),
         _ => Err("has either `uses` or `run`, not both or none".to_owned()),
     }
+}
+
+/// Returns whether an image is named by its digest or by a whole version: `rust:1` is another image every few weeks.
+fn is_exact(image: &str) -> bool {
+    let is_version = |tag: &str| {
+        let version = tag.split('-').next().unwrap_or_default();
+        version.split('.').count() == 3 && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let name = image.rsplit('/').next().unwrap_or_default();
+    image.contains("@sha256:") || name.split_once(':').is_some_and(|(_, tag)| is_version(tag))
 }
 
 /// Returns whether an action is named by its commit: whoever has its repository can point a tag elsewhere.
@@ -72,6 +87,15 @@ mod tests {
             assert_eq!(with(&format!("uses: {action}")), mistake);
         }
         assert_eq!(with("name: nothing"), "step 1 of job a has either `uses` or `run`, not both or none");
+        let within =
+            |image: &str| mistake(&format!("on: push\n{job}      - run: a\n    container: {image}\n"));
+        let digest = "rust@sha256:0123456789012345678901234567890123456789012345678901234567890123";
+        for image in ["rust:1.95.0-bookworm", "{ image: \"host:5000/rust:1.95.0\" }", digest] {
+            assert_eq!(within(image), "");
+        }
+        for image in ["rust", "rust:latest", "rust:1-bookworm", "rust:1.95", "host:5000/rust"] {
+            assert_eq!(within(image), format!("job a names no exact version of {image}"));
+        }
         assert_eq!(mistake(job), "it does not say when it runs (`on`)");
         assert_eq!(mistake("on: push\n"), "it has no `jobs`");
         assert_eq!(mistake("on: push\njobs:\n  a:\n    steps: []\n"), "job a has no `runs-on`");

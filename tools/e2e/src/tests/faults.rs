@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use e2e::browser::{Modifiers, Page, plain};
@@ -19,7 +20,8 @@ use tower_http::services::ServeDir;
 
 use super::access::VIEWS;
 use super::drop::{count, generated, shop, summary};
-use super::loading::begin;
+use super::loading::{begin, begin_besides};
+use super::tables::catch_files;
 
 /// Runs a script in every document that is opened from now on, before the page's own; [`restore`] ends that.
 async fn prepare(page: &Page, script: &str) -> Outcome<Value> {
@@ -75,6 +77,46 @@ pub async fn workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_show
     in_any_view(page, ["silent", "deaf"]).await
 }
 
+/// Ends a worker in one of the ways of [`WORKERS`] while what an address shows is worked out: it comes all the same.
+async fn in_place(page: &Page, place: &str, how: &str) -> Outcome {
+    page.go("view=findings").await?;
+    page.ready().await?;
+    page.go(place).await?;
+    page.ready().await?;
+    let (whole, expected) = (summary(page).await?, shown(page).await?);
+    // The range is another one, so the view asks; then it asks again for all, and its worker ends meanwhile.
+    page.go(&format!("{place}&range=10-90")).await?;
+    page.ready().await?;
+    page.run(&format!(
+        "const root = document.documentElement; window.ended = false; new MutationObserver((_, seen) => {{ \
+         if (root.dataset.busy !== 'true') return; seen.disconnect(); endWorker(0, '{how}'); window.ended = true; \
+         window.hurry = {}; }}).observe(root, {{ attributeFilter: ['data-busy'] }}); location.hash = {}",
+        how != "trap",
+        json!(place)
+    ))
+    .await?;
+    page.until(&format!("{place} to ask"), "return window.ended", |ended| *ended == true).await?;
+    page.settled().await?;
+    page.ready().await?;
+    // One that hears nothing has answered what it was asked before, and is missed when it is asked again.
+    page.go(&format!("{place}&range=20-80")).await?;
+    page.ready().await?;
+    page.go(place).await?;
+    page.ready().await?;
+    page.run("window.hurry = false").await?;
+    same("what is loaded", summary(page).await?, whole)?;
+    // Without the row of the message there is room for as many rows as before.
+    replaced(page).await?;
+    page.ready().await?;
+    let now = shown(page).await?;
+    let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
+    ensure(now == expected, || {
+        let near =
+            |text: &str| -> String { text.chars().skip(differs.saturating_sub(80)).take(160).collect() };
+        format!("{place} after a worker ended ({how}): found {}, expected {}", near(&now), near(&expected))
+    })
+}
+
 /// Ends a worker in each view by turns in two of the ways of [`WORKERS`], while the view waits for what it asked.
 async fn in_any_view(page: &Page, ways: [&str; 2]) -> Outcome {
     let prepared = prepare(page, WORKERS).await?;
@@ -86,78 +128,102 @@ async fn in_any_view(page: &Page, ways: [&str; 2]) -> Outcome {
     let whole = summary(page).await?;
     same("traces, spans, services, endpoints", whole, count(&file)?)?;
     for (view, how) in VIEWS.into_iter().zip(ways.into_iter().cycle()) {
-        page.go("view=findings").await?;
-        page.ready().await?;
-        page.go(&format!("view={view}")).await?;
-        page.ready().await?;
-        let expected = shown(page).await?;
-        // The range is another one, so the view asks; then it asks again for all, and its worker ends meanwhile.
-        page.go(&format!("view={view}&range=10-90")).await?;
-        page.ready().await?;
-        page.run(&format!(
-            "const root = document.documentElement; window.ended = false; new MutationObserver((_, seen) => {{ \
-             if (root.dataset.busy !== 'true') return; seen.disconnect(); endWorker(0, '{how}'); window.ended = true; \
-             window.hurry = {}; }}).observe(root, {{ attributeFilter: ['data-busy'] }}); location.hash = 'view={view}'",
-            how != "trap"
-        ))
-        .await?;
-        page.until(&format!("{view} to ask"), "return window.ended", |ended| *ended == true).await?;
-        page.settled().await?;
-        page.ready().await?;
-        // One that hears nothing has answered what it was asked before, and is missed when it is asked again.
-        page.go(&format!("view={view}&range=20-80")).await?;
-        page.ready().await?;
-        page.go(&format!("view={view}")).await?;
-        page.ready().await?;
-        page.run("window.hurry = false").await?;
-        same("what is loaded", summary(page).await?, whole)?;
-        // Without the row of the message there is room for as many rows as before.
-        replaced(page).await?;
-        page.ready().await?;
-        let now = shown(page).await?;
-        let differs = now.bytes().zip(expected.bytes()).take_while(|(a, b)| a == b).count();
-        ensure(now == expected, || {
-            let near =
-                |text: &str| -> String { text.chars().skip(differs.saturating_sub(80)).take(160).collect() };
-            format!("{view} after a worker ended ({how}): found {}, expected {}", near(&now), near(&expected))
-        })?;
+        in_place(page, &format!("view={view}"), how).await?;
     }
+    restore(page, prepared).await
+}
+
+pub async fn workers_that_end_in_a_search_a_question_or_a_report_are_replaced(page: &Page) -> Outcome {
+    let prepared = prepare(page, WORKERS).await?;
+    let file = shop()?;
+    page.open("limit-workers=1").await?;
+    page.drop_files(std::slice::from_ref(&file)).await?;
+    page.ready().await?;
+    let product = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
+    let half = "%5B%5B%22edge-gateway%22,%22GET%20/product/%7Bid%7D%22,-500000,0,%22own%22%5D%5D";
+    for (place, how) in [
+        ("view=requests&search=error%3Dtrue".to_owned(), "trap"),
+        (format!("view=flow&{product}&panel=whatif&whatif={half}"), "silent"),
+        (format!("view=flow&{product}&panel=target&target=p99:100000"), "trap"),
+        ("view=anomalies&detector=vae&network=16,2,0,2,1".to_owned(), "silent"),
+    ] {
+        in_place(page, &place, how).await?;
+    }
+    let second = generated("beside.json", "--traces 60 --spans 20 --seed 2")?;
+    page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&second)).await?;
+    page.visible("[data-test='sides']").await?;
+    page.ready().await?;
+    in_place(page, "view=compare&against=set", "trap").await?;
+    // A report whose worker ends is not saved, which is said; the next one is.
+    catch_files(page).await?;
+    for ending in ["endWorker(0, 'trap')", ""] {
+        for selector in ["[data-test='more']", "[data-test='save-report']"] {
+            page.click(selector).await?;
+        }
+        page.run(&format!("document.querySelector(\"[data-test='redact-report']\").click(); {ending}"))
+            .await?;
+        if !ending.is_empty() {
+            let said = "return document.querySelector(\"[data-test='error']\")?.innerText ?? ''";
+            let words = "The report could not be saved";
+            page.until(words, said, |said| said.as_str().is_some_and(|said| said.starts_with(words))).await?;
+            page.ready().await?;
+        }
+    }
+    let saved = "return (window.caught[0] ?? '').includes('class=\"report-part\"')";
+    page.until("a report", saved, |there| *there == true).await?;
     restore(page, prepared).await
 }
 
 pub async fn workers_that_end_while_files_are_read_are_replaced(page: &Page) -> Outcome {
     let prepared = prepare(page, WORKERS).await?;
+    let file = shop()?;
+    let [before, spans_before, ..] = count(&file)?;
     for how in ["trap", "silent", "deaf"] {
         let traces = 120_000;
-        begin(page, traces).await?;
+        // What was loaded before is in the workers too.
+        page.open("").await?;
+        page.drop_files(std::slice::from_ref(&file)).await?;
+        page.ready().await?;
+        begin_besides(page, traces).await?;
         page.run(&format!("endWorker(0, '{how}'); window.hurry = {}", how != "trap")).await?;
         page.ready().await?;
         let [read, spans, ..] = summary(page).await?;
-        same(&format!("traces and spans, {how}"), (read, spans), (traces as usize, 5 * traces as usize))?;
+        let expected = (traces as usize + before, 5 * traces as usize + spans_before);
+        same(&format!("traces and spans, {how}"), (read, spans), expected)?;
         replaced(page).await?;
     }
     restore(page, prepared).await
 }
 
 pub async fn a_file_that_changes_or_vanishes_while_it_is_read_is_named(page: &Page) -> Outcome {
+    let loaded = [shop()?];
+    let [before, _, services, _] = count(&loaded[0])?;
     for vanishes in [true, false] {
-        begin(page, 250_000).await?;
+        page.open("").await?;
+        page.drop_files(&loaded).await?;
+        page.ready().await?;
+        begin_besides(page, 250_000).await?;
         let file = scratch()?.join("long.json");
         if vanishes {
             fs::remove_file(&file)?;
         } else {
             fs::OpenOptions::new().write(true).open(&file)?.set_len(1000)?;
         }
-        page.state("ready").await.or(page.state("empty").await)?;
+        page.ready().await?;
         page.visible("[data-test='error']").await?;
         let said = page.text("[data-test='error']").await?;
         ensure(said.contains("long.json"), || format!("{said:?} does not name the file"))?;
         ensure(said.contains("moved or changed since"), || format!("{said:?} does not say why"))?;
-        // The page goes on.
-        page.open("").await?;
-        page.drop_files(&[shop()?]).await?;
+        // What was loaded before is there, with what was read of the file, and the page goes on.
+        let [traces, _, of_services, _] = summary(page).await?;
+        ensure(traces >= before && of_services >= services, || {
+            format!("{traces} traces of {of_services} services, and there were {before} of {services}")
+        })?;
+        page.go("service=edge-gateway&operation=GET%20/product/%7Bid%7D").await?;
         page.ready().await?;
-        same("traces", summary(page).await?[0], 400)?;
+        page.drop_files_on("[data-test='drop-replace']", &loaded).await?;
+        page.ready().await?;
+        same("traces", summary(page).await?[0], before)?;
     }
     page.complaints().await.map(drop)
 }
@@ -200,21 +266,25 @@ pub async fn a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said(pa
     ensure(said.contains("HTML page") && said.contains("log in there"), || format!("a login: {said:?}"))?;
 
     let whole = text.clone();
+    let first: [u16; 2] = [503, 429];
     let busy = Broken::start(move |asked| {
-        if asked == 0 {
-            reply(503, "text/plain", "busy")
-        } else {
-            reply(200, "application/json", whole.clone())
-        }
+        let Some(status) = first.get(asked) else {
+            return reply(200, "application/json", whole.clone());
+        };
+        let mut answer = reply(*status, "text/plain", "busy");
+        answer.headers_mut().insert(RETRY_AFTER, 1.into());
+        answer
     })?;
     busy.open(page).await?;
-    page.visible("[data-test='fetch'][data-phase='ended']").await?;
-    let said = page.text("[data-test='fetch']").await?;
-    ensure(said.contains("status 503"), || format!("a busy server: {said:?}"))?;
-    page.click("[data-test='fetch-retry']").await?;
+    for status in ["status 503", "status 429"] {
+        let said =
+            "return document.querySelector(\"[data-test='fetch'][data-phase='ended']\")?.innerText ?? ''";
+        page.until(status, said, |said| said.as_str().is_some_and(|said| said.contains(status))).await?;
+        page.click("[data-test='fetch-retry']").await?;
+    }
     page.ready().await?;
     same("traces", summary(page).await?[0], 30)?;
-    same("requests", busy.asked.load(Ordering::SeqCst), 2)?;
+    same("requests", busy.asked.load(Ordering::SeqCst), 3)?;
     page.complaints().await.map(drop)
 }
 
@@ -246,11 +316,10 @@ pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: 
     Ok(())
 }
 
-pub async fn a_frozen_tab_goes_on_when_it_is_looked_at_again(page: &Page) -> Outcome {
-    let traces = 100_000;
-    begin(page, traces).await?;
+/// Freezes the tab for so long, and looks at it again.
+async fn freeze(page: &Page, time: Duration) -> Outcome {
     page.devtools("Page.setWebLifecycleState", json!({ "state": "frozen" })).await?;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    tokio::time::sleep(time).await;
     page.devtools("Page.setWebLifecycleState", json!({ "state": "active" })).await?;
     // A tab that was frozen counts as hidden; a window that is opened for another one and closed brings it back.
     let own = page.client().window().await?;
@@ -258,10 +327,32 @@ pub async fn a_frozen_tab_goes_on_when_it_is_looked_at_again(page: &Page) -> Out
     page.client().switch_to_window(other.handle).await?;
     page.client().close_window().await?;
     page.client().switch_to_window(own).await?;
-    page.until("the tab to be looked at", "return document.visibilityState", |now| now == "visible").await?;
+    page.until("the tab to be looked at", "return document.visibilityState", |now| now == "visible")
+        .await
+        .map(drop)
+}
+
+pub async fn a_frozen_tab_goes_on_when_it_is_looked_at_again(page: &Page) -> Outcome {
+    let traces = 100_000;
+    begin(page, traces).await?;
+    freeze(page, Duration::from_secs(3)).await?;
     page.ready().await?;
     let [read, spans, ..] = summary(page).await?;
     same("traces and spans", (read, spans), (traces as usize, 5 * traces as usize))?;
+    // And in the middle of a query, whose answer is the same as without.
+    page.go("view=findings").await?;
+    page.ready().await?;
+    page.run("location.hash = 'view=diagnosis'").await?;
+    let busy = "return document.documentElement.dataset.busy";
+    page.until("the diagnosis to be worked out", busy, |busy| busy == "true").await?;
+    freeze(page, Duration::from_secs(1)).await?;
+    page.ready().await?;
+    let thawed = shown(page).await?;
+    page.go("view=diagnosis&range=10-90").await?;
+    page.ready().await?;
+    page.go("view=diagnosis").await?;
+    page.ready().await?;
+    same("the diagnosis", thawed, shown(page).await?)?;
     page.hidden("[data-test='error']").await
 }
 

@@ -75,6 +75,16 @@ pub async fn a_file_in_slices_shows_what_one_reader_shows(page: &Page) -> Outcom
 pub async fn begin(page: &Page, traces: u32) -> Outcome {
     page.open("").await?;
     page.drop_files(&[long("long.json", traces)?]).await?;
+    begun(page).await
+}
+
+/// The same besides what is loaded.
+pub async fn begin_besides(page: &Page, traces: u32) -> Outcome {
+    page.drop_files_on("[data-test='drop-add']", &[long("long.json", traces)?]).await?;
+    begun(page).await
+}
+
+async fn begun(page: &Page) -> Outcome {
     let script = "const row = document.querySelector(\"[data-test='progress']\"); \
                   return row && !row.hidden ? Number(row.dataset.bytes || 0) : -1";
     page.until("bytes to be read", script, |bytes| bytes.as_f64() > Some(0.0)).await.map(drop)

@@ -107,6 +107,7 @@ pub const ALL: &[Test] = tests![
     bad_input::what_is_loaded_stays,
     faults::workers_that_end_in_any_view_are_replaced_and_it_shows_the_same,
     faults::workers_that_go_silent_or_deaf_in_any_view_are_replaced_and_it_shows_the_same,
+    faults::workers_that_end_in_a_search_a_question_or_a_report_are_replaced,
     faults::workers_that_end_while_files_are_read_are_replaced,
     faults::a_file_that_changes_or_vanishes_while_it_is_read_is_named,
     faults::a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said,

@@ -82,8 +82,10 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
             page.go(&format!("view={view}")).await?;
             page.ready().await?;
         }
-        page.go("view=flame&range=95-100").await?;
-        page.ready().await?;
+        for narrower in ["view=flame&range=95-100", "view=flame&error=1"] {
+            page.go(narrower).await?;
+            page.ready().await?;
+        }
         page.go("view=compare&range=0-50&rangeB=90-100&against=range").await?;
         page.ready().await?;
         page.drop_files_on("[data-test='drop-compare']", std::slice::from_ref(&b)).await?;
@@ -120,14 +122,16 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
 /// A figure of a round.
 type Figure = fn(&Round) -> f64;
 
-/// How memory, listeners and elements went from round to round, as a picture.
+/// How memory, listeners, elements and timers went from round to round, as a picture.
 fn curves(rounds: &[Round]) -> Outcome<String> {
     let Some(first) = rounds.get(9.min(rounds.len() / 2)) else { return Ok(String::new()) };
-    let of: [(&str, u32, Figure); 4] = [
+    let of: [(&str, u32, Figure); 5] = [
         ("wasm memory", 0x3b78d8, |round| round.wasm),
         ("renderer", 0xd0572b, |round| round.renderer as f64),
         ("listeners", 0x2f8f5b, |round| round.listeners as f64),
         ("elements", 0x8757b8, |round| round.nodes as f64),
+        // Of which there may be none.
+        ("timers", 0x6b7280, |round| round.timers.max(1) as f64),
     ];
     let all = rounds.len() as f64;
     let curve = |&(name, color, value): &(&'static str, u32, Figure)| NamedCurve {
@@ -254,9 +258,12 @@ pub async fn a_million_services_operations_and_tag_keys_are_read_or_the_limit_is
 }
 
 /// One worker, many workers and the binary give the same report: over shapes and sizes, formats, and a trace in every format.
-/// `PATHLIGHT_SPANS` says how large the largest files are.
+/// `PATHLIGHT_SPANS` says how large the largest files are, `PATHLIGHT_OF` what the words of a comparison have to contain
+/// (`deep`, `zipkin`, `1000 spans`), so that a run that was stopped goes on.
 pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome {
     let most = std::env::var("PATHLIGHT_SPANS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_000_000u32);
+    let of = std::env::var("PATHLIGHT_OF").unwrap_or_default();
+    let is_wanted = |what: &str| what.contains(&of);
     let generate = |shape: &str, spans: u32| {
         let traces = (spans / 50).max(1);
         let options = format!("--traces {traces} --spans 50 --shape {shape} --seed {}", spans % 97);
@@ -264,23 +271,31 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
     };
     for shape in ["mixed", "wide", "deep"] {
         for spans in [1000, 30_000, most] {
+            let what = format!("{shape}, {spans} spans");
+            if !is_wanted(&what) {
+                continue;
+            }
             let file = generate(shape, spans)?;
             let reports = if shape == "mixed" { &REPORTS[..] } else { &REPORTS[..OF_ANY_TRACES] };
-            all_say_the_same(page, &file, reports, &format!("{shape}, {spans} spans")).await?;
+            all_say_the_same(page, &file, reports, &what).await?;
         }
         for (format, write) in FORMATS {
+            let what = format!("{shape}, {format}");
+            if !is_wanted(&what) {
+                continue;
+            }
             let file = generate(shape, 30_000)?;
             let other = scratch()?.join(format!("soak-truth.{format}"));
             std::fs::write(&other, write(&std::fs::read(&file)?)?)?;
-            all_say_the_same(page, &other, &REPORTS[..OF_ANY_TRACES], &format!("{shape}, {format}")).await?;
+            all_say_the_same(page, &other, &REPORTS[..OF_ANY_TRACES], &what).await?;
         }
     }
     let fixtures = root().join("tests/fixtures/ingest");
     let mut formats = 0;
     for folder in sorted(&fixtures)?.iter().filter(|folder| !folder.ends_with("dirty")) {
         formats += 1;
-        for file in sorted(folder)? {
-            all_say_the_same(page, &file, &REPORTS[..1], &file.to_string_lossy()).await?;
+        for file in sorted(folder)?.iter().filter(|file| is_wanted(&file.to_string_lossy())) {
+            all_say_the_same(page, file, &REPORTS[..1], &file.to_string_lossy()).await?;
         }
     }
     ensure(formats >= 12, || format!("only {formats} formats"))
