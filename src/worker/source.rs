@@ -116,7 +116,7 @@ impl Source {
         }
     }
 
-    /// Bytes of a piece.
+    /// Returns the bytes of a piece.
     pub fn size(&self, piece: usize) -> u64 {
         self.blobs.get(piece).map_or(0, |blob| blob.size() as u64)
     }

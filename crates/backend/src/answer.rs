@@ -159,12 +159,12 @@ impl Scan {
         self.ids.insert(jaeger_id(&String::from_utf8_lossy(&self.text)));
     }
 
-    /// Ids of the traces in it, as [`jaeger_id`] writes them.
+    /// Returns the ids of the traces in it, as [`jaeger_id`] writes them.
     pub fn ids(&self) -> &BTreeSet<String> {
         &self.ids
     }
 
-    /// Bytes so far.
+    /// Returns the bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

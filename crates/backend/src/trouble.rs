@@ -234,7 +234,7 @@ fn said(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(": {words}") }
 }
 
-/// Scheme, host and port of a whole address; empty if it is none.
+/// Returns the scheme, host and port of a whole address; empty if it is none.
 fn origin_of(url: &str) -> &str {
     let Some(at) = url.find("://") else { return "" };
     let end = url[at + 3..].find('/').map_or(url.len(), |slash| at + 3 + slash);

@@ -11,7 +11,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Everything of an axis from 0 to `total`.
+    /// Returns a window on a whole axis, from 0 to `total`.
     pub fn full(total: u64) -> Window {
         Window { from: 0.0, to: total.max(1) as f64 }
     }

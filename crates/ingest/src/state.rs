@@ -236,7 +236,7 @@ struct Memory {
 }
 
 impl State {
-    /// For an input of which these traces are kept, and whose summaries somebody unpacks.
+    /// Creates the state for an input of which these traces are kept, and whose summaries somebody unpacks.
     pub fn keeping(keep: Keep, unpack: Option<Unpack>) -> State {
         State { keep, unpack, ..State::default() }
     }
@@ -290,7 +290,7 @@ impl State {
         }
     }
 
-    /// Names of the formats and archives seen, joined by `+`.
+    /// Returns the names of the formats and archives seen, joined by `+`.
     pub fn format_names(&self) -> String {
         let names: Vec<&str> = FORMATS
             .iter()
@@ -438,7 +438,7 @@ impl State {
         }
     }
 
-    /// Start and duration in microseconds under the rules for dirty input; `None` leaves the span out.
+    /// Returns the start and duration in microseconds under the rules for dirty input; `None` leaves the span out.
     pub fn times(
         &mut self,
         at: u64,

@@ -6,7 +6,7 @@ use super::otel;
 use super::state::{Fail, Format, State};
 use pathlight_model::trace::{SpanId, TraceId, TraceSet};
 
-/// Trace id and span id of a span context.
+/// Returns the trace id and span id of a span context.
 fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {
     let Some(node) = node else { return Ok((TraceId::NONE, SpanId::NONE)) };
     let [trace, span] = node.pick(["TraceID", "SpanID"])?;

@@ -176,7 +176,7 @@ impl Walker {
         Ok(())
     }
 
-    /// The text has ended; `end` is its length.
+    /// Ends the text; `end` is its length.
     pub fn finish(
         &mut self,
         window: &mut Window,

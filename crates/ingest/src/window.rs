@@ -107,7 +107,7 @@ impl Window {
         true
     }
 
-    /// Offset after the last byte.
+    /// Returns the offset after the last byte.
     pub fn end(&self) -> u64 {
         self.base + self.buf.len() as u64
     }

@@ -31,7 +31,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Service and host of an endpoint object.
+/// Returns the service and host of an endpoint object.
 fn endpoint(state: &mut State, node: Option<Node<'_>>) -> Result<(String, String), Bad> {
     let Some(node) = node else { return Ok((String::new(), String::new())) };
     let [service, v4, v6] = node.pick(["serviceName", "ipv4", "ipv6"])?;

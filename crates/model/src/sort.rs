@@ -186,7 +186,7 @@ impl Sorting {
         false
     }
 
-    /// For each place the item that belongs there, once it is done.
+    /// Returns, for each place, the item that belongs there, once it is done.
     pub fn places(self) -> Vec<u32> {
         self.places
     }
@@ -210,7 +210,7 @@ pub async fn arrange_in_steps<T: Send + Sync>(
     }
 }
 
-/// For each place the item that belongs there, found in steps; two items are compared by their numbers.
+/// Returns, for each place, the item that belongs there, found in steps; two items are compared by their numbers.
 pub async fn order_in_steps(
     len: usize,
     cost: usize,

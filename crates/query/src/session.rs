@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Starts a pass as [`Plan::next`] wrote it.
+    /// Returns the starts a pass as [`Plan::next`] wrote it.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not a pass.
@@ -320,7 +320,7 @@ impl Task {
         }
     }
 
-    /// Traces done and traces in all; (0, 0) before the first step.
+    /// Returns the traces done and traces in all; (0, 0) before the first step.
     pub fn progress(&self) -> (u64, u64) {
         self.progress
     }

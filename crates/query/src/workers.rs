@@ -219,7 +219,7 @@ pub(super) fn opened(bytes: &[u8]) -> Result<&[u8], EngineError> {
     }
 }
 
-/// One partial of several parts: before each its length in bytes, 4 of them, the lowest first.
+/// Returns one partial of several parts: before each its length in bytes, 4 of them, the lowest first.
 pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(SEAL + parts.iter().map(|part| part.len() + 4).sum::<usize>());
     for part in parts {

@@ -48,7 +48,7 @@ impl Piece {
         Piece { keys, facts: Held::Open(facts) }
     }
 
-    /// Its facts; `None` if they were damaged by hand: a checksum guards the file around them.
+    /// Returns its facts; `None` if they were damaged by hand: a checksum guards the file around them.
     fn open(&self) -> Option<FactPart> {
         match &self.facts {
             Held::Open(facts) => Some(facts.clone()),

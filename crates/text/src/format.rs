@@ -141,7 +141,7 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// Any number with three significant digits, no zeros at the end, grouped: `1.5`, `0.012`, `1 235`.
+/// Returns any number with three significant digits, no zeros at the end, grouped: `1.5`, `0.012`, `1 235`.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return DASH.into();
@@ -233,7 +233,7 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
-/// Bytes in powers of 1000: `61 MB`, `1.5 GB`.
+/// Returns the bytes in powers of 1000: `61 MB`, `1.5 GB`.
 pub fn bytes(value: u64) -> String {
     let mut scaled = value as f64;
     if value < 1000 {

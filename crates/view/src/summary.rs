@@ -45,7 +45,7 @@ fn heading(report: &EndpointsReport) -> String {
     )
 }
 
-/// One line of the summary: endpoint number, its time, its share of all latency, requests that have it.
+/// Returns one line of the summary: endpoint number, its time, its share of all latency, requests that have it.
 fn cells(report: &EndpointsReport, number: EndpointId, stat: RowStat) -> (String, String, String) {
     let row = &report.rows[number.index()];
     let share = share_of(row.exclusive_us.sum, report.facts.latency_sum_us);

@@ -532,7 +532,7 @@ pub fn resolve(text: &str) -> Result<String, Trouble> {
     Ok(url.href().trim_end_matches('/').to_owned())
 }
 
-/// Scheme, host and port of a whole address.
+/// Returns the scheme, host and port of a whole address.
 fn origin(url: &str) -> Option<String> {
     Url::new(url).ok().map(|url| url.origin())
 }

@@ -99,8 +99,8 @@ pub struct Queries {
     pub span: Slot<queries::Span>,
 }
 
-/// Which requests findings are about, and with which they are compared: of two sets the second is asked about, and the
-/// first is what it should be like.
+/// Returns which requests findings are about, and with which they are compared: of two sets the second is asked about,
+/// and the first is what it should be like.
 pub fn of_findings(page: Page) -> (Selection, Option<Selection>) {
     let address = page.address();
     match page.compares_sets() {

@@ -525,7 +525,7 @@ impl Bench {
     }
 }
 
-/// A name of letters alone: numbers would make templates of names.
+/// Returns a name of letters alone: numbers would make templates of names.
 fn name(mut number: u32) -> String {
     let mut letters = String::new();
     loop {
@@ -537,7 +537,7 @@ fn name(mut number: u32) -> String {
     }
 }
 
-/// A span of Jaeger JSON; parents come first.
+/// Returns a span of Jaeger JSON; parents come first.
 fn span(trace: u32, id: u32, parent: Option<u32>, operation: &str, (start_us, us): (u64, u64)) -> Value {
     let parent = parent.map(|parent| {
         json!({ "refType": "CHILD_OF", "traceID": format!("{trace:x}"), "spanID": format!("{parent:x}") })
@@ -592,7 +592,7 @@ fn requests(path: &Path, requests: u32, endpoints: u32) -> Outcome {
     write(path, (1..=requests).map(request))
 }
 
-/// A number of a process's status.
+/// Returns a number of a process's status.
 fn status(process: u64, key: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix(key))?.trim().trim_end_matches(" kB").parse().ok()

@@ -59,13 +59,13 @@ fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
 }
 
 impl Model {
-    /// The file.
+    /// Returns the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let model = flat::write(&(self, self.tree.ticks, self.tree.learned(), &self.tree.kept));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
-    /// The model of a file.
+    /// Returns the model of a file.
     ///
     /// # Errors
     /// [`ModelError`] if it is none.
@@ -92,7 +92,7 @@ impl Model {
         Ok(model)
     }
 
-    /// One baseline of several with their names, which have learned from different requests.
+    /// Returns one baseline of several with their names, which have learned from different requests.
     ///
     /// # Errors
     /// [`ModelError::Alone`] of one that cannot be merged, [`ModelError::Unsound`] if parts of one do not fit together.

@@ -170,7 +170,7 @@ impl<T> Contexts<T> {
 }
 
 impl Contexts<()> {
-    /// Of each of these paths its number in `known`, [`NO_ROW`] where it has none.
+    /// Returns the number in `known` of each of these paths, [`NO_ROW`] where it has none.
     pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
         let names: OrderedMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
         let index: OrderedMap<(u32, u32), u32> = known

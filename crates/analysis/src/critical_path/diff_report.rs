@@ -330,7 +330,7 @@ impl DiffReport {
         rows
     }
 
-    /// Service and operation of an endpoint number.
+    /// Returns the service and operation of an endpoint number.
     pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }

@@ -172,7 +172,7 @@ impl TableBuilder {
         }
     }
 
-    /// Traces done and traces in all.
+    /// Returns the traces done and traces in all.
     pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
         (u64::from(self.trace), set.traces().len() as u64)
     }

@@ -157,7 +157,7 @@ fn lower_median(mut values: Vec<f64>) -> f64 {
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-/// Section 6 of the definition: the caller's share of the excess of every pair.
+/// Returns the caller's share of the excess of every pair (section 6 of the definition).
 fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> OrderedMap<(&'a str, &'a str), Pair> {
     let mut pairs: OrderedMap<(&str, &str), Pair> = OrderedMap::new();
     for one in compared {

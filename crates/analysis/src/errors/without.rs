@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use pathlight_model::trace::NO_ROW;
 
-    /// Spans as (parent, start, end), in pre-order.
+    /// Returns the spans as (parent, start, end), in pre-order.
     fn tree(spans: &[(u32, u64, u64)]) -> Tree {
         let mut tree = Tree::default();
         for (i, &(parent, start_us, end_us)) in spans.iter().enumerate() {

@@ -81,12 +81,12 @@ impl PairCounts {
         add(&mut self.both, &other.both);
     }
 
-    /// Invocations.
+    /// Returns the invocations.
     pub fn invocations(&self) -> u64 {
         self.invocations
     }
 
-    /// By node, invocations that have it.
+    /// Returns, by node, the number of invocations that have it.
     pub fn present(&self) -> &[u32] {
         &self.present
     }

@@ -127,12 +127,12 @@ impl Order {
         &self.children
     }
 
-    /// Start and end of the parent.
+    /// Returns the start and end of the parent.
     pub fn interval_us(&self) -> (u64, u64) {
         (self.start_us, self.end_us)
     }
 
-    /// Length of the parent in microseconds.
+    /// Returns the length of the parent in microseconds.
     pub fn latency_us(&self) -> u64 {
         self.end_us - self.start_us
     }

@@ -40,7 +40,7 @@ pub struct LatencyChange {
 }
 
 impl LatencyChange {
-    /// Share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
+    /// Returns the share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
     pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
         let text = text.trim();
         if text == "gone" {

@@ -211,7 +211,7 @@ async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>,
     out
 }
 
-/// By service, the first of its endpoints.
+/// Returns, by service, the first of its endpoints.
 fn callers(traces: &Traces) -> OrderedMap<String, u32> {
     let mut out = OrderedMap::new();
     for (number, Endpoint { service, .. }) in traces.endpoints.iter().enumerate() {
@@ -267,8 +267,8 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
 /// Means and change of a place over all request types, and the variance of the change as its interval has it.
 type Together = (PlaceChange, f64);
 
-/// All request types as one: the mean over the traces of side B, each compared with side A of its own type. So what is
-/// slow in many types outweighs what is slower in one, and a type that is slow as a whole is no tail.
+/// Returns all request types as one: the mean over the traces of side B, each compared with side A of its own type. So
+/// what is slow in many types outweighs what is slower in one, and a type that is slow as a whole is no tail.
 fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
     let a_traces = types.iter().map(|kind| kind.a_traces).sum();
     let b_traces: u64 = types.iter().map(|kind| kind.b_traces).sum();

@@ -37,7 +37,7 @@ pub struct SplitStatistic {
 }
 
 impl Statistic {
-    /// Of values in any order, which is changed.
+    /// Summarises values in any order, which is changed.
     pub async fn of(values: &mut [u64], pace: &mut Pace) -> Statistic {
         Statistic::with(moments(values, pace).await, values, pace).await
     }
@@ -67,7 +67,8 @@ async fn moments(values: &[u64], pace: &mut Pace) -> Moments {
 }
 
 impl SplitStatistic {
-    /// Of values in the order of the group's traces, the first `normal` of them of the normal half. Their order is changed.
+    /// Summarises values in the order of the group's traces, the first `normal` of them of the normal half. Their order
+    /// is changed.
     pub async fn of(values: &mut [u64], normal: Option<usize>, pace: &mut Pace) -> SplitStatistic {
         let Some(k) = normal else {
             return SplitStatistic { all: Statistic::of(values, pace).await, ..SplitStatistic::default() };
@@ -98,7 +99,7 @@ mod tests {
         at_once(async |pace| SplitStatistic::of(&mut values.to_vec(), normal, pace).await)
     }
 
-    /// By sorting, as the definition has it.
+    /// Computes the statistic by sorting, as the definition has it.
     fn plain(values: &[u64]) -> Statistic {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();

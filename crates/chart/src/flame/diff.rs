@@ -121,7 +121,7 @@ mod tests {
         DiffSide { facts, ..DiffSide::default() }
     }
 
-    /// Every request takes the same times.
+    /// Returns sums over requests that all take the same times.
     fn sums(requests: u64, own_us: u64, subtree_us: u64) -> FrameSums {
         let times = |us: u64| Moments {
             sum: requests * us,

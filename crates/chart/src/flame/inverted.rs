@@ -77,7 +77,7 @@ impl Inverted {
         self.endpoint.get(node as usize).copied()
     }
 
-    /// Number of nodes so far.
+    /// Returns the number of nodes so far.
     pub fn len(&self) -> usize {
         self.parent.len()
     }

@@ -33,7 +33,7 @@ pub struct EndpointRow {
     pub requests_most: u64,
 }
 
-/// One row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
+/// Returns one row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
 pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
     let requests = report.facts.requests;
     let total_us: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();

@@ -170,7 +170,7 @@ impl Timeline {
         self.report.clone()
     }
 
-    /// Number of spans.
+    /// Returns the number of spans.
     pub fn len(&self) -> usize {
         self.end.len()
     }
@@ -180,7 +180,7 @@ impl Timeline {
         self.end.is_empty()
     }
 
-    /// Label (`service: operation`) and colour of a span.
+    /// Returns the label (`service: operation`) and colour of a span.
     pub fn frame(&self, span: u32) -> Option<&Frame> {
         self.frames.get(*self.report.endpoint.get(span as usize)? as usize)
     }
@@ -195,7 +195,7 @@ impl Timeline {
         self.row_of.get(span as usize).copied().filter(|row| *row != NONE).map(|row| row as usize)
     }
 
-    /// Own time of a span on the critical path.
+    /// Returns own time of a span on the critical path.
     pub fn own_us(&self, span: u32) -> u64 {
         self.own_us.get(span as usize).copied().unwrap_or(0)
     }
@@ -248,7 +248,7 @@ impl Timeline {
         (0..self.len() as u32).filter(|span| self.bit(*span, bits)).count() as u64
     }
 
-    /// Start and end of a span as they were reported, relative to the trace.
+    /// Returns the start and end of a span as they were reported, relative to the trace.
     pub fn interval_us(&self, span: u32) -> (u64, u64) {
         let i = span as usize;
         match (self.report.span_start_us.get(i), self.report.duration_us.get(i)) {
@@ -274,7 +274,7 @@ impl Timeline {
         self.end.get(span as usize).is_some_and(|&end| end > span + 1)
     }
 
-    /// Number of spans below a span.
+    /// Returns the number of spans below a span.
     pub fn descendants(&self, span: u32) -> u32 {
         self.end.get(span as usize).map_or(0, |&end| end - span - 1)
     }
@@ -373,7 +373,7 @@ impl Timeline {
         Marks::Own(&self.segments[self.segment_starts[i] as usize..self.segment_starts[i + 1] as usize])
     }
 
-    /// Start and end of a segment.
+    /// Returns the start and end of a segment.
     pub(super) fn segment_us(&self, segment: u32) -> (u64, u64) {
         let i = segment as usize;
         let at = |column: &[u64]| column.get(i).copied().unwrap_or(0);

@@ -52,7 +52,7 @@ impl Random {
         self.below(1000) < u64::from(per_mille)
     }
 
-    /// Standard normal.
+    /// Returns the standard normal.
     pub fn normal(&mut self) -> f64 {
         normal_quantile(self.unit())
     }

@@ -25,12 +25,12 @@ impl Moments {
         self.sum_sq = self.sum_sq.saturating_add(other.sum_sq);
     }
 
-    /// Mean of `n` values; 0 without any.
+    /// Returns the mean of `n` values; 0 without any.
     pub fn mean(self, n: u64) -> f64 {
         if n == 0 { 0.0 } else { self.sum as f64 / n as f64 }
     }
 
-    /// Sample variance of `n` values; 0 for fewer than two.
+    /// Returns the sample variance of `n` values; 0 for fewer than two.
     pub fn variance(self, n: u64) -> f64 {
         if n < 2 {
             return 0.0;

@@ -337,7 +337,8 @@ impl Normaliser {
     }
 }
 
-/// Order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is total.
+/// Returns the order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is
+/// total.
 fn sibling_order(spans: &[RawSpan], start: &impl Fn(u32) -> u64, set: &TraceSet, a: u32, b: u32) -> Ordering {
     let (x, y) = (&spans[a as usize], &spans[b as usize]);
     start(a)
@@ -360,7 +361,7 @@ fn by_names(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> Ordering {
         .then_with(|| name(p.host).cmp(name(q.host)))
 }
 
-/// Order within one repeated id: longer, then earlier, then smaller names; identical spans stand together.
+/// Returns the order within one repeated id: longer, then earlier, then smaller names; identical spans stand together.
 fn better_first(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> Ordering {
     b.duration_us
         .cmp(&a.duration_us)

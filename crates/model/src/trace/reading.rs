@@ -37,7 +37,7 @@ impl Rule {
         Rule::Roots,
     ];
 
-    /// Its word in options and addresses.
+    /// Returns its word in options and addresses.
     pub fn key(self) -> &'static str {
         match self {
             Rule::Overlay => "overlay",

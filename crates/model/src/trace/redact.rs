@@ -48,7 +48,7 @@ impl Names {
         self.hosts.extend(other.hosts);
     }
 
-    /// Their pseudonyms; `places` are the facts of the same sets.
+    /// Returns their pseudonyms; `places` are the facts of the same sets.
     pub fn pseudonyms(self, places: &PlaceFacts) -> Pseudonyms {
         let mut out = Pseudonyms { folded: places.folded(), ..Pseudonyms::default() };
         let operations: OrderedSet<String> = self

@@ -227,7 +227,7 @@ impl TracesPass {
         (self.at as u64, self.requests.len() as u64)
     }
 
-    /// Names first, then the traces.
+    /// Returns the names first, then the traces.
     pub fn finish(self) -> Vec<Vec<u8>> {
         self.names.into_iter().chain(self.parts).collect()
     }

@@ -86,7 +86,7 @@ impl<S: FlameSource> FlameChart<S> {
         self.inverted.is_some()
     }
 
-    /// Number of calling contexts so far.
+    /// Returns the number of calling contexts so far.
     pub fn len(&self) -> usize {
         self.tree.contexts()
     }

@@ -90,7 +90,7 @@ impl TimelineChart {
         TimelineChart { source, ..self }
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
@@ -148,7 +148,7 @@ impl TimelineChart {
         self.search(finder, Some(&spans));
     }
 
-    /// Which spans a search found; `None` without one.
+    /// Returns which spans a search found; `None` without one.
     pub fn hits(&self) -> Option<Vec<bool>> {
         let matches = self.matches.as_ref()?;
         Some((0..self.timeline.len() as u32).map(|at| matches.contains(at)).collect())
@@ -234,7 +234,7 @@ impl TimelineChart {
         }
     }
 
-    /// Whether a row is that of one of some siblings.
+    /// Returns whether a row is that of one of some siblings.
     fn is_member(&self, row: usize) -> bool {
         let rows = self.timeline.rows();
         let of_group = |at: &Row| self.timeline.group(*at).map(|group| (at.depth, group));

@@ -212,13 +212,14 @@ impl Lanes {
         Lanes(machine::select_below_zero(self.0, then.0, or.0))
     }
 
-    /// Two to the power of the whole numbers in the lowest bits.
+    /// Returns two to the power of the whole numbers in the lowest bits.
     #[inline(always)]
     pub fn two_to_low_bits(self) -> Lanes {
         Lanes(machine::two_to(self.0))
     }
 
-    /// Of positive normal numbers the exponent and the mantissa, which is at least the float with the bits `least`.
+    /// Returns the exponent and the mantissa of positive normal numbers; the mantissa is at least the float with the
+    /// bits `least`.
     #[inline(always)]
     pub fn parts(self, least: i32) -> (Lanes, Lanes) {
         let (exponent, mantissa) = machine::parts(self.0, least);

@@ -79,12 +79,13 @@ impl Sizes {
         Plan { encode, latent_mean, latent_deviation, decode, mean, deviation, flow, end }
     }
 
-    /// Number of parameters.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         self.plan().end
     }
 
-    /// Seeded first parameters: weights normal with a variance of 2 / (inputs + outputs), biases 0, flow near identity.
+    /// Returns the seeded first parameters: weights normal with a variance of 2 / (inputs + outputs), biases 0, flow
+    /// near identity.
     pub fn initial(&self, random: &mut Random) -> Vec<f32> {
         let plan = self.plan();
         let mut out = vec![0.0; plan.end];
@@ -135,7 +136,7 @@ pub struct Pass {
     d_latent_raw: Vec<f32>,
 }
 
-/// Columns of a row that are not absent, as what is to be added to [`ABSENT`] there.
+/// Returns the columns of a row that are not absent, as what is to be added to [`ABSENT`] there.
 fn present(row: &[f32]) -> impl Iterator<Item = (usize, f32)> {
     let columns = row.iter().enumerate();
     columns.filter(|(_, x)| **x != ABSENT).map(|(column, x)| (column, *x - ABSENT))

@@ -203,17 +203,17 @@ impl Training {
         }
     }
 
-    /// Requests that are learned from.
+    /// Returns the requests that are learned from.
     pub fn learned(&self) -> usize {
         self.order.len()
     }
 
-    /// How far it is.
+    /// Returns how far it is.
     pub fn progress(&self) -> &TrainingProgress {
         &self.progress
     }
 
-    /// Some requests more; true when all is done.
+    /// Judges some requests more; returns true when all is done.
     pub fn step(&mut self) -> bool {
         if self.progress.done == self.progress.of {
             return true;
@@ -226,7 +226,7 @@ impl Training {
         self.progress.done == self.progress.of
     }
 
-    /// The finished model.
+    /// Returns the finished model.
     pub fn finish(mut self) -> Vae {
         for (row, likelihood) in self.likelihoods.into_iter().enumerate() {
             if !self.is_held_out[row] {
@@ -314,7 +314,7 @@ impl Training {
         stepped.2.put_some(squares_rest);
     }
 
-    /// Log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
+    /// Returns the log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
     fn measure(&mut self) -> bool {
         if self.at == 0 {
             self.pass.prepare(self.vae.sizes, &self.vae.parameters);
@@ -331,7 +331,7 @@ impl Training {
     }
 }
 
-/// Whether a training request is not learned from; by its id, so that it is the same in any set.
+/// Returns whether a training request is not learned from; by its id, so that it is the same in any set.
 fn is_held_out(trace_id: &str) -> bool {
     // A number of its own, so that the halves of the evaluation say nothing of it.
     Random::of(0x0076_6165, trace_id).below(HELD_OUT) == 0
@@ -353,17 +353,17 @@ impl Vae {
             && self.sizes.parameters() == self.parameters.len()
     }
 
-    /// Log-likelihoods of the requests learned from, ascending.
+    /// Returns the log-likelihoods of the requests learned from, ascending.
     pub fn likelihoods(&self) -> &[f32] {
         &self.likelihoods
     }
 
-    /// Log-likelihoods of the training requests that were held out, ascending.
+    /// Returns the log-likelihoods of the training requests that were held out, ascending.
     pub fn held_out(&self) -> &[f32] {
         &self.held_out
     }
 
-    /// Whether a request that was learned from has a call path.
+    /// Returns whether a request that was learned from has a call path.
     pub(super) fn is_known(&self, path: u32) -> bool {
         self.columns[path as usize].deviation > 0.0
     }
@@ -396,14 +396,14 @@ impl Vae {
         samples.collect()
     }
 
-    /// A pass that has the parameters.
+    /// Returns a pass that has the parameters.
     pub(super) fn pass(&self) -> Pass {
         let mut pass = Pass::default();
         pass.prepare(self.sizes, &self.parameters);
         pass
     }
 
-    /// Requests that are judged in a step that is not too long.
+    /// Returns the requests that are judged in a step that is not too long.
     pub fn stride(&self) -> usize {
         let Sizes { inputs, hidden, .. } = self.sizes;
         (WORK / 2 / (inputs as usize * hidden as usize).max(1) / SAMPLES).clamp(1, BATCH)
@@ -419,7 +419,7 @@ mod tests {
     use pathlight_model::trace::Endpoint;
     use pathlight_model::trace::NO_ROW;
 
-    /// An auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
+    /// Returns an auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
     fn toy() -> Vae {
         let sizes = Sizes { inputs: 1, hidden: 2, latent: 1, flow: 0 };
         let mut parameters = vec![0.0; sizes.parameters()];

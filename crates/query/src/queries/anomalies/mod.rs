@@ -325,7 +325,7 @@ impl Workers {
     }
 }
 
-/// The facts of the requests of a selection; of a summary those of the requests that it keeps.
+/// Returns the facts of the requests of a selection; of a summary those of the requests that it keeps.
 async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
     if let Some((summary, choice)) = workers.summary_of(selection).await? {
         let Some(part) = summary.normal(choice.root.as_ref()) else {
