@@ -140,7 +140,7 @@ impl<F: FnMut()> Hear for Click<F> {
     }
 }
 
-/// [`listen`], once for all listeners.
+/// Does what [`listen`] does, with one body for all listeners.
 fn listen_to(target: &EventTarget, event: &'static str, how: How, mut run: Box<dyn Hear>) -> Listener {
     let run = Closure::<dyn FnMut(Event)>::new(move |event| run.hear(event));
     let options = AddEventListenerOptions::new();
@@ -275,7 +275,7 @@ impl El {
         self
     }
 
-    /// Listens; `keep` says for how long.
+    /// Listens to an event; `keep` says for how long.
     pub fn on(self, keep: &Keep, event: &'static str, run: impl FnMut(Event) + 'static) -> El {
         keep.add(listen(&self.0, event, How::default(), run));
         self

@@ -130,7 +130,7 @@ struct Inner {
 pub struct Page(&'static Inner);
 
 impl Page {
-    /// A page without data that shows what the address says; if it says nothing, this fragment.
+    /// Creates a page without data that shows what the address says; if it says nothing, this fragment.
     pub fn new(pool: Pool, otherwise: &str) -> Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
@@ -416,7 +416,7 @@ impl Page {
         self.refresh();
     }
 
-    /// Something happened in the pool.
+    /// Handles an event of the pool.
     pub fn pool_event(self, event: PoolEvent) {
         match event {
             PoolEvent::Ready => {}
@@ -481,7 +481,7 @@ impl Page {
         })
     }
 
-    /// The values of this tag are suggested for a filter; empty: of none.
+    /// Makes a filter suggest the values of this tag; empty: of none.
     pub fn suggest_values_of(self, key: &str) {
         self.0.suggested_key.replace(key.to_owned());
     }
@@ -496,13 +496,13 @@ impl Page {
         self.address().selection_label()
     }
 
-    /// Why a view has nothing to show, by what the percentile range holds.
+    /// Says why a view has nothing to show, by what the percentile range holds.
     pub fn why_empty(self) -> String {
         let report = self.queries().range.get();
         report.map(|report| self.address().why_empty(&report.facts)).unwrap_or_default()
     }
 
-    /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while any query runs.
+    /// Publishes the page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while any query runs.
     fn publish_state(self) {
         let Some(root) = dom::root() else { return };
         let queries = &self.0.queries;

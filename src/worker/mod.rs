@@ -238,7 +238,7 @@ impl Worker {
         }
     }
 
-    /// One job after the other, in the order they came.
+    /// Reads one job after the other, in the order they came.
     fn read(self: &Rc<Self>) {
         if self.is_reading.replace(true) {
             return;

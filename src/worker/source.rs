@@ -121,7 +121,7 @@ impl Source {
         self.blobs.get(piece).map_or(0, |blob| blob.size() as u64)
     }
 
-    /// Nothing more of this piece is wanted.
+    /// Leaves the rest of this piece unread.
     pub fn skip(&mut self, piece: usize) {
         if self.open.as_ref().is_some_and(|open| open.piece == piece) {
             self.close();

@@ -186,7 +186,7 @@ fn query(mut url: String, pairs: &[(&str, &str)]) -> String {
     url
 }
 
-/// `2024-05-01T12:34:56.789123Z`.
+/// Writes a time as `2024-05-01T12:34:56.789123Z`.
 fn rfc3339(us: u64) -> String {
     format!("{}{:03}Z", words::moment(us).replace(' ', "T"), us % 1000)
 }

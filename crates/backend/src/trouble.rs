@@ -228,7 +228,7 @@ impl Trouble {
     }
 }
 
-/// Jaeger's own words, after a colon and without their full stop.
+/// Returns Jaeger's own words, after a colon and without their full stop.
 fn said(words: &str) -> String {
     let words = words.trim().trim_end_matches('.');
     if words.is_empty() { String::new() } else { format!(": {words}") }

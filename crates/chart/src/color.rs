@@ -26,7 +26,7 @@ impl Rgba {
         self.0[3] == 255
     }
 
-    /// As CSS and SVG write it: `#rrggbb`, or `#rrggbbaa` if not opaque.
+    /// Writes it as CSS and SVG do: `#rrggbb`, or `#rrggbbaa` if not opaque.
     pub fn css(self) -> String {
         let [r, g, b, a] = self.0;
         if a == 255 { format!("#{r:02x}{g:02x}{b:02x}") } else { format!("#{r:02x}{g:02x}{b:02x}{a:02x}") }
@@ -66,7 +66,7 @@ impl Rgba {
         Some(Rgba([byte(r), byte(g), byte(b), unit_to_byte(alpha)]))
     }
 
-    /// This colour painted over an opaque one.
+    /// Returns this colour painted over an opaque one.
     pub fn over(self, below: Rgba) -> Rgba {
         let alpha = f64::from(self.0[3]) / 255.0;
         let blend = |i: usize| {
@@ -246,7 +246,8 @@ fn linear(color: Rgba) -> [f64; 3] {
     [r, g, b].map(|byte| LINEAR[usize::from(byte)])
 }
 
-/// OKLab coordinates (lightness, a, b) of an opaque colour: distances in them are about as large as they look.
+/// Returns the OKLab coordinates (lightness, a, b) of an opaque colour: distances in them are about as large as they
+/// look.
 pub fn to_oklab(color: Rgba) -> [f64; 3] {
     let [r, g, b] = linear(color);
     let l = (0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b).cbrt();

@@ -29,7 +29,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Room for so many panels: as many in a row as fit, rows as high as the room lets them be.
+    /// Divides the room for so many panels: as many in a row as fit, rows as high as the room lets them be.
     pub fn new(panels: usize, size: ChartSize) -> Grid {
         let panels = panels as i32;
         let fit = (size.width / size.px(LEAST_PX.0).max(1)).clamp(1, COLUMNS.min(panels.max(1)));

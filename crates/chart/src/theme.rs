@@ -62,12 +62,12 @@ impl Theme {
     pub const TOKENS: [&'static str; 8] =
         ["--background", "--surface", "--text", "--muted", "--line", "--accent", "--error", "--path"];
 
-    /// Dark text on white.
+    /// Returns the light theme: dark text on white.
     pub fn light() -> Theme {
         Theme::with_tokens(false, Theme::built_in(false))
     }
 
-    /// Light text on near black.
+    /// Returns the dark theme: light text on near black.
     pub fn dark() -> Theme {
         Theme::with_tokens(true, Theme::built_in(true))
     }

@@ -198,7 +198,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// True if there are two.
+    /// Returns true if there are two.
     ///
     /// # Errors
     /// [`Failure::Usage`] if there is none; `command` is what was called.

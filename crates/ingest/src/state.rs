@@ -320,7 +320,7 @@ impl State {
         }
     }
 
-    /// A span of a format of single spans.
+    /// Stages a span of a format of single spans.
     pub fn stage(&mut self, set: &mut TraceSet, id: TraceId, span: RawSpan) -> Result<(), SetFull> {
         if self.wants(id, set) {
             set.stage(id, span)?;
@@ -516,7 +516,7 @@ pub(super) struct ParentChoice {
 }
 
 impl ParentChoice {
-    /// A reference within the trace.
+    /// Adds a reference within the trace.
     pub fn reference(&mut self, id: SpanId, follows_from: bool) {
         let slot = if follows_from { &mut self.follows } else { &mut self.child_of };
         if slot.is_none() && !id.is_none() {

@@ -60,7 +60,7 @@ fn nanoseconds(text: &str) -> Option<Number> {
     }
 }
 
-/// A span by itself.
+/// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     state.saw(Format::OtelStdout);
     let [own, parent, start, end, resource, scope, library] = node.pick([

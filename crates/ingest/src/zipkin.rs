@@ -50,7 +50,7 @@ struct Side<'a> {
     tags: Vec<(std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)>,
 }
 
-/// A span by itself.
+/// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1: bool) -> Result<(), Fail> {
     state.saw(if is_v1 { Format::Zipkin1 } else { Format::Zipkin2 });
     let fields = Fields::of(node)?;

@@ -42,7 +42,8 @@ thread_local! {
     static DAMAGED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// For a `Deserialize` of its own that meets what cannot be: it goes on with any value, which [`read`] will not return.
+/// Marks what is read as damaged, for a `Deserialize` of its own that meets what cannot be: it goes on with any value,
+/// which [`read`] will not return.
 #[cold]
 pub fn damaged() {
     DAMAGED.set(true);
@@ -104,7 +105,7 @@ impl Writer {
         self.0.push(number as u8);
     }
 
-    /// An id: two numbers would do, were it not for what is written already.
+    /// Writes an id: two numbers would do, were it not for what is written already.
     #[inline(never)]
     fn wide(&mut self, mut number: u128) {
         while number >= 0x80 {
@@ -124,7 +125,7 @@ impl Writer {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The length of a list, which iterators over what is stored know.
+    /// Writes the length of a list, which iterators over what is stored know.
     fn length(&mut self, length: Option<usize>) {
         let Some(length) = length else { refused() };
         self.number(length as u64);

@@ -127,7 +127,7 @@ impl Workers {
         self.working(TrainingProgress::default()).await;
     }
 
-    /// Work of the plan's own that pauses by itself; tells how much of about `of` units is done.
+    /// Runs work of the plan's own that pauses by itself; tells how much of about `of` units is done.
     pub(super) async fn watch<T>(&self, work: impl Future<Output = T>, done: &Done, of: u64) -> T {
         self.pause().await;
         let mut work = pin!(work);

@@ -145,7 +145,7 @@ impl Page {
         self.0.fetching.resume(self);
     }
 
-    /// The way back is no longer offered.
+    /// Stops offering the way back.
     pub fn forget_undo(self, number: u32) {
         let undone = self.0.undo.borrow_mut().take_if(|undo| undo.number == number);
         if undone.is_some() {

@@ -312,7 +312,7 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Both inputs; with `chosen` nothing is asked about what is picked.
+    /// Creates both inputs; with `chosen` nothing is asked about what is picked.
     pub fn new(page: Page, keep: &Keep, chosen: Option<Intake>) -> Picker {
         let next: Rc<Cell<Option<Intake>>> = Rc::new(Cell::new(chosen));
         let input = |name: &str| {

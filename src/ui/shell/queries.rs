@@ -250,7 +250,7 @@ pub fn query(page: Page) {
     }
 }
 
-/// Names are searched in the page; tags are known to the workers alone.
+/// Asks the workers for a search by tags; names are searched in the page.
 fn want_search(page: Page, address: &Address) {
     let queries = page.queries();
     let search = SpanSearch::parse(&address.search);

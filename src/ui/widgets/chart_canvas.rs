@@ -173,7 +173,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
         is_new
     }
 
-    /// The colours may have changed.
+    /// Reads the colours again, which may have changed.
     pub fn new_theme(self) {
         self.0.theme.replace(None);
         self.paint();

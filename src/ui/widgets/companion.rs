@@ -158,7 +158,7 @@ pub trait AnyTable {
     /// Dims what is about to be replaced.
     fn set_stale(&self, stale: bool);
 
-    /// Sorts; `None` or a column it does not have: by its own order.
+    /// Sorts by a column; by its own order for `None` or a column that it does not have.
     fn set_sort(&self, sort: Option<&Sort>);
 }
 

@@ -43,7 +43,7 @@ pub enum ModelError {
     Alone(String),
 }
 
-/// FNV-1a of 64 bits.
+/// Returns the FNV-1a hash, 64 bits.
 fn checksum(bytes: &[u8]) -> [u8; 8] {
     let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()

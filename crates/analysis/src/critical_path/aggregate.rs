@@ -9,7 +9,7 @@ use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// Sorted values as differences, which serialise to a few bytes each.
+/// Returns sorted values as differences, which serialise to a few bytes each.
 pub fn pack_sorted(mut values: Vec<u64>) -> Vec<u64> {
     let mut last = 0;
     for value in &mut values {

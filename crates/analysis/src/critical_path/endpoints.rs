@@ -276,7 +276,7 @@ impl RowStat {
     /// Every one, in the order they are offered.
     pub const ALL: [RowStat; 5] = [RowStat::P50, RowStat::P95, RowStat::P99, RowStat::Mean, RowStat::Total];
 
-    /// This number of a weight.
+    /// Returns this number of a weight.
     pub fn of(self, weight: &Weight) -> f64 {
         match self {
             RowStat::P50 => weight.p50,

@@ -230,8 +230,8 @@ impl Sums<'_> {
         found.collect()
     }
 
-    /// For each type the endpoint in which its tail spends most more than its faster half; and apart the others in which it
-    /// surely spends more.
+    /// Returns for each type the endpoint in which its tail spends most more than its faster half; and apart the others
+    /// in which it surely spends more.
     pub fn slow_tails(&self) -> (Vec<Finding>, Vec<Finding>) {
         let (mut most, mut others) = (Vec::new(), Vec::new());
         for (number, cut) in self.cuts.iter().enumerate() {

@@ -109,7 +109,7 @@ pub struct FindingsPart {
     pub(super) clipped: u64,
 }
 
-/// The slower of two requests; of equally slow ones the first by id.
+/// Keeps the slower of two requests; of equally slow ones the first by id.
 fn slower(into: &mut RequestRef, other: RequestRef) {
     let key = |r: &RequestRef| (std::cmp::Reverse(r.latency_us), r.trace_id.clone(), r.root_span_id.clone());
     if key(&other) < key(into) {

@@ -238,7 +238,7 @@ impl Neighbours {
     }
 }
 
-/// Sweep over an interval order given by its counts: whoever is waited for by more ends earlier.
+/// Sweeps over an interval order given by its counts: whoever is waited for by more ends earlier.
 fn completion_us(graph: &[(u32, u32, u32)], taken: &[u64], return_gap_us: u64) -> u64 {
     let mut starts: Vec<u32> = (0..graph.len() as u32).collect();
     let mut ends = starts.clone();

@@ -302,7 +302,7 @@ impl Preparer {
     }
 }
 
-/// A folded group keeps the graph of this very invocation.
+/// Adds a folded group, which keeps the graph of this very invocation.
 fn push_group(order: &Order, own: &OwnTime, target: u32, out: &mut Prepared) {
     let (first, first_wait) = (out.calls.len() as u32, out.waits.len() as u32);
     for (p, child) in order.children().iter().enumerate() {

@@ -13,7 +13,7 @@ pub trait Visit {
     /// Returns whether a trace matters at all.
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool;
 
-    /// A trace is about to be worked on.
+    /// Tells that a trace is about to be worked on.
     fn begin(&mut self, set: &TraceSet, tree: &Tree);
 
     /// Does a piece of work and returns about how many spans it looked at; `None` when the trace is done.

@@ -110,7 +110,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// `None` for a separator of alternatives and for what says nothing yet.
+    /// Returns the term it stands for; `None` for a separator of alternatives and for what says nothing yet.
     fn term(self) -> Option<Term> {
         let condition = match self.value {
             _ if self.name.is_empty() => return None,

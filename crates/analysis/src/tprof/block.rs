@@ -161,7 +161,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Of the times of traces of this shape.
+    /// Creates the block of the times of traces of this shape.
     pub async fn new(shape: Shape, times: Vec<Times>, pace: &mut Pace) -> Block {
         let (n, rows) = (shape.len(), times.len());
         let parts = shape.children.len() + n;
@@ -205,7 +205,7 @@ impl Block {
         (self.start_us.of(position as usize)[row], self.end_us.of(position as usize)[row])
     }
 
-    /// What follows of a position with no or one child.
+    /// Derives the subspans of a position with no or one child.
     fn derive_plain(&mut self, position: u32) {
         let (at, only) = (self.shape.parts_at(position), self.shape.children(position).first().copied());
         for row in 0..self.rows() {
@@ -222,7 +222,7 @@ impl Block {
         }
     }
 
-    /// What follows of a position with several children, which is the fork of this number.
+    /// Derives the subspans of a position with several children, which is the fork of this number.
     async fn derive_fork(&mut self, position: u32, fork: usize, pace: &mut Pace) {
         let (mut events, mut order, mut orders) = (Vec::new(), Vec::new(), Numbers::default());
         for row in 0..self.rows() {
@@ -255,8 +255,8 @@ impl Block {
         }
     }
 
-    /// The events of a position in order (section 2). `out` is empty, or has those of another row, whose order is often the
-    /// same.
+    /// Puts the events of a position in order (section 2). `out` is empty, or has those of another row, whose order is
+    /// often the same.
     async fn put_events(&self, position: u32, row: usize, out: &mut Vec<Event>, pace: &mut Pace) {
         if out.is_empty() {
             for children in self.shape.children(position).chunks(CHUNK) {

@@ -314,7 +314,8 @@ fn sorted(mut types: Vec<TypePlaces>, mut left_out: Vec<TypeLeftOut>) -> PlacesR
 }
 
 impl PlacesReport {
-    /// Of request types with all their places, what grew most first; and of those that are not compared.
+    /// Creates the report of request types with all their places, what grew most first, and of those that are not
+    /// compared.
     pub fn new(types: Vec<TypePlaces>, left_out: Vec<TypeLeftOut>) -> PlacesReport {
         sorted(types, left_out)
     }
@@ -325,7 +326,7 @@ impl PlacesReport {
     }
 }
 
-/// Side B minus side A of the traces of a request type, given as (type, A, B).
+/// Compares side B with side A of the traces of a request type, given as (type, A, B).
 async fn of_type(
     traces: &Traces,
     (kind, a, b): (u32, &[u32], &[u32]),
@@ -347,7 +348,7 @@ fn left_out(traces: &Traces, kind: u32, a_traces: usize, b_traces: usize) -> Typ
     TypeLeftOut { service, operation, a_traces: a_traces as u64, b_traces: b_traces as u64 }
 }
 
-/// Tail minus normal within each request type that can be split.
+/// Compares the tail with the normal requests within each request type that can be split.
 pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut Pace) -> PlacesReport {
     let callers = callers(traces);
     let (mut types, mut small) = (Vec::new(), Vec::new());
@@ -363,7 +364,8 @@ pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut
 }
 
 impl Traces {
-    /// Set B minus set A within each request type that both have; `is_b` says of the number of a trace which set it is of.
+    /// Compares set B with set A within each request type that both have; `is_b` says of the number of a trace which
+    /// set it is of.
     async fn compare_where(&self, is_b: &[bool], pace: &mut Pace) -> PlacesReport {
         let callers = callers(self);
         let (mut types, mut of_one) = (Vec::new(), Vec::new());
@@ -403,7 +405,7 @@ impl Comparing {
         self.0.add(part.marked(if is_b { "b" } else { "a" }), pace).await;
     }
 
-    /// B minus A by place within each request type that both have.
+    /// Compares B with A by place within each request type that both have.
     pub async fn finish(self, pace: &mut Pace) -> PlacesReport {
         let traces = self.0.finish(pace).await;
         let is_b: Vec<bool> = traces.traces.iter().map(|t| t.id.starts_with('b')).collect();

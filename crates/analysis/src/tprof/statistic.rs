@@ -42,7 +42,7 @@ impl Statistic {
         Statistic::with(moments(values, pace).await, values, pace).await
     }
 
-    /// Of values of which only the sums are known.
+    /// Creates the statistic of values of which only the sums are known.
     pub fn of_sums(moments: Moments, count: u64) -> Statistic {
         let (mean, sd) = (moments.mean(count), moments.variance(count).sqrt());
         Statistic { count, mean, sd, p50: None, p99: None }

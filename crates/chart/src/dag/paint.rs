@@ -186,7 +186,7 @@ impl Painter<'_> {
         self.words(facts, place, bar, ink_on(fill), marks);
     }
 
-    /// Name and times, as far as there is room for them.
+    /// Writes name and times, as far as there is room for them.
     fn words(&mut self, facts: &FlowNode, [x, y, w, h]: [i32; 4], bar: i32, ink: Rgba, marks: &mut Layer) {
         let px = |css: f64| self.metrics.px(css);
         let (font_px, small_px) = (self.metrics.font_px(), self.small_px());

@@ -54,7 +54,7 @@ impl DagWindow {
         window.within(layout, room, metrics)
     }
 
-    /// Zoomed about a point of the canvas, which keeps its place; a `factor` above 1 shows less.
+    /// Returns the window zoomed about a point of the canvas, which keeps its place; a `factor` above 1 shows less.
     #[must_use]
     pub fn zoomed(&self, (x, y): (f64, f64), factor: f64) -> DagWindow {
         let zoom = (self.zoom * factor).clamp(Self::LEAST, Self::MOST);
@@ -62,14 +62,14 @@ impl DagWindow {
         DagWindow { zoom, x: x - (x - self.x) * by, y: y - (y - self.y) * by }
     }
 
-    /// Moved by canvas pixels.
+    /// Returns the window moved by canvas pixels.
     #[must_use]
     pub fn panned(&self, x: f64, y: f64) -> DagWindow {
         DagWindow { x: self.x + x, y: self.y + y, ..*self }
     }
 
-    /// Moved as little as needed so that no side has more empty room than its margin; what fits as a whole stands in
-    /// the middle.
+    /// Returns the window moved as little as needed so that no side has more empty room than its margin; what fits as a
+    /// whole stands in the middle.
     #[must_use]
     pub fn within(&self, layout: &DagLayout, (width, height): (i32, i32), metrics: Metrics) -> DagWindow {
         let margin = margin(metrics);
@@ -80,7 +80,7 @@ impl DagWindow {
         DagWindow { x: place(self.x, layout.width, width), y: place(self.y, layout.height, height), ..*self }
     }
 
-    /// Moved so that a box is wholly in sight, if it fits.
+    /// Returns the window moved so that a box is wholly in sight, if it fits.
     #[must_use]
     pub fn revealing(
         &self,

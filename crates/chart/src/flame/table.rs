@@ -89,7 +89,7 @@ pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
     depths
 }
 
-/// For each node whether no node above it is of the same endpoint.
+/// Returns for each node whether no node above it is of the same endpoint.
 pub(super) fn topmost(report: &CriticalPathReport) -> Vec<bool> {
     // A pre-order walk that keeps, per endpoint, how many nodes of it are open.
     let mut open = vec![0u32; report.endpoints.len()];

@@ -139,7 +139,7 @@ fn by_time(report: &HeatmapReport) -> Vec<u32> {
     rows
 }
 
-/// As it is drawn: otherwise the few brightest cells alone would decide.
+/// Returns the brightness as it is drawn: otherwise the few brightest cells alone would decide.
 fn brightness(ppm: u32) -> f32 {
     f32::from(heat_of_share(ppm)) / 1000.0
 }

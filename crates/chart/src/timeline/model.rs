@@ -416,7 +416,7 @@ impl Timeline {
         }
     }
 
-    /// The rows of the topmost spans from `span` to before `end`.
+    /// Lists the rows of the topmost spans from `span` to before `end`.
     fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<(Row, u32)>) {
         let may_group = self.grouped && !self.path_only;
         while span < end {
@@ -539,7 +539,7 @@ pub(super) mod tests {
 
     const P: u8 = TraceReport::ON_PATH;
 
-    /// 0 { 1 { 2 }, 3 }, 4 (a root of its own).
+    /// Returns the timeline 0 { 1 { 2 }, 3 }, 4 (a root of its own).
     pub(crate) fn small() -> Timeline {
         Timeline::new(trace(
             &[(NONE, 0, 1000, P), (0, 100, 300, P), (1, 200, 100, P), (0, 500, 400, 0), (NONE, 50, 10, 0)],

@@ -87,7 +87,8 @@ impl Side {
     }
 }
 
-/// Welch's 95 % interval of `b.mean - a.mean`; `None` with fewer than two values on a side or without any variance.
+/// Returns Welch's 95 % interval of `b.mean - a.mean`; `None` with fewer than two values on a side or without any
+/// variance.
 pub fn welch(a: Side, b: Side) -> Option<Interval> {
     let (error, freedom) = error_and_freedom(a, b)?;
     let reach = t_975(freedom) * error.sqrt();

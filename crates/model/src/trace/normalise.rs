@@ -185,7 +185,7 @@ impl Normaliser {
         }
     }
 
-    /// Every component of the parent graph has at most one cycle; it is cut at its earliest-starting span.
+    /// Cuts cycles: every component of the parent graph has at most one, which is cut at its earliest-starting span.
     fn cut_cycles(&mut self, set: &TraceSet, shape: &mut TraceShape) {
         shape.cycles = self.spans.iter().filter(|s| s.flags.has(Flags::CYCLE)).count() as u32;
         self.mark.clear();
@@ -267,7 +267,7 @@ impl Normaliser {
         }
     }
 
-    /// Children of each span, in the order of `sorted`.
+    /// Lists the children of each span, in the order of `sorted`.
     fn link_children(&mut self, sorted: Vec<u32>) {
         let n = self.spans.len();
         self.child_at.clear();

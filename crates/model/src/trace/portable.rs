@@ -39,7 +39,7 @@ pub(super) struct PortableSpan {
 }
 
 impl Portable {
-    /// See [`TraceId::content_hash`].
+    /// Returns the [`TraceId::content_hash`].
     pub fn content_hash(&self, id: TraceId) -> u64 {
         id.content_hash(&self.id_texts)
     }

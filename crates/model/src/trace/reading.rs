@@ -179,7 +179,7 @@ pub struct PathSettings {
 }
 
 impl PathSettings {
-    /// These overlaps, spans taken as they were written.
+    /// Returns the settings with these overlaps and spans taken as they were written.
     pub fn plain(overlap: Overlap) -> PathSettings {
         PathSettings { overlap, reading: Reading::PLAIN, by_service: false }
     }

@@ -179,7 +179,7 @@ impl TracesPass {
         }
     }
 
-    /// True when done.
+    /// Works on for a while; returns true when done.
     pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         while self.names.is_none() {

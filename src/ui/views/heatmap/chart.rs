@@ -265,7 +265,7 @@ impl ZoomableChart for HeatmapChart {
         (self.viewport.middle_px(None), 0.0)
     }
 
-    /// Rows are all of one height: the selected one is brought into sight.
+    /// Brings the selected row into sight; rows are all of one height.
     fn zoom_to_selected(&mut self, _: Page) {
         self.reveal();
     }

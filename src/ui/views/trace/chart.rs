@@ -100,7 +100,7 @@ impl TimelineChart {
         self.take_timeline(Timeline::new(report));
     }
 
-    /// The same, of any kind.
+    /// Takes in a timeline of any kind.
     pub fn take_timeline(&mut self, timeline: Timeline) {
         self.overview.minimap.replace(None);
         self.overview.end_us.set(timeline.report().end_us);
@@ -315,7 +315,7 @@ impl TimelineChart {
         self.viewport.reveal_row(row as f64 * row_px, row_px);
     }
 
-    /// What the overview shows: counted once a trace and width, since that reads every span.
+    /// Publishes what the overview shows: counted once a trace and width, since that reads every span.
     fn publish_overview(&self) {
         let overview = &self.overview;
         overview.window.set(self.viewport.window());
@@ -353,7 +353,7 @@ impl ZoomableChart for TimelineChart {
         }
     }
 
-    /// Also folds and unfolds.
+    /// Moves the selection; also folds and unfolds.
     fn walk(&mut self, _: Page, command: Command) -> bool {
         use Command::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
         let is_walk = matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last);
@@ -486,7 +486,7 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Nothing yet.
+    /// Creates an overview of nothing yet.
     pub fn new() -> Rc<Overview> {
         Rc::new(Overview {
             minimap: RefCell::default(),

@@ -233,7 +233,7 @@ impl<'a> Planar<'a> {
         (softplus(self.wu) - 1.0 - self.wu) / self.ww
     }
 
-    /// w u', which is softplus(w u) - 1.
+    /// Returns w u', which is softplus(w u) - 1.
     fn wu_lifted(&self) -> f32 {
         self.wu + self.lift() * self.ww
     }
@@ -307,7 +307,7 @@ impl Pass {
         self.sample(sizes, parameters, input, random);
     }
 
-    /// The part before the noise.
+    /// Computes the part before the noise.
     pub fn encode(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], rows: usize) {
         let plan = sizes.plan();
         self.rows = rows;
@@ -336,7 +336,7 @@ impl Pass {
         self.rows *= times;
     }
 
-    /// The part from the noise on.
+    /// Computes the part from the noise on.
     pub fn sample(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], random: &mut Random) {
         let (plan, latent, rows) = (sizes.plan(), sizes.latent as usize, self.rows);
         self.noise.clear();
@@ -379,7 +379,7 @@ impl Pass {
         }
     }
 
-    /// Per row the logarithm of p(x | z) p(z) / q(z | x) for the last noise: one sample of the evidence bound.
+    /// Returns, by row, the logarithm of p(x | z) p(z) / q(z | x) for the last noise: one sample of the evidence bound.
     pub fn evidence(&self) -> &[f32] {
         &self.evidence
     }

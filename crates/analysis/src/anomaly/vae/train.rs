@@ -137,7 +137,7 @@ pub struct Training {
 }
 
 impl Training {
-    /// A training on normal requests.
+    /// Starts a training on normal requests.
     pub fn new(features: &Features, settings: VaeSettings) -> Training {
         let rows: Vec<Vec<Cell>> = (0..features.len()).map(|row| features.row(row).to_vec()).collect();
         let mut is_held_out: Vec<bool> =
@@ -273,7 +273,7 @@ impl Training {
         true
     }
 
-    /// One step of Adam along the clipped mean of the gradients.
+    /// Makes one step of Adam along the clipped mean of the gradients.
     fn descend(&mut self) {
         // Four sums, as one would wait for itself; in the order of the parameters.
         let (fours, rest) = self.gradient.as_chunks::<WIDTH>();
@@ -381,7 +381,7 @@ impl Vae {
         }
     }
 
-    /// By importance sampling: the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q. The pass has
+    /// Estimates by importance sampling the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q. The pass has
     /// the parameters already.
     pub(super) fn log_likelihoods(&self, input: &[f32], batch: u64, pass: &mut Pass) -> Vec<f32> {
         let rows = input.len() / self.columns.len().max(1);

@@ -297,7 +297,8 @@ async fn learn(
 const LEARNS: &str = "the auto-encoder learns from";
 
 impl Workers {
-    /// Both sides without the rule that names calls; if the normal ones are those of a summary, the others as it was read.
+    /// Reads both sides without the rule that names calls; if the normal ones are those of a summary, the others as it
+    /// was read.
     async fn read_alike(
         &self,
         normal: Selection,
