@@ -56,7 +56,8 @@ thread_local! {
     static LEADING: RefCell<Vec<(u16, u8)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back hexadecimal.
+/// Normalises any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back
+/// hexadecimal.
 fn normalised(value: &str) -> Option<Rgba> {
     let canvas = web_sys::window()?.document()?.create_element("canvas").ok()?;
     let context = canvas.dyn_into::<HtmlCanvasElement>().ok()?.get_context("2d").ok()??;

@@ -26,7 +26,7 @@ impl Drop for Member {
 }
 
 impl Member {
-    /// Returns the starts a worker whose messages and death become events of the pool.
+    /// Starts a worker whose messages and death become events of the pool.
     ///
     /// # Errors
     /// The browser's, if it refuses.

@@ -481,7 +481,7 @@ impl Page {
         })
     }
 
-    /// Makes a filter suggest the values of this tag; empty: of none.
+    /// Makes the form of a filter suggest the values of this tag; empty: of none.
     pub fn suggest_values_of(self, key: &str) {
         self.0.suggested_key.replace(key.to_owned());
     }

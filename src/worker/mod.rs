@@ -285,7 +285,7 @@ impl Worker {
         }
     }
 
-    /// Returns one pass in steps; the partial is empty if nobody wants it any more.
+    /// Runs one pass in steps; the partial is empty if nobody wants it any more.
     async fn pass(&self, plan: u64, pass: &[u8], state: &Cell<CallState>) -> Result<Vec<u8>, EngineError> {
         // All passes of one plan see the traces that its first one saw, also while more come in.
         if self.last_plan.replace(plan) != plan {

@@ -82,7 +82,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Returns the input has ended.
+    /// Ends the input.
     pub fn finish(&self) -> WalkEnd {
         if self.is_damaged || !self.held.is_empty() { WalkEnd::Cut(self.taken) } else { WalkEnd::Whole }
     }

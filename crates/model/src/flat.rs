@@ -15,12 +15,12 @@ use std::fmt;
 #[error("its bytes are cut or changed")]
 pub struct Damaged;
 
-/// Returns a value as bytes.
+/// Writes a value as bytes.
 pub fn write<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     write_after(Vec::new(), value)
 }
 
-/// Returns the bytes, and a value after them.
+/// Writes a value after some bytes.
 pub fn write_after<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> {
     let mut out = Writer(bytes);
     let Ok(()) = value.serialize(&mut out);

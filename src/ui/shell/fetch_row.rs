@@ -158,7 +158,7 @@ impl FetchRow {
     }
 }
 
-/// Returns an explanation with its ways out.
+/// Creates an explanation with its ways out.
 pub fn explanation(told: &Explanation) -> El {
     div("fetch-text")
         .child(&span("error-message", &told.message).test("fetch-message"))

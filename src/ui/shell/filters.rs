@@ -268,7 +268,7 @@ impl FilterForm {
         self.note.set_text(&note_of(&overview, key, values.as_deref()));
     }
 
-    /// Takes in from when to when the loaded requests reach.
+    /// Fills in from when to when the loaded requests reach.
     fn new_times(&self, overview: &OverviewReport) {
         // Milliseconds; the end lies past the last one.
         let iso = |us: u64| format::moment(us).replace(' ', "T");

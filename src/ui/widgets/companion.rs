@@ -66,7 +66,7 @@ impl<R> CompanionTable<R> {
         self
     }
 
-    /// Returns one click opens a row, not only a double click.
+    /// Makes one click open a row, not only a double click.
     pub fn click_opens(self) -> Self {
         self.grid().click_opens();
         self

@@ -164,7 +164,7 @@ impl ZoomableChart for FlowChart {
         self.viewport.middle_px()
     }
 
-    /// Does nothing: what a call contains is its own flow.
+    /// Opens the flow of the selected call: what a call contains is its own flow.
     fn zoom_to_selected(&mut self, page: Page) {
         self.open_selected(page);
     }
