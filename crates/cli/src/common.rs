@@ -198,7 +198,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Returns true if there are two.
+    /// Returns whether there are two inputs.
     ///
     /// # Errors
     /// [`Failure::Usage`] if there is none; `command` is what was called.

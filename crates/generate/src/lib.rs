@@ -343,7 +343,7 @@ impl Generator {
         Ok(Generator { options: options.clone(), topology, pages, weights, inject_places, speeds })
     }
 
-    /// Returns the trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
+    /// Returns trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
     pub fn trace(&self, index: u64) -> GeneratedTrace {
         let mut plan = Plan::default();
         self.trace_with(index, &mut plan)

@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Returns the starts a pass as [`Plan::next`] wrote it.
+    /// Starts a pass as [`Plan::next`] wrote it.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not a pass.

@@ -199,7 +199,7 @@ pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudo
     out
 }
 
-/// Returns the same of what changed between two sets.
+/// Replaces names in what changed between two sets.
 pub fn sets(report: &SetsReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> SetsReport {
     let mut out = report.clone();
     if redaction.names {

@@ -170,7 +170,7 @@ fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
     Ok(Box::pin(async move { Ok(flat::write(&query.run(workers).await?)) }))
 }
 
-/// Returns the starts the query of a message.
+/// Starts the query of a message.
 pub(super) fn start_message(message: &[u8], workers: Workers) -> Result<Run, EngineError> {
     let no_query = || EngineError::from(Damaged);
     let (number, bytes) = message.split_first().ok_or_else(no_query)?;

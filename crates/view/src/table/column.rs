@@ -264,7 +264,7 @@ impl<R> Column<R> {
         self.width(Width::Wide)
     }
 
-    /// Returns the rows cannot be sorted by it.
+    /// Marks a column by which rows cannot be sorted.
     #[must_use]
     pub fn unsorted(mut self) -> Self {
         self.head.sorts = false;
