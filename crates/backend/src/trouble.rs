@@ -1,6 +1,21 @@
 //! What can go wrong with a Jaeger query service, and what helps.
 
-use super::answer::Lost;
+/// Why no answer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The server answers, but the browser may not read it.
+    Cors,
+    /// The page's own policy forbids the connection.
+    Policy,
+    /// A page of https may not read http.
+    Mixed,
+    /// Nobody answers.
+    Down,
+    /// The answer broke off.
+    Broken,
+    /// It leads to a login, or is the page of one.
+    Login,
+}
 
 /// Why Jaeger gave no traces.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
-use super::waiting::WaitTimes;
+use super::wait_times::WaitTimes;
 use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
 use crate::requests::{RequestTypes, TypeCut};
 use pathlight_model::ordered::{Entry, OrderedMap};
