@@ -37,6 +37,7 @@ mod split;
 mod stream;
 mod summarise;
 mod summary;
+mod summary_files;
 mod table;
 mod terminal;
 mod trend;
