@@ -11,7 +11,7 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// From a function without arguments that returns a new `Worker` which will run
+    /// Creates it from a function without arguments that returns a new `Worker` which will run
     /// [`start_worker`](super::start_worker).
     pub fn new(start_worker: Function) -> Boot {
         Boot { start_worker }

@@ -222,7 +222,7 @@ impl Fetch {
     }
 }
 
-/// Names of services or operations, to choose from, and the dialect they came in.
+/// Returns the names of services or operations, to choose from, and the dialect they came in.
 ///
 /// # Errors
 /// Why there is no list.
@@ -323,13 +323,13 @@ async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<Tail, Trouble
     Ok(Ok(Tail { has_more: has_more && blob.is_some(), blob, next: start + size as u64, seen: end }))
 }
 
-/// Bytes of a Blob.
+/// Returns the bytes of a Blob.
 async fn part(blob: &Blob, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {
     let bytes = JsFuture::from(blob.slice_with_f64_and_f64(from, to)?.array_buffer()).await?;
     Ok(Uint8Array::new(&bytes).to_vec())
 }
 
-/// One GET: what came of it, and the body. `moved` is told the bytes of every chunk.
+/// Makes one GET; returns what came of it, and the body. `moved` is told the bytes of every chunk.
 async fn get(
     url: &str,
     connection: &Connection,

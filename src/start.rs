@@ -6,7 +6,7 @@ use js_sys::Function;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Called by `www/worker.js` in a new worker.
+/// Starts a worker; called by `www/worker.js` in a new one.
 ///
 /// # Errors
 /// The browser's, if it refuses what a worker needs.
@@ -15,7 +15,8 @@ pub fn start_worker() -> Result<(), JsValue> {
     worker::start()
 }
 
-/// Called by `www/boot.js` in the page, with a function that starts a worker and with what the page came with: see there.
+/// Starts the page; called by `www/boot.js`, with a function that starts a worker and with what the page came with: see
+/// there.
 #[wasm_bindgen]
 pub fn start_page(start_worker: Function, given: JsValue) {
     ui::start(Boot::new(start_worker), given);

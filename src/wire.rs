@@ -36,7 +36,7 @@ pub fn unpack<T: for<'a> Deserialize<'a>>(message: &JsValue) -> Option<(T, Vec<J
     Some((envelope, parts.iter().skip(1).collect()))
 }
 
-/// Bytes as an attachment that can be moved.
+/// Returns the bytes as an attachment that can be moved.
 pub fn buffer(bytes: &[u8]) -> JsValue {
     Uint8Array::from(bytes).buffer().into()
 }

@@ -72,7 +72,7 @@ impl Surface {
         true
     }
 
-    /// Width and height in device pixels.
+    /// Returns the width and height in device pixels.
     pub fn size(&self) -> (i32, i32) {
         (self.canvas.width() as i32, self.canvas.height() as i32)
     }

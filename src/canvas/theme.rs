@@ -6,8 +6,8 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast as _;
 use web_sys::{CanvasRenderingContext2d, Element, HtmlCanvasElement};
 
-/// The theme that holds at an element: each of [`Theme::TOKENS`] that the style sheet defines there, the built-in value
-/// for the rest. It is dark if its background is.
+/// Returns the theme that holds at an element: each of [`Theme::TOKENS`] that the style sheet defines there, the
+/// built-in value for the rest. It is dark if its background is.
 pub fn theme_of(element: &Element) -> Rc<Theme> {
     let style = web_sys::window().and_then(|window| window.get_computed_style(element).ok()?);
     let read = |token: &str| {
@@ -30,7 +30,7 @@ pub fn theme_of(element: &Element) -> Rc<Theme> {
     })
 }
 
-/// The built-in theme, for files.
+/// Returns the built-in theme, for files.
 pub fn plain_theme(dark: bool) -> Theme {
     with_leading(if dark { Theme::dark() } else { Theme::light() })
 }
@@ -56,7 +56,8 @@ thread_local! {
     static LEADING: RefCell<Vec<(u16, u8)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back hexadecimal.
+/// Normalises any other way to write a colour in CSS (names, `hsl()`), by way of a canvas, which gives back
+/// hexadecimal.
 fn normalised(value: &str) -> Option<Rgba> {
     let canvas = web_sys::window()?.document()?.create_element("canvas").ok()?;
     let context = canvas.dyn_into::<HtmlCanvasElement>().ok()?.get_context("2d").ok()??;

@@ -24,17 +24,17 @@ extern "C" {
     fn create_text(text: &str) -> Node;
 }
 
-/// The page's document.
+/// Returns the page's document.
 pub fn document() -> Document {
     DOCUMENT.with(Clone::clone)
 }
 
-/// The page's window.
+/// Returns the page's window.
 pub fn window() -> Window {
     WINDOW.with(Clone::clone)
 }
 
-/// The `html` element, which carries the page's state for style and tests.
+/// Returns the `html` element, which carries the page's state for style and tests.
 pub fn root() -> Option<HtmlElement> {
     document().document_element().and_then(|element| element.dyn_into().ok())
 }
@@ -67,7 +67,7 @@ pub fn lead_services(services: &[String]) {
     let _ = root.set_attribute(LED, &(count + 1).to_string());
 }
 
-/// The custom property with the leading colour of a service, where it has one.
+/// Returns the custom property with the leading colour of a service, where it has one.
 fn service_property(number: u16) -> String {
     format!("--service{number}")
 }
@@ -140,7 +140,7 @@ impl<F: FnMut()> Hear for Click<F> {
     }
 }
 
-/// [`listen`], once for all listeners.
+/// Does what [`listen`] does, with one body for all listeners.
 fn listen_to(target: &EventTarget, event: &'static str, how: How, mut run: Box<dyn Hear>) -> Listener {
     let run = Closure::<dyn FnMut(Event)>::new(move |event| run.hear(event));
     let options = AddEventListenerOptions::new();
@@ -177,28 +177,28 @@ impl Keep {
 #[derive(Clone)]
 pub struct El(HtmlElement);
 
-/// A new element.
+/// Returns a new element.
 pub fn el(tag: &str) -> El {
     El(create_element(tag))
 }
 
-/// A `div` of this class.
+/// Returns a `div` of this class.
 pub fn div(class: &str) -> El {
     el("div").class(class)
 }
 
-/// A `span` of this class with text.
+/// Returns a `span` of this class with text.
 pub fn span(class: &str, text: &str) -> El {
     let span = el("span").text(text);
     if class.is_empty() { span } else { span.class(class) }
 }
 
-/// A push button with text.
+/// Returns a push button with text.
 pub fn button(text: &str) -> El {
     el("button").attr("type", "button").text(text)
 }
 
-/// A line drawing of 16 by 16 from the data of one path, in the colour of the text around it.
+/// Returns a line drawing of 16 by 16 from the data of one path, in the colour of the text around it.
 pub fn icon(path: &str) -> Element {
     const SVG: &str = "http://www.w3.org/2000/svg";
     let svg = create_element_ns(SVG, "svg");
@@ -217,12 +217,12 @@ impl El {
         El(element)
     }
 
-    /// The element.
+    /// Returns the element.
     pub fn html(&self) -> &HtmlElement {
         &self.0
     }
 
-    /// The element as one of a more special kind.
+    /// Returns the element as one of a more special kind.
     pub fn as_kind<T: JsCast>(&self) -> Option<&T> {
         self.0.dyn_ref()
     }
@@ -275,7 +275,7 @@ impl El {
         self
     }
 
-    /// Listens; `keep` says for how long.
+    /// Listens to an event; `keep` says for how long.
     pub fn on(self, keep: &Keep, event: &'static str, run: impl FnMut(Event) + 'static) -> El {
         keep.add(listen(&self.0, event, How::default(), run));
         self
@@ -364,13 +364,13 @@ impl El {
         self.0.remove();
     }
 
-    /// Its width and height in CSS pixels.
+    /// Returns its width and height in CSS pixels.
     pub fn size(&self) -> (f64, f64) {
         (f64::from(self.0.client_width()), f64::from(self.0.client_height()))
     }
 }
 
-/// The nearest ancestor of an event's target, or itself, that has this attribute, with its value.
+/// Returns the nearest ancestor of an event's target, or itself, that has this attribute, with its value.
 pub fn closest(event: &Event, attribute: &str) -> Option<(Element, String)> {
     let target: Element = event.target()?.dyn_into().ok()?;
     let found = target.closest(&format!("[{attribute}]")).ok()??;
@@ -378,7 +378,7 @@ pub fn closest(event: &Event, attribute: &str) -> Option<(Element, String)> {
     Some((found, value))
 }
 
-/// Whether the event's target takes text, so that letters are no commands there.
+/// Returns whether the event's target takes text, so that letters are no commands there.
 pub fn is_typing(event: &Event) -> bool {
     let Some(target) = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) else {
         return false;

@@ -59,7 +59,7 @@ pub fn start(boot: Boot, given: JsValue) {
     }
 }
 
-/// A defect of the page itself: nothing of it may run any more, so it says so and how to go on.
+/// Shows a defect of the page itself: nothing of it may run any more, so it says so and how to go on.
 fn broken(what: &str) {
     web_sys::console::error_1(&what.into());
     let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";

@@ -70,7 +70,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Every file read so far, of all loads; of very many the later ones are added up.
+    /// Returns every file read so far, of all loads; of very many the later ones are added up.
     pub fn files(&self) -> &[FileReport] {
         self.accounts.list()
     }
@@ -81,7 +81,7 @@ pub trait Part {
     /// Brings it up to date; called after every change, so it looks first whether anything is new to it.
     fn update(&mut self, page: Page);
 
-    /// A command of the keyboard; tells whether it was one for this part.
+    /// Runs a command of the keyboard; returns whether it was one for this part.
     fn command(&mut self, _page: Page, _command: Command) -> bool {
         false
     }
@@ -130,7 +130,7 @@ struct Inner {
 pub struct Page(&'static Inner);
 
 impl Page {
-    /// A page without data that shows what the address says; if it says nothing, this fragment.
+    /// Creates a page without data that shows what the address says; if it says nothing, this fragment.
     pub fn new(pool: Pool, otherwise: &str) -> Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
@@ -162,17 +162,17 @@ impl Page {
         self.refresh();
     }
 
-    /// What the page shows.
+    /// Returns what the page shows.
     pub fn address(self) -> Ref<'static, Address> {
         self.0.address.borrow()
     }
 
-    /// How far loading is.
+    /// Returns how far loading is.
     pub fn loading(self) -> Ref<'static, Load> {
         self.0.load.borrow()
     }
 
-    /// A saved detector of abnormal requests, if one was loaded.
+    /// Returns a saved detector of abnormal requests, if one was loaded.
     pub fn model(self) -> Option<Vec<u8>> {
         self.0.model.borrow().clone()
     }
@@ -183,7 +183,7 @@ impl Page {
         self.refresh();
     }
 
-    /// The queries and their reports.
+    /// Returns the queries and their reports.
     pub fn queries(self) -> &'static Queries {
         &self.0.queries
     }
@@ -193,12 +193,12 @@ impl Page {
         self.0.focus.borrow()
     }
 
-    /// What is fetched for the page.
+    /// Returns what is fetched for the page.
     pub fn fetching(self) -> &'static Fetching {
         &self.0.fetching
     }
 
-    /// Whether any trace is loaded.
+    /// Returns whether any trace is loaded.
     pub fn has_data(self) -> bool {
         self.0.has_data.get()
     }
@@ -208,13 +208,13 @@ impl Page {
         self.0.generation.get()
     }
 
-    /// Whether the set that views speak of is a summary, not traces.
+    /// Returns whether the set that views speak of is a summary, not traces.
     pub fn is_summary(self) -> bool {
         let group = self.address().group();
         self.is_summary_set(group)
     }
 
-    /// Whether any set that is loaded is a summary.
+    /// Returns whether any set that is loaded is a summary.
     pub fn has_summary(self) -> bool {
         self.0.queries.overview.get().is_some_and(|of| of.summary.is_some() || of.is_other_summary)
     }
@@ -224,7 +224,7 @@ impl Page {
         overview.is_some_and(|of| if group == 1 { of.is_other_summary } else { of.summary.is_some() })
     }
 
-    /// What a view needs that is not loaded, in a sentence.
+    /// Returns what a view needs that is not loaded, in a sentence.
     pub fn lacks(self, view: View) -> Option<&'static str> {
         let sums = self.has_summary();
         let is_cut = |side| !self.address().side(side).range.is_all();
@@ -252,7 +252,7 @@ impl Page {
         self.0.pool.workers()
     }
 
-    /// Bytes of wasm memory of all workers.
+    /// Returns the bytes of wasm memory of all workers.
     pub fn wasm_bytes(self) -> u64 {
         self.0.pool.memory_bytes()
     }
@@ -416,7 +416,7 @@ impl Page {
         self.refresh();
     }
 
-    /// Something happened in the pool.
+    /// Handles an event of the pool.
     pub fn pool_event(self, event: PoolEvent) {
         match event {
             PoolEvent::Ready => {}
@@ -467,7 +467,7 @@ impl Page {
         self.0.focus.replace(Focus::Nothing);
     }
 
-    /// The trace the timeline shows: that of the address, else the slowest of the percentile range.
+    /// Returns the trace the timeline shows: that of the address, else the slowest of the percentile range.
     pub fn shown_trace(self) -> Option<TraceChoice> {
         if let Some(trace) = &self.0.address.borrow().trace {
             return Some(trace.clone());
@@ -481,28 +481,28 @@ impl Page {
         })
     }
 
-    /// The values of this tag are suggested for a filter; empty: of none.
+    /// Makes the form of a filter suggest the values of this tag; empty: of none.
     pub fn suggest_values_of(self, key: &str) {
         self.0.suggested_key.replace(key.to_owned());
     }
 
-    /// The tag whose values are suggested.
+    /// Returns the tag whose values are suggested.
     pub fn suggested_key(self) -> String {
         self.0.suggested_key.borrow().clone()
     }
 
-    /// Which requests a view speaks of: root endpoint, percentile range, filters.
+    /// Returns which requests a view speaks of: root endpoint, percentile range, filters.
     pub fn selection_label(self) -> String {
         self.address().selection_label()
     }
 
-    /// Why a view has nothing to show, by what the percentile range holds.
+    /// Says why a view has nothing to show, by what the percentile range holds.
     pub fn why_empty(self) -> String {
         let report = self.queries().range.get();
         report.map(|report| self.address().why_empty(&report.facts)).unwrap_or_default()
     }
 
-    /// The page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while any query runs.
+    /// Publishes the page's state for style and tests: `empty`, `loading` or `ready`; `data-busy` while any query runs.
     fn publish_state(self) {
         let Some(root) = dom::root() else { return };
         let queries = &self.0.queries;

@@ -95,7 +95,7 @@ pub fn start() -> Result<(), JsValue> {
     Ok(())
 }
 
-/// Size of this instance's memory in bytes.
+/// Returns the size of this instance's memory in bytes.
 fn memory_bytes() -> u64 {
     let memory = wasm_bindgen::memory().unchecked_into::<js_sys::WebAssembly::Memory>();
     u64::from(memory.buffer().unchecked_into::<js_sys::ArrayBuffer>().byte_length())
@@ -238,7 +238,7 @@ impl Worker {
         }
     }
 
-    /// One job after the other, in the order they came.
+    /// Reads one job after the other, in the order they came.
     fn read(self: &Rc<Self>) {
         if self.is_reading.replace(true) {
             return;
@@ -285,7 +285,7 @@ impl Worker {
         }
     }
 
-    /// One pass in steps; the partial is empty if nobody wants it any more.
+    /// Runs one pass in steps; the partial is empty if nobody wants it any more.
     async fn pass(&self, plan: u64, pass: &[u8], state: &Cell<CallState>) -> Result<Vec<u8>, EngineError> {
         // All passes of one plan see the traces that its first one saw, also while more come in.
         if self.last_plan.replace(plan) != plan {

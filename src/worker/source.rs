@@ -116,12 +116,12 @@ impl Source {
         }
     }
 
-    /// Bytes of a piece.
+    /// Returns the bytes of a piece.
     pub fn size(&self, piece: usize) -> u64 {
         self.blobs.get(piece).map_or(0, |blob| blob.size() as u64)
     }
 
-    /// Nothing more of this piece is wanted.
+    /// Leaves the rest of this piece unread.
     pub fn skip(&mut self, piece: usize) {
         if self.open.as_ref().is_some_and(|open| open.piece == piece) {
             self.close();

@@ -67,7 +67,7 @@ fn query(set: TraceSet) {
     let _ = session.run(queries::Pressures { of });
 }
 
-/// Traces as Jaeger exports them: every span calls the next two.
+/// Returns the traces as Jaeger exports them: every span calls the next two.
 fn text() -> String {
     let mut text = "{\"data\":[".to_owned();
     for trace in 1..=TRACES {

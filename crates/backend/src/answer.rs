@@ -1,7 +1,7 @@
 //! An answer, looked through as it arrives: is it JSON, and which traces are in it?
 
 use super::request::Dialect;
-use super::trouble::Trouble;
+use super::trouble::{Lost, Trouble};
 use crate::source::jaeger_id;
 use memchr::memchr2;
 use serde_json::Value;
@@ -11,23 +11,6 @@ use std::collections::BTreeSet;
 const HEAD: usize = 16 * 1024;
 /// Longest string that may be a key or an id.
 const LONGEST: usize = 128;
-
-/// Why no answer came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// The server answers, but the browser may not read it.
-    Cors,
-    /// The page's own policy forbids the connection.
-    Policy,
-    /// A page of https may not read http.
-    Mixed,
-    /// Nobody answers.
-    Down,
-    /// The answer broke off.
-    Broken,
-    /// It leads to a login, or is the page of one.
-    Login,
-}
 
 /// The result of one request.
 #[derive(Clone, Debug)]
@@ -159,12 +142,12 @@ impl Scan {
         self.ids.insert(jaeger_id(&String::from_utf8_lossy(&self.text)));
     }
 
-    /// Ids of the traces in it, as [`jaeger_id`] writes them.
+    /// Returns the ids of the traces in it, as [`jaeger_id`] writes them.
     pub fn ids(&self) -> &BTreeSet<String> {
         &self.ids
     }
 
-    /// Bytes so far.
+    /// Returns the bytes so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

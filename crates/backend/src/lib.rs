@@ -13,9 +13,9 @@ mod request;
 pub mod source;
 mod trouble;
 
-pub use answer::{Answer, Lost, Reply, Scan};
+pub use answer::{Answer, Reply, Scan};
 pub use fields::{go_duration_ns, logfmt_of_tags, tags_of_logfmt};
 pub use listing::{Listed, Listing};
 pub use plan::{Next, Outcome, Plan, Progress};
 pub use request::{Dialect, trace_link, traces_link};
-pub use trouble::{Connection, Explanation, Trouble};
+pub use trouble::{Connection, Explanation, Lost, Trouble};

@@ -482,7 +482,7 @@ impl Plan {
     }
 }
 
-/// Newest first.
+/// Returns the key that puts the newest first.
 fn order(end_us: u64) -> u64 {
     u64::MAX - end_us
 }

@@ -60,7 +60,7 @@ impl Dialect {
     }
 }
 
-/// Names of all services.
+/// Returns the names of all services.
 pub(super) fn services(base: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Tempo {
         return format!("{base}/api/v2/search/tag/resource.service.name/values");
@@ -68,7 +68,7 @@ pub(super) fn services(base: &str, dialect: Dialect) -> String {
     format!("{base}{}/services", dialect.root())
 }
 
-/// Names of the operations of a service.
+/// Returns the names of the operations of a service.
 pub(super) fn operations(base: &str, dialect: Dialect, service: &str) -> String {
     if dialect == Dialect::Tempo {
         let search = Search { service: service.to_owned(), ..Search::default() };
@@ -77,7 +77,7 @@ pub(super) fn operations(base: &str, dialect: Dialect, service: &str) -> String 
     query(format!("{base}{}/operations", dialect.root()), &[("service", service)])
 }
 
-/// One trace.
+/// Returns one trace.
 pub(super) fn trace(base: &str, dialect: Dialect, id: &str) -> String {
     let mut name = String::new();
     encode(id, &mut name);
@@ -85,7 +85,8 @@ pub(super) fn trace(base: &str, dialect: Dialect, id: &str) -> String {
     format!("{base}{}/traces/{}", dialect.root(), name.replace('/', "%2F"))
 }
 
-/// Traces that start from `start_us` to `end_us`, both included, in microseconds since the epoch; at most `limit`.
+/// Returns the traces that start from `start_us` to `end_us`, both included, in microseconds since the epoch; at most
+/// `limit`.
 pub(super) fn search(
     base: &str,
     dialect: Dialect,
@@ -185,7 +186,7 @@ fn query(mut url: String, pairs: &[(&str, &str)]) -> String {
     url
 }
 
-/// `2024-05-01T12:34:56.789123Z`.
+/// Writes a time as `2024-05-01T12:34:56.789123Z`.
 fn rfc3339(us: u64) -> String {
     format!("{}{:03}Z", words::moment(us).replace(' ', "T"), us % 1000)
 }

@@ -1,6 +1,21 @@
 //! What can go wrong with a Jaeger query service, and what helps.
 
-use super::answer::Lost;
+/// Why no answer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The server answers, but the browser may not read it.
+    Cors,
+    /// The page's own policy forbids the connection.
+    Policy,
+    /// A page of https may not read http.
+    Mixed,
+    /// Nobody answers.
+    Down,
+    /// The answer broke off.
+    Broken,
+    /// It leads to a login, or is the page of one.
+    Login,
+}
 
 /// Why Jaeger gave no traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,13 +243,13 @@ impl Trouble {
     }
 }
 
-/// Jaeger's own words, after a colon and without their full stop.
+/// Returns Jaeger's own words, after a colon and without their full stop.
 fn said(words: &str) -> String {
     let words = words.trim().trim_end_matches('.');
     if words.is_empty() { String::new() } else { format!(": {words}") }
 }
 
-/// Scheme, host and port of a whole address; empty if it is none.
+/// Returns the scheme, host and port of a whole address; empty if it is none.
 fn origin_of(url: &str) -> &str {
     let Some(at) = url.find("://") else { return "" };
     let end = url[at + 3..].find('/').map_or(url.len(), |slash| at + 3 + slash);

@@ -105,7 +105,7 @@ impl ValueAxis {
         self.scale.value(self.low + share.clamp(0.0, 1.0) * (self.high - self.low))
     }
 
-    /// Round values to mark, at least `apart_px` from each other.
+    /// Returns the round values to mark, at least `apart_px` from each other.
     pub fn ticks(&self, apart_px: i32) -> Vec<u64> {
         let (low, high) = (self.scale.value(self.low), self.scale.value(self.high));
         let (low, high) = (low.round() as u64, high.round() as u64);

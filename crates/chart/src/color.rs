@@ -10,23 +10,23 @@ impl Rgba {
     /// Nothing is painted.
     pub const CLEAR: Rgba = Rgba([0, 0, 0, 0]);
 
-    /// An opaque colour from `0xRRGGBB`.
+    /// Returns an opaque colour from `0xRRGGBB`.
     pub const fn hex(rgb: u32) -> Rgba {
         Rgba([(rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8, 255])
     }
 
-    /// The same colour with another alpha, 0 to 1.
+    /// Returns the same colour with another alpha, 0 to 1.
     pub fn with_alpha(self, alpha: f64) -> Rgba {
         let [r, g, b, _] = self.0;
         Rgba([r, g, b, unit_to_byte(alpha)])
     }
 
-    /// Whether nothing shines through.
+    /// Returns whether nothing shines through.
     pub const fn is_opaque(self) -> bool {
         self.0[3] == 255
     }
 
-    /// As CSS and SVG write it: `#rrggbb`, or `#rrggbbaa` if not opaque.
+    /// Writes it as CSS and SVG do: `#rrggbb`, or `#rrggbbaa` if not opaque.
     pub fn css(self) -> String {
         let [r, g, b, a] = self.0;
         if a == 255 { format!("#{r:02x}{g:02x}{b:02x}") } else { format!("#{r:02x}{g:02x}{b:02x}{a:02x}") }
@@ -66,7 +66,7 @@ impl Rgba {
         Some(Rgba([byte(r), byte(g), byte(b), unit_to_byte(alpha)]))
     }
 
-    /// This colour painted over an opaque one.
+    /// Returns this colour painted over an opaque one.
     pub fn over(self, below: Rgba) -> Rgba {
         let alpha = f64::from(self.0[3]) / 255.0;
         let blend = |i: usize| {
@@ -76,27 +76,27 @@ impl Rgba {
         Rgba([blend(0), blend(1), blend(2), 255])
     }
 
-    /// The colour at `t` (0 is this one, 1 the other) on the way through OKLab; alpha is dropped.
+    /// Returns the colour at `t` (0 is this one, 1 the other) on the way through OKLab; alpha is dropped.
     pub fn mix(self, other: Rgba, t: f64) -> Rgba {
         let (a, b) = (to_oklab(self), to_oklab(other));
         let at = |i: usize| a[i] + (b[i] - a[i]) * t;
         from_oklab([at(0), at(1), at(2)])
     }
 
-    /// Relative luminance of WCAG 2, 0 to 1.
+    /// Returns the relative luminance of WCAG 2, 0 to 1.
     pub fn luminance(self) -> f64 {
         let [r, g, b] = linear(self);
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// The contrast ratio of WCAG 2 between two opaque colours, 1 to 21.
+    /// Returns the contrast ratio of WCAG 2 between two opaque colours, 1 to 21.
     pub fn contrast(self, other: Rgba) -> f64 {
         let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);
         if a > b { a / b } else { b / a }
     }
 }
 
-/// The colour of text on an opaque fill: dark or light, whichever is read better; contrast at least 4.5.
+/// Returns the colour of text on an opaque fill: dark or light, whichever is read better; contrast at least 4.5.
 pub fn ink_on(fill: Rgba) -> Rgba {
     const SOFT: [Rgba; 2] = [Rgba::hex(0x141414), Rgba::hex(0xfafafa)];
     const HARD: [Rgba; 2] = [Rgba::hex(0x000000), Rgba::hex(0xffffff)];
@@ -107,8 +107,8 @@ pub fn ink_on(fill: Rgba) -> Rgba {
     if soft.contrast(fill) >= 4.5 { soft } else { better(HARD) }
 }
 
-/// The sRGB colour of OKLCH coordinates: lightness 0 to 1, chroma, hue in degrees. Chroma is reduced as far as needed
-/// to stay inside sRGB.
+/// Returns the sRGB colour of OKLCH coordinates: lightness 0 to 1, chroma, hue in degrees. Chroma is reduced as far as
+/// needed to stay inside sRGB.
 pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgba {
     let (sin, cos) = hue.to_radians().sin_cos();
     let inside = |c: f64| {
@@ -137,8 +137,8 @@ pub const SERVICE_STEPS: u8 = 36;
 /// Services are told apart by a number below this, a multiple of [`SERVICE_STEPS`].
 const SERVICE_NUMBERS: u64 = 65_520;
 
-/// The number of a service, a pure function of its name: its colour in every view. [`SERVICE_STEPS`] of them have colours
-/// of their own, by the remainder; those that lead have others ([`leading`]).
+/// Returns the number of a service, a pure function of its name: its colour in every view. [`SERVICE_STEPS`] of them
+/// have colours of their own, by the remainder; those that lead have others ([`leading`]).
 pub fn service_number(service: &str) -> u16 {
     // FNV-1a, then a finisher, so that names with a common beginning spread.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -150,7 +150,7 @@ pub fn service_number(service: &str) -> u16 {
     ((hash ^ (hash >> 31)) % SERVICE_NUMBERS) as u16
 }
 
-/// The colour step of a service without a leading colour, below [`SERVICE_STEPS`].
+/// Returns the colour step of a service without a leading colour, below [`SERVICE_STEPS`].
 pub fn service_step(number: u16) -> u8 {
     (number % u16::from(SERVICE_STEPS)) as u8
 }
@@ -179,8 +179,8 @@ pub fn leading(services: &[String]) -> Vec<(u16, u8)> {
     places
 }
 
-/// The leading colour of a place below [`LEADING`], by hue. Any two are at least 0.12 apart in OKLab, and 0.07 for eyes
-/// without green or without red (a search over lightness, chroma and hue found them; the tests measure it).
+/// Returns the leading colour of a place below [`LEADING`], by hue. Any two are at least 0.12 apart in OKLab, and 0.07
+/// for eyes without green or without red (a search over lightness, chroma and hue found them; the tests measure it).
 pub fn leading_fill(place: u8, dark: bool) -> Rgba {
     const LIGHT: [u32; LEADING] = [
         0xd4645f, 0xd5902c, 0x8f7908, 0x8fb77d, 0xb4e399, 0x2f9787, 0x82e4fb, 0x2ea5e5, 0x6a72cf, 0xb9b4ff,
@@ -193,8 +193,8 @@ pub fn leading_fill(place: u8, dark: bool) -> Rgba {
     Rgba::hex(if dark { DARK } else { LIGHT }[usize::from(place) % LEADING])
 }
 
-/// The fill of a colour step. Neighbouring hues differ in lightness, so that they stay apart for eyes that confuse
-/// red and green.
+/// Returns the fill of a colour step. Neighbouring hues differ in lightness, so that they stay apart for eyes that
+/// confuse red and green.
 pub fn service_fill(step: u8, dark: bool) -> Rgba {
     let step = step % SERVICE_STEPS;
     let hue = 20.0 + f64::from(step) * 360.0 / f64::from(SERVICE_STEPS);
@@ -202,7 +202,7 @@ pub fn service_fill(step: u8, dark: bool) -> Rgba {
     if dark { oklch(0.48 + 0.075 * level, 0.1, hue) } else { oklch(0.7 + 0.075 * level, 0.1, hue) }
 }
 
-/// The sequential map, viridis: dark violet at 0, yellow at 1; lightness grows with `t`.
+/// Returns the sequential map, viridis: dark violet at 0, yellow at 1; lightness grows with `t`.
 pub fn sequential(t: f64) -> Rgba {
     const STOPS: [u32; 11] = [
         0x440154, 0x482576, 0x414487, 0x35608d, 0x2a788e, 0x21918d, 0x22a884, 0x43bf71, 0x7ad251, 0xbcdf27,
@@ -213,8 +213,8 @@ pub fn sequential(t: f64) -> Rgba {
     Rgba::hex(STOPS[below]).mix(Rgba::hex(STOPS[below + 1]), position - below as f64)
 }
 
-/// The diverging map: blue at -1, grey at 0, orange at 1. The ends differ in lightness from the grey by as much on
-/// both sides, and blue and orange are told apart by every kind of colour vision.
+/// Returns the diverging map: blue at -1, grey at 0, orange at 1. The ends differ in lightness from the grey by as much
+/// on both sides, and blue and orange are told apart by every kind of colour vision.
 pub fn diverging(t: f64, dark: bool) -> Rgba {
     let t = if t.is_nan() { 0.0 } else { t.clamp(-1.0, 1.0) };
     let (grey, blue, orange) = if dark {
@@ -246,7 +246,8 @@ fn linear(color: Rgba) -> [f64; 3] {
     [r, g, b].map(|byte| LINEAR[usize::from(byte)])
 }
 
-/// OKLab coordinates (lightness, a, b) of an opaque colour: distances in them are about as large as they look.
+/// Returns the OKLab coordinates (lightness, a, b) of an opaque colour: distances in them are about as large as they
+/// look.
 pub fn to_oklab(color: Rgba) -> [f64; 3] {
     let [r, g, b] = linear(color);
     let l = (0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b).cbrt();

@@ -33,7 +33,8 @@ impl<'a> Bars<'a> {
         Bars { edges: &distribution.edges, counts: &distribution.counts, scale, unit }
     }
 
-    /// Half a bin where every bin is one whole number on a linear axis: the number stands at the middle of its bar.
+    /// Returns half a bin where every bin is one whole number on a linear axis: the number stands at the middle of its
+    /// bar.
     fn shift(&self) -> f64 {
         let whole = self.edges.windows(2).all(|pair| pair[1] - pair[0] == 1);
         if self.scale == Scale::Linear && self.unit == Unit::Count && whole { 0.5 } else { 0.0 }

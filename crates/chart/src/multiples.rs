@@ -29,7 +29,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Room for so many panels: as many in a row as fit, rows as high as the room lets them be.
+    /// Divides the room for so many panels: as many in a row as fit, rows as high as the room lets them be.
     pub fn new(panels: usize, size: ChartSize) -> Grid {
         let panels = panels as i32;
         let fit = (size.width / size.px(LEAST_PX.0).max(1)).clamp(1, COLUMNS.min(panels.max(1)));
@@ -40,22 +40,22 @@ impl Grid {
         Grid { columns, width: size.width / columns.max(1), height, panels }
     }
 
-    /// Height of all rows in device pixels; more than the room had if they could not be made to fit.
+    /// Returns the height of all rows in device pixels; more than the room had if they could not be made to fit.
     pub fn height(&self) -> i32 {
         self.height * ((self.panels + self.columns - 1) / self.columns)
     }
 
-    /// Width of a panel in device pixels.
+    /// Returns the width of a panel in device pixels.
     pub fn width(&self) -> i32 {
         self.width
     }
 
-    /// Height of a row of panels in device pixels.
+    /// Returns the height of a row of panels in device pixels.
     pub fn row_height(&self) -> i32 {
         self.height
     }
 
-    /// Left and upper edge of a panel.
+    /// Returns the left and upper edge of a panel.
     pub fn place(&self, panel: usize) -> (i32, i32) {
         let panel = panel as i32;
         (panel % self.columns * self.width, panel / self.columns * self.height)

@@ -7,8 +7,8 @@ use pathlight_query::TraceReport;
 
 const NONE: u32 = u32::MAX;
 
-/// Two requests alone, without the rest of their traces, on one axis: their roots start at the same place, and both end
-/// where the longer one does.
+/// Returns two requests alone, without the rest of their traces, on one axis: their roots start at the same place, and
+/// both end where the longer one does.
 pub fn align(requests: [TraceReport; 2]) -> [TraceReport; 2] {
     let requests = requests.map(alone);
     let lead = |of: &TraceReport| of.span_start_us.first().copied().unwrap_or(0);

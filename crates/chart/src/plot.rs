@@ -65,8 +65,8 @@ pub(super) fn on_backend<DB: DrawingBackend>(
     root.present().map_err(words)
 }
 
-/// The line of an axis from one pixel to another, with the ticks of its values and their words, which stay within the
-/// area's width.
+/// Draws the line of an axis from one pixel to another, with the ticks of its values and their words, which stay within
+/// the area's width.
 pub(super) fn draw_axis<DB: DrawingBackend>(
     area: &Area<DB>,
     (left, right): (i32, i32),
@@ -124,7 +124,7 @@ impl<F: Fn(char) -> f64> Measure for Widths<F> {
     }
 }
 
-/// An upright line at a value.
+/// Draws an upright line at a value.
 pub(super) fn draw_mark<DB: DrawingBackend>(
     area: &Area<DB>,
     axis: &ValueAxis,
@@ -138,7 +138,8 @@ pub(super) fn draw_mark<DB: DrawingBackend>(
     area.draw(&PathElement::new(vec![(x, top), (x, bottom)], stroke)).map_err(words)
 }
 
-/// The names of marks above them; those that would stand on each other stand there together, in the order of their marks.
+/// Writes the names of marks above them; those that would stand on each other stand there together, in the order of
+/// their marks.
 pub(super) fn name_marks<DB: DrawingBackend>(
     area: &Area<DB>,
     axis: &ValueAxis,
@@ -172,7 +173,7 @@ pub(super) fn name_marks<DB: DrawingBackend>(
     Ok(())
 }
 
-/// A chart as an SVG document with a title; deterministic.
+/// Writes a chart as an SVG document with a title; deterministic.
 pub(super) fn document(
     size: ChartSize,
     title: &str,

@@ -145,7 +145,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// CSS pixels as whole device pixels, at least one.
+    /// Returns CSS pixels as whole device pixels, at least one.
     pub fn px(&self, css: f64) -> i32 {
         (css * self.scale).round().max(1.0) as i32
     }

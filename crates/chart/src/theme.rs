@@ -18,7 +18,7 @@ pub enum Shade {
 }
 
 impl Shade {
-    /// The shade of a service.
+    /// Returns the shade of a service.
     pub fn service(name: &str) -> Shade {
         Shade::Service(color::service_number(name))
     }
@@ -62,17 +62,17 @@ impl Theme {
     pub const TOKENS: [&'static str; 8] =
         ["--background", "--surface", "--text", "--muted", "--line", "--accent", "--error", "--path"];
 
-    /// Dark text on white.
+    /// Returns the light theme: dark text on white.
     pub fn light() -> Theme {
         Theme::with_tokens(false, Theme::built_in(false))
     }
 
-    /// Light text on near black.
+    /// Returns the dark theme: light text on near black.
     pub fn dark() -> Theme {
         Theme::with_tokens(true, Theme::built_in(true))
     }
 
-    /// The values of [`TOKENS`](Theme::TOKENS) where nothing else is said.
+    /// Returns the values of [`TOKENS`](Theme::TOKENS) where nothing else is said.
     pub fn built_in(dark: bool) -> [Rgba; 8] {
         let tokens = if dark {
             [0x14171a, 0x1d2126, 0xe6e9ec, 0x9aa4ae, 0x353c44, 0x6cb0ff, 0xff7b72, 0xfafafa]
@@ -82,7 +82,7 @@ impl Theme {
         tokens.map(Rgba::hex)
     }
 
-    /// A theme of the values of [`TOKENS`](Theme::TOKENS).
+    /// Returns a theme of the values of [`TOKENS`](Theme::TOKENS).
     pub fn with_tokens(dark: bool, tokens: [Rgba; 8]) -> Theme {
         let [background, surface, text, muted, line, accent, error, path] = tokens;
         let with_ink = |fill: Rgba| (fill, color::ink_on(fill));
@@ -105,7 +105,7 @@ impl Theme {
         }
     }
 
-    /// The same, with leading colours for some services ([`color::leading`]).
+    /// Returns the same, with leading colours for some services ([`color::leading`]).
     #[must_use]
     pub fn with_leading(mut self, leading: &[(u16, u8)]) -> Theme {
         let of = |place| {
@@ -116,18 +116,18 @@ impl Theme {
         self
     }
 
-    /// The values of [`TOKENS`](Theme::TOKENS).
+    /// Returns the values of [`TOKENS`](Theme::TOKENS).
     pub fn tokens(&self) -> [Rgba; 8] {
         let Theme { background, surface, text, muted, line, accent, error, path, .. } = *self;
         [background, surface, text, muted, line, accent, error, path]
     }
 
-    /// The fill of a shade.
+    /// Returns the fill of a shade.
     pub fn fill(&self, shade: Shade) -> Rgba {
         self.fill_and_ink(shade).0
     }
 
-    /// The colour of text on the fill of a shade.
+    /// Returns the colour of text on the fill of a shade.
     pub fn ink(&self, shade: Shade) -> Rgba {
         self.fill_and_ink(shade).1
     }
@@ -147,7 +147,7 @@ impl Theme {
         }
     }
 
-    /// A fill that stands back, for what a search does not match.
+    /// Returns a fill that stands back, for what a search does not match.
     pub fn dimmed(&self, fill: Rgba) -> Rgba {
         fill.with_alpha(0.22).over(self.background)
     }
@@ -157,7 +157,7 @@ impl Theme {
 mod tests {
     use super::*;
 
-    /// Numbers of services that between them have every colour in [`all_services`].
+    /// Returns the numbers of services that between them have every colour in [`all_services`].
     fn services() -> impl Iterator<Item = u16> {
         0..u16::from(SERVICE_STEPS) + color::LEADING as u16
     }

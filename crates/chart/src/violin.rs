@@ -58,7 +58,7 @@ impl ViolinLayout {
         ViolinLayout { size: ChartSize { height, ..room }, axis, row, rows }
     }
 
-    /// Upper and lower edge of a row.
+    /// Returns the upper and lower edge of a row.
     pub fn row(&self, at: usize) -> (i32, i32) {
         let top = self.size.px(TOP_PX) + self.row * at as i32;
         (top, top + self.row)

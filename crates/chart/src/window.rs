@@ -11,12 +11,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// Everything of an axis from 0 to `total`.
+    /// Returns a window on a whole axis, from 0 to `total`.
     pub fn full(total: u64) -> Window {
         Window { from: 0.0, to: total.max(1) as f64 }
     }
 
-    /// From one whole unit to another; at least one unit wide.
+    /// Returns the window from one whole unit to another; at least one unit wide.
     pub fn of(from: u64, to: u64) -> Window {
         Window { from: from as f64, to: to.max(from.saturating_add(1)) as f64 }
     }
@@ -46,8 +46,8 @@ impl Window {
         self.from + px / f64::from(width_px.max(1)) * self.width()
     }
 
-    /// Zoomed about the pixel `px`, which keeps its place: a `factor` above 1 shows less. Stays within the axis and
-    /// never shows less than `least`.
+    /// Returns the window zoomed about the pixel `px`, which keeps its place: a `factor` above 1 shows less. Stays
+    /// within the axis and never shows less than `least`.
     #[must_use]
     pub fn zoomed(&self, px: f64, width_px: i32, factor: f64, total: u64, least: f64) -> Window {
         let whole = Window::full(total).to;
@@ -57,14 +57,14 @@ impl Window {
         Window { from, to: from + width }.within(total)
     }
 
-    /// Moved by a number of pixels to the right (left if negative), within the axis.
+    /// Returns the window moved by a number of pixels to the right (left if negative), within the axis.
     #[must_use]
     pub fn panned(&self, px: f64, width_px: i32, total: u64) -> Window {
         let by = px / f64::from(width_px.max(1)) * self.width();
         Window { from: self.from + by, to: self.to + by }.within(total)
     }
 
-    /// As wide as before, moved as little as needed to lie within the axis.
+    /// Returns a window as wide as before, moved as little as needed to lie within the axis.
     #[must_use]
     pub fn within(&self, total: u64) -> Window {
         let whole = Window::full(total).to;
@@ -76,8 +76,8 @@ impl Window {
         Window { from, to: from + width }
     }
 
-    /// On the way to another window, for animation: 0 is this one, 1 the other. The width changes by equal factors in
-    /// equal steps.
+    /// Returns a window on the way to another, for animation: 0 is this one, 1 the other. The width changes by equal
+    /// factors in equal steps.
     #[must_use]
     pub fn toward(&self, other: Window, t: f64) -> Window {
         let t = t.clamp(0.0, 1.0);

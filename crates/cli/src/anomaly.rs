@@ -193,7 +193,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     }
 }
 
-/// The model that files hold, or all of them merged.
+/// Returns the model that files hold, or all of them merged.
 fn read_models(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
     let read = |file: &PathBuf| {
         std::fs::read(file)

@@ -1,7 +1,8 @@
 //! `pathlight check`: whether a candidate is slower than a baseline, for a job that decides.
 
 use super::common::SummaryOptions;
-use super::summarise::{load_any, name};
+use super::summarise::name;
+use super::summary_files::load_any;
 use super::{Failure, output};
 use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
 use pathlight_chart::theme::Theme;

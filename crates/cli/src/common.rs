@@ -4,7 +4,7 @@ use super::Failure;
 use super::input;
 use super::output;
 use super::parse;
-use super::summarise;
+use super::summary_files;
 use super::terminal;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::Keep;
@@ -198,7 +198,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// True if there are two.
+    /// Returns whether there are two inputs.
     ///
     /// # Errors
     /// [`Failure::Usage`] if there is none; `command` is what was called.
@@ -361,13 +361,13 @@ impl Settings {
     /// group, for queries that summaries answer.
     ///
     /// # Errors
-    /// As [`load_groups`](Self::load_groups) and [`summarise::load`].
+    /// As [`load_groups`](Self::load_groups) and [`summary_files::load`].
     pub fn load_groups_or_summaries(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
         let (mut traces, mut summaries) = (groups.to_vec(), Vec::new());
         for (group, files) in (0u8..).zip(&mut traces) {
             let paths = input::list(files)?;
-            if !paths.is_empty() && paths.iter().all(|path| summarise::is_summary(path)) {
-                let summary = summarise::load(files)?;
+            if !paths.is_empty() && paths.iter().all(|path| summary_files::is_summary(path)) {
+                let summary = summary_files::load(files)?;
                 let (traces, spans) = (summary.traces, summary.spans);
                 summaries.push(LoadedSummary {
                     name: String::new(),

@@ -53,7 +53,8 @@ const MOST_INDENTED: usize = 20;
 /// Callers without a choice among them that are listed at each end of a chain; those between are counted.
 const CHAIN_ENDS: usize = 3;
 
-/// The largest calling contexts by self time with their callers, as an indented table; the endpoint first that holds most.
+/// Returns the largest calling contexts by self time with their callers, as an indented table; the endpoint first that
+/// holds most.
 fn to_text(report: &CriticalPathReport, rows: usize) -> String {
     let facts = &report.facts;
     let mut largest: Vec<NodeId> = (0..report.nodes.len() as u32).map(NodeId).collect();

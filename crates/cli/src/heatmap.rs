@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.common.print_report(|| json::heatmap(&report, time, stat), |rows| to_text(&report, time, stat, rows))
 }
 
-/// Rows as lines of shades, darker for a greater share of the request's latency.
+/// Returns the rows as lines of shades, darker for a greater share of the request's latency.
 fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat, rows: usize) -> String {
     const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
     let columns = report.column_requests.len();

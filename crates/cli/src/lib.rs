@@ -37,6 +37,7 @@ mod split;
 mod stream;
 mod summarise;
 mod summary;
+mod summary_files;
 mod table;
 mod terminal;
 mod trend;
@@ -247,7 +248,7 @@ fn manual(folder: &Path) -> Result<(), Failure> {
     written.map_err(|error| Failure::Usage(format!("cannot write to {}: {error}", folder.display())))
 }
 
-/// The exit status of a command's result; says on standard error why it is not 0.
+/// Returns the exit status of a command's result; says on standard error why it is not 0.
 fn exit_code(result: Result<(), Failure>) -> ExitCode {
     let status = match &result {
         Ok(()) => return ExitCode::SUCCESS,

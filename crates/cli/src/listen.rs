@@ -122,7 +122,7 @@ impl Piece {
     }
 }
 
-/// Bytes of the whole gzip members that a file begins with.
+/// Returns the bytes of the whole gzip members that a file begins with.
 fn whole(file: &File) -> io::Result<u64> {
     let (mut left, mut whole) = (BufReader::new(file), 0);
     while !left.fill_buf()?.is_empty() {

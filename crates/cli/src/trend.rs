@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{OutputOptions, SummaryOptions};
-use super::summarise::load_any;
+use super::summary_files::load_any;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_summary::{Series, Trend};

@@ -34,7 +34,7 @@ pub fn write_jaeger(options: &Options, out: &mut dyn Write) -> io::Result<Summar
     Ok(summary)
 }
 
-/// One trace as the JSON object `{"traceID", "spans", "processes"}`.
+/// Returns one trace as the JSON object `{"traceID", "spans", "processes"}`.
 pub fn trace_json(trace: &GeneratedTrace) -> String {
     let mut json = Json::new(None);
     // Without an output there is nothing that can fail.

@@ -343,7 +343,7 @@ impl Generator {
         Ok(Generator { options: options.clone(), topology, pages, weights, inject_places, speeds })
     }
 
-    /// Trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
+    /// Returns trace number `index`, from 0; its spans stand parent before child, the root first (before defects).
     pub fn trace(&self, index: u64) -> GeneratedTrace {
         let mut plan = Plan::default();
         self.trace_with(index, &mut plan)
@@ -376,7 +376,7 @@ impl Generator {
         }
     }
 
-    /// By place, the microseconds that trace `index` spends there besides its own; empty if none.
+    /// Returns, by place, the microseconds that trace `index` spends there besides its own; empty if none.
     fn extra_us(&self, index: u64) -> Vec<u64> {
         let mut extra_us = Vec::new();
         for (inject, &place) in self.options.injects.iter().zip(&self.inject_places) {

@@ -104,7 +104,7 @@ impl Speeds {
         }
     }
 
-    /// By span, the factors of its own work, and of all times within it.
+    /// Returns, by span, the factors of its own work, and of all times within it.
     fn of(&self, nodes: &[Node]) -> Vec<(f64, f64)> {
         let mut factors = vec![(1.0, 1.0); if self.own.is_empty() { 0 } else { nodes.len() }];
         for at in 0..factors.len() {

@@ -24,8 +24,8 @@ const LINKS: [&str; 8] = [
     "chain-juniper",
 ];
 
-/// Endpoint 0 is the root, with places 0 (before the first wave), 1 (between waves) and 2 (at the end); all others
-/// are leaves.
+/// Builds a wide system: endpoint 0 is the root, with places 0 (before the first wave), 1 (between waves) and 2 (at the end); all
+/// others are leaves.
 pub(super) fn wide() -> Topology {
     let mut topology = Topology::default();
     let service = topology.service("batch-coordinator");

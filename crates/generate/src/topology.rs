@@ -330,7 +330,7 @@ impl Topology {
         Some(producer)
     }
 
-    /// For every endpoint, the mean number of spans of a call of it without pages, and of one page of it.
+    /// Returns, for every endpoint, the mean number of spans of a call of it without pages, and of one page of it.
     fn mean_sizes(&self, longest: usize) -> Vec<(f64, f64)> {
         let mut sizes = vec![(1.0, 0.0); self.endpoints.len()];
         // Callees may come later in the list, so sizes settle one level of calls at a time.
@@ -385,7 +385,7 @@ impl Topology {
         (base, page)
     }
 
-    /// Mean spans of a trace with `pages` pages, request types weighted by `weights`.
+    /// Returns the mean spans of a trace with `pages` pages, request types weighted by `weights`.
     fn mean_spans(&self, weights: &[f64], pages: f64) -> f64 {
         let total: f64 = weights.iter().sum();
         let spans = |r: &Request| r.base_spans + r.page_spans * pages;

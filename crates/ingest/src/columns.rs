@@ -50,7 +50,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Bytes missing of what is read next: the length, then the record.
+    /// Returns the bytes missing of what is read next: the length, then the record.
     fn wanted(&self) -> usize {
         match self.held.first_chunk::<4>() {
             None => 4 - self.held.len(),
@@ -82,7 +82,7 @@ impl Columns {
         Ok(())
     }
 
-    /// The input has ended.
+    /// Ends the input.
     pub fn finish(&self) -> WalkEnd {
         if self.is_damaged || !self.held.is_empty() { WalkEnd::Cut(self.taken) } else { WalkEnd::Whole }
     }

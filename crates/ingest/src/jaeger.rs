@@ -271,7 +271,7 @@ pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> 
     Ok(set.process(service.as_ref().map_or("", |s| &s.text), host.name(), tags))
 }
 
-/// An entry of the process table of the trace under construction.
+/// Reads an entry of the process table of the trace under construction.
 pub(super) fn process_of_trace(
     state: &mut State,
     set: &mut TraceSet,
@@ -376,7 +376,7 @@ fn read<'a>(
     Ok(Some(Read { own, span, process: fields.process, process_id }))
 }
 
-/// A span of the trace under construction.
+/// Reads a span of the trace under construction.
 pub(super) fn span_of_trace(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
     if !node.is_object() {
         return Err(node.wrong("a span", "an object"));
@@ -398,7 +398,7 @@ pub(super) fn span_of_trace(state: &mut State, set: &mut TraceSet, node: Node<'_
     Ok(())
 }
 
-/// A span that stands alone, with its process.
+/// Reads a span that stands alone, with its process.
 pub(super) fn single_span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     let fields = Fields::of(node)?;
     state.saw(if fields.is_elastic { Format::Elasticsearch } else { Format::JaegerSpans });

@@ -230,7 +230,7 @@ fn bits_in_words(bytes: &[u8; BLOCK]) -> Bits {
     bits
 }
 
-/// One bit a byte for what may end a string: quotes, backslashes, control characters.
+/// Returns one bit a byte for what may end a string: quotes, backslashes, control characters.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
@@ -247,7 +247,7 @@ pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
     }
 }
 
-/// One bit a byte for what may end a string: quotes, backslashes, control characters.
+/// Returns one bit a byte for what may end a string: quotes, backslashes, control characters.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
@@ -258,7 +258,7 @@ pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {
     u32::from(i8x16_bitmask(v128_or(marks, u8x16_lt(v, u8x16_splat(0x20)))))
 }
 
-/// One bit a byte for what may end a string: quotes, backslashes, control characters.
+/// Returns one bit a byte for what may end a string: quotes, backslashes, control characters.
 #[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
 #[inline]
 pub(super) fn string_stops(bytes: &[u8; 16]) -> u32 {

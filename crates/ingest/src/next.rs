@@ -9,7 +9,7 @@ use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
 /// The service of spans that name none.
 const SERVICE: &str = "next.js";
 
-/// A span by itself.
+/// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     state.saw(Format::NextTrace);
     let [trace, id, parent, name, start, duration, tags] =

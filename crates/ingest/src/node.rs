@@ -78,7 +78,7 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// One past the value that begins at `from`, or where it cannot go on.
+/// Returns one past the value that begins at `from`, or where it cannot go on.
 fn skip_value(text: &[u8], from: usize) -> Result<usize, usize> {
     let mut depth = 0usize;
     let mut at = from;

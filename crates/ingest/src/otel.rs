@@ -226,7 +226,8 @@ fn any_value(value: Node<'_>) -> Result<Text<'_>, Bad> {
     Ok(Text { text: Cow::Owned(out), is_lossy })
 }
 
-/// Start and duration in microseconds from nanoseconds: start = floor(start / 1000), duration = floor((end - start) / 1000).
+/// Returns the start and duration in microseconds from nanoseconds: start = floor(start / 1000), duration = floor((end
+/// - start) / 1000).
 fn microseconds(start: Option<Number>, end: Option<Number>) -> (Option<Number>, Option<Number>) {
     // Zero means "not set" in the protocol.
     let given = |n: Option<Number>| n.filter(|n| *n != Number::Whole(0));

@@ -29,14 +29,14 @@ pub(super) fn begin_scope(state: &mut State) {
     state.around.scope = None;
 }
 
-/// A resource becomes the process of its spans.
+/// Reads a resource, which becomes the process of its spans.
 pub(super) fn resource(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
     let [attributes] = node.pick(["attributes"])?;
     state.around.resource = Some(otel::process(state, set, attributes)?);
     Ok(())
 }
 
-/// A scope becomes tags of its spans.
+/// Reads a scope, which becomes tags of its spans.
 pub(super) fn scope(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
     state.around.scope = Some(otel::scope(state, set, Some(node))?);
     Ok(())
@@ -123,7 +123,7 @@ fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<
     }
 }
 
-/// A span of the scope being read.
+/// Reads a span of the scope being read.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     if !node.is_object() {
         return Err(node.wrong("a span", "an object").into());

@@ -263,7 +263,7 @@ impl Protobuf {
         }
     }
 
-    /// The input has ended.
+    /// Ends the input.
     pub fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
         let end = self.base + self.held.len() as u64;
         let is_whole =

@@ -288,7 +288,7 @@ impl Accounts {
     }
 }
 
-/// Format names of two parts of an input, in the order of [`FORMATS`].
+/// Returns the format names of two parts of an input, in the order of [`FORMATS`].
 fn joined_names(a: &str, b: &str) -> String {
     let names = FORMATS.iter().filter(|name| a.split('+').chain(b.split('+')).any(|other| other == **name));
     names.copied().collect::<Vec<_>>().join("+")

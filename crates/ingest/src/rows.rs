@@ -14,7 +14,7 @@ pub(super) fn is_key_of_span(key: &str) -> bool {
     matches!(key, "operationName" | "operation_name" | "process")
 }
 
-/// A span by itself.
+/// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     let [trace, trace_id, id, span_id, parent, parent_span, hash] =
         node.pick(["traceId", "trace_id", "spanId", "span_id", "parent_id", "parentSpanId", "span_hash"])?;

@@ -236,7 +236,7 @@ struct Memory {
 }
 
 impl State {
-    /// For an input of which these traces are kept, and whose summaries somebody unpacks.
+    /// Creates the state for an input of which these traces are kept, and whose summaries somebody unpacks.
     pub fn keeping(keep: Keep, unpack: Option<Unpack>) -> State {
         State { keep, unpack, ..State::default() }
     }
@@ -290,7 +290,7 @@ impl State {
         }
     }
 
-    /// Names of the formats and archives seen, joined by `+`.
+    /// Returns the names of the formats and archives seen, joined by `+`.
     pub fn format_names(&self) -> String {
         let names: Vec<&str> = FORMATS
             .iter()
@@ -320,7 +320,7 @@ impl State {
         }
     }
 
-    /// A span of a format of single spans.
+    /// Stages a span of a format of single spans.
     pub fn stage(&mut self, set: &mut TraceSet, id: TraceId, span: RawSpan) -> Result<(), SetFull> {
         if self.wants(id, set) {
             set.stage(id, span)?;
@@ -438,7 +438,7 @@ impl State {
         }
     }
 
-    /// Start and duration in microseconds under the rules for dirty input; `None` leaves the span out.
+    /// Returns the start and duration in microseconds under the rules for dirty input; `None` leaves the span out.
     pub fn times(
         &mut self,
         at: u64,
@@ -516,7 +516,7 @@ pub(super) struct ParentChoice {
 }
 
 impl ParentChoice {
-    /// A reference within the trace.
+    /// Adds a reference within the trace.
     pub fn reference(&mut self, id: SpanId, follows_from: bool) {
         let slot = if follows_from { &mut self.follows } else { &mut self.child_of };
         if slot.is_none() && !id.is_none() {

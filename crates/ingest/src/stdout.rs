@@ -6,7 +6,7 @@ use super::otel;
 use super::state::{Fail, Format, State};
 use pathlight_model::trace::{SpanId, TraceId, TraceSet};
 
-/// Trace id and span id of a span context.
+/// Returns the trace id and span id of a span context.
 fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {
     let Some(node) = node else { return Ok((TraceId::NONE, SpanId::NONE)) };
     let [trace, span] = node.pick(["TraceID", "SpanID"])?;
@@ -60,7 +60,7 @@ fn nanoseconds(text: &str) -> Option<Number> {
     }
 }
 
-/// A span by itself.
+/// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     state.saw(Format::OtelStdout);
     let [own, parent, start, end, resource, scope, library] = node.pick([

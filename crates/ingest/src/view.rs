@@ -41,7 +41,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// One past the bracket that closes the one at a place; and how many objects stand directly in it.
+    /// Returns one past the bracket that closes the one at a place; and how many objects stand directly in it.
     pub fn skip_brackets(&self, from: usize) -> Option<(usize, u64)> {
         let (mut depth, mut objects) = (0u32, 0);
         let mut carry = Carry::default();
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// One past an object that holds no other and no array, as tags are.
+    /// Returns one past an object that holds no other and no array, as tags are.
     #[inline]
     pub fn skip_flat(&self, from: usize) -> Option<usize> {
         let mut at = self.space(from + 1)?;
@@ -109,7 +109,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// One past a value nobody asked for.
+    /// Returns one past a value nobody asked for.
     #[inline]
     pub fn skip_value(&self, at: usize) -> Option<usize> {
         match self.text.get(at)? {

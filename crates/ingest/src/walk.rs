@@ -176,7 +176,7 @@ impl Walker {
         Ok(())
     }
 
-    /// The text has ended; `end` is its length.
+    /// Ends the text; `end` is its length.
     pub fn finish(
         &mut self,
         window: &mut Window,
@@ -265,7 +265,7 @@ impl Walker {
         }
     }
 
-    /// A value at the top of the text.
+    /// Begins a value at the top of the text.
     fn begin_document(&mut self, byte: u8, state: &mut State) {
         self.documents += 1;
         match byte {
@@ -280,7 +280,7 @@ impl Walker {
         }
     }
 
-    /// A value in an array.
+    /// Begins a value in an array.
     fn begin_value(&mut self, frame: Frame, byte: u8, state: &mut State) {
         let what = match (frame, byte) {
             (Frame::Documents, b'{') if self.guess => Use::Guess,
@@ -361,7 +361,7 @@ impl Walker {
         Step::On
     }
 
-    /// What is done with the value of a key.
+    /// Chooses what is done with the value of a key.
     fn choose(&mut self, frame: Frame, first: u8, state: &mut State) {
         let key = self.key.as_slice();
         let what = match (frame, key, first) {
@@ -634,7 +634,7 @@ impl Walker {
         }
     }
 
-    /// Bad syntax: in a text of several documents the line is left, else nothing after it is read.
+    /// Handles bad syntax: in a text of several documents the line is left, else nothing after it is read.
     fn syntax_error(&mut self, at: u64, what: &str, state: &mut State) {
         state.problems.note(ProblemKind::BadSyntax, at, || what.to_owned());
         let is_first = self.documents <= 1;

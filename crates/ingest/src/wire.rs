@@ -332,7 +332,7 @@ fn write_value(what: As, value: &[u8], out: &mut Vec<u8>) -> Result<(), Broken> 
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Bytes in quotes, so that reading them gives the same bytes.
+/// Writes bytes in quotes, so that reading them gives the same bytes.
 fn write_text(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in text {

@@ -199,7 +199,7 @@ impl Zip {
         }
     }
 
-    /// Unpacks; how many bytes were used.
+    /// Unpacks deflated bytes; returns how many were used.
     fn deflated(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<usize, Stop> {
         self.out.resize(PIECE, 0);
         let mut bytes = bytes;
@@ -262,7 +262,7 @@ impl Zip {
         }
     }
 
-    /// The data of a member is read.
+    /// Ends the data of a member.
     fn end_data(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
         if let Some(mut inner) = self.inner.take() {
             let result = inner.finish(cx).map(|_| ());

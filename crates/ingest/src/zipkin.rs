@@ -31,7 +31,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Service and host of an endpoint object.
+/// Returns the service and host of an endpoint object.
 fn endpoint(state: &mut State, node: Option<Node<'_>>) -> Result<(String, String), Bad> {
     let Some(node) = node else { return Ok((String::new(), String::new())) };
     let [service, v4, v6] = node.pick(["serviceName", "ipv4", "ipv6"])?;
@@ -50,7 +50,7 @@ struct Side<'a> {
     tags: Vec<(std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)>,
 }
 
-/// A span by itself.
+/// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1: bool) -> Result<(), Fail> {
     state.saw(if is_v1 { Format::Zipkin1 } else { Format::Zipkin2 });
     let fields = Fields::of(node)?;

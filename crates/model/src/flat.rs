@@ -15,19 +15,19 @@ use std::fmt;
 #[error("its bytes are cut or changed")]
 pub struct Damaged;
 
-/// A value as bytes.
+/// Writes a value as bytes.
 pub fn write<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     write_after(Vec::new(), value)
 }
 
-/// Bytes, and a value after them.
+/// Writes a value after some bytes.
 pub fn write_after<T: Serialize + ?Sized>(bytes: Vec<u8>, value: &T) -> Vec<u8> {
     let mut out = Writer(bytes);
     let Ok(()) = value.serialize(&mut out);
     out.0
 }
 
-/// The value that [`write()`] wrote; what follows it is ignored.
+/// Returns the value that [`write()`] wrote; what follows it is ignored.
 ///
 /// # Errors
 /// [`Damaged`] unless the bytes are such a value.
@@ -42,7 +42,8 @@ thread_local! {
     static DAMAGED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// For a `Deserialize` of its own that meets what cannot be: it goes on with any value, which [`read`] will not return.
+/// Marks what is read as damaged, for a `Deserialize` of its own that meets what cannot be: it goes on with any value,
+/// which [`read`] will not return.
 #[cold]
 pub fn damaged() {
     DAMAGED.set(true);
@@ -60,8 +61,8 @@ impl fmt::Display for Never {
 
 impl std::error::Error for Never {}
 
-/// Where a value would refuse what it is given, which none does that is written and read here: the numbers of variants are
-/// looked at before, and a type with rules of its own calls [`damaged`].
+/// Returns where a value would refuse what it is given, which none does that is written and read here: the numbers of
+/// variants are looked at before, and a type with rules of its own calls [`damaged`].
 #[cold]
 #[inline(never)]
 fn refused() -> ! {
@@ -104,7 +105,7 @@ impl Writer {
         self.0.push(number as u8);
     }
 
-    /// An id: two numbers would do, were it not for what is written already.
+    /// Writes an id: two numbers would do, were it not for what is written already.
     #[inline(never)]
     fn wide(&mut self, mut number: u128) {
         while number >= 0x80 {
@@ -124,7 +125,7 @@ impl Writer {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The length of a list, which iterators over what is stored know.
+    /// Writes the length of a list, which iterators over what is stored know.
     fn length(&mut self, length: Option<usize>) {
         let Some(length) = length else { refused() };
         self.number(length as u64);
@@ -344,7 +345,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of at most so many bits.
+    /// Returns a number of at most so many bits.
     #[inline(never)]
     fn number(&mut self, bits: u32) -> u64 {
         let mut number = 0;
@@ -414,7 +415,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// The number of a variant.
+    /// Returns the number of a variant.
     #[inline(never)]
     fn variant(&mut self, most: u32) -> u32 {
         let number = self.number(32) as u32;
@@ -597,7 +598,7 @@ struct Items<'r, 'a> {
 }
 
 impl Items<'_, '_> {
-    /// Whether there is one more to read: bytes that end too early do not make a list of a million zeros.
+    /// Returns whether there is one more to read: bytes that end too early do not make a list of a million zeros.
     fn more(&mut self) -> bool {
         self.left > 0 && !DAMAGED.get() && {
             self.left -= 1;

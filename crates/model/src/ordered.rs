@@ -27,7 +27,7 @@ pub struct OrderedMap<K, V> {
     len: usize,
 }
 
-/// Key and value of an entry, the value to be changed.
+/// Returns the key and value of an entry, the value to be changed.
 fn apart<K, V>(entry: &mut (K, V)) -> (&K, &mut V) {
     (&entry.0, &mut entry.1)
 }

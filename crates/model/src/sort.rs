@@ -49,7 +49,7 @@ impl<F: FnMut(u32, u32) -> Ordering> Compare for F {
     }
 }
 
-/// For each place the item that belongs there.
+/// Returns, for each place, the item that belongs there.
 #[inline(never)]
 fn sorted(len: usize, compare: &mut dyn Compare) -> Vec<u32> {
     let mut places: Vec<u32> = (0..len as u32).collect();
@@ -67,7 +67,7 @@ pub fn settle<T>(items: &mut [T], places: Vec<u32>) {
 
 /// The swaps that put every item in its place, one cycle of the permutation after the other.
 struct Swaps {
-    /// For each place the item that belongs there; its own number once it is there.
+    /// Returns, for each place, the item that belongs there; its own number once it is there.
     places: Vec<u32>,
     /// Where the cycle under way began, and how far it has come.
     start: usize,
@@ -186,7 +186,7 @@ impl Sorting {
         false
     }
 
-    /// For each place the item that belongs there, once it is done.
+    /// Returns, for each place, the item that belongs there, once it is done.
     pub fn places(self) -> Vec<u32> {
         self.places
     }
@@ -210,7 +210,7 @@ pub async fn arrange_in_steps<T: Send + Sync>(
     }
 }
 
-/// For each place the item that belongs there, found in steps; two items are compared by their numbers.
+/// Returns, for each place, the item that belongs there, found in steps; two items are compared by their numbers.
 pub async fn order_in_steps(
     len: usize,
     cost: usize,

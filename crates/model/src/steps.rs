@@ -70,7 +70,7 @@ impl Future for Pause {
 /// Work under way.
 pub type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// One step; what came of the work if it was the last.
+/// Returns one step; what came of the work if it was the last.
 pub fn step<T>(job: &mut Job<T>) -> Option<T> {
     match job.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),

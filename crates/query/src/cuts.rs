@@ -79,7 +79,7 @@ impl Cuts {
         self.places.get_or_init(|| facts)
     }
 
-    /// Nothing known yet, of data among which are summaries or not.
+    /// Creates cuts of which nothing is known yet, of data among which are summaries or not.
     pub(super) fn of_data(has_summaries: bool) -> Cuts {
         Cuts { has_summaries, ..Cuts::default() }
     }

@@ -24,7 +24,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool over the sets that threads have loaded, at least one; traces that several of them saw are joined.
+    /// Returns a pool over the sets that threads have loaded, at least one; traces that several of them saw are joined.
     ///
     /// # Errors
     /// [`EngineError`] when memory ends.
@@ -46,7 +46,7 @@ impl Pool {
         Ok(Pool { sessions, cuts: Cuts::of_data(has_summaries) })
     }
 
-    /// The sets of traces; no trace is in two of them.
+    /// Returns the sets of traces; no trace is in two of them.
     pub fn into_sets(self) -> Vec<TraceSet> {
         self.sessions.into_iter().map(|session| session.set).collect()
     }
@@ -87,7 +87,7 @@ impl Pool {
         Plan::new(query, &self.cuts.clone()).finish(|pass| self.run_pass(pass), watch)
     }
 
-    /// The partials of a pass, one per thread.
+    /// Returns the partials of a pass, one per thread.
     fn run_pass(&mut self, pass: &[u8]) -> Result<Vec<Vec<u8>>, EngineError> {
         if let [session] = self.sessions.as_mut_slice() {
             return Ok(vec![session.run_pass(pass)?]);
@@ -99,7 +99,7 @@ impl Pool {
         })
     }
 
-    /// The sessions.
+    /// Returns the sessions.
     pub fn sessions(&self) -> &[Session] {
         &self.sessions
     }

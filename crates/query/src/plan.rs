@@ -58,8 +58,8 @@ impl<R> Plan<R> {
         })
     }
 
-    /// All steps in one go; no other plan may be under way with the same cuts. `run` has a pass run by every worker and
-    /// gives the partials; `watch` hears how long work goes.
+    /// Runs all steps in one go; no other plan may be under way with the same cuts. `run` has a pass run by every
+    /// worker and gives the partials; `watch` hears how long work goes.
     ///
     /// # Errors
     /// [`EngineError`] as [`next`](Self::next), and what `run` says.

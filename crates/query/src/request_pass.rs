@@ -244,7 +244,7 @@ impl RunningPass {
         }))
     }
 
-    /// Requests done and requests in all.
+    /// Returns the requests done and requests in all.
     pub fn progress(&self) -> (u64, u64) {
         match &self.state {
             State::Trees(trees) => trees.progress(),

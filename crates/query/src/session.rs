@@ -317,7 +317,7 @@ impl Task {
         }
     }
 
-    /// Traces done and traces in all; (0, 0) before the first step.
+    /// Returns the traces done and traces in all; (0, 0) before the first step.
     pub fn progress(&self) -> (u64, u64) {
         self.progress
     }

@@ -127,7 +127,7 @@ impl Workers {
         self.working(TrainingProgress::default()).await;
     }
 
-    /// Work of the plan's own that pauses by itself; tells how much of about `of` units is done.
+    /// Runs work of the plan's own that pauses by itself; tells how much of about `of` units is done.
     pub(super) async fn watch<T>(&self, work: impl Future<Output = T>, done: &Done, of: u64) -> T {
         self.pause().await;
         let mut work = pin!(work);
@@ -219,7 +219,7 @@ pub(super) fn opened(bytes: &[u8]) -> Result<&[u8], EngineError> {
     }
 }
 
-/// One partial of several parts: before each its length in bytes, 4 of them, the lowest first.
+/// Returns one partial of several parts: before each its length in bytes, 4 of them, the lowest first.
 pub(super) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(SEAL + parts.iter().map(|part| part.len() + 4).sum::<usize>());
     for part in parts {

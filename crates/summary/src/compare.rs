@@ -8,7 +8,7 @@ use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::trace::Endpoint;
 
 impl Summary {
-    /// One side of a comparison: its frames, and its times by service. Both are of requests of any latency.
+    /// Returns one side of a comparison: its frames, and its times by service. Both are of requests of any latency.
     pub fn side(&self, choice: &Choice, group: u8) -> ((DiffSide, DiffPart), CulpritPart) {
         let root = choice.root.as_ref();
         let selection = Selection {

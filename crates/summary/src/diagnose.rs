@@ -61,7 +61,7 @@ impl<'a> Kind<'a> {
         Kind { root, sums, traces, tail: is_split.then_some((cut.bins, cut.ranks.start)) }
     }
 
-    /// Of normal requests, and of the tail; all of them are normal where there is none.
+    /// Returns the number of normal requests and that of the tail; all are normal where there is no tail.
     fn halves(&self, bins: &[LatencyBin]) -> [Total; 2] {
         let mut out = [Total::default(); 2];
         for bin in bins {

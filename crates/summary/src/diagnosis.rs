@@ -204,7 +204,7 @@ impl EndpointSums {
 }
 
 impl DiagnosisSums {
-    /// Those of a file that has none.
+    /// Returns the sums of a file that has none.
     pub(crate) fn missing() -> DiagnosisSums {
         DiagnosisSums { is_missing: true, ..DiagnosisSums::default() }
     }

@@ -285,7 +285,7 @@ impl Parent {
 }
 
 impl FlowSums {
-    /// Those of a file that has none.
+    /// Returns the sums of a file that has none.
     pub(crate) fn missing() -> FlowSums {
         FlowSums { is_missing: true, ..FlowSums::default() }
     }

@@ -59,7 +59,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Growth as a share of the baseline; of errors in the share of requests.
+    /// Returns the growth as a share of the baseline; of errors in the share of requests.
     pub fn growth(&self) -> f64 {
         let [before, after] = self.values;
         match self.rule.measured {

@@ -48,7 +48,7 @@ impl Piece {
         Piece { keys, facts: Held::Open(facts) }
     }
 
-    /// Its facts; `None` if they were damaged by hand: a checksum guards the file around them.
+    /// Returns its facts; `None` if they were damaged by hand: a checksum guards the file around them.
     fn open(&self) -> Option<FactPart> {
         match &self.facts {
             Held::Open(facts) => Some(facts.clone()),
@@ -61,12 +61,12 @@ impl Piece {
 }
 
 impl Normal {
-    /// Those of a file that has none.
+    /// Returns the facts of a file that has none.
     pub(crate) fn missing() -> Normal {
         Normal { is_missing: true, ..Normal::default() }
     }
 
-    /// These.
+    /// Returns these facts.
     pub(crate) fn of(is_missing: bool, facts: FactPart) -> Normal {
         let pieces = if facts.rows.is_empty() { Vec::new() } else { vec![Piece::of(facts)] };
         Normal { is_missing, pieces }

@@ -150,12 +150,12 @@ impl ErrorSums {
 }
 
 impl RootPart {
-    /// Requests.
+    /// Returns the requests.
     pub fn requests(&self) -> u64 {
         self.latency.n()
     }
 
-    /// Mean and percentiles of the latency; percentiles within [`Sketch::error`].
+    /// Returns the mean and percentiles of the latency; percentiles within [`Sketch::error`].
     pub fn percentiles(&self) -> Percentiles {
         let [p50, p95, p99] = self.latency.quantiles([0.50, 0.95, 0.99]);
         let mean = self.latency_us.mean(self.requests());
@@ -235,14 +235,14 @@ impl NodePart {
         }
     }
 
-    /// Requests that have it.
+    /// Returns the requests that have it.
     pub fn requests(&self) -> u64 {
         self.exclusive.n()
     }
 }
 
 impl Summary {
-    /// Requests of all root endpoints.
+    /// Returns the requests of all root endpoints.
     pub fn requests(&self) -> u64 {
         self.roots.values().map(RootPart::requests).sum()
     }

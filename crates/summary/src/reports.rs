@@ -46,7 +46,7 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Requests and microseconds of a context that lie in the bins.
+    /// Returns the requests and microseconds of a context that lie in the bins.
     fn sum(&self, node: &NodePart) -> (u64, u64) {
         let inside = node.bins.iter().filter(|bin| self.bins.contains(&bin.number));
         inside.fold((0, 0), |(n, us): (u64, u64), bin| (n + bin.requests, us.saturating_add(bin.us)))
@@ -245,8 +245,8 @@ impl Summary {
         pairs
     }
 
-    /// Times by endpoint, whatever the call path. Percentiles, total time, spans and errors are over requests of any
-    /// latency; percentiles of total time are those of call paths.
+    /// Returns the times by endpoint, whatever the call path. Percentiles, total time, spans and errors are over
+    /// requests of any latency; percentiles of total time are those of call paths.
     pub fn endpoints(&self, choice: &Choice) -> EndpointsReport {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);

@@ -87,7 +87,7 @@ impl Statistic {
         self.of(&part.latency, part.latency_us)
     }
 
-    /// Of the self time of an endpoint over so many requests, those without it as 0: its mean.
+    /// Returns the mean self time of an endpoint over so many requests; those without it count as 0.
     pub(crate) fn mean_self(part: &EndpointPart, requests: u64) -> Estimate {
         Estimate::of_mean(part.self_us, requests)
     }

@@ -127,7 +127,7 @@ pub fn share(share: f64) -> String {
     format!("{sign}{text}{THIN}%")
 }
 
-/// `part` of `whole` as a [`share`]; a dash if the whole is nothing.
+/// Writes `part` of `whole` as a [`share`]; a dash if the whole is nothing.
 pub fn share_of(part: u64, whole: u64) -> String {
     share(if whole == 0 { f64::NAN } else { part as f64 / whole as f64 })
 }
@@ -141,7 +141,7 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// Any number with three significant digits, no zeros at the end, grouped: `1.5`, `0.012`, `1 235`.
+/// Returns any number with three significant digits, no zeros at the end, grouped: `1.5`, `0.012`, `1 235`.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return DASH.into();
@@ -233,7 +233,7 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
-/// Bytes in powers of 1000: `61 MB`, `1.5 GB`.
+/// Returns the bytes in powers of 1000: `61 MB`, `1.5 GB`.
 pub fn bytes(value: u64) -> String {
     let mut scaled = value as f64;
     if value < 1000 {
@@ -251,7 +251,7 @@ pub fn bytes(value: u64) -> String {
     format!("{text}{THIN}{unit}")
 }
 
-/// UTC of a time in microseconds since the epoch: `2024-05-01 12:34:56.789`.
+/// Writes the UTC of a time in microseconds since the epoch: `2024-05-01 12:34:56.789`.
 pub fn moment(us: u64) -> String {
     let (days, rest) = (us / 86_400_000_000, us % 86_400_000_000);
     // Days to date in the proleptic Gregorian calendar; years start in March, so the leap day is last.
@@ -295,7 +295,7 @@ pub fn parse_utc(text: &str) -> Option<u64> {
     moment(us).starts_with(date).then_some(us)
 }
 
-/// Three significant digits of a number from 0 to below 1000.
+/// Writes three significant digits of a number from 0 to below 1000.
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")
@@ -310,7 +310,7 @@ fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// With plain spaces, which are easier to write down.
+    /// Returns the text with plain spaces, which are easier to write down.
     fn plain(text: String) -> String {
         text.replace([THIN, '\u{a0}'], " ")
     }

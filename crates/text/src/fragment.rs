@@ -50,7 +50,7 @@ const CODED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'$')
     .remove(b'*');
 
-/// Percent-encodes all that may not stand in a fragment or query, or that separates pairs.
+/// Encodes by percent signs all that may not stand in a fragment or query, or that separates pairs.
 pub fn encode(text: &str, out: &mut String) {
     out.extend(utf8_percent_encode(text, &CODED));
 }

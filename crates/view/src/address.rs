@@ -489,7 +489,7 @@ pub(super) fn parse_focus(text: &str) -> Option<Vec<Endpoint>> {
     Some(flat.chunks_exact(2).map(|pair| Endpoint::new(&pair[0], &pair[1])).collect())
 }
 
-/// Operation and part of a request type.
+/// Writes operation and part of a request type as JSON.
 fn type_name(kind: &RequestType) -> String {
     serde_json::to_string(&[&kind.root.operation, &kind.part]).unwrap_or_default()
 }

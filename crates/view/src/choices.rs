@@ -74,7 +74,7 @@ impl Choices {
         self.columns = order.unwrap_or_default();
     }
 
-    /// Every switch that is not as it comes, with its value.
+    /// Returns every switch that is not as it comes, with its value.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
         let defaults = Choices::default();
         let mut out = Vec::new();

@@ -18,7 +18,7 @@ impl Side {
     /// Both, in order.
     pub const BOTH: [Side; 2] = [Side::A, Side::B];
 
-    /// `A` or `B`.
+    /// Returns `A` or `B`.
     pub fn name(self) -> &'static str {
         match self {
             Side::A => "A",
@@ -78,8 +78,8 @@ pub struct Comparison {
 const BULK: PercentileRange = PercentileRange::open(0, 50_000);
 
 impl Comparison {
-    /// Percentile range against percentile range: the bulk against the one that is looked at, or against the tail.
-    /// Gives the percentile range of the side that views speak of besides.
+    /// Compares percentile range with percentile range: the bulk against the one that is looked at, or against the
+    /// tail. Gives the percentile range of the side that views speak of besides.
     fn of_ranges(range: PercentileRange) -> (Comparison, PercentileRange) {
         let of = |side, other| Comparison { against: Against::Range, side, other, swapped: false };
         if range.is_all() || range == BULK {

@@ -325,7 +325,7 @@ pub fn list_csv(
     }
 }
 
-/// Mean and percentiles of some times; a summary knows no percentiles.
+/// Returns the mean and percentiles of some times; a summary knows no percentiles.
 pub(crate) fn statistic_words(us: &Statistic) -> String {
     let percentiles = us.p50.zip(us.p99);
     let percentiles = percentiles.map(|(p50, p99)| format!(", p50 {}, p99 {}", duration(p50), duration(p99)));

@@ -217,7 +217,7 @@ mod tests {
         levels.iter().map(line).collect()
     }
 
-    /// 0 { 1 { 2 }, 3 (2 more) }, 4 { 5 } (7 more).
+    /// Returns the tree 0 { 1 { 2 }, 3 (2 more) }, 4 { 5 } (7 more).
     fn tree() -> Tree {
         let levels = [(1, 0), (2, 0), (3, 0), (2, 2), (1, 7), (2, 0)];
         Tree::new(lines(&levels), &Tree::default())

@@ -247,7 +247,7 @@ pub fn sentences(report: &TprofReport) -> Vec<String> {
     tree.chain(tails).chain(tail_notes(&report.tail)).collect()
 }
 
-/// Two sets as sentences: what changed in each request type.
+/// Returns two sets as sentences: what changed in each request type.
 pub fn sets_sentences(report: &SetsReport) -> Vec<String> {
     let kinds = report.places.lists().filter(|kind| !kind.places.is_empty());
     kinds.flat_map(|kind| place_sentences(type_name(&kind.service, &kind.operation), kind)).collect()
@@ -309,7 +309,7 @@ fn places_words(kind: &TypePlaces) -> String {
     out
 }
 
-/// Two sets in words: services, then places of every request type, what grew most first.
+/// Returns two sets in words: services, then places of every request type, what grew most first.
 pub fn sets_markdown(report: &SetsReport) -> String {
     let mut out = String::from("# What changed from A to B\n\n");
     let _ = writeln!(out, "{}\n", marked(&culprit::summary(&report.culprit)));

@@ -13,7 +13,7 @@ use pathlight_query::{
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, share};
 
-/// Both ends of an interval.
+/// Writes both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {
     format!("{} to {}", words(interval.low), words(interval.high))
 }
@@ -387,7 +387,7 @@ fn runs_beside(out: Sentence, beside: &[BesideCall]) -> Sentence {
     out.text(if is_one { " runs beside it." } else { " run beside it." })
 }
 
-/// Between which calls nothing is recorded longest.
+/// Says between which calls nothing is recorded longest.
 fn longest_gap(out: Sentence, gap: &Gap) -> Sentence {
     let out = match &gap.between {
         [Some(before), Some(after)] if before == after => out.text("between two calls of ").name(before),

@@ -178,7 +178,7 @@ pub fn set_parallel(changes: &mut Changes, report: &FlowReport, nodes: [u32; 2])
     }
 }
 
-/// Percentiles and mean of the latency with their names: before, after.
+/// Returns the percentiles and mean of the latency with their names: before, after.
 fn figures(report: &WhatIfReport) -> [(&'static str, f64, f64); 4] {
     let (a, b) = (&report.before_us, &report.after_us);
     [("p50", a.p50, b.p50), ("p95", a.p95, b.p95), ("p99", a.p99, b.p99), ("mean", a.mean, b.mean)]

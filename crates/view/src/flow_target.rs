@@ -164,7 +164,7 @@ impl TargetLine {
         self.way().map_or(f64::NAN, |way| way.at_best_us)
     }
 
-    /// Share of what is to be saved that it can save.
+    /// Returns the share of what is to be saved that it can save.
     fn share(&self) -> f64 {
         let wanted = self.report.before_us - self.report.target_us as f64;
         ((self.report.before_us - self.at_best_us()) / wanted).clamp(0.0, 1.0)

@@ -154,7 +154,7 @@ impl AnomalyChoice {
     }
 }
 
-/// The sizes of a network as they are written; `None` where they make no sense.
+/// Returns the sizes of a network as they are written; `None` where they make no sense.
 fn network(value: &str) -> Option<VaeSettings> {
     let mut numbers = value.split(',').map(|number| number.parse::<u64>().ok());
     let mut network = VaeSettings::default();

@@ -71,7 +71,7 @@ pub fn notes(counts: &ReadingCounts) -> Vec<Note> {
     notes
 }
 
-/// Of so many names, what became of them.
+/// Says what became of so many names.
 fn names_words(of: NameCount) -> String {
     let more = if of.is_at_least { "or more " } else { "" };
     format!("{more}names became {}", counted(of.templates, "template"))

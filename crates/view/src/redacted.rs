@@ -199,7 +199,7 @@ pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudo
     out
 }
 
-/// The same of what changed between two sets.
+/// Replaces names in what changed between two sets.
 pub fn sets(report: &SetsReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> SetsReport {
     let mut out = report.clone();
     if redaction.names {
@@ -235,7 +235,7 @@ fn places(report: &mut PlacesReport, redaction: Redaction, pseudonyms: &Pseudony
     }
 }
 
-/// The pseudonym of a span's position, `operation#2`.
+/// Returns the pseudonym of a span's position, `operation#2`.
 fn position(pseudonyms: &Pseudonyms, service: &str, name: &str) -> String {
     let number = name.rsplit_once('#').filter(|(_, number)| number.parse::<u32>().is_ok());
     match (pseudonyms.known_operation(service, name), number) {

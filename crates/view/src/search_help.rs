@@ -45,7 +45,7 @@ pub fn key_at(text: &str, caret: u32) -> Option<String> {
     token_at(text, place_of(text, caret)).filter(|token| token.value.is_some()).map(|token| token.name)
 }
 
-/// Those that hold what was typed, those that begin with it first.
+/// Returns those that hold what was typed, those that begin with it first.
 fn fitting<T>(typed: &str, all: impl Iterator<Item = T>, name: impl Fn(&T) -> &str) -> Vec<T> {
     let typed = typed.to_lowercase();
     let place = |one: &T| name(one).to_lowercase().find(&typed);

@@ -19,7 +19,7 @@ pub fn range_words(range: PercentileRange) -> String {
     if range.closed && range.lo == 0 { format!("\u{2264} {name}") } else { name.replace('-', "\u{2013}") }
 }
 
-/// Two latencies, or one if they read the same.
+/// Returns two latencies, or one if they read the same.
 fn latencies((low, high): (u64, u64), between: &str) -> String {
     let (low, high) = (format::duration_us(low), format::duration_us(high));
     if low == high { low } else { format!("{low}{between}{high}") }

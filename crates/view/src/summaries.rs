@@ -262,7 +262,7 @@ impl<'a> Selected<'a> {
         Some(Selected { root, part, cut, requests, nodes, errors: summary.errors(&choice) })
     }
 
-    /// Endpoints, the one with the most self time first (ties: by name).
+    /// Returns the endpoints, the one with the most self time first (ties: by name).
     pub fn endpoints(&self) -> Vec<EndpointRow<'_>> {
         let requests = self.part.requests();
         let row = |(endpoint, part)| EndpointRow::of(endpoint, part, requests, self.part.latency_us.sum);

@@ -22,14 +22,14 @@ impl Page {
         self.load_group(inputs, 0);
     }
 
-    /// What can be done with traces that come now; nothing is asked while there are no others.
+    /// Returns what can be done with traces that come now; nothing is asked while there are no others.
     pub fn intakes(self) -> Option<[Intake; 3]> {
         let overview = self.0.queries.overview.get();
         let has_some = overview.as_ref().is_some_and(|overview| overview.traces > 0);
         (has_some || self.0.load.borrow().running).then(|| Intake::choices(self.has_both_sets()))
     }
 
-    /// Whether two sets are compared, and both are there.
+    /// Returns whether two sets are compared, and both are there.
     pub fn has_both_sets(self) -> bool {
         let others = self.0.queries.overview.get().map_or(0, |overview| overview.other_traces);
         self.compares_sets() && others > 0
@@ -122,7 +122,7 @@ impl Page {
         self.0.undo.replace(Some(Undo { number, words, address, inputs, opened, names }));
     }
 
-    /// The way back from what was done last to what is loaded, while it is offered.
+    /// Returns the way back from what was done last to what is loaded, while it is offered.
     pub fn undoable(self) -> Option<Undo> {
         self.0.undo.borrow().clone()
     }
@@ -145,7 +145,7 @@ impl Page {
         self.0.fetching.resume(self);
     }
 
-    /// The way back is no longer offered.
+    /// Stops offering the way back.
     pub fn forget_undo(self, number: u32) {
         let undone = self.0.undo.borrow_mut().take_if(|undo| undo.number == number);
         if undone.is_some() {
@@ -166,7 +166,7 @@ impl Page {
         }
     }
 
-    /// Whether sets are compared that were loaded apart.
+    /// Returns whether sets are compared that were loaded apart.
     pub fn compares_sets(self) -> bool {
         self.0.address.borrow().comparison.is_some_and(|comparison| comparison.against == Against::Set)
     }
@@ -206,7 +206,7 @@ impl Page {
         }
     }
 
-    /// Everything that is loaded, for a saved report; see [`Pool::columns`].
+    /// Returns everything that is loaded, for a saved report; see [`Pool::columns`].
     ///
     /// # Errors
     /// In words.

@@ -17,7 +17,7 @@ pub struct MessageBanners {
 }
 
 impl MessageBanners {
-    /// No row yet.
+    /// Creates banners without a row yet.
     pub fn new() -> MessageBanners {
         let element = div("errors").test("errors").attr("role", "alert");
         element.show(false);

@@ -113,7 +113,7 @@ impl Detail {
         self.exemplars(page, &node.exemplars);
     }
 
-    /// The name of an endpoint and where else it is shown; `path` leads to it.
+    /// Shows the name of an endpoint and where else it is shown; `path` leads to it.
     fn head(&self, page: Page, service: &str, operation: &str, path: Option<&[Endpoint]>) {
         self.body.add(&el("h2").child(&names::endpoint(service, operation)));
         if operation.is_empty() {

@@ -158,14 +158,14 @@ impl FetchRow {
     }
 }
 
-/// An explanation with its ways out.
+/// Creates an explanation with its ways out.
 pub fn explanation(told: &Explanation) -> El {
     div("fetch-text")
         .child(&span("error-message", &told.message).test("fetch-message"))
         .child(&cures(&told.cures))
 }
 
-/// A list of sentences; text between backticks is set apart.
+/// Returns a list of sentences; text between backticks is set apart.
 fn cures(lines: &[String]) -> El {
     let list = el("ul").class("cures").test("fetch-cures");
     for line in lines {
@@ -178,7 +178,7 @@ fn cures(lines: &[String]) -> El {
     list
 }
 
-/// Whether an end says more than that all went well.
+/// Returns whether an end says more than that all went well.
 fn is_worth_telling(page: Page, end: &End) -> bool {
     page.address().source.wanted != Wanted::Nothing
         || !end.lost_files.is_empty()

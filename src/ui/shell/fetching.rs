@@ -153,7 +153,7 @@ impl Fetching {
         origin(url).is_some_and(|origin| origin == page_origin() || self.0.agreed.borrow().contains(&origin))
     }
 
-    /// The user agrees to the origin of a whole address.
+    /// Remembers that the user agrees to the origin of a whole address.
     pub fn agree(&self, url: &str) {
         self.0.agreed.borrow_mut().extend(origin(url));
     }
@@ -461,7 +461,7 @@ impl Fetching {
         }
     }
 
-    /// The user agrees to the origins named.
+    /// Remembers that the user agrees to the origins named, and starts.
     pub fn agree_and_start(&self, page: Page) {
         if let Phase::AwaitingConsent(origins) = self.phase() {
             origins.iter().for_each(|origin| self.agree(origin));
@@ -510,7 +510,7 @@ impl Fetching {
         page.refresh();
     }
 
-    /// Who is asked at a whole base address.
+    /// Returns the connection to a whole base address.
     pub fn connection_to(&self, base: String) -> Connection {
         let has_token = self.token(&base).is_some();
         Connection { base, page_origin: page_origin(), has_token }
@@ -532,7 +532,7 @@ pub fn resolve(text: &str) -> Result<String, Trouble> {
     Ok(url.href().trim_end_matches('/').to_owned())
 }
 
-/// Scheme, host and port of a whole address.
+/// Returns the scheme, host and port of a whole address.
 fn origin(url: &str) -> Option<String> {
     Url::new(url).ok().map(|url| url.origin())
 }

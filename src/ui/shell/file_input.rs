@@ -20,12 +20,12 @@ use web_sys::{
     FileSystemEntry, FileSystemFileEntry, HtmlInputElement,
 };
 
-/// Text as a file of this name.
+/// Returns the text as a file of this name.
 pub fn text_input(name: &str, text: &str) -> Option<Input> {
     Some(Input { name: name.to_owned(), blob: text_blob(text, "application/json")? })
 }
 
-/// Text as bytes of a media type.
+/// Returns the text as bytes of a media type.
 pub fn text_blob(text: &str, kind: &str) -> Option<Blob> {
     let options = BlobPropertyBag::new();
     options.set_type(kind);
@@ -118,7 +118,7 @@ fn zones_of(page: Page) -> Vec<Zone> {
     )
 }
 
-/// What the place says that something is dragged over: a zone, or the box of side B below them.
+/// Returns what the place says that something is dragged over: a zone, or the box of side B below them.
 fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<Intake> {
     let event = event.dyn_ref::<DragEvent>()?;
     let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
@@ -294,7 +294,7 @@ async fn answers(asked: &mut Vec<(String, JsFuture)>, inputs: &mut Vec<Input>, u
     }
 }
 
-/// The path of an entry from what was dropped.
+/// Returns the path of an entry from what was dropped.
 fn name_of(entry: &FileSystemEntry) -> String {
     entry.full_path().trim_start_matches('/').to_owned()
 }
@@ -312,7 +312,7 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Both inputs; with `chosen` nothing is asked about what is picked.
+    /// Creates both inputs; with `chosen` nothing is asked about what is picked.
     pub fn new(page: Page, keep: &Keep, chosen: Option<Intake>) -> Picker {
         let next: Rc<Cell<Option<Intake>>> = Rc::new(Cell::new(chosen));
         let input = |name: &str| {
@@ -345,7 +345,7 @@ impl Picker {
         Picker { page, files, folder, chosen, next }
     }
 
-    /// The inputs, to be put into the page.
+    /// Returns the inputs, to be put into the page.
     pub fn elements(&self) -> [&El; 2] {
         [&self.files, &self.folder]
     }

@@ -152,7 +152,7 @@ impl FilterForm {
         form
     }
 
-    /// Button and form.
+    /// Returns the button with its form.
     pub fn element(&self) -> &El {
         self.popover.element()
     }
@@ -268,7 +268,7 @@ impl FilterForm {
         self.note.set_text(&note_of(&overview, key, values.as_deref()));
     }
 
-    /// What is loaded reaches from here to there.
+    /// Fills in from when to when the loaded requests reach.
     fn new_times(&self, overview: &OverviewReport) {
         // Milliseconds; the end lies past the last one.
         let iso = |us: u64| format::moment(us).replace(' ', "T");

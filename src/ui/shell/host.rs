@@ -257,7 +257,7 @@ impl Hosts {
         self.follow(from, &origin, message, &data);
     }
 
-    /// The user has decided.
+    /// Applies what the user has decided about an origin.
     fn decide(&self, origin: &str, admit: bool) {
         if admit {
             remember(origin);

@@ -430,7 +430,7 @@ fn names_of(list: &El) -> Vec<String> {
     (0..options.length()).filter_map(|at| options.item(at)?.get_attribute("value")).collect()
 }
 
-/// `2024-05-01T12:34:56`, as a field of a time wants it.
+/// Writes a time as `2024-05-01T12:34:56`, as a field of a time wants it.
 fn field_of(us: u64) -> String {
     words::moment(us).replace(' ', "T").chars().take(19).collect()
 }

@@ -25,7 +25,7 @@ pub struct MemoryRow {
 }
 
 impl MemoryRow {
-    /// Out of sight.
+    /// Creates the row, out of sight.
     pub fn new() -> MemoryRow {
         let element = div("memory-forecast").attr("role", "alert").test("memory-forecast");
         element.show(false);

@@ -101,8 +101,8 @@ pub struct Queries {
     pub span: Slot<queries::Span>,
 }
 
-/// Which requests findings are about, and with which they are compared: of two sets the second is asked about, and the
-/// first is what it should be like.
+/// Returns which requests findings are about, and with which they are compared: of two sets the second is asked about,
+/// and the first is what it should be like.
 pub fn of_findings(page: Page) -> (Selection, Option<Selection>) {
     let address = page.address();
     match page.compares_sets() {
@@ -255,7 +255,7 @@ pub fn query(page: Page) {
     }
 }
 
-/// Names are searched in the page; tags are known to the workers alone.
+/// Asks the workers for a search by tags; names are searched in the page.
 fn want_search(page: Page, address: &Address) {
     let queries = page.queries();
     let search = SpanSearch::parse(&address.search);

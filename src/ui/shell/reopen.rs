@@ -38,7 +38,7 @@ pub async fn is_possible() -> bool {
     count_handles().await.ok().and_then(|count| count.as_f64()).is_some_and(|count| count > 0.0)
 }
 
-/// An input of `[name, file, group]`; without the last it is of the first group.
+/// Returns an input of `[name, file, group]`; without the last it is of the first group.
 fn input(entry: &JsValue) -> Option<(Input, u8)> {
     let entry: &Array = entry.dyn_ref()?;
     let blob = entry.get(1).dyn_into().ok()?;

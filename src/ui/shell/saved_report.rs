@@ -27,7 +27,7 @@ use web_sys::{Blob, Response};
 pub struct Origin(Rc<JsValue>);
 
 impl Origin {
-    /// From the object that boot.js hands over.
+    /// Creates it from the object that boot.js hands over.
     pub fn new(boot: JsValue) -> Origin {
         Origin(Rc::new(boot))
     }

@@ -88,7 +88,7 @@ pub fn found_in_all(page: Page) -> String {
 pub struct Search(Rc<RefCell<Inner>>);
 
 impl Search {
-    /// The view tells what it found, and how to go to the next (`true`) or previous match.
+    /// Takes in what the view found, and how to go to the next (`true`) or previous match.
     pub fn publish(&self, matches: u64, share: Option<f64>, step: impl Fn(Page, bool) + 'static) {
         *self.0.borrow_mut() = Inner { matches, share, next: Some(Box::new(step)) };
     }
@@ -100,7 +100,7 @@ impl Search {
         }
     }
 
-    /// `12 found, 34.5 %`; nothing while nothing is searched for.
+    /// Returns what was found, as `12 found, 34.5 %`; nothing while nothing is searched for.
     pub fn words(&self, page: Page) -> String {
         let inner = self.0.borrow();
         if page.address().search.trim().is_empty() {

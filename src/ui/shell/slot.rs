@@ -96,7 +96,7 @@ impl<Q> Default for Slot<Q> {
 /// Reads the report of a query, or says why it cannot be read.
 type Read = fn(&[u8]) -> Result<Rc<dyn Any>, String>;
 
-/// See [`Slot::want`].
+/// Does what [`Slot::want`] does, with one body for all queries.
 fn want(slot: &Rc<RefCell<State>>, page: Page, query: Vec<u8>, read: Read) {
     let wanted = (page.generation(), query);
     if slot.borrow().wanted.as_ref() == Some(&wanted) {

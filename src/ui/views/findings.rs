@@ -208,7 +208,7 @@ impl Findings {
     }
 }
 
-/// A service or request type with its part of the latency as a bar; pressed, it is looked at.
+/// Returns a service or request type with its part of the latency as a bar; pressed, it is looked at.
 fn share_row(keep: &Keep, bar: &ShareBar, test: &str, open: impl Fn() + 'static) -> El {
     let track = div("finding-track")
         .child(&div("finding-bar").styled("width", &format!("{:.1}%", (bar.relative * 100.0).max(0.5))));
@@ -217,7 +217,7 @@ fn share_row(keep: &Keep, bar: &ShareBar, test: &str, open: impl Fn() + 'static)
     row.child(&name).child(&track).child(&span("number", &bar.share)).on_click(keep, open)
 }
 
-/// The findings with what joined them later, and whether that is there.
+/// Returns the findings with what joined them later, and whether that is there.
 fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
     let queries = page.queries();
     let report = queries.findings.get()?;
@@ -228,7 +228,7 @@ fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
     })
 }
 
-/// What is loaded: how much, and unless names are left out, which files were opened.
+/// Returns what is loaded: how much, and unless names are left out, which files were opened.
 fn loaded(page: Page, without_files: bool) -> String {
     let Some(overview) = page.queries().overview.get() else { return String::new() };
     let opened =
@@ -237,7 +237,7 @@ fn loaded(page: Page, without_files: bool) -> String {
     findings::loaded(&overview, &files)
 }
 
-/// The button that copies the findings as an incident note.
+/// Returns the button that copies the findings as an incident note.
 fn note(page: Page, keep: &Keep) -> El {
     let copy = button("Copy as Markdown\u{2026}")
         .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
@@ -258,7 +258,7 @@ fn note(page: Page, keep: &Keep) -> El {
     })
 }
 
-/// The findings as an incident note, without what is left out.
+/// Returns the findings as an incident note, without what is left out.
 fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &ExportRedaction) -> String {
     let base = dom::window().location().href().unwrap_or_default();
     let base = base.split('#').next().unwrap_or_default().to_owned();
@@ -281,13 +281,13 @@ fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &Expo
     finding_words::to_markdown(&redacted, &loaded(page, redaction.names), link) + &tags
 }
 
-/// The endpoints of the percentile range, and of the requests at percentiles of latency once these are known.
+/// Returns the endpoints of the percentile range, and of the requests at percentiles of latency once these are known.
 fn reports(page: Page) -> Option<(Rc<EndpointsReport>, Rc<Vec<EndpointsReport>>)> {
     let queries = page.queries();
     Some((queries.endpoints.get()?, queries.at_latencies.fresh()?))
 }
 
-/// The buttons that copy the textual summary, and the menu that saves it.
+/// Returns the buttons that copy the textual summary, and the menu that saves it.
 fn copies(page: Page, keep: &Keep) -> El {
     let lists = controls::select(keep, "summary-lists", |_| ())
         .attr("aria-label", "What the lists of the summary are about");

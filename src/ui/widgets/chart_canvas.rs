@@ -125,12 +125,12 @@ impl<C: CanvasChart> ChartCanvas<C> {
         chart
     }
 
-    /// The box of the canvas.
+    /// Returns the box of the canvas.
     pub fn element(self) -> &'static El {
         self.0.filled.area()
     }
 
-    /// The canvas.
+    /// Returns the canvas.
     pub fn canvas(self) -> &'static El {
         self.0.filled.canvas()
     }
@@ -153,12 +153,12 @@ impl<C: CanvasChart> ChartCanvas<C> {
         self.with(work)
     }
 
-    /// Whether not everything is in sight.
+    /// Returns whether not everything is in sight.
     pub fn is_zoomed(self) -> bool {
         self.0.chart.borrow_mut().viewport().is_zoomed()
     }
 
-    /// Width and height in device pixels, as last painted.
+    /// Returns the width and height in device pixels, as last painted.
     pub fn size(self) -> (i32, i32) {
         self.0.filled.size().map_or((0, 0), |size| (size.width, size.height))
     }
@@ -173,13 +173,13 @@ impl<C: CanvasChart> ChartCanvas<C> {
         is_new
     }
 
-    /// The colours may have changed.
+    /// Reads the colours again, which may have changed.
     pub fn new_theme(self) {
         self.0.theme.replace(None);
         self.paint();
     }
 
-    /// The colours it is painted in.
+    /// Returns the colours it is painted in.
     pub fn theme(self) -> Rc<Theme> {
         self.0.theme.borrow_mut().get_or_insert_with(|| theme_of(self.0.filled.canvas().html())).clone()
     }
@@ -244,7 +244,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
         self.0.hovered.replace(hit);
     }
 
-    /// A place of the window on the canvas, in device pixels.
+    /// Returns a place of the window on the canvas, in device pixels.
     fn device(self, (x, y): (f64, f64)) -> (i32, i32) {
         let place = self.0.filled.canvas().html().get_bounding_client_rect();
         let (left, top) = (x - place.left(), y - place.top());
@@ -393,7 +393,7 @@ impl<C: CanvasChart> ChartCanvas<C> {
     }
 }
 
-/// Whether motion is unwelcome.
+/// Returns whether motion is unwelcome.
 fn is_still() -> bool {
     dom::window()
         .match_media("(prefers-reduced-motion: reduce)")

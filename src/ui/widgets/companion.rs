@@ -66,7 +66,7 @@ impl<R> CompanionTable<R> {
         self
     }
 
-    /// One click opens a row, not only a double click.
+    /// Makes one click open a row, not only a double click.
     pub fn click_opens(self) -> Self {
         self.grid().click_opens();
         self
@@ -163,7 +163,7 @@ pub trait AnyTable {
     /// Dims what is about to be replaced.
     fn set_stale(&self, stale: bool);
 
-    /// Sorts; `None` or a column it does not have: by its own order.
+    /// Sorts by a column; by its own order for `None` or a column that it does not have.
     fn set_sort(&self, sort: Option<&Sort>);
 }
 

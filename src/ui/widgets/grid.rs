@@ -195,7 +195,7 @@ impl Grid {
         self.on_select.replace(Some(run));
     }
 
-    /// One click opens a row, not only a double click.
+    /// Makes one click open a row, not only a double click.
     pub fn click_opens(&self) {
         self.click_opens.set(true);
     }
@@ -314,7 +314,7 @@ impl Grid {
         self.arrange();
     }
 
-    /// Sorts; `None` or a column it does not have: as it came.
+    /// Sorts by a column; leaves rows as they came for `None` or a column that it does not have.
     pub fn set_sort(&self, sort: Option<&Sort>) {
         let is_column = |sort: &&Sort| self.columns.iter().any(|(_, c)| c.key == sort.column && c.sorts);
         let sort = sort.filter(is_column).unwrap_or(self.rows.borrow().natural()).clone();

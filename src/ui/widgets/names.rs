@@ -39,7 +39,7 @@ pub fn endpoint_list(page: Page, keep: &Keep, rows: Vec<(Endpoint, String)>) -> 
 /// Characters of a name that stay at its end when it is cut, and how long it is at least to be cut there.
 const TAIL: (usize, usize) = (11, 18);
 
-/// An operation that gives way in the middle: long names often begin alike.
+/// Cuts an operation in the middle: long names often begin alike.
 fn cut_in_the_middle(operation: &str) -> El {
     let length = operation.chars().count();
     let cut = operation.char_indices().nth(length.saturating_sub(TAIL.0)).filter(|_| length >= TAIL.1);

@@ -25,7 +25,7 @@ pub trait Plot: 'static {
     /// Returns the lines of the tip of a part.
     fn tip(&self, part: usize) -> Vec<El>;
 
-    /// A part is clicked.
+    /// Handles a click on a part.
     fn click(&mut self, part: usize);
 }
 

@@ -85,7 +85,7 @@ impl Popover {
         popover
     }
 
-    /// Button and panel.
+    /// Returns the button with its panel.
     pub fn element(&self) -> &El {
         &self.anchor
     }

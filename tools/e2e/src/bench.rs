@@ -585,7 +585,7 @@ impl Bench {
     }
 }
 
-/// A name of letters alone: numbers would make templates of names.
+/// Returns a name of letters alone: numbers would make templates of names.
 fn name(mut number: u32) -> String {
     let mut letters = String::new();
     loop {
@@ -597,7 +597,7 @@ fn name(mut number: u32) -> String {
     }
 }
 
-/// A span of Jaeger JSON; parents come first.
+/// Returns a span of Jaeger JSON; parents come first.
 fn span(trace: u32, id: u32, parent: Option<u32>, operation: &str, (start_us, us): (u64, u64)) -> Value {
     let parent = parent.map(|parent| {
         json!({ "refType": "CHILD_OF", "traceID": format!("{trace:x}"), "spanID": format!("{parent:x}") })

@@ -99,7 +99,7 @@ pub struct Page {
     skipped: RefCell<Option<String>>,
 }
 
-/// The text with every run of spaces, narrow ones too, as one space.
+/// Returns the text with every run of spaces, narrow ones too, as one space.
 pub fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -121,7 +121,7 @@ impl Page {
         self.skipped.take()
     }
 
-    /// The WebDriver session, for what has no helper here.
+    /// Returns the WebDriver session, for what has no helper here.
     pub fn client(&self) -> &Client {
         &self.client
     }

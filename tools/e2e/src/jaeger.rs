@@ -62,8 +62,8 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// The API and the page of a version (`1.76`, `2.20` or `HEAD`) under a path, with a configuration of Jaeger UI put in
-    /// as Jaeger's server does it: JSON, or JavaScript that defines `UIConfig`.
+    /// Returns the API and the page of a version (`1.76`, `2.20` or `HEAD`) under a path, with a configuration of
+    /// Jaeger UI put in as Jaeger's server does it: JSON, or JavaScript that defines `UIConfig`.
     pub fn of(version: &str, base: &str, config: &str) -> Ways {
         let page = include_str!("../pages/jaeger-ui.html").replace("BASE", base).replace("WAYS", version);
         let page = if config.contains("function UIConfig()") {
@@ -127,12 +127,12 @@ impl Jaeger {
         Ok(Jaeger { url: site.url.trim_end_matches('/').to_owned(), shared, _site: site })
     }
 
-    /// How it behaves, to be changed.
+    /// Returns how it behaves, to be changed.
     pub fn ways(&self) -> MutexGuard<'_, Ways> {
         locked(&self.shared.ways)
     }
 
-    /// Every address asked for so far.
+    /// Returns every address asked for so far.
     pub fn log(&self) -> Vec<String> {
         locked(&self.shared.log).clone()
     }
@@ -142,12 +142,12 @@ impl Jaeger {
         self.shared.most_open.load(Ordering::SeqCst)
     }
 
-    /// The ids of its traces.
+    /// Returns the ids of its traces.
     pub fn ids(&self) -> Vec<String> {
         self.shared.traces.iter().map(|trace| text(&trace["traceID"]).to_owned()).collect()
     }
 
-    /// Its base address as a value in a fragment.
+    /// Returns its base address as a value in a fragment.
     pub fn encoded(&self) -> String {
         self.url.replace('/', "%2F")
     }
@@ -161,7 +161,7 @@ fn json_reply(value: &Value) -> Response {
     reply(200, "application/json", value.to_string())
 }
 
-/// An error in the form of a dialect, sent as Go's `http.Error` sends it.
+/// Returns an error in the form of a dialect, sent as Go's `http.Error` sends it.
 fn refusal(is_v3: bool, status: u16, words: &str) -> Response {
     let body = if is_v3 {
         json!({ "error": { "httpCode": status, "message": words } })
@@ -298,8 +298,8 @@ impl Shared {
         }
     }
 
-    /// What Tempo answers, after its documented HTTP API: a search finds ids, with leading zeros left out; a trace is OTLP
-    /// with ids in base64.
+    /// Returns what Tempo answers, after its documented HTTP API: a search finds ids, with leading zeros left out; a
+    /// trace is OTLP with ids in base64.
     fn answer_as_tempo<'a>(&self, path: &str, get: &dyn Fn(&str) -> &'a str) -> Response {
         // The value of a condition of the only query that is understood.
         let condition = |key: &str| {
@@ -399,7 +399,7 @@ impl Shared {
         json_reply(&answer(&found))
     }
 
-    /// Traces with a span that fits, newest first.
+    /// Returns the traces with a span that fits, newest first.
     fn find(
         &self,
         service: &str,
@@ -430,7 +430,7 @@ impl Shared {
     }
 }
 
-/// Every span of a trace with its service.
+/// Returns every span of a trace with its service.
 pub fn spans(trace: &Value) -> impl Iterator<Item = (&str, &Value)> {
     trace["spans"].as_array().into_iter().flatten().map(|span| {
         let process = text(&span["processID"]);
@@ -451,7 +451,7 @@ fn tags(text: &str) -> Result<Map<String, Value>, serde_json::Error> {
     if text.is_empty() { Ok(Map::new()) } else { serde_json::from_str(text) }
 }
 
-/// Traces as the third dialect sends them: OTLP, wrapped.
+/// Returns the traces as the third dialect sends them: OTLP, wrapped.
 fn result(traces: &[&Value]) -> Value {
     let mut resources = Vec::new();
     for trace in traces {
@@ -489,7 +489,7 @@ fn base64(hex: &str) -> String {
     BASE64_STANDARD.encode(bytes)
 }
 
-/// What the newest search page lists of traces.
+/// Returns what the newest search page lists of traces.
 fn summaries(traces: &[&Value]) -> Value {
     json!({ "summaries": traces.iter().map(|trace| json!({ "traceID": trace["traceID"] })).collect::<Vec<_>>() })
 }
@@ -507,7 +507,7 @@ fn microseconds(text: &str) -> Option<u64> {
     Some(seconds * 1_000_000 + part.parse::<u64>().ok()?)
 }
 
-/// The file of an address, if one is served there.
+/// Returns the file of an address, if one is served there.
 fn file_of(files: &BTreeMap<String, PathBuf>, path: &str) -> Option<PathBuf> {
     files.iter().find_map(|(place, file)| {
         let rest = path.strip_prefix(place.as_str())?;

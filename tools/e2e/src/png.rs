@@ -19,7 +19,7 @@ impl Picture {
         Picture { width, height, pixels: vec![colour; width * height] }
     }
 
-    /// The pixel in this column and row.
+    /// Returns the pixel in this column and row.
     pub fn at(&self, x: usize, y: usize) -> [u8; 3] {
         self.pixels[y * self.width + x]
     }
@@ -41,8 +41,8 @@ impl Picture {
         Picture { width, height, pixels: rows.copied().collect() }
     }
 
-    /// The picture with one pixel, their mean, for each square of `side` pixels; those at the right and at the bottom may be
-    /// smaller.
+    /// Returns the picture with one pixel, their mean, for each square of `side` pixels; those at the right and at the
+    /// bottom may be smaller.
     pub fn coarse(&self, side: usize) -> Picture {
         let (width, height) = (self.width.div_ceil(side), self.height.div_ceil(side));
         let mut coarse = Picture::new(width, height, [0; 3]);

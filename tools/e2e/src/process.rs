@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Outcome, fail};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn root() -> PathBuf {
     let manifest =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or(env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -21,7 +21,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
-/// The page as `cargo xtask build` left it.
+/// Returns the page as `cargo xtask build` left it.
 pub fn dist() -> PathBuf {
     root().join("dist")
 }
@@ -53,7 +53,7 @@ pub fn pathlight(arguments: &[&str]) -> Outcome<Vec<u8>> {
     fail(format!("`pathlight {}` ended with {}: {}", arguments.join(" "), output.status, complaint.trim()))
 }
 
-/// Bytes of memory of a process, by its folder in `/proc`.
+/// Returns the bytes of memory of a process, by its folder in `/proc`.
 pub fn resident_bytes(process: &Path) -> Option<u64> {
     let status = std::fs::read_to_string(process.join("status")).ok()?;
     let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -111,7 +111,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Bytes of its memory.
+    /// Returns the bytes of its memory.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes(&Path::new("/proc").join(self.running.0.id().to_string()))
     }
@@ -168,7 +168,7 @@ impl Driver {
         Ok(Self { port, running })
     }
 
-    /// Its process; the browsers are below it.
+    /// Returns its process; the browsers are below it.
     pub fn id(&self) -> u32 {
         self.running.0.id()
     }

@@ -56,7 +56,7 @@ impl Drop for Site {
     }
 }
 
-/// A response with this status, content type and body.
+/// Returns a response with this status, content type and body.
 pub fn reply(status: u16, kind: &'static str, body: impl Into<Body>) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(CONTENT_TYPE, kind)], body.into()).into_response()

@@ -123,7 +123,7 @@ fn parts(texts: &[&str]) -> (Vec<String>, String) {
     (holders, terms.join(" "))
 }
 
-/// Text in markup. Quotes too: what looks like an attribute would be taken for the name of a file of the page.
+/// Escapes text for markup. Quotes too: what looks like an attribute would be taken for the name of a file of the page.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

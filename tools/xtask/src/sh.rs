@@ -63,7 +63,7 @@ pub fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// Standard output of a command that ends well; `None` if it cannot be started or fails.
+/// Returns the standard output of a command that ends well; `None` if it cannot be started or fails.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

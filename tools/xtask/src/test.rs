@@ -350,7 +350,7 @@ fn watch(command: &mut Command) -> Outcome<(bool, Vec<String>)> {
     Ok((status.success(), lines.into_inner().unwrap_or_default()))
 }
 
-/// The line without colours.
+/// Returns the line without colours.
 fn plain(line: &str) -> String {
     let mut out = String::new();
     let mut pieces = line.split("\x1b[");
@@ -384,7 +384,7 @@ fn tally(line: &str) -> Option<(u64, u64)> {
     Some((passed, failed))
 }
 
-/// The name of a test, if this line says that it failed.
+/// Returns the name of a test, if this line says that it failed.
 fn failed_test(line: &str) -> Option<String> {
     if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
         return Some(name.trim_end().to_owned());
@@ -396,12 +396,13 @@ fn failed_test(line: &str) -> Option<String> {
     Some(rest.rsplit_once(") ").map_or(rest, |(_, name)| name).to_owned())
 }
 
-/// The name of a test, if this line of libtest's or of its kind says that it was ignored, and why if that is said.
+/// Returns the name of a test, if this line of libtest's or of its kind says that it was ignored, and why if that is
+/// said.
 fn ignored_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ").filter(|rest| rest.contains(" ... ignored"))
 }
 
-/// How many cases a test has skipped, and which test, from a line that it has written.
+/// Returns how many cases a test has skipped, and which test, from a line that it has written.
 fn skipped_cases(line: &str) -> Option<(u64, String)> {
     let (cases, test) = line.strip_prefix("skipped: ")?.split_once(" cases of ")?;
     Some((cases.parse().ok()?, test.to_owned()))

@@ -145,7 +145,8 @@ impl Observer for StvObserver {
     }
 }
 
-/// Duration less the union of the waited-for children's intervals; children come by start, so one sweep does.
+/// Returns the duration less the union of the waited-for children's intervals; children come by start, so one sweep
+/// does.
 fn self_time_us(tree: &Tree, span: u32) -> u64 {
     let (mut covered, mut until) = (0, tree.start_us[span as usize]);
     for child in tree.sync_children(span) {
@@ -220,7 +221,7 @@ impl Features {
         &self.cells[from..self.ends[row]]
     }
 
-    /// Number of requests.
+    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.rows.len()
     }

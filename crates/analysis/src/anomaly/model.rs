@@ -45,7 +45,7 @@ pub enum ModelError {
     Alone(String),
 }
 
-/// FNV-1a of 64 bits.
+/// Returns the FNV-1a hash, 64 bits.
 fn checksum(bytes: &[u8]) -> [u8; 8] {
     let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
@@ -61,14 +61,14 @@ fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
 }
 
 impl Model {
-    /// The file.
+    /// Returns the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let tree = &self.tree;
         let model = flat::write(&(self, tree.ticks, tree.learned(), &tree.kept, tree.contaminated_ppm));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
-    /// The model of a file.
+    /// Returns the model of a file.
     ///
     /// # Errors
     /// [`ModelError`] if it is none.
@@ -105,7 +105,7 @@ impl Model {
         Ok(model)
     }
 
-    /// One baseline of several with their names, which have learned from different requests.
+    /// Returns one baseline of several with their names, which have learned from different requests.
     ///
     /// # Errors
     /// [`ModelError::Alone`] of one that cannot be merged, [`ModelError::Unsound`] if parts of one do not fit together.

@@ -52,7 +52,7 @@ impl PathBaseline {
     }
 }
 
-/// Linear interpolation at (n - 1) p; of sorted numbers, not none.
+/// Returns the linear interpolation at (n - 1) p; of sorted numbers, not none.
 pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     let place = p * (sorted.len() - 1) as f64;
     let below = place as usize;

@@ -27,7 +27,7 @@ pub enum Detector {
 }
 
 impl Detector {
-    /// Its short name.
+    /// Returns its short name.
     pub fn name(self) -> &'static str {
         match self {
             Detector::Tree => "whole tree",
@@ -218,30 +218,30 @@ impl ReasonNames {
 }
 
 impl AnomalyReport {
-    /// Endpoints of a call path, from the root.
+    /// Returns the endpoints of a call path, from the root.
     pub fn path(&self, path: u32) -> impl Iterator<Item = (&str, &str)> {
         let chain = self.paths.get(path as usize).into_iter().flatten();
         chain.map(|&endpoint| self.endpoints[endpoint as usize].names())
     }
 
-    /// Whether a request is abnormal at the report's rate of false alarms.
+    /// Returns whether a request is abnormal at the report's rate of false alarms.
     pub fn is_abnormal(&self, row: &AnomalyRow) -> bool {
         // A p-value is a ratio of whole numbers; rounding must not decide.
         self.has_verdicts && !row.is_unknown && row.p <= self.alpha * (1.0 + 1e-9)
     }
 
-    /// Requests called abnormal.
+    /// Returns the requests called abnormal.
     pub fn abnormal(&self) -> usize {
         self.rows.iter().filter(|row| self.is_abnormal(row)).count()
     }
 
-    /// Requests that are abnormal, or have no verdict, whose reasons were not looked for.
+    /// Returns the requests that are abnormal, or have no verdict, whose reasons were not looked for.
     pub fn unexplained(&self) -> usize {
         let is_it = |row: &&AnomalyRow| row.is_unexplained && (self.is_abnormal(row) || !self.has_verdicts);
         self.rows.iter().filter(is_it).count()
     }
 
-    /// The report at another rate of false alarms, or the least possible one; nothing is judged again.
+    /// Returns the report at another rate of false alarms, or the least possible one; nothing is judged again.
     pub fn at(&self, asked_alpha: f64) -> AnomalyReport {
         // A merged baseline has learned from more requests than p-values are made of.
         let alpha = asked_alpha.max(1.0 / (self.baseline.len() as f64 + 1.0));
@@ -264,14 +264,15 @@ impl AnomalyReport {
         self.baseline.get(at).copied().unwrap_or(0.0)
     }
 
-    /// Whether more requests are abnormal than chance explains with a probability of 0.001: then the load or the release
-    /// has changed, and not single requests.
+    /// Returns whether more requests are abnormal than chance explains with a probability of 0.001: then the load or
+    /// the release has changed, and not single requests.
     pub fn has_drifted(&self) -> bool {
         let judged = self.rows.iter().filter(|row| !row.is_unknown).count();
         self.has_verdicts && binomial_tail(judged, self.abnormal(), self.false_alarms()) < 0.001
     }
 
-    /// The abnormal requests by their first reason, the largest group first; without verdicts all that have a reason.
+    /// Returns the abnormal requests by their first reason, the largest group first; without verdicts all that have a
+    /// reason.
     pub fn groups(&self) -> Vec<ReasonGroup> {
         // Call paths that differ only between their root and the caller are one to whoever reads.
         let mut groups: OrderedMap<String, Vec<usize>> = OrderedMap::new();
@@ -288,7 +289,7 @@ impl AnomalyReport {
         groups
     }
 
-    /// The first reason of the requests of a group, in words for all of them.
+    /// Returns the first reason of the requests of a group, in words for all of them.
     fn leading_words(&self, reason: &ReasonRow) -> String {
         let (operation, service, caller) = self.names(reason.path);
         let by = if caller.is_empty() { String::new() } else { format!(" called by {caller}") };
@@ -321,14 +322,14 @@ impl AnomalyReport {
         }
     }
 
-    /// Operation and service at the end of a call path, and the operation of the caller; empty for a root.
+    /// Returns the operation and service at the end of a call path, and the operation of the caller; empty for a root.
     fn names(&self, path: u32) -> (&str, &str, &str) {
         let chain: Vec<(&str, &str)> = self.path(path).collect();
         let (service, operation) = chain.last().copied().unwrap_or_default();
         (operation, service, chain.iter().rev().nth(1).map_or("", |(_, operation)| operation))
     }
 
-    /// A reason in words; `time` writes microseconds.
+    /// Returns a reason in words; `time` writes microseconds.
     pub fn words(&self, reason: &ReasonRow, time: impl Fn(f64) -> String) -> String {
         let (operation, service, caller) = self.names(reason.path);
         let below = if caller.is_empty() { String::new() } else { format!(" below {caller}") };
@@ -395,7 +396,7 @@ impl AnomalyReport {
     }
 }
 
-/// The probability that of `n` events, each of probability `p`, at least `k` happen.
+/// Returns the probability that of `n` events, each of probability `p`, at least `k` happen.
 fn binomial_tail(n: usize, k: usize, p: f64) -> f64 {
     if k == 0 || p >= 1.0 {
         return 1.0;

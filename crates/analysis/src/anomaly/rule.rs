@@ -136,7 +136,7 @@ impl Rule {
         training.finish()
     }
 
-    /// Training requests.
+    /// Returns the training requests.
     pub fn len(&self) -> usize {
         self.trained.len()
     }

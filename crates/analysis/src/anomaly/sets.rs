@@ -26,7 +26,7 @@ impl Similarity {
         (u64::from(self.common) * u64::from(other.all)).cmp(&(u64::from(other.common) * u64::from(self.all)))
     }
 
-    /// One minus the Jaccard index, 0 to 1.
+    /// Returns one minus the Jaccard index, 0 to 1.
     pub fn distance(self) -> f64 {
         f64::from(self.all - self.common) / f64::from(self.all)
     }
@@ -77,7 +77,7 @@ impl PathSets {
             && self.lists.iter().all(is_set)
     }
 
-    /// Requests that have a set, without those of a fold.
+    /// Returns the requests that have a set, without those of a fold.
     pub fn count(&self, set: u32, without: LeftOut) -> u32 {
         let counts = &self.counts[set as usize];
         counts.iter().sum::<u32>() - without.map_or(0, |fold| counts[fold as usize])
@@ -102,8 +102,9 @@ impl Search {
         Search { paths, by_size }
     }
 
-    /// Of the sets it was made for, the one most like one of `known` path numbers (ascending) and `unknown` others; of
-    /// equals the one that more requests have, then the first. `None` if nothing is left to compare with.
+    /// Returns the one of the sets it was made for that is most like one of `known` path numbers (ascending) and
+    /// `unknown` others; of equals the one that more requests have, then the first. `None` if nothing is left to
+    /// compare with.
     pub fn nearest(
         &self,
         sets: &PathSets,

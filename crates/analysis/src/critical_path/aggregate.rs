@@ -9,7 +9,7 @@ use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// Sorted values as differences, which serialise to a few bytes each.
+/// Returns sorted values as differences, which serialise to a few bytes each.
 pub fn pack_sorted(mut values: Vec<u64>) -> Vec<u64> {
     let mut last = 0;
     for value in &mut values {
@@ -151,17 +151,18 @@ impl Aggregate {
         CriticalPathReport { range: Some(range), facts, endpoints: self.contexts.endpoints, nodes }
     }
 
-    /// Endpoints as (service, operation).
+    /// Returns the endpoints as (service, operation).
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.contexts.endpoints
     }
 
-    /// For each node (parent or [`NO_ROW`], endpoint number): the shape of the merged tree.
+    /// Returns the shape of the merged tree: (parent or [`NO_ROW`], endpoint number) of each node.
     pub fn shape(&self) -> Vec<(u32, u32)> {
         self.contexts.nodes.iter().map(|node| (node.parent, node.endpoint)).collect()
     }
 
-    /// Per node the lower median of its exclusive values, their sum, and the number of requests observed.
+    /// Returns, for each node, the lower median of its exclusive values, their sum, and the number of requests
+    /// observed.
     pub fn targets(&self) -> Vec<(u64, u64)> {
         let nodes = self.contexts.nodes.iter();
         nodes

@@ -225,12 +225,12 @@ impl BottomUpPart {
 }
 
 impl BottomUpReport {
-    /// Share of all latency spent in a row's endpoint, 0 to 1.
+    /// Returns the share of all latency spent in a row's endpoint, 0 to 1.
     pub fn share(&self, row: &ImpactRow) -> f64 {
         ratio(row.exclusive_us, self.facts.latency_sum_us)
     }
 
-    /// Share of a root endpoint's latency that an endpoint takes, 0 to 1.
+    /// Returns the share of a root endpoint's latency that an endpoint takes, 0 to 1.
     pub fn share_in(&self, affected: &Affected) -> f64 {
         ratio(affected.exclusive_us, self.roots[affected.root as usize].latency_us)
     }
@@ -241,7 +241,7 @@ impl BottomUpReport {
         row.exclusive_us as f64 * percent.clamp(0.0, 100.0) / 100.0
     }
 
-    /// Service and operation of an endpoint number.
+    /// Returns the service and operation of an endpoint number.
     pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }

@@ -133,7 +133,7 @@ impl<T> Contexts<T> {
         roots.map(|(root, nodes)| (root.clone(), Contexts::of_nodes(&self.endpoints, nodes))).collect()
     }
 
-    /// These nodes, with those of the endpoints that they name.
+    /// Returns contexts of these nodes, with those of the endpoints that they name.
     fn of_nodes(endpoints: &[Endpoint], mut nodes: Vec<Context<T>>) -> Contexts<T> {
         let mut used: Vec<u32> = nodes.iter().map(|node| node.endpoint).collect();
         used.sort_unstable();
@@ -170,7 +170,7 @@ impl<T> Contexts<T> {
 }
 
 impl Contexts<()> {
-    /// Of each of these paths its number in `known`, [`NO_ROW`] where it has none.
+    /// Returns the number in `known` of each of these paths, [`NO_ROW`] where it has none.
     pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
         let names: OrderedMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
         let index: OrderedMap<(u32, u32), u32> = known
@@ -191,7 +191,8 @@ impl Contexts<()> {
     }
 }
 
-/// Pre-order, siblings by endpoint. `index` finds a node by (parent, endpoint), both in the numbers of `nodes`.
+/// Returns the nodes in pre-order, siblings by endpoint. `index` finds a node by (parent, endpoint), both in the
+/// numbers of `nodes`.
 fn in_pre_order<T>(nodes: Vec<Context<T>>, index: &OrderedMap<(u32, u32), u32>) -> Vec<Context<T>> {
     let mut stack: Vec<u32> = index.range((NO_ROW, 0)..).rev().map(|(_, &number)| number).collect();
     let mut place = vec![NO_ROW; nodes.len()];

@@ -184,7 +184,7 @@ pub struct DiffReport {
 const FALSE_DISCOVERIES: f64 = 0.05;
 
 impl DiffNode {
-    /// On which sides it stands.
+    /// Returns on which sides it stands.
     pub fn presence(&self) -> Presence {
         match (self.a.requests, self.b.requests) {
             (0, _) => Presence::New,
@@ -330,7 +330,7 @@ impl DiffReport {
         rows
     }
 
-    /// Service and operation of an endpoint number.
+    /// Returns the service and operation of an endpoint number.
     pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }

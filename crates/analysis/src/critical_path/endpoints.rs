@@ -200,7 +200,7 @@ impl EndpointPart {
     }
 }
 
-/// By endpoint its chains with the most exclusive time (ties: more requests, then names).
+/// Returns, by endpoint, its chains with the most exclusive time (ties: more requests, then names).
 pub fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
     let mut nodes_of: Vec<Vec<u32>> = vec![Vec::new(); contexts.endpoints.len()];
     for (number, node) in contexts.nodes.iter().enumerate() {
@@ -300,7 +300,7 @@ impl RowStat {
     /// Every one, in the order they are offered.
     pub const ALL: [RowStat; 5] = [RowStat::P50, RowStat::P95, RowStat::P99, RowStat::Mean, RowStat::Total];
 
-    /// This number of a weight.
+    /// Returns this number of a weight.
     pub fn of(self, weight: &Weight) -> f64 {
         match self {
             RowStat::P50 => weight.p50,
@@ -324,7 +324,7 @@ impl RowStat {
 }
 
 impl EndpointsReport {
-    /// Numbers of the rows, greatest first (ties by service, operation).
+    /// Returns the numbers of the rows, greatest first (ties by service, operation).
     pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<ids::EndpointId> {
         let value = |row: ids::EndpointId| {
             let row = &self.rows[row.index()];
@@ -338,13 +338,13 @@ impl EndpointsReport {
         order
     }
 
-    /// Share of the percentile range's latency spent in a row's own spans, 0 to 1.
+    /// Returns the share of the percentile range's latency spent in a row's own spans, 0 to 1.
     pub fn share(&self, row: ids::EndpointId) -> f64 {
         let total = self.facts.latency_sum_us;
         if total == 0 { 0.0 } else { self.rows[row.index()].exclusive_us.sum as f64 / total as f64 }
     }
 
-    /// Service and operation of an endpoint number.
+    /// Returns the service and operation of an endpoint number.
     pub fn name(&self, endpoint: ids::EndpointId) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }

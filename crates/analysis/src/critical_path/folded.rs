@@ -21,7 +21,7 @@ pub struct TooDeep {
 }
 
 impl CriticalPathReport {
-    /// The contexts with exclusive time as folded stacks.
+    /// Returns the contexts with exclusive time as folded stacks.
     ///
     /// # Errors
     /// [`TooDeep`].
@@ -34,8 +34,8 @@ impl CriticalPathReport {
 }
 
 impl DiffReport {
-    /// Folded stacks of both sides, one line a context with own time in either, `[service] operation;... A B` in
-    /// microseconds: what `difffolded.pl` writes and `flamegraph.pl` reads.
+    /// Returns the folded stacks of both sides, one line a context with own time in either, `[service] operation;... A
+    /// B` in microseconds: what `difffolded.pl` writes and `flamegraph.pl` reads.
     ///
     /// # Errors
     /// [`TooDeep`].
@@ -47,9 +47,10 @@ impl DiffReport {
     }
 }
 
-/// Folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind its stack: one
-/// line a node with something there, `[service] operation;[service] operation us`. A semicolon or a control character
-/// within a name becomes a colon or a space, since the format cannot say it and a terminal would obey it.
+/// Returns the folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind
+/// its stack: one line a node with something there, `[service] operation;[service] operation us`. A semicolon or a
+/// control character within a name becomes a colon or a space, since the format cannot say it and a terminal would obey
+/// it.
 ///
 /// # Errors
 /// [`TooDeep`].

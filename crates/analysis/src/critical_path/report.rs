@@ -43,7 +43,7 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// Of the sorted values of the requests that contain something, out of `requests` in the percentile range.
+    /// Summarises the sorted values of the requests that contain something, out of `requests` in the percentile range.
     pub fn of_sorted(sorted: &[u64], requests: u64) -> Weight {
         let sum = sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v));
         Weight {

@@ -33,7 +33,7 @@ pub struct PathTable {
     pub requests: Vec<RequestEntry>,
     entries: Vec<ContextEntry>,
     waits: Vec<WaitEntry>,
-    /// (parent context or [`NO_ROW`], endpoint) of each context.
+    /// Returns the (parent context or [`NO_ROW`], endpoint) of each context.
     contexts: Vec<(u32, EndpointId)>,
     index: HashTable<u32>,
 }
@@ -73,7 +73,7 @@ impl PathTable {
             .then_with(|| set.span_id(a.row).compare(set.span_id(b.row), &set.id_texts))
     }
 
-    /// (parent context or [`NO_ROW`], endpoint) of each context.
+    /// Returns the (parent context or [`NO_ROW`], endpoint) of each context.
     pub fn contexts(&self) -> &[(u32, EndpointId)] {
         &self.contexts
     }
@@ -172,7 +172,7 @@ impl TableBuilder {
         }
     }
 
-    /// Traces done and traces in all.
+    /// Returns the traces done and traces in all.
     pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
         (u64::from(self.trace), set.traces().len() as u64)
     }

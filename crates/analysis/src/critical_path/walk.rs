@@ -51,7 +51,7 @@ impl<O: Observer> Walk<O> {
         Walk { observer, requests, next: 0, tree: Tree::default(), settings, is_loading: false }
     }
 
-    /// Requests done and requests in all.
+    /// Returns the requests done and requests in all.
     pub fn progress(&self) -> (u64, u64) {
         (self.next as u64, self.requests.len() as u64)
     }

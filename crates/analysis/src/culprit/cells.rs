@@ -198,7 +198,7 @@ impl CulpritPart {
         })
     }
 
-    /// Mean latency of the requests in microseconds; 0 without any.
+    /// Returns the mean latency of the requests in microseconds; 0 without any.
     pub(super) fn mean_us(&self) -> f64 {
         if self.requests == 0 { 0.0 } else { self.latency_sum_us as f64 / self.requests as f64 }
     }

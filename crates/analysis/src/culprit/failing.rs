@@ -32,8 +32,8 @@ pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {
     rows
 }
 
-/// B's share of failures less the greatest that A's calls let expect of as many calls. What A says of the rate is a beta
-/// distribution with Jeffreys' prior, so the number of failures is beta-binomial.
+/// Returns B's share of failures less the greatest that A's calls let expect of as many calls. What A says of the rate
+/// is a beta distribution with Jeffreys' prior, so the number of failures is beta-binomial.
 fn growth(a: ServiceCounts, b: ServiceCounts) -> f64 {
     if b.visits == 0 {
         return -(a.failed as f64 / a.visits.max(1) as f64);

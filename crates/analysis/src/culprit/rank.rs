@@ -157,7 +157,7 @@ fn lower_median(mut values: Vec<f64>) -> f64 {
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-/// Section 6 of the definition: the caller's share of the excess of every pair.
+/// Returns the caller's share of the excess of every pair (section 6 of the definition).
 fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> OrderedMap<(&'a str, &'a str), Pair> {
     let mut pairs: OrderedMap<(&str, &str), Pair> = OrderedMap::new();
     for one in compared {
@@ -424,8 +424,8 @@ fn lead(
     })
 }
 
-/// At least this share of the values of B is greater than they would be in A, if A had B's mix of cells: the greatest
-/// amount by which A's cumulative histogram is above B's.
+/// Returns a lower bound on the share of B that is slower: at least this share of the values of B is greater than they
+/// would be in A, if A had B's mix of cells: the greatest amount by which A's cumulative histogram is above B's.
 fn slower_share(cells: &[&Compared]) -> f64 {
     let mut bins: OrderedMap<u16, f64> = OrderedMap::new();
     let mut add = |cell: &Cell, weight: f64| {
@@ -452,7 +452,7 @@ fn slower_share(cells: &[&Compared]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Ten requests, each a visit of `f` of 5 ms that calls others; times in milliseconds.
+    /// Returns ten requests, each a visit of `f` of 5 ms that calls others; times in milliseconds.
     fn set(calls: &[(&str, u64)]) -> CulpritPart {
         let mut part = CulpritPart { requests: 10, ..CulpritPart::default() };
         let mut add = |key: CellKey, us: u64| {

@@ -162,7 +162,7 @@ impl Excess {
 }
 
 impl CulpritService {
-    /// Its three parts with their names.
+    /// Returns its three parts with their names.
     pub fn parts(&self) -> [(ServicePart, Excess); 3] {
         [(ServicePart::Own, self.own), (ServicePart::In, self.incoming), (ServicePart::Out, self.outgoing)]
     }

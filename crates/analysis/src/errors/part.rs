@@ -140,7 +140,7 @@ impl ErrorsPart {
         ErrorsReport { untried: Untried::merge(untried), ..sum.report(without_us, range, facts) }
     }
 
-    /// Finishes; `without_us` is the latency without the erroring spans.
+    /// Finishes into a report; `without_us` is the latency without the erroring spans.
     pub fn report(self, without_us: Summary, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
         let ErrorsPart { totals, endpoints, contexts, .. } = self;
         let endpoints: OrderedMap<Endpoint, ErrorRow> = endpoints.into_iter().collect();

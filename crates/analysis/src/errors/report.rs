@@ -62,7 +62,7 @@ impl ErrorTotals {
         std::array::from_fn(|_| all.next().unwrap_or(0))
     }
 
-    /// Spans in error.
+    /// Returns the spans in error.
     pub fn errors(&self) -> u64 {
         self.own + self.propagated
     }
@@ -101,17 +101,17 @@ pub struct ErrorRow {
 }
 
 impl ErrorRow {
-    /// Spans in error.
+    /// Returns the spans in error.
     pub fn errors(&self) -> u64 {
         self.own + self.propagated
     }
 
-    /// Whether errors start in it, pass through it or end in it.
+    /// Returns whether errors start in it, pass through it or end in it.
     pub fn has_errors(&self) -> bool {
         self.errors() + self.stopped > 0
     }
 
-    /// Share of its spans on critical paths that are in error, 0 to 1; `None` if none is there.
+    /// Returns the share of its spans on critical paths that are in error, 0 to 1; `None` if none is there.
     pub fn path_share(&self) -> Option<f64> {
         (self.path_spans > 0).then(|| self.path_errors as f64 / self.path_spans as f64)
     }
@@ -184,7 +184,7 @@ impl Untried {
 }
 
 impl ErrorsReport {
-    /// The error paths as folded stacks, weighed by the time in erroring spans.
+    /// Returns the error paths as folded stacks, weighed by the time in erroring spans.
     ///
     /// # Errors
     /// [`TooDeep`].
@@ -195,8 +195,8 @@ impl ErrorsReport {
         }))
     }
 
-    /// The error paths as calling contexts whose time is that of spans in error: what a flame graph of them draws.
-    /// Nodes and endpoints have the same numbers.
+    /// Returns the error paths as calling contexts whose time is that of spans in error: what a flame graph of them
+    /// draws. Nodes and endpoints have the same numbers.
     pub fn paths(&self) -> CriticalPathReport {
         let node = |node: &ErrorNode| ContextNode {
             parent: node.parent,
@@ -222,7 +222,7 @@ impl ErrorsReport {
         }
     }
 
-    /// Service and operation of an endpoint number.
+    /// Returns the service and operation of an endpoint number.
     pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use pathlight_model::trace::NO_ROW;
 
-    /// Spans as (parent, start, end), in pre-order.
+    /// Returns the spans as (parent, start, end), in pre-order.
     fn tree(spans: &[(u32, u64, u64)]) -> Tree {
         let mut tree = Tree::default();
         for (i, &(parent, start_us, end_us)) in spans.iter().enumerate() {
@@ -160,8 +160,8 @@ mod tests {
         Without::default().take_out(tree, 0, Overlap::default(), gone)
     }
 
-    /// 0 to 110: calls at 10 to 20, 15 to 35, 30 to 40 (beside the one before), 50 to 60, 70 to 100 with 80 to 90 in
-    /// it.
+    /// Returns a span from 0 to 110 with calls at 10 to 20, 15 to 35, 30 to 40 (beside the one before), 50 to 60, 70 to
+    /// 100 with 80 to 90 in it.
     fn six() -> Tree {
         tree(&[
             (NO_ROW, 0, 110),

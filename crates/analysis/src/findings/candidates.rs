@@ -154,7 +154,7 @@ impl Sums<'_> {
         2 * u128::from(self.part.outside_tails.time.sum) < u128::from(self.part.latency.sum)
     }
 
-    /// Time of the requests among which hot spots are looked for.
+    /// Returns the time of the requests among which hot spots are looked for.
     fn looked_at(&self) -> HotSums {
         match self.are_tails_most() {
             true => self.part.outside_tails,
@@ -170,8 +170,8 @@ impl Sums<'_> {
         }
     }
 
-    /// For each service with much time its largest endpoint or, if the service has twice the time of the largest endpoint of
-    /// all, the service; and of them those with most, the largest endpoint of all among them.
+    /// Returns, for each service with much time, its largest endpoint or, if the service has twice the time of the
+    /// largest endpoint of all, the service; and of them those with most, the largest endpoint of all among them.
     pub fn hot_spots(&self) -> Vec<Finding> {
         let total_us = self.looked_at().time.sum as f64;
         let is_hot = |us: u64, share: f64| us as f64 >= share * total_us && us > 0;
@@ -219,7 +219,7 @@ impl Sums<'_> {
         })
     }
 
-    /// Endpoints that call others and yet have most of their time between the calls.
+    /// Returns the endpoints that call others and yet have most of their time between the calls.
     pub fn not_instrumented(&self) -> Vec<Finding> {
         let found = self.part.endpoints.iter().filter(|(endpoint, _)| self.is_unrecorded(endpoint));
         let found = found.map(|(endpoint, sums)| {
@@ -230,8 +230,8 @@ impl Sums<'_> {
         found.collect()
     }
 
-    /// For each type the endpoint in which its tail spends most more than its faster half; and apart the others in which it
-    /// surely spends more.
+    /// Returns for each type the endpoint in which its tail spends most more than its faster half; and apart the others
+    /// in which it surely spends more.
     pub fn slow_tails(&self) -> (Vec<Finding>, Vec<Finding>) {
         let (mut most, mut others) = (Vec::new(), Vec::new());
         for (number, cut) in self.cuts.iter().enumerate() {
@@ -334,7 +334,7 @@ impl Sums<'_> {
         found.collect()
     }
 
-    /// Endpoints of which many calls take one and the same long time.
+    /// Returns the endpoints of which many calls take one and the same long time.
     pub fn timeouts(&self) -> Vec<Finding> {
         // Each bin of each endpoint could have been the fullest.
         let (whole, stretches) = (&self.part.durations, &self.part.stretches);

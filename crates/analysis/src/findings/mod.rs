@@ -19,6 +19,7 @@ mod siblings;
 mod structure;
 mod tag_rows;
 mod tags;
+mod wait_times;
 mod waiting;
 
 pub use late_findings::{LateFindings, LateTail, Saved};

@@ -3,7 +3,7 @@
 
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
-use super::waiting::WaitTimes;
+use super::wait_times::WaitTimes;
 use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
 use crate::requests::{RequestTypes, TypeCut};
 use pathlight_model::ordered::{Entry, OrderedMap};
@@ -109,7 +109,7 @@ pub struct FindingsPart {
     pub(super) clipped: u64,
 }
 
-/// The slower of two requests; of equally slow ones the first by id.
+/// Keeps the slower of two requests; of equally slow ones the first by id.
 fn slower(into: &mut RequestRef, other: RequestRef) {
     let key = |r: &RequestRef| (std::cmp::Reverse(r.latency_us), r.trace_id.clone(), r.root_span_id.clone());
     if key(&other) < key(into) {

@@ -24,7 +24,7 @@ pub(super) fn points(finding: &Finding, types: &TypeLatencies) -> Vec<FindingPoi
     }
 }
 
-/// Some requests of both kinds by start, the fastest and the slowest among them.
+/// Returns some requests of both kinds by start, the fastest and the slowest among them.
 fn some<'a>(
     all: impl Iterator<Item = &'a (u64, u64)>,
     is_meant: impl Fn(u64, u64) -> bool,

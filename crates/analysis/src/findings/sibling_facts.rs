@@ -42,7 +42,7 @@ impl Sums<'_> {
         calls.collect()
     }
 
-    /// Between which of its calls an endpoint is longest alone: the two neighbours with most time.
+    /// Returns between which of its calls an endpoint is longest alone: the two neighbours with most time.
     pub(super) fn gap(&self, endpoint: &Endpoint) -> Option<Gap> {
         let rows = self.part.siblings.gaps.iter().filter(|((span, _, _), _)| span == endpoint);
         let ((_, before, after), sums) =

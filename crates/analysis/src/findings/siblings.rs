@@ -36,8 +36,8 @@ impl Together {
         }
     }
 
-    /// Pearson's correlation, and how likely one as high is by chance (Student's t, one-sided); `None` for fewer than
-    /// four pairs, and where one of the numbers is always the same.
+    /// Returns Pearson's correlation, and how likely one as high is by chance (Student's t, one-sided); `None` for
+    /// fewer than four pairs, and where one of the numbers is always the same.
     pub fn correlation(&self) -> Option<(f64, f64)> {
         let n = u128::from(self.n);
         let spread =
@@ -174,7 +174,7 @@ impl Siblings {
         self.children = children;
     }
 
-    /// The longest stretch in which none of the calls runs; the first of equal ones.
+    /// Finds the longest stretch in which none of the calls runs; the first of equal ones.
     fn find_gap(&mut self, set: &TraceSet, tree: &Tree, (span, endpoint): (u32, u32), children: &[u32]) {
         let (mut at, mut before) = (tree.start_us[span as usize], NO_ROW);
         let mut longest = (0, NO_ROW, NO_ROW);
@@ -222,7 +222,7 @@ impl Siblings {
         }
     }
 
-    /// How many calls there are of each endpoint, and what is known of the call before them.
+    /// Counts how many calls there are of each endpoint, and what is known of the call before them.
     fn count(&mut self, set: &TraceSet, tree: &Tree, caller: u32, children: &[u32]) {
         let mut order = std::mem::take(&mut self.order);
         order.clear();

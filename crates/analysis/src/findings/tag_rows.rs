@@ -77,7 +77,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// Each group by itself, as Mantel and Haenszel do. `slow` is the number of all slow requests.
+    /// Compares each group by itself, as Mantel and Haenszel do. `slow` is the number of all slow requests.
     fn of(strata: &[Stratum], slow: u64) -> Evidence {
         let (mut seen, mut with, mut expected, mut variance) = (0, 0, 0.0, 0.0);
         for &[n, slow, has, slow_has] in strata {

@@ -2,45 +2,15 @@
 
 use super::candidates::{Sums, mean, untested_finding};
 use super::report::{Facts, Finding, Place};
-use super::structure::{add_bins, value_at};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
+use super::wait_times::WaitTimes;
+use pathlight_model::stats::{Moments, log_bin_middle_us};
 use pathlight_model::trace::Endpoint;
-use serde::{Deserialize, Serialize};
 
 /// A wait is long from this many times the median on, and from this many microseconds on.
 const LONG_RATIO: f64 = 10.0;
 const LONG_US: f64 = 5_000.0;
 /// The least requests with a long wait.
 const LEAST: u64 = 5;
-
-/// How long requests wait for a service in calls of one endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct WaitTimes {
-    /// Requests by bin of what they wait on the critical path.
-    bins: OrderedMap<u32, u64>,
-    is_unsure: bool,
-}
-
-impl WaitTimes {
-    pub fn add(&mut self, us: u64, is_certain: bool) {
-        *self.bins.entry(log_bin(us)).or_default() += 1;
-        self.is_unsure |= !is_certain;
-    }
-
-    pub fn merge(&mut self, other: WaitTimes) {
-        add_bins(&mut self.bins, other.bins);
-        self.is_unsure |= other.is_unsure;
-    }
-
-    fn requests(&self) -> u64 {
-        self.bins.values().sum()
-    }
-
-    fn median_us(&self) -> f64 {
-        value_at(&self.bins, self.requests().div_ceil(2))
-    }
-}
 
 impl Sums<'_> {
     /// Calls that some requests wait for far longer than others do.

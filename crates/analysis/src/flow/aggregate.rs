@@ -26,7 +26,7 @@ fn short(count: u64) -> u32 {
 pub const WHOLE_PPM: u32 = 1_000_000;
 
 impl PairCounts {
-    /// No invocations of a parent with so many nodes.
+    /// Creates counts of no invocations yet, of a parent with so many nodes.
     pub fn new(nodes: u32) -> PairCounts {
         let n = nodes as usize;
         PairCounts {
@@ -81,17 +81,17 @@ impl PairCounts {
         add(&mut self.both, &other.both);
     }
 
-    /// Invocations.
+    /// Returns the invocations.
     pub fn invocations(&self) -> u64 {
         self.invocations
     }
 
-    /// By node, invocations that have it.
+    /// Returns, by node, the number of invocations that have it.
     pub fn present(&self) -> &[u32] {
         &self.present
     }
 
-    /// In how many invocations `to` waits for `from`, and how many have both.
+    /// Returns in how many invocations `to` waits for `from`, and how many have both.
     pub fn support(&self, from: u32, to: u32) -> (u32, u32) {
         let n = self.nodes as usize;
         let (from, to) = (from as usize, to as usize);

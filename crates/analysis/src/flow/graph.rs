@@ -19,7 +19,7 @@ impl Relation {
         Relation { n: n as u32, words: words as u32, bits: vec![0; n * words] }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.n as usize
     }
@@ -170,7 +170,7 @@ impl Flow {
         Some(Flow { waits, sequence })
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.waits.len()
     }
@@ -185,7 +185,7 @@ impl Flow {
         self.waits.has(to as usize, from as usize)
     }
 
-    /// By node, all it waits for.
+    /// Returns, by node, all it waits for.
     pub fn waits(&self) -> &Relation {
         &self.waits
     }
@@ -236,8 +236,8 @@ impl Flow {
         out
     }
 
-    /// When the parent returns, in microseconds from its start, if each present node takes `taken[node]` (P + L) after
-    /// the last of those it waits for, and the return `return_gap_us` after all.
+    /// Returns when the parent returns, in microseconds from its start, if each present node takes `taken[node]` (P +
+    /// L) after the last of those it waits for, and the return `return_gap_us` after all.
     ///
     /// `taken` is by node, `None` for those that are absent: what they imply holds without them.
     pub fn completion_us(&self, taken: &[Option<u64>], return_gap_us: u64, scratch: &mut Vec<u64>) -> u64 {

@@ -143,7 +143,7 @@ impl Metric {
         ln(us.max(1) as f64)
     }
 
-    /// Mean and population variance, from exact sums, with the metric's floor.
+    /// Returns the mean and population variance, from exact sums, with the metric's floor.
     fn moments(self, values: impl Iterator<Item = u64>, count: u64) -> (f64, f64) {
         let (mut sum, mut squares) = (0i128, 0i128);
         let unit = if self == Metric::Likelihood { LOG_UNIT } else { 1.0 };
@@ -188,7 +188,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Number of clusters.
+    /// Returns the number of clusters.
     pub fn len(&self) -> usize {
         self.clusters.len()
     }
@@ -222,8 +222,8 @@ impl Neighbours {
         )
     }
 
-    /// When the parent returns by the nearest cluster's graph; `None` if no cluster has these nodes. `taken` are P + L
-    /// by node, in the order of `latencies`.
+    /// Returns when the parent returns by the nearest cluster's graph; `None` if no cluster has these nodes. `taken`
+    /// are P + L by node, in the order of `latencies`.
     pub fn completion_us(&self, latencies: &[(u32, u64)], taken: &[u64], return_gap_us: u64) -> Option<u64> {
         let nearest =
             self.distances(latencies).fold(None, |best: Option<(usize, f64)>, (at, distance)| {
@@ -232,13 +232,13 @@ impl Neighbours {
         Some(completion_us(&self.clusters[nearest.0].graph, taken, return_gap_us))
     }
 
-    /// When the parent returns by the graph of one cluster.
+    /// Returns when the parent returns by the graph of one cluster.
     pub fn completion_by_us(&self, cluster: usize, taken: &[u64], return_gap_us: u64) -> u64 {
         completion_us(&self.clusters[cluster].graph, taken, return_gap_us)
     }
 }
 
-/// Sweep over an interval order given by its counts: whoever is waited for by more ends earlier.
+/// Sweeps over an interval order given by its counts: whoever is waited for by more ends earlier.
 fn completion_us(graph: &[(u32, u32, u32)], taken: &[u64], return_gap_us: u64) -> u64 {
     let mut starts: Vec<u32> = (0..graph.len() as u32).collect();
     let mut ends = starts.clone();

@@ -161,7 +161,7 @@ pub struct FlowSample {
 }
 
 impl FlowSample {
-    /// No invocations of a parent with so many nodes.
+    /// Creates a sample of no invocations yet, of a parent with so many nodes.
     pub fn new(nodes: u32) -> FlowSample {
         FlowSample {
             pairs: PairCounts::new(nodes),
@@ -183,7 +183,7 @@ impl FlowSample {
         }
     }
 
-    /// The inverse of [`pack`](Self::pack).
+    /// Undoes [`pack`](Self::pack).
     pub fn unpack(&mut self) {
         for list in self.lists() {
             *list = unpack_sorted(std::mem::take(list));

@@ -27,7 +27,7 @@ impl Child {
         Child { node: span, span, start_us, end_us }
     }
 
-    /// L: its latency in microseconds.
+    /// Returns L: its latency in microseconds.
     pub fn latency_us(&self) -> u64 {
         self.end_us - self.start_us
     }
@@ -127,12 +127,12 @@ impl Order {
         &self.children
     }
 
-    /// Start and end of the parent.
+    /// Returns the start and end of the parent.
     pub fn interval_us(&self) -> (u64, u64) {
         (self.start_us, self.end_us)
     }
 
-    /// Length of the parent in microseconds.
+    /// Returns the length of the parent in microseconds.
     pub fn latency_us(&self) -> u64 {
         self.end_us - self.start_us
     }
@@ -154,19 +154,19 @@ impl Order {
         }
     }
 
-    /// P: from the latest end among those the child waits for (or the parent's start) to its start, in microseconds;
-    /// negative down to minus the tolerance where an overlap was accepted.
+    /// Returns P: the time from the latest end among those the child waits for (or the parent's start) to its start, in
+    /// microseconds; negative down to minus the tolerance where an overlap was accepted.
     pub fn gap_us(&self, p: usize) -> i64 {
         self.children[p].start_us as i64 - self.latest_end(self.waits[p]) as i64
     }
 
-    /// P of the parent's return.
+    /// Returns P of the parent's return.
     pub fn return_gap_us(&self) -> u64 {
         self.end_us - self.latest_end(self.ends.len() as u32)
     }
 
-    /// By place, how many children it waits for, and how many wait for it. Two invocations of the same nodes have the
-    /// same graph if and only if these numbers agree: the sets that are waited for are nested.
+    /// Fills in, by place, how many children it waits for, and how many wait for it. Two invocations of the same nodes
+    /// have the same graph if and only if these numbers agree: the sets that are waited for are nested.
     pub fn shape(&self, out: &mut Vec<(u32, u32)>) {
         out.clear();
         let n = self.children.len() as u32;
@@ -197,7 +197,7 @@ impl Order {
         }
     }
 
-    /// Drag and slack of every child, by place, in O(n log n).
+    /// Computes drag and slack of every child, by place, in O(n log n).
     pub fn pressures(&self, out: &mut Vec<Pressure>) {
         out.clear();
         let n = self.children.len();

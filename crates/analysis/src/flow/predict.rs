@@ -60,7 +60,7 @@ pub struct Training {
 }
 
 impl Training {
-    /// No invocations of a parent with so many nodes.
+    /// Creates a training of no invocations yet, of a parent with so many nodes.
     pub fn new(nodes: u32) -> Training {
         Training { pairs: PairCounts::new(nodes), products: Products::new(nodes), ..Training::default() }
     }

@@ -50,7 +50,7 @@ pub(super) struct Invocation {
 }
 
 impl Invocation {
-    /// Number of calls.
+    /// Returns the number of calls.
     pub fn len(self) -> usize {
         (self.end - self.first) as usize
     }
@@ -141,7 +141,7 @@ impl OwnTime {
         }
     }
 
-    /// Own time from the start of the span to an instant.
+    /// Returns own time from the start of the span to an instant.
     fn until(&self, at_us: u64) -> u64 {
         let begun = self.busy.partition_point(|busy| busy.0 < at_us);
         let busy = begun.checked_sub(1).map_or(0, |last| {
@@ -302,7 +302,7 @@ impl Preparer {
     }
 }
 
-/// A folded group keeps the graph of this very invocation.
+/// Adds a folded group, which keeps the graph of this very invocation.
 fn push_group(order: &Order, own: &OwnTime, target: u32, out: &mut Prepared) {
     let (first, first_wait) = (out.calls.len() as u32, out.waits.len() as u32);
     for (p, child) in order.children().iter().enumerate() {

@@ -64,7 +64,7 @@ impl RequestPressure {
     }
 }
 
-/// By span, the length of the path's segments in it and below it.
+/// Returns, by span, the length of the path's segments in it and below it.
 fn subtree_path_us(tree: &Tree, finder: &PathFinder) -> Vec<u64> {
     let mut out = vec![0; tree.len()];
     for entry in finder.entries() {

@@ -38,7 +38,7 @@ pub struct FlowNode {
 }
 
 impl FlowNode {
-    /// Share of the invocations that have it in which it is on the parent's critical path.
+    /// Returns the share of the invocations that have it in which it is on the parent's critical path.
     pub fn critical_share(&self) -> f64 {
         self.critical as f64 / self.invocations.max(1) as f64
     }
@@ -60,12 +60,12 @@ pub struct FlowEdge {
 }
 
 impl FlowEdge {
-    /// Share of the invocations with both ends in which it holds.
+    /// Returns the share of the invocations with both ends in which it holds.
     pub fn support(&self) -> f64 {
         self.holds as f64 / self.both.max(1) as f64
     }
 
-    /// Share of the invocations with both ends in which it binds.
+    /// Returns the share of the invocations with both ends in which it binds.
     pub fn binding_share(&self) -> f64 {
         self.binding as f64 / self.both.max(1) as f64
     }

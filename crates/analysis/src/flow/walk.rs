@@ -13,7 +13,7 @@ pub trait Visit {
     /// Returns whether a trace matters at all.
     fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool;
 
-    /// A trace is about to be worked on.
+    /// Tells that a trace is about to be worked on.
     fn begin(&mut self, set: &TraceSet, tree: &Tree);
 
     /// Does a piece of work and returns about how many spans it looked at; `None` when the trace is done.
@@ -44,7 +44,7 @@ impl Walk {
         Walk { group, trace: 0, tree: Tree::default(), settings, phase: Phase::NextTrace }
     }
 
-    /// Traces done and traces in all.
+    /// Returns the traces done and traces in all.
     pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
         (u64::from(self.trace), set.traces().len() as u64)
     }
@@ -230,8 +230,8 @@ impl CalleeCounter {
         }
     }
 
-    /// By endpoint: its callees, and the starts of its invocations in no order. One without invocations is no parent,
-    /// but may be one in another set.
+    /// Returns, by endpoint, its callees and the starts of its invocations in no order. One without invocations is no
+    /// parent, but may be one in another set.
     pub fn finish(mut self, set: &TraceSet) -> OrderedMap<Endpoint, (Callees, Vec<u64>)> {
         let names: Vec<Endpoint> =
             set.endpoints().map(|(service, operation)| Endpoint::new(service, operation)).collect();

@@ -40,7 +40,7 @@ pub struct LatencyChange {
 }
 
 impl LatencyChange {
-    /// Share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
+    /// Returns the share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
     pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
         let text = text.trim();
         if text == "gone" {
@@ -132,7 +132,7 @@ pub enum Requests {
 }
 
 impl Requests {
-    /// Local indices of the roots.
+    /// Fills in the local indices of the roots.
     pub(super) fn of(&self, set: &TraceSet, tree: &Tree, out: &mut Vec<u32>) {
         match self {
             Requests::All(endpoint) => tree.requests(set, *endpoint, out),
@@ -419,7 +419,7 @@ impl WhatIfRun {
         })
     }
 
-    /// By how many millionths the own work of a span changes; a folded group has that of its caller.
+    /// Returns by how many millionths the own work of a span changes; a folded group has that of its caller.
     fn own_ppm(&self, target: usize) -> i64 {
         let prepared = &self.prepared;
         let changes = &self.changes[prepared.endpoint_of[target] as usize];

@@ -66,7 +66,7 @@ impl TypeLatencies {
         all
     }
 
-    /// Start and latency of the requests of a type, by start.
+    /// Returns the start and latency of the requests of a type, by start.
     pub fn times(&self, name: &RequestType) -> &[(u64, u64)] {
         self.types.get(name).map_or(&[], Vec::as_slice)
     }
@@ -81,7 +81,7 @@ impl TypeLatencies {
         cuts
     }
 
-    /// Start and latency of the requests of every type.
+    /// Returns the start and latency of the requests of every type.
     pub fn all(&self) -> impl Iterator<Item = &(u64, u64)> {
         self.types.values().flatten()
     }
@@ -124,7 +124,7 @@ mod tests {
     use pathlight_model::trace::Endpoint;
 
     impl TypeLatencies {
-        /// Requests of these root endpoints and latencies, one every 10 us.
+        /// Returns the requests of these root endpoints and latencies, one every 10 us.
         pub(crate) fn every_10_us(of: &[(&str, &[u64])]) -> TypeLatencies {
             let times = |us: &&[u64]| us.iter().enumerate().map(|(i, &us)| (i as u64 * 10, us)).collect();
             let types =

@@ -141,7 +141,7 @@ impl SelectedRequests {
         self.types.as_ref()
     }
 
-    /// Them by type, or all as one type without a name.
+    /// Returns the selected requests by type, or all as one type without a name.
     pub fn by_type<T: Default>(
         &self,
         is_by_type: bool,

@@ -40,7 +40,7 @@ pub enum GroupBy {
 }
 
 impl GroupBy {
-    /// Its word in options and addresses; of a tag `tag=KEY`.
+    /// Returns its word in options and addresses; of a tag `tag=KEY`.
     pub fn key(&self) -> Cow<'static, str> {
         match self {
             GroupBy::Automatic => "automatic".into(),
@@ -198,8 +198,8 @@ impl TypeFacts {
         names
     }
 
-    /// By route, if some root endpoint then falls into two or more types of 5 % of its requests each; else by shape, if the
-    /// same holds and no root endpoint would have more than 20; else by root endpoint.
+    /// Chooses by route, if some root endpoint then falls into two or more types of 5 % of its requests each; else by
+    /// shape, if the same holds and no root endpoint would have more than 20; else by root endpoint.
     fn choose(&self) -> GroupBy {
         let mut roots = self.roots.values();
         let divides = |counts: &mut dyn Iterator<Item = u64>, of: u64| {
@@ -230,7 +230,8 @@ impl RootFacts {
         (2..=MOST_COUNTED).contains(&self.shapes.len())
     }
 
-    /// Names of the most frequent shapes: by the rarest of what they call, and where that is not enough by the next.
+    /// Returns the names of the most frequent shapes: by the rarest of what they call, and where that is not enough by
+    /// the next.
     fn shape_names(&self) -> OrderedMap<u64, String> {
         let mut shapes: Vec<(u64, u64, Vec<&Endpoint>)> = (self.shapes.iter())
             .map(|(&hash, (count, callees))| {
@@ -279,7 +280,7 @@ fn is_method(operation: &str) -> bool {
     matches!(method, "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "HEAD" | "OPTIONS" | "HTTP")
 }
 
-/// Path of an address: no host, no query.
+/// Returns the path of an address: no host, no query.
 fn path_of(address: &str) -> &str {
     let after =
         address.split_once("://").map_or(address, |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
@@ -423,7 +424,7 @@ impl RequestTypes {
         types
     }
 
-    /// Number of the type of a request.
+    /// Returns the number of the type of a request.
     pub fn of(&self, request: u32) -> u32 {
         self.of[request as usize]
     }

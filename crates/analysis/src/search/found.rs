@@ -23,7 +23,8 @@ struct Test {
 }
 
 impl Test {
-    /// `None` where nobody knows: the key has so many values that not all of them were stored.
+    /// Creates the test of a condition; `None` where nobody knows: the key has so many values that not all of them were
+    /// stored.
     fn new(set: &TraceSet, condition: &Condition) -> Option<Test> {
         Some(match condition {
             Condition::Word(word) => {
@@ -153,7 +154,7 @@ pub struct SearchReport {
     pub found: Vec<RequestRef>,
 }
 
-/// Slowest first, ties by id; no more than are listed.
+/// Sorts, slowest first, ties by id, and keeps no more than are listed.
 fn list(found: &mut Vec<RequestRef>) {
     found.arrange_by(|a, b| {
         (b.latency_us.cmp(&a.latency_us))

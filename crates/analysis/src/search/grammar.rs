@@ -110,7 +110,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// `None` for a separator of alternatives and for what says nothing yet.
+    /// Returns the term it stands for; `None` for a separator of alternatives and for what says nothing yet.
     fn term(self) -> Option<Term> {
         let condition = match self.value {
             _ if self.name.is_empty() => return None,
@@ -121,7 +121,7 @@ impl Token {
         Some(Term { negated: self.negated, condition })
     }
 
-    /// Whether it says something of services.
+    /// Returns whether it says something of services.
     fn is_service(&self) -> bool {
         self.name == SERVICE && self.value.is_some()
     }
@@ -214,12 +214,12 @@ impl SpanSearch {
         SpanSearch { alternatives }
     }
 
-    /// Whether a text has more words, tags and `OR` than are read.
+    /// Returns whether a text has more words, tags and `OR` than are read.
     pub fn is_too_long(text: &str) -> bool {
         tokens(text).len() > MOST_TOKENS
     }
 
-    /// Whether nothing is searched for.
+    /// Returns whether nothing is searched for.
     pub fn is_empty(&self) -> bool {
         self.alternatives.is_empty()
     }
@@ -229,18 +229,18 @@ impl SpanSearch {
         self.alternatives.iter().flatten()
     }
 
-    /// Whether tags are asked for: what a name alone cannot tell.
+    /// Returns whether tags are asked for: what a name alone cannot tell.
     pub fn has_tags(&self) -> bool {
         self.terms().any(|term| matches!(term.condition, Condition::Tag { .. }))
     }
 
-    /// Whether one of the alternatives holds; `holds` says whether a condition does.
+    /// Returns whether one of the alternatives holds; `holds` says whether a condition does.
     pub fn is_met(&self, mut holds: impl FnMut(&Condition) -> bool) -> bool {
         let mut all = |terms: &Vec<Term>| terms.iter().all(|term| holds(&term.condition) != term.negated);
         self.alternatives.iter().any(&mut all)
     }
 
-    /// Whether names alone meet it; a tag is met where it is written out in one of them.
+    /// Returns whether names alone meet it; a tag is met where it is written out in one of them.
     pub fn fits(&self, names: &[&str]) -> bool {
         let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let holds = |text: &str| {

@@ -183,7 +183,7 @@ pub(super) async fn exemplars(traces: &Traces, group: &[u32], pace: &mut Pace) -
     nearest_and_slowest(traces, group, &distance)
 }
 
-/// Of traces of a group, by how far each is from the means.
+/// Returns the traces of a group that are nearest to the means and slowest.
 fn nearest_and_slowest(traces: &Traces, group: &[u32], distance: &[u128]) -> Vec<RequestRef> {
     let id = |t: u32| (&traces.traces[t as usize].id, &traces.traces[t as usize].root_span_id);
     let nearest =
@@ -338,8 +338,8 @@ fn critical_path(spans: &[AggregateSpan]) -> Vec<AggregateSegment> {
         .collect()
 }
 
-/// Start and end of every position by the paper's recursive construction (appendix A): from mean subspans and mean
-/// durations of children alone. For traces of one order of events.
+/// Returns the start and end of every position by the paper's recursive construction (appendix A): from mean subspans
+/// and mean durations of children alone. For traces of one order of events.
 pub fn recursive(traces: &Traces, group: &[u32]) -> Vec<(f64, f64)> {
     let Some(&first) = group.first() else { return Vec::new() };
     let (block, rows) = (traces.block_of(first), traces.rows(group));

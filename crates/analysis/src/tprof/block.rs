@@ -58,12 +58,12 @@ impl Shape {
         self.children.range(position as usize).start + position as usize
     }
 
-    /// Positions of an endpoint.
+    /// Returns the positions of an endpoint.
     pub fn positions_of(&self, endpoint: u32) -> impl Iterator<Item = u32> {
         (0..).zip(&self.endpoint).filter(move |p| *p.1 == endpoint).map(|p| p.0)
     }
 
-    /// Names of positions.
+    /// Returns the names of positions.
     pub async fn names<'a>(&'a self, endpoints: &'a [Endpoint], pace: &mut Pace) -> Names<'a> {
         let mut count: FxHashMap<u32, u32> = FxHashMap::default();
         for positions in self.endpoint.chunks(CHUNK) {
@@ -91,7 +91,7 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Of the next position, `operation#2`, or the operation alone where an endpoint has one position.
+    /// Returns the name of the next position: `operation#2`, or the operation alone where an endpoint has one position.
     pub fn next(&mut self, position: u32) -> String {
         let endpoint = self.shape.endpoint[position as usize];
         let number = self.seen.entry(endpoint).or_default();
@@ -131,7 +131,7 @@ pub(super) fn pick<'a>(column: &'a [u64], rows: &'a [u32]) -> impl Iterator<Item
     rows.iter().map(|&row| column[row as usize])
 }
 
-/// Sum of a column over some rows.
+/// Returns the sum of a column over some rows.
 pub(super) fn sum(column: &[u64], rows: &[u32]) -> u128 {
     pick(column, rows).map(u128::from).sum()
 }
@@ -161,7 +161,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Of the times of traces of this shape.
+    /// Creates the block of the times of traces of this shape.
     pub async fn new(shape: Shape, times: Vec<Times>, pace: &mut Pace) -> Block {
         let (n, rows) = (shape.len(), times.len());
         let parts = shape.children.len() + n;
@@ -205,7 +205,7 @@ impl Block {
         (self.start_us.of(position as usize)[row], self.end_us.of(position as usize)[row])
     }
 
-    /// What follows of a position with no or one child.
+    /// Derives the subspans of a position with no or one child.
     fn derive_plain(&mut self, position: u32) {
         let (at, only) = (self.shape.parts_at(position), self.shape.children(position).first().copied());
         for row in 0..self.rows() {
@@ -222,7 +222,7 @@ impl Block {
         }
     }
 
-    /// What follows of a position with several children, which is the fork of this number.
+    /// Derives the subspans of a position with several children, which is the fork of this number.
     async fn derive_fork(&mut self, position: u32, fork: usize, pace: &mut Pace) {
         let (mut events, mut order, mut orders) = (Vec::new(), Vec::new(), Numbers::default());
         for row in 0..self.rows() {
@@ -255,8 +255,8 @@ impl Block {
         }
     }
 
-    /// The events of a position in order (section 2). `out` is empty, or has those of another row, whose order is often the
-    /// same.
+    /// Puts the events of a position in order (section 2). `out` is empty, or has those of another row, whose order is
+    /// often the same.
     async fn put_events(&self, position: u32, row: usize, out: &mut Vec<Event>, pace: &mut Pace) {
         if out.is_empty() {
             for children in self.shape.children(position).chunks(CHUNK) {
@@ -294,8 +294,8 @@ impl Block {
         out
     }
 
-    /// By subspan of a position in a row what stands before and after it: the endpoint of the child that began or ended last,
-    /// and of the one that begins next. [`NO_ROW`] is the start of the span itself, and its end.
+    /// Returns, by subspan of a position in a row, what stands before and after it: the endpoint of the child that
+    /// began or ended last, and of the one that begins next. [`NO_ROW`] is the start of the span itself, and its end.
     pub async fn neighbours(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<Neighbours> {
         let mut out = self.children_around(position, row, pace).await;
         let endpoint =
@@ -324,8 +324,8 @@ impl Block {
         out
     }
 
-    /// Rows by the order in which the children of a position begin and end, as places in the list given; one list of all
-    /// where there is but one order.
+    /// Returns the rows by the order in which the children of a position begin and end, as places in the list given;
+    /// one list of all where there is but one order.
     pub fn by_way(&self, position: u32, rows: &[u32]) -> Vec<Vec<u32>> {
         let all = 0..rows.len() as u32;
         let Some(ways) = self.ways(position) else { return vec![all.collect()] };
@@ -363,8 +363,9 @@ impl Block {
         self.order.len()
     }
 
-    /// Own time of a position in some rows: all its subspans. Self time lacks those in which a child that began earlier
-    /// still runs, and with them the work between the calls of a span that does not wait for one before the next.
+    /// Returns own time of a position in some rows: all its subspans. Self time lacks those in which a child that began
+    /// earlier still runs, and with them the work between the calls of a span that does not wait for one before the
+    /// next.
     pub async fn own(&self, position: u32, rows: &[u32], pace: &mut Pace) -> u128 {
         let (at, mut own) = (self.shape.parts_at(position), 0);
         for column in at..at + self.shape.parts(position) {

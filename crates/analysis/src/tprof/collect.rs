@@ -275,7 +275,7 @@ impl TraceCollector {
         TracesPart { traces: std::mem::take(&mut self.part.traces), ..TracesPart::default() }
     }
 
-    /// Positions of the traces that were not yet taken.
+    /// Returns the positions of the traces that were not yet taken.
     pub fn positions(&self) -> usize {
         self.positions
     }
@@ -460,7 +460,8 @@ impl TraceCollector {
         true
     }
 
-    /// Order of forms by names alone: endpoint, then hash, then, for forms whose hashes collide, all that is in them.
+    /// Returns the order of forms by names alone: endpoint, then hash, then, for forms whose hashes collide, all that
+    /// is in them.
     fn compare(&self, a: u32, b: u32) -> Ordering {
         let (x, y) = (&self.forms[a as usize], &self.forms[b as usize]);
         x.endpoint.cmp(&y.endpoint).then(x.hash.cmp(&y.hash)).then_with(|| {

@@ -248,7 +248,7 @@ struct JoinedParts<'a> {
     total: Total,
 }
 
-/// Positions of the shape of some traces.
+/// Returns the positions of the shape of some traces.
 fn positions_of(traces: &Traces, list: &[u32]) -> usize {
     list.first().map_or(0, |&first| traces.block_of(first).shape.len())
 }

@@ -54,7 +54,7 @@ pub struct Subspans {
 }
 
 impl Subspans {
-    /// Of a span that begins then.
+    /// Starts the subspans of a span that begins then.
     pub fn new(begin: u64) -> Subspans {
         Subspans { before: begin, child_start: begin, last_end: begin, previous: NO_ROW, covered_us: 0 }
     }

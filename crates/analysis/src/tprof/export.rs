@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Start of an aggregate trace in Jaeger JSON, in microseconds: Jaeger shows nothing for a trace at 0.
 const EPOCH_US: u64 = 1_600_000_000_000_000;
 
-/// Aggregate traces as a Jaeger API response, for Jaeger UI.
+/// Returns the aggregate traces as a Jaeger API response, for Jaeger UI.
 ///
 /// # Errors
 /// Only if serde_json refuses a string, which it does not.
@@ -19,7 +19,7 @@ pub fn to_jaeger(traces: &[AggregateTrace]) -> serde_json::Result<String> {
 }
 
 impl AggregateTrace {
-    /// One trace of a Jaeger API response; starts and ends are rounded, halves up.
+    /// Returns one trace of a Jaeger API response; starts and ends are rounded, halves up.
     fn to_jaeger(&self) -> Value {
         let trace_id = format!("{:032x}", u64::from(self.number) + 1);
         let span_id = |i: u64| format!("{:016x}", i + 1);

@@ -105,7 +105,7 @@ pub(super) async fn layers(traces: &Traces, settings: &Settings, pace: &mut Pace
     ]
 }
 
-/// Layer 3 or 4 of these groups: those with the most time.
+/// Returns the layer 3 or 4 of these groups: those with the most time.
 async fn listed(
     traces: &Traces,
     groups: Vec<Vec<u32>>,

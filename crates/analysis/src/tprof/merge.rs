@@ -47,7 +47,7 @@ impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
         order_in_steps(list.len(), cost, &|a, b| list[a as usize].cmp(&list[b as usize]), pace).await
     }
 
-    /// For each number its place in the order of the values; two of these take about `cost` units to compare.
+    /// Returns, for each number, its place in the order of the values; two of these take about `cost` units to compare.
     pub async fn ranks(&self, cost: usize, pace: &mut Pace) -> Vec<u32> {
         ranks(&self.order(cost, pace).await)
     }
@@ -61,7 +61,7 @@ impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
     }
 }
 
-/// For each number its place in an order.
+/// Returns, for each number, its place in an order.
 fn ranks(order: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; order.len()];
     for (place, &number) in (0..).zip(order) {

@@ -212,7 +212,7 @@ async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>,
     out
 }
 
-/// By service, the first of its endpoints.
+/// Returns, by service, the first of its endpoints.
 fn callers(traces: &Traces) -> OrderedMap<String, u32> {
     let mut out = OrderedMap::new();
     for (number, Endpoint { service, .. }) in traces.endpoints.iter().enumerate() {
@@ -268,8 +268,8 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
 /// Means and change of a place over all request types, and the variance of the change as its interval has it.
 type Together = (PlaceChange, f64);
 
-/// All request types as one: the mean over the traces of side B, each compared with side A of its own type. So what is
-/// slow in many types outweighs what is slower in one, and a type that is slow as a whole is no tail.
+/// Returns all request types as one: the mean over the traces of side B, each compared with side A of its own type. So
+/// what is slow in many types outweighs what is slower in one, and a type that is slow as a whole is no tail.
 fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
     let a_traces = types.iter().map(|kind| kind.a_traces).sum();
     let b_traces: u64 = types.iter().map(|kind| kind.b_traces).sum();
@@ -315,7 +315,8 @@ fn sorted(mut types: Vec<TypePlaces>, mut left_out: Vec<TypeLeftOut>) -> PlacesR
 }
 
 impl PlacesReport {
-    /// Of request types with all their places, what grew most first; and of those that are not compared.
+    /// Creates the report of request types with all their places, what grew most first, and of those that are not
+    /// compared.
     pub fn new(types: Vec<TypePlaces>, left_out: Vec<TypeLeftOut>) -> PlacesReport {
         sorted(types, left_out)
     }
@@ -326,7 +327,7 @@ impl PlacesReport {
     }
 }
 
-/// Side B minus side A of the traces of a request type, given as (type, A, B).
+/// Compares side B with side A of the traces of a request type, given as (type, A, B).
 async fn of_type(
     traces: &Traces,
     (kind, a, b): (u32, &[u32], &[u32]),
@@ -348,7 +349,7 @@ fn left_out(traces: &Traces, kind: u32, a_traces: usize, b_traces: usize) -> Typ
     TypeLeftOut { service, operation, a_traces: a_traces as u64, b_traces: b_traces as u64 }
 }
 
-/// Tail minus normal within each request type that can be split.
+/// Compares the tail with the normal requests within each request type that can be split.
 pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut Pace) -> PlacesReport {
     let callers = callers(traces);
     let (mut types, mut small) = (Vec::new(), Vec::new());
@@ -364,7 +365,8 @@ pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut
 }
 
 impl Traces {
-    /// Set B minus set A within each request type that both have; `is_b` says of the number of a trace which set it is of.
+    /// Compares set B with set A within each request type that both have; `is_b` says of the number of a trace which
+    /// set it is of.
     async fn compare_where(&self, is_b: &[bool], pace: &mut Pace) -> PlacesReport {
         let callers = callers(self);
         let (mut types, mut of_one) = (Vec::new(), Vec::new());
@@ -404,7 +406,7 @@ impl Comparing {
         self.0.add(part.marked(if is_b { "b" } else { "a" }), pace).await;
     }
 
-    /// B minus A by place within each request type that both have.
+    /// Compares B with A by place within each request type that both have.
     pub async fn finish(self, pace: &mut Pace) -> PlacesReport {
         let traces = self.0.finish(pace).await;
         let is_b: Vec<bool> = traces.traces.iter().map(|t| t.id.starts_with('b')).collect();

@@ -37,12 +37,12 @@ pub struct SplitStatistic {
 }
 
 impl Statistic {
-    /// Of values in any order, which is changed.
+    /// Summarises values in any order, which is changed.
     pub async fn of(values: &mut [u64], pace: &mut Pace) -> Statistic {
         Statistic::with(moments(values, pace).await, values, pace).await
     }
 
-    /// Of values of which only the sums are known.
+    /// Creates the statistic of values of which only the sums are known.
     pub fn of_sums(moments: Moments, count: u64) -> Statistic {
         let (mean, sd) = (moments.mean(count), moments.variance(count).sqrt());
         Statistic { count, mean, sd, p50: None, p99: None }
@@ -67,7 +67,8 @@ async fn moments(values: &[u64], pace: &mut Pace) -> Moments {
 }
 
 impl SplitStatistic {
-    /// Of values in the order of the group's traces, the first `normal` of them of the normal half. Their order is changed.
+    /// Summarises values in the order of the group's traces, the first `normal` of them of the normal half. Their order
+    /// is changed.
     pub async fn of(values: &mut [u64], normal: Option<usize>, pace: &mut Pace) -> SplitStatistic {
         let Some(k) = normal else {
             return SplitStatistic { all: Statistic::of(values, pace).await, ..SplitStatistic::default() };
@@ -98,7 +99,7 @@ mod tests {
         at_once(async |pace| SplitStatistic::of(&mut values.to_vec(), normal, pace).await)
     }
 
-    /// By sorting, as the definition has it.
+    /// Computes the statistic by sorting, as the definition has it.
     fn plain(values: &[u64]) -> Statistic {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();

@@ -172,17 +172,17 @@ impl Traces {
         groups
     }
 
-    /// Request types.
+    /// Returns the request types.
     pub(super) fn by_type(&self, traces: &[u32]) -> Vec<(u32, Vec<u32>)> {
         self.grouped(traces, |t| t.request_type)
     }
 
-    /// Layer 3.
+    /// Returns the layer 3.
     pub(super) fn by_shape(&self, traces: &[u32]) -> Vec<(u32, Vec<u32>)> {
         self.grouped(traces, |t| t.shape)
     }
 
-    /// Layer 4 of traces of one shape.
+    /// Returns the layer 4 of traces of one shape.
     pub(super) fn by_order(&self, traces: &[u32]) -> Vec<Vec<u32>> {
         let Some(&first) = traces.first() else { return Vec::new() };
         self.by_rank(traces, &self.block_of(first).order)

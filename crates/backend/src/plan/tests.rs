@@ -1,6 +1,7 @@
 //! Plans against a Jaeger of a few lines.
 
-use super::super::answer::{Answer, Lost, Scan};
+use super::super::answer::{Answer, Scan};
+use super::super::trouble::Lost;
 use super::*;
 
 /// A Jaeger with traces at these microseconds, each with its number as id.

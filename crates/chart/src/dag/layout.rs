@@ -158,7 +158,7 @@ fn edges(report: &FlowReport) -> OrderedMap<(u32, u32), (u64, u64)> {
     out
 }
 
-/// By item, the length of the longest way from the start.
+/// Returns, by item, the length of the longest way from the start.
 fn layers(items: usize, edges: &OrderedMap<(u32, u32), (u64, u64)>) -> Vec<u32> {
     let mut followers = vec![Vec::new(); items];
     let mut missing = vec![0u32; items];

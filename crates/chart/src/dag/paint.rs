@@ -45,17 +45,17 @@ impl DagSizes {
     }
 }
 
-/// The colour of what decides the latency.
+/// Returns the colour of what decides the latency.
 fn critical_color(theme: &Theme) -> Rgba {
     theme.fill(Shade::Change(100))
 }
 
-/// How often a line binds, of the times it could; the lines of a synchronisation node stand for several edges.
+/// Returns how often a line binds, of the times it could; the lines of a synchronisation node stand for several edges.
 pub(super) fn binding_share(line: &DagLine) -> f64 {
     (line.binding as f64 / line.both.max(1) as f64).min(1.0)
 }
 
-/// By line, whether it lies on the way that decides most often: from the return back along what binds most.
+/// Returns, by line, whether it lies on the way that decides most often: from the return back along what binds most.
 pub(super) fn critical_lines(lines: &[DagLine]) -> Vec<bool> {
     let mut critical = vec![false; lines.len()];
     let mut at = DagItem::Return;
@@ -186,7 +186,7 @@ impl Painter<'_> {
         self.words(facts, place, bar, ink_on(fill), marks);
     }
 
-    /// Name and times, as far as there is room for them.
+    /// Writes name and times, as far as there is room for them.
     fn words(&mut self, facts: &FlowNode, [x, y, w, h]: [i32; 4], bar: i32, ink: Rgba, marks: &mut Layer) {
         let px = |css: f64| self.metrics.px(css);
         let (font_px, small_px) = (self.metrics.font_px(), self.small_px());
@@ -229,7 +229,7 @@ impl Painter<'_> {
     }
 }
 
-/// The operation with the number of the repeat, and a sign where it has a flow of its own.
+/// Returns the operation with the number of the repeat, and a sign where it has a flow of its own.
 fn name_of(facts: &FlowNode) -> String {
     let mut name = if facts.operation.is_empty() {
         facts.label.clone()
@@ -245,7 +245,7 @@ fn name_of(facts: &FlowNode) -> String {
     format::printable(&name)
 }
 
-/// All of a flow as an SVG document in its own size; deterministic.
+/// Returns all of a flow as an SVG document in its own size; deterministic.
 pub fn export_svg(report: &FlowReport, changed: &[bool], theme: &Theme, title: &str) -> String {
     let metrics = Metrics::default();
     let layout = DagLayout::new(report, DagSizes::for_nodes(report.nodes.len(), metrics));
@@ -303,7 +303,7 @@ mod tests {
         FlowEdge { from, to, both: 100, holds: 100, binding }
     }
 
-    /// Two calls at once, then a third.
+    /// Returns two calls at once, then a third.
     fn report() -> FlowReport {
         FlowReport {
             nodes: vec![node("a", 9_000.0, 20), node("b", 20_000.0, 80), node("c", 5_000.0, 100)],

@@ -30,7 +30,7 @@ impl DagWindow {
     const MOST: f64 = 4.0;
     const LEAST: f64 = 0.02;
 
-    /// All of a layout in a room of this size, never larger than it is.
+    /// Returns all of a layout in a room of this size, never larger than it is.
     pub fn fit(layout: &DagLayout, (width, height): (i32, i32), metrics: Metrics) -> DagWindow {
         let (w, h) = (f64::from(width), f64::from(height));
         let room = |all: f64| (all - 2.0 * margin(metrics)).max(1.0);
@@ -41,7 +41,7 @@ impl DagWindow {
         DagWindow { zoom, x: middle(w, layout.width), y: middle(h, layout.height) }
     }
 
-    /// What is shown first: all of it if that can be read, else its beginning at a size that can.
+    /// Returns what is shown first: all of it if that can be read, else its beginning at a size that can.
     pub fn opening(layout: &DagLayout, room: (i32, i32), metrics: Metrics) -> DagWindow {
         let fit = DagWindow::fit(layout, room, metrics);
         if fit.zoom >= Self::LEGIBLE {
@@ -54,7 +54,7 @@ impl DagWindow {
         window.within(layout, room, metrics)
     }
 
-    /// Zoomed about a point of the canvas, which keeps its place; a `factor` above 1 shows less.
+    /// Returns the window zoomed about a point of the canvas, which keeps its place; a `factor` above 1 shows less.
     #[must_use]
     pub fn zoomed(&self, (x, y): (f64, f64), factor: f64) -> DagWindow {
         let zoom = (self.zoom * factor).clamp(Self::LEAST, Self::MOST);
@@ -62,14 +62,14 @@ impl DagWindow {
         DagWindow { zoom, x: x - (x - self.x) * by, y: y - (y - self.y) * by }
     }
 
-    /// Moved by canvas pixels.
+    /// Returns the window moved by canvas pixels.
     #[must_use]
     pub fn panned(&self, x: f64, y: f64) -> DagWindow {
         DagWindow { x: self.x + x, y: self.y + y, ..*self }
     }
 
-    /// Moved as little as needed so that no side has more empty room than its margin; what fits as a whole stands in
-    /// the middle.
+    /// Returns the window moved as little as needed so that no side has more empty room than its margin; what fits as a
+    /// whole stands in the middle.
     #[must_use]
     pub fn within(&self, layout: &DagLayout, (width, height): (i32, i32), metrics: Metrics) -> DagWindow {
         let margin = margin(metrics);
@@ -80,7 +80,7 @@ impl DagWindow {
         DagWindow { x: place(self.x, layout.width, width), y: place(self.y, layout.height, height), ..*self }
     }
 
-    /// Moved so that a box is wholly in sight, if it fits.
+    /// Returns the window moved so that a box is wholly in sight, if it fits.
     #[must_use]
     pub fn revealing(
         &self,
@@ -102,14 +102,14 @@ impl DagWindow {
         }
     }
 
-    /// A rectangle of the layout on the canvas: left, upper edge, width and height, at least one pixel each.
+    /// Returns a rectangle of the layout on the canvas: left, upper edge, width and height, at least one pixel each.
     pub fn rectangle(&self, [x, y, w, h]: [i32; 4]) -> [i32; 4] {
         let [left, top] = self.point([x, y]);
         let [right, bottom] = self.point([x + w, y + h]);
         [left, top, (right - left).max(1), (bottom - top).max(1)]
     }
 
-    /// A point of the layout on the canvas.
+    /// Returns a point of the layout on the canvas.
     pub fn point(&self, [x, y]: [i32; 2]) -> [i32; 2] {
         // Whatever is this far out is out of sight.
         let on =
@@ -117,7 +117,7 @@ impl DagWindow {
         [on(x, self.x), on(y, self.y)]
     }
 
-    /// What is under a pixel of the canvas: a box, else a line no further than `near_px`.
+    /// Returns what is under a pixel of the canvas: a box, else a line no further than `near_px`.
     pub fn hit(&self, layout: &DagLayout, x: i32, y: i32, near_px: f64) -> Option<DagHit> {
         let inside = |b: &&super::DagBox| {
             let [left, top, w, h] = self.rectangle([b.x, b.y, b.w, b.h]);
@@ -221,7 +221,8 @@ fn margin(metrics: Metrics) -> f64 {
     f64::from(metrics.px(24.0))
 }
 
-/// How far a point is from the curve between two neighbouring points, measured vertically: curves run from left to right.
+/// Returns how far a point is from the curve between two neighbouring points, measured vertically: curves run from left
+/// to right.
 fn distance(from: [i32; 2], to: [i32; 2], (x, y): (f64, f64)) -> f64 {
     let ([x0, y0], [x1, y1]) = (from.map(f64::from), to.map(f64::from));
     if x < x0 || x > x1 {

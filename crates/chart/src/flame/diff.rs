@@ -121,7 +121,7 @@ mod tests {
         DiffSide { facts, ..DiffSide::default() }
     }
 
-    /// Every request takes the same times.
+    /// Returns sums over requests that all take the same times.
     fn sums(requests: u64, own_us: u64, subtree_us: u64) -> FrameSums {
         let times = |us: u64| Moments {
             sum: requests * us,
@@ -130,7 +130,8 @@ mod tests {
         FrameSums { requests, exclusive: times(own_us), subtree: times(subtree_us), ..FrameSums::default() }
     }
 
-    /// r calls steady, gone (A only) and new (B only). A: 4 requests of 100 us, B: 2 of 150 us.
+    /// Returns a report in which r calls steady, gone (A only) and new (B only). A: 4 requests of 100 us, B: 2 of 150
+    /// us.
     fn report() -> DiffReport {
         let node = |parent: Option<u32>, endpoint, a, b| DiffNode {
             parent: parent.map(NodeId),

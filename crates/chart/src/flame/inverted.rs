@@ -77,7 +77,7 @@ impl Inverted {
         self.endpoint.get(node as usize).copied()
     }
 
-    /// Number of nodes so far.
+    /// Returns the number of nodes so far.
     pub fn len(&self) -> usize {
         self.parent.len()
     }
@@ -198,7 +198,7 @@ mod tests {
     use super::super::tree::tests::{large, report};
     use super::*;
 
-    /// 0 { 1 { 2, 3 }, 3 { 2 } } with own times.
+    /// Returns the report of 0 { 1 { 2, 3 }, 3 { 2 } } with self times.
     fn small() -> CriticalPathReport {
         report(&[
             (None, 0, 1),

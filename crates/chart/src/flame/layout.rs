@@ -281,7 +281,7 @@ mod tests {
         FlameView { window, scroll_px: 0, selected: None, hovered: None, matches: None }
     }
 
-    /// Each box as "x+w node" with its row.
+    /// Returns each box as "x+w node" with its row.
     fn sketch(layout: &FlameLayout) -> Vec<String> {
         let word = |b: &FlameBox| {
             let name = if b.nodes == 1 { format!("{}", b.node) } else { format!("{}..{}", b.node, b.last) };

@@ -60,7 +60,7 @@ impl Matches {
         &self.found
     }
 
-    /// Time in what was found and below it, each microsecond once.
+    /// Returns the time in what was found and below it, each microsecond once.
     pub fn matched_us(&self) -> u64 {
         self.matched_us
     }

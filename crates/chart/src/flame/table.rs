@@ -33,7 +33,7 @@ pub struct EndpointRow {
     pub requests_most: u64,
 }
 
-/// One row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
+/// Returns one row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
 pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
     let requests = report.facts.requests;
     let total_us: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
@@ -89,7 +89,7 @@ pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
     depths
 }
 
-/// For each node whether no node above it is of the same endpoint.
+/// Returns for each node whether no node above it is of the same endpoint.
 pub(super) fn topmost(report: &CriticalPathReport) -> Vec<bool> {
     // A pre-order walk that keeps, per endpoint, how many nodes of it are open.
     let mut open = vec![0u32; report.endpoints.len()];

@@ -169,12 +169,12 @@ impl FlameTree {
         if self.is_waiting(node) { self.parent[node as usize] } else { node }
     }
 
-    /// Number of nodes that are calling contexts.
+    /// Returns the number of nodes that are calling contexts.
     pub fn contexts(&self) -> usize {
         self.waiting_from as usize
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.depth.len()
     }
@@ -199,7 +199,7 @@ impl FlameTree {
         self.parent.get(node as usize).copied().filter(|&parent| parent < node)
     }
 
-    /// Left edge and width of a node; zeros for a node that is not there.
+    /// Returns the left edge and width of a node; zeros for a node that is not there.
     pub fn interval_us(&self, node: u32) -> (u64, u64) {
         let i = node as usize;
         if i < self.len() { (self.left_us[i], self.width_us[i]) } else { (0, 0) }
@@ -221,12 +221,12 @@ impl FlameTree {
         self.depth.get(node as usize).copied().unwrap_or(0)
     }
 
-    /// Index of a node's frame: the endpoint, for a tree of a report.
+    /// Returns the index of a node's frame: the endpoint, for a tree of a report.
     pub fn frame_index(&self, node: u32) -> u32 {
         self.frame.get(node as usize).copied().unwrap_or(NONE)
     }
 
-    /// Label and colour of a node.
+    /// Returns the label and colour of a node.
     pub fn frame(&self, node: u32) -> Option<&Frame> {
         self.frames.get(self.frame_index(node) as usize)
     }
@@ -280,7 +280,7 @@ impl FlameTree {
     }
 }
 
-/// Label and colour of each endpoint of a report.
+/// Returns the label and colour of each endpoint of a report.
 pub(super) fn frames_of(report: &CriticalPathReport) -> Vec<Frame> {
     let frame = |Endpoint { service, operation }: &Endpoint| {
         Frame::new(format::endpoint(service, operation), Shade::service(service))

@@ -47,7 +47,7 @@ impl Points {
         sums
     }
 
-    /// The one farthest from a place (ties: the first) and how far that is.
+    /// Returns the one farthest from a place (ties: the first) and how far that is.
     fn farthest(&self, points: &[u32], from: &[f32]) -> (u32, f32) {
         let mut most = (points[0], -1.0);
         for &point in points {
@@ -59,7 +59,7 @@ impl Points {
         most
     }
 
-    /// Whether each point is in the second half; `None` if all are the same.
+    /// Returns whether each point is in the second half; `None` if all are the same.
     fn halves(&self, points: &[u32]) -> Option<Vec<bool>> {
         let (first, _) = self.farthest(points, &self.mean(points));
         let (second, far) = self.farthest(points, self.at(first));
@@ -127,19 +127,19 @@ fn split(points: &[u32], is_second: &[bool]) -> [Vec<u32>; 2] {
     [half(false), half(true)]
 }
 
-/// Where points stood on average at first.
+/// Returns where points stood on average at first.
 fn place(points: &[u32]) -> f64 {
     points.iter().map(|&point| f64::from(point)).sum::<f64>() / points.len().max(1) as f64
 }
 
-/// Rows by their time, most first.
+/// Returns the rows by their time, most first.
 fn by_time(report: &HeatmapReport) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..report.rows.rows.len() as u32).collect();
     rows.arrange_by_key(|&row| Reverse(report.rows.rows[row as usize].exclusive_us.sum));
     rows
 }
 
-/// As it is drawn: otherwise the few brightest cells alone would decide.
+/// Returns the brightness as it is drawn: otherwise the few brightest cells alone would decide.
 fn brightness(ppm: u32) -> f32 {
     f32::from(heat_of_share(ppm)) / 1000.0
 }
@@ -209,7 +209,7 @@ mod tests {
     use super::super::model::tests::report;
     use super::*;
 
-    /// Two kinds of requests, and two kinds of endpoints, in turns.
+    /// Returns two kinds of requests, and two kinds of endpoints, in turns.
     fn mixed() -> HeatmapReport {
         let row = |kind: u32, most: u32| {
             (0..12).map(|c| if c % 2 == kind { most } else { 0 }).collect::<Vec<u32>>()

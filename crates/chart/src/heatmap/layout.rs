@@ -220,7 +220,7 @@ impl HeatLayout {
         Some(from.start..to.end)
     }
 
-    /// Left edge and width of some columns in sight, from the left edge of the canvas.
+    /// Returns the left edge and width of some columns in sight, from the left edge of the canvas.
     pub fn place_of(&self, columns: &Range<u32>) -> Option<(i32, i32)> {
         let touched = |bin: &&Bin| bin.columns.start < columns.end && bin.columns.end > columns.start;
         let (first, last) = (self.bins.iter().find(touched)?, self.bins.iter().rev().find(touched)?);

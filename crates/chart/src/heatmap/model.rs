@@ -68,12 +68,12 @@ impl HeatModel {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u32 {
         self.labels.len() as u32
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> u32 {
         self.before.len().saturating_sub(1) as u32
     }
@@ -83,12 +83,12 @@ impl HeatModel {
         self.labels.get(row.index()).map_or("", String::as_str)
     }
 
-    /// Requests in the columns before one.
+    /// Returns the requests in the columns before one.
     pub fn requests_before(&self, column: u32) -> u64 {
         self.before.get(column as usize).or(self.before.last()).copied().unwrap_or(0)
     }
 
-    /// Mean latency of some columns, 0 without any.
+    /// Returns the mean latency of some columns, 0 without any.
     pub fn latency_us(&self, columns: &std::ops::Range<u32>) -> f64 {
         let (from, to) = (columns.start as usize, columns.end as usize);
         match (self.latency_before.get(from), self.latency_before.get(to)) {

@@ -29,7 +29,7 @@ pub struct Raster {
     pub rgba: Vec<u8>,
 }
 
-/// Everything but the cells.
+/// Returns the scene of everything but the cells.
 pub fn scene(layout: &HeatLayout, theme: &Theme, metrics: Metrics) -> Scene {
     let mut layer = Layer::default();
     let (pad, font_px) = (metrics.px(6.0), metrics.font_px());

@@ -34,27 +34,27 @@ impl TimelineSize {
         TimelineSize { width, height, column_px, numbers_px: 0, scrollbar_px: 0, metrics }
     }
 
-    /// Height of a row.
+    /// Returns the height of a row.
     pub fn row_px(&self) -> i32 {
         self.metrics.px(22.0)
     }
 
-    /// Height of the axis.
+    /// Returns the height of the axis.
     pub fn axis_px(&self) -> i32 {
         self.metrics.px(24.0)
     }
 
-    /// Size of the font of the text at the bars; labels in the column have [`Metrics::font_px`].
+    /// Returns the size of the font of the text at the bars; labels in the column have [`Metrics::font_px`].
     pub fn small_px(&self) -> i32 {
         self.metrics.px(11.0)
     }
 
-    /// Width of the bars' part.
+    /// Returns the width of the bars' part.
     pub fn plot_px(&self) -> i32 {
         (self.width - self.column_px - self.scrollbar_px).max(1)
     }
 
-    /// Right edge of each column of numbers.
+    /// Returns the right edge of each column of numbers.
     pub fn number_x(&self) -> [i32; NUMBERS.len()] {
         let each = self.numbers_px / NUMBERS.len() as i32;
         let first = self.column_px - self.numbers_px - self.metrics.px(6.0);
@@ -465,17 +465,17 @@ fn place(
 }
 
 impl TimelineRow {
-    /// Left edge of the sign that opens and closes the row, and its width.
+    /// Returns the left edge of the sign that opens and closes the row, and its width.
     pub fn toggle_x(&self, size: TimelineSize) -> (i32, i32) {
         (self.indent + size.metrics.px(3.0), size.metrics.px(11.0))
     }
 
-    /// Left edge of the strip in the service's colour.
+    /// Returns the left edge of the strip in the service's colour.
     pub fn chip_x(&self, size: TimelineSize) -> i32 {
         self.indent + size.metrics.px(18.0)
     }
 
-    /// Left edge of the label.
+    /// Returns the left edge of the label.
     pub fn label_x(&self, size: TimelineSize) -> i32 {
         let boxes = f64::from(u8::from(self.error) + u8::from(self.sign.is_some()));
         self.chip_x(size) + size.metrics.px(8.0 + 14.0 * boxes)

@@ -85,7 +85,7 @@ impl Minimap {
         scene.finish()
     }
 
-    /// Height of a column: by the square root, so that one span beside a thousand still shows.
+    /// Returns the height of a column: by the square root, so that one span beside a thousand still shows.
     fn bar_px(&self, active: u32, height: i32) -> i32 {
         if active == 0 {
             return 0;

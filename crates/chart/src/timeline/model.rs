@@ -185,7 +185,7 @@ impl Timeline {
         self.end.is_empty()
     }
 
-    /// Label (`service: operation`) and colour of a span.
+    /// Returns the label (`service: operation`) and colour of a span.
     pub fn frame(&self, span: u32) -> Option<&Frame> {
         self.frames.get(*self.report.endpoint.get(span as usize)? as usize)
     }
@@ -200,7 +200,7 @@ impl Timeline {
         self.row_of.get(span as usize).copied().filter(|row| *row != NONE).map(|row| row as usize)
     }
 
-    /// Own time of a span on the critical path.
+    /// Returns own time of a span on the critical path.
     pub fn own_us(&self, span: u32) -> u64 {
         self.own_us.get(span as usize).copied().unwrap_or(0)
     }
@@ -253,7 +253,7 @@ impl Timeline {
         (0..self.len() as u32).filter(|span| self.bit(*span, bits)).count() as u64
     }
 
-    /// Start and end of a span as they were reported, relative to the trace.
+    /// Returns the start and end of a span as they were reported, relative to the trace.
     pub fn interval_us(&self, span: u32) -> (u64, u64) {
         let i = span as usize;
         match (self.report.span_start_us.get(i), self.report.duration_us.get(i)) {
@@ -279,7 +279,7 @@ impl Timeline {
         self.end.get(span as usize).is_some_and(|&end| end > span + 1)
     }
 
-    /// Number of spans below a span.
+    /// Returns the number of spans below a span.
     pub fn descendants(&self, span: u32) -> u32 {
         self.end.get(span as usize).map_or(0, |&end| end - span - 1)
     }
@@ -378,7 +378,7 @@ impl Timeline {
         Marks::Own(&self.segments[self.segment_starts[i] as usize..self.segment_starts[i + 1] as usize])
     }
 
-    /// Start and end of a segment.
+    /// Returns the start and end of a segment.
     pub(super) fn segment_us(&self, segment: u32) -> (u64, u64) {
         let i = segment as usize;
         let at = |column: &[u64]| column.get(i).copied().unwrap_or(0);
@@ -421,7 +421,7 @@ impl Timeline {
         }
     }
 
-    /// The rows of the topmost spans from `span` to before `end`.
+    /// Lists the rows of the topmost spans from `span` to before `end`.
     fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<(Row, u32)>) {
         let may_group = self.grouped && !self.path_only;
         while span < end {
@@ -544,7 +544,7 @@ pub(super) mod tests {
 
     const P: u8 = TraceReport::ON_PATH;
 
-    /// 0 { 1 { 2 }, 3 }, 4 (a root of its own).
+    /// Returns the timeline 0 { 1 { 2 }, 3 }, 4 (a root of its own).
     pub(crate) fn small() -> Timeline {
         Timeline::new(trace(
             &[(NONE, 0, 1000, P), (0, 100, 300, P), (1, 200, 100, P), (0, 500, 400, 0), (NONE, 50, 10, 0)],

@@ -180,7 +180,7 @@ fn paint_row(
     });
 }
 
-/// The named parts of a bar: in its full colour, the problematic one framed and in that of errors.
+/// Paints the named parts of a bar: in its full colour, the problematic one framed and in that of errors.
 fn paint_parts(
     row: &TimelineRow,
     layout: &TimelineLayout,

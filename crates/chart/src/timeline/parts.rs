@@ -41,7 +41,7 @@ pub struct PartBox {
 }
 
 impl SpanPart {
-    /// Name, duration, and whether it is the problem, in words.
+    /// Returns the name, duration, and whether it is the problem, in words.
     pub fn words(&self) -> String {
         let mark = if self.is_problem { " (problematic)" } else { "" };
         format!("{} {}{mark}", self.name, format::duration_us(self.end_us.saturating_sub(self.start_us)))
@@ -218,7 +218,7 @@ mod tests {
     use crate::{Metrics, Theme};
     use pathlight_analysis::tprof::{AggregateSegment, AggregateSpan, AggregateSubspan, Problem, Statistic};
 
-    /// A over [0, 1000] with B over [200, 400] and C over [100, 150]; A 2 is slow.
+    /// Returns an aggregate trace: A over [0, 1000] with B over [200, 400] and C over [100, 150]; A 2 is slow.
     fn aggregate() -> AggregateTrace {
         let span =
             |parent, name: &str, start: u64, end: u64, subspans: &[((f64, f64), [&str; 2])]| AggregateSpan {

@@ -11,7 +11,7 @@ const RESAMPLES: usize = 2000;
 /// Resamples drawn for the intervals of shares.
 const SHARES: usize = 1000;
 
-/// Gamma of a shape from 1 up (Marsaglia and Tsang).
+/// Draws from the gamma distribution of a shape from 1 up (Marsaglia and Tsang).
 fn gamma(random: &mut Random, shape: f64) -> f64 {
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();

@@ -33,7 +33,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of sorted values, in at most `bins` bins with whole edges.
+    /// Creates the distribution of sorted values, in at most `bins` bins with whole edges.
     pub fn of_sorted(sorted: &[u64], bins: u32) -> Distribution {
         let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
             return Distribution::default();

@@ -3,7 +3,7 @@
 //! The standard library's differ in the last bit between targets, which is enough to change a rounded microsecond or a
 //! comparison. These use additions, multiplications and divisions only, which IEEE 754 fixes.
 
-/// e to the power of x, for moderate x.
+/// Returns e to the power of x, for moderate x.
 pub fn exp(x: f64) -> f64 {
     let n = (x * std::f64::consts::LOG2_E + 0.5).floor();
     let r = x - n * std::f64::consts::LN_2;

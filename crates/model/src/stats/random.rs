@@ -32,27 +32,27 @@ impl Random {
         Random::new(seed, 0, hash)
     }
 
-    /// Uniform over all numbers.
+    /// Returns a number, uniform over all.
     pub fn number(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in [0, n); 0 if n is 0.
+    /// Returns a number, uniform in [0, n); 0 if n is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.number()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Uniform in (0, 1).
+    /// Returns a number, uniform in (0, 1).
     pub fn unit(&mut self) -> f64 {
         ((self.number() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
-    /// True in `per_mille` of 1,000 draws.
+    /// Returns true in `per_mille` of 1,000 draws.
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < u64::from(per_mille)
     }
 
-    /// Standard normal.
+    /// Returns the standard normal.
     pub fn normal(&mut self) -> f64 {
         normal_quantile(self.unit())
     }

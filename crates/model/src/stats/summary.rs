@@ -134,8 +134,8 @@ impl Summary {
 }
 
 impl LogHistogram {
-    /// At most `bins` bins from the smallest to the greatest of sorted values. Edges are whole microseconds, so the bins
-    /// of small values are fewer.
+    /// Counts values in at most `bins` bins from the smallest to the greatest of sorted values. Edges are whole
+    /// microseconds, so the bins of small values are fewer.
     pub fn of_sorted(sorted: &[u64], bins: u32) -> LogHistogram {
         let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
             return LogHistogram::default();

@@ -25,12 +25,12 @@ impl Moments {
         self.sum_sq = self.sum_sq.saturating_add(other.sum_sq);
     }
 
-    /// Mean of `n` values; 0 without any.
+    /// Returns the mean of `n` values; 0 without any.
     pub fn mean(self, n: u64) -> f64 {
         if n == 0 { 0.0 } else { self.sum as f64 / n as f64 }
     }
 
-    /// Sample variance of `n` values; 0 for fewer than two.
+    /// Returns the sample variance of `n` values; 0 for fewer than two.
     pub fn variance(self, n: u64) -> f64 {
         if n < 2 {
             return 0.0;
@@ -87,7 +87,8 @@ impl Side {
     }
 }
 
-/// Welch's 95 % interval of `b.mean - a.mean`; `None` with fewer than two values on a side or without any variance.
+/// Returns Welch's 95 % interval of `b.mean - a.mean`; `None` with fewer than two values on a side or without any
+/// variance.
 pub fn welch(a: Side, b: Side) -> Option<Interval> {
     let (error, freedom) = error_and_freedom(a, b)?;
     let reach = t_975(freedom) * error.sqrt();

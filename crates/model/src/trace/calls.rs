@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::trace::{Flags, PathSettings, RawSpan, SpanId, TagSetId, TraceId};
 
-    /// Spans as (parent, service, kind, duration), numbered from 1, all from 0 on.
+    /// Returns the spans as (parent, service, kind, duration), numbered from 1, all from 0 on.
     fn set(spans: &[(u64, &str, SpanKind, u64)]) -> TraceSet {
         let mut set = TraceSet::new();
         let operation = set.names.intern("operation");
@@ -127,7 +127,7 @@ mod tests {
         set
     }
 
-    /// Ids of the calls with those of their callees (0: none recorded), by id.
+    /// Returns the ids of the calls with those of their callees (0: none recorded), by id.
     fn calls(set: &TraceSet) -> Vec<(u64, u64)> {
         let mut tree = Tree::default();
         tree.load(set, 0, PathSettings::default());

@@ -70,7 +70,7 @@ impl SpanFacts {
         self.grpc_failed |= later.grpc_failed;
     }
 
-    /// Kind and error as flags.
+    /// Returns the kind and error as flags.
     pub fn flags(&self) -> Flags {
         let limit = if self.kind == SpanKind::Client { 400 } else { 500 };
         let mut flags = Flags::of_kind(self.kind);

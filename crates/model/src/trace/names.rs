@@ -87,7 +87,7 @@ impl Interner {
         (0..self.ends.len() as u32).map(|i| slice(&self.text, &self.ends, i))
     }
 
-    /// Bytes of heap held.
+    /// Returns the bytes of heap held.
     pub fn heap_bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * 4 + self.table.capacity() * 5
     }

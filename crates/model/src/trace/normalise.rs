@@ -185,7 +185,7 @@ impl Normaliser {
         }
     }
 
-    /// Every component of the parent graph has at most one cycle; it is cut at its earliest-starting span.
+    /// Cuts cycles: every component of the parent graph has at most one, which is cut at its earliest-starting span.
     fn cut_cycles(&mut self, set: &TraceSet, shape: &mut TraceShape) {
         shape.cycles = self.spans.iter().filter(|s| s.flags.has(Flags::CYCLE)).count() as u32;
         self.mark.clear();
@@ -267,7 +267,7 @@ impl Normaliser {
         }
     }
 
-    /// Children of each span, in the order of `sorted`.
+    /// Lists the children of each span, in the order of `sorted`.
     fn link_children(&mut self, sorted: Vec<u32>) {
         let n = self.spans.len();
         self.child_at.clear();
@@ -337,7 +337,8 @@ impl Normaliser {
     }
 }
 
-/// Order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is total.
+/// Returns the order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is
+/// total.
 fn sibling_order(spans: &[RawSpan], start: &impl Fn(u32) -> u64, set: &TraceSet, a: u32, b: u32) -> Ordering {
     let (x, y) = (&spans[a as usize], &spans[b as usize]);
     start(a)
@@ -360,7 +361,7 @@ fn by_names(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> Ordering {
         .then_with(|| name(p.host).cmp(name(q.host)))
 }
 
-/// Order within one repeated id: longer, then earlier, then smaller names; identical spans stand together.
+/// Returns the order within one repeated id: longer, then earlier, then smaller names; identical spans stand together.
 fn better_first(a: &RawSpan, b: &RawSpan, set: &TraceSet) -> Ordering {
     b.duration_us
         .cmp(&a.duration_us)

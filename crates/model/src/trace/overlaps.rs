@@ -94,7 +94,7 @@ impl AcceptedOverlaps {
         self.by_doubling.iter_mut().zip(&other.by_doubling).for_each(|(into, from)| *into += from);
     }
 
-    /// Their mean in microseconds; 0 without any.
+    /// Returns their mean in microseconds; 0 without any.
     pub fn mean_us(&self) -> f64 {
         if self.calls == 0 { 0.0 } else { self.sum_us as f64 / self.calls as f64 }
     }

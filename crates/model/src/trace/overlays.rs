@@ -67,12 +67,12 @@ impl Calls {
         }
     }
 
-    /// Number of intervals that start before a time.
+    /// Returns the number of intervals that start before a time.
     fn before(&self, time: u64) -> usize {
         self.intervals.partition_point(|&(start, _)| start < time)
     }
 
-    /// Length of the union up to a time.
+    /// Returns the length of the union up to a time.
     fn covered_until(&self, time: u64) -> u64 {
         // What those that start earlier cover beyond the time is one piece.
         let (length, until) = self.covered[self.before(time)];

@@ -438,14 +438,14 @@ impl TraceSet {
         }
     }
 
-    /// Endpoint of a row by the names that apply, also where places are services.
+    /// Returns the endpoint of a row by the names that apply, also where places are services.
     pub fn named_endpoint(&self, row: u32) -> EndpointId {
         EndpointId(
             self.places.column.get(row as usize).copied().unwrap_or(self.columns.endpoint[row as usize]),
         )
     }
 
-    /// Endpoint of a row as recorded.
+    /// Returns the endpoint of a row as recorded.
     pub fn recorded_endpoint(&self, row: u32) -> EndpointId {
         EndpointId(self.columns.endpoint[row as usize])
     }

@@ -39,7 +39,7 @@ pub(super) struct PortableSpan {
 }
 
 impl Portable {
-    /// See [`TraceId::content_hash`].
+    /// Returns the [`TraceId::content_hash`].
     pub fn content_hash(&self, id: TraceId) -> u64 {
         id.content_hash(&self.id_texts)
     }
@@ -75,7 +75,8 @@ impl Portable {
         (self.logs, self.copies) = (set.logs, set.copies);
     }
 
-    /// Ids and numbers of spans. Ids that are no hexadecimal are known inside only: they tell traces apart, no more.
+    /// Returns the ids and numbers of spans. Ids that are no hexadecimal are known inside only: they tell traces apart,
+    /// no more.
     pub fn traces(&self) -> impl Iterator<Item = (TraceId, u64)> {
         self.traces.iter().map(|&(id, spans)| (id, u64::from(spans)))
     }

@@ -104,12 +104,12 @@ impl Quality {
         self.start_missing_spans += other.start_missing_spans;
     }
 
-    /// Share of all span time that lies below orphan roots and so in no request by default, 0 to 1.
+    /// Returns the share of all span time that lies below orphan roots and so in no request by default, 0 to 1.
     pub fn orphan_share(&self) -> f64 {
         if self.span_us == 0 { 0.0 } else { self.orphan_us as f64 / self.span_us as f64 }
     }
 
-    /// Share of all span time that was clipped, 0 to 1.
+    /// Returns the share of all span time that was clipped, 0 to 1.
     pub fn clipped_share(&self) -> f64 {
         if self.span_us == 0 { 0.0 } else { self.clipped_us as f64 / self.span_us as f64 }
     }

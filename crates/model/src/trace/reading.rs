@@ -37,7 +37,7 @@ impl Rule {
         Rule::Roots,
     ];
 
-    /// Its word in options and addresses.
+    /// Returns its word in options and addresses.
     pub fn key(self) -> &'static str {
         match self {
             Rule::Overlay => "overlay",
@@ -179,7 +179,7 @@ pub struct PathSettings {
 }
 
 impl PathSettings {
-    /// These overlaps, spans taken as they were written.
+    /// Returns the settings with these overlaps and spans taken as they were written.
     pub fn plain(overlap: Overlap) -> PathSettings {
         PathSettings { overlap, reading: Reading::PLAIN, by_service: false }
     }

@@ -62,7 +62,7 @@ impl Found {
         }
     }
 
-    /// Its key in JSON and in tests.
+    /// Returns its key in JSON and in tests.
     pub fn key(self) -> &'static str {
         match self {
             Found::Overlay

@@ -48,7 +48,7 @@ impl Names {
         self.hosts.extend(other.hosts);
     }
 
-    /// Their pseudonyms; `places` are the facts of the same sets.
+    /// Returns their pseudonyms; `places` are the facts of the same sets.
     pub fn pseudonyms(self, places: &PlaceFacts) -> Pseudonyms {
         let mut out = Pseudonyms { folded: places.folded(), ..Pseudonyms::default() };
         let operations: OrderedSet<String> = self
@@ -204,7 +204,7 @@ impl Portable {
         }
     }
 
-    /// Numbers in place of ids: traces from `first`, the spans of each by the order of their ids.
+    /// Puts numbers in place of ids: traces from `first`, the spans of each by the order of their ids.
     fn number_ids(&mut self, first: u64) {
         let texts = std::mem::take(&mut self.id_texts);
         let mut rest = self.spans.as_mut_slice();

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::trace::{Flags, SpanId, TagSetId, dump};
 
-    /// Single spans of many traces in runs of several, and fragments of some of those traces.
+    /// Returns single spans of many traces in runs of several, and fragments of some of those traces.
     fn unsealed() -> TraceSet {
         let mut set = TraceSet::new();
         let process = set.process("service", "", TagSetId::EMPTY);

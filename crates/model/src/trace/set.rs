@@ -51,7 +51,7 @@ pub struct TraceRow {
 }
 
 impl TraceRow {
-    /// Number of spans.
+    /// Returns the number of spans.
     pub fn len(&self) -> usize {
         (self.end - self.first) as usize
     }
@@ -430,12 +430,12 @@ impl TraceSet {
 
     // ---- reading ----
 
-    /// Number of spans in traces (staged ones not counted).
+    /// Returns the number of spans in traces (staged ones not counted).
     pub fn spans(&self) -> usize {
         self.columns.start_us.len()
     }
 
-    /// Number of spans that wait for [`seal`](Self::seal).
+    /// Returns the number of spans that wait for [`seal`](Self::seal).
     pub fn staged_spans(&self) -> usize {
         self.staged.len()
     }
@@ -450,12 +450,12 @@ impl TraceSet {
         self.trace_table.find(Table::hash(&id), |&t| self.traces[t as usize].id == id).copied()
     }
 
-    /// Endpoints, by [`EndpointId`], as (service, operation).
+    /// Returns the endpoints, by [`EndpointId`], as (service, operation).
     pub fn endpoints(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.endpoints.rows.iter().map(|&(s, o)| (self.names.get(s), self.names.get(o)))
     }
 
-    /// Service and operation of an endpoint.
+    /// Returns the service and operation of an endpoint.
     pub fn endpoint_name(&self, endpoint: EndpointId) -> (&str, &str) {
         let (service, operation) = self.endpoints.rows[endpoint.0 as usize];
         (self.names.get(service), self.names.get(operation))
@@ -484,17 +484,17 @@ impl TraceSet {
         self.processes.rows[self.columns.process[row as usize] as usize]
     }
 
-    /// Start of a row in microseconds since the epoch, before sanitising.
+    /// Returns the start of a row in microseconds since the epoch, before sanitising.
     pub fn start_us(&self, row: u32) -> u64 {
         self.columns.start_us[row as usize]
     }
 
-    /// Duration of a row in microseconds, before sanitising.
+    /// Returns the duration of a row in microseconds, before sanitising.
     pub fn duration_us(&self, row: u32) -> u64 {
         self.columns.duration_us[row as usize]
     }
 
-    /// Parent row, [`NO_ROW`] for a root.
+    /// Returns the parent row, [`NO_ROW`] for a root.
     pub fn parent(&self, row: u32) -> u32 {
         self.columns.parent[row as usize]
     }
@@ -504,27 +504,27 @@ impl TraceSet {
         Flags(self.columns.flags[row as usize])
     }
 
-    /// Kind of a row.
+    /// Returns the kind of a row.
     pub fn kind(&self, row: u32) -> SpanKind {
         self.flags(row).kind()
     }
 
-    /// Own tags of a row.
+    /// Returns the own tags of a row.
     pub fn tag_set(&self, row: u32) -> TagSetId {
         TagSetId(self.columns.tag_set[row as usize])
     }
 
-    /// Span id of a row.
+    /// Returns the span id of a row.
     pub fn span_id(&self, row: u32) -> SpanId {
         SpanId { bits: self.columns.span_id[row as usize], text: self.flags(row).has(Flags::TEXT_ID) }
     }
 
-    /// Span id of a row as canonical text.
+    /// Returns the span id of a row as canonical text.
     pub fn span_id_text(&self, row: u32) -> String {
         self.span_id(row).to_text(&self.id_texts)
     }
 
-    /// Trace id of a trace as canonical text.
+    /// Returns the trace id of a trace as canonical text.
     pub fn trace_id_text(&self, trace: u32) -> String {
         self.traces[trace as usize].id.to_text(&self.id_texts)
     }
@@ -533,7 +533,7 @@ impl TraceSet {
         self.max_bytes.is_some_and(|limit| self.heap_bytes() > limit)
     }
 
-    /// Bytes of heap held by columns, names and tags.
+    /// Returns the bytes of heap held by columns, names and tags.
     pub fn heap_bytes(&self) -> usize {
         self.columns.heap_bytes()
             + self.places.heap_bytes()

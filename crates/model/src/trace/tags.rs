@@ -221,12 +221,12 @@ impl TagTable {
         })
     }
 
-    /// Numbers of the (key, value) pairs of a set, for [`pair`](Self::pair).
+    /// Returns the numbers of the (key, value) pairs of a set, for [`pair`](Self::pair).
     pub fn pairs_of(&self, set: TagSetId) -> &[u32] {
         set_slice(&self.set_pairs, &self.set_ends, set.0)
     }
 
-    /// Number of the key, and the value, of a pair by its number.
+    /// Returns the number of the key, and the value, of a pair by its number.
     pub fn pair(&self, pair: u32) -> (u32, &str) {
         let (key, value) = self.pairs[pair as usize];
         (key, self.values.get(Symbol(value)))
@@ -300,7 +300,7 @@ impl TagTable {
         self.generation += 1;
     }
 
-    /// Bytes of heap held.
+    /// Returns the bytes of heap held.
     pub fn heap_bytes(&self) -> usize {
         self.keys.heap_bytes()
             + self.values.heap_bytes()

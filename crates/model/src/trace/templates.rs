@@ -81,7 +81,7 @@ struct Scan<'a> {
     has_letters: bool,
 }
 
-/// Bytes of words; those of a character beyond ASCII count as letters.
+/// Returns the bytes of words; those of a character beyond ASCII count as letters.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
@@ -102,7 +102,7 @@ impl<'a> Scan<'a> {
         self.at = end;
     }
 
-    /// Length of the run of bytes from here on that `is_part` accepts.
+    /// Returns the length of the run of bytes from here on that `is_part` accepts.
     fn run(&self, is_part: impl Fn(u8) -> bool) -> usize {
         self.rest().iter().take_while(|&&byte| is_part(byte)).count()
     }
@@ -135,7 +135,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Length of a UUID that begins here.
+    /// Returns the length of a UUID that begins here.
     fn uuid(&self) -> Option<usize> {
         let text = self.rest().get(..36)?;
         let is_uuid = text.iter().enumerate().all(|(i, byte)| match i {
@@ -145,7 +145,7 @@ impl<'a> Scan<'a> {
         (is_uuid && !self.rest().get(36).is_some_and(|&byte| is_word(byte))).then_some(36)
     }
 
-    /// Length of an e-mail address that begins here.
+    /// Returns the length of an e-mail address that begins here.
     fn email(&self) -> Option<usize> {
         let is_local = |byte: u8| is_word(byte) || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-');
         let local = self.run(is_local);
@@ -160,7 +160,7 @@ impl<'a> Scan<'a> {
         (dot > 0 && top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic)).then_some(local + 1 + length)
     }
 
-    /// Length of an IP address that begins here.
+    /// Returns the length of an IP address that begins here.
     fn ip(&self) -> Option<usize> {
         let of = |is_part: fn(u8) -> bool| {
             let length = self.run(is_part);
@@ -176,7 +176,7 @@ impl<'a> Scan<'a> {
         six.filter(|text| text.contains(':') && text.parse::<Ipv6Addr>().is_ok()).map(str::len)
     }
 
-    /// Length of the decimals that follow a number which ends at `end`, with their point.
+    /// Returns the length of the decimals that follow a number which ends at `end`, with their point.
     fn decimals(&self, end: usize) -> usize {
         let rest = &self.name.as_bytes()[end..];
         let digits = rest.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();

@@ -254,7 +254,7 @@ impl Tree {
         self.raw_start_us(set, i) + set.duration_us(self.row(i))
     }
 
-    /// Start of a span before anything was cut, its clock set, in microseconds since the epoch.
+    /// Returns the start of a span before anything was cut, its clock set, in microseconds since the epoch.
     pub fn raw_start_us(&self, set: &TraceSet, i: u32) -> u64 {
         set.start_us(self.row(i)).saturating_add_signed(self.clock_shift_us(i))
     }
@@ -264,7 +264,7 @@ impl Tree {
         self.shift_us.get(i as usize).copied().unwrap_or(0)
     }
 
-    /// Number of spans, dropped ones included.
+    /// Returns the number of spans, dropped ones included.
     pub fn len(&self) -> usize {
         self.parent.len()
     }
@@ -274,7 +274,7 @@ impl Tree {
         self.parent.is_empty()
     }
 
-    /// Row of a span in the set.
+    /// Returns the row of a span in the set.
     pub fn row(&self, i: u32) -> u32 {
         self.first + i
     }
@@ -285,7 +285,7 @@ impl Tree {
         (parent != NO_ROW).then_some(parent)
     }
 
-    /// Sanitised duration in microseconds.
+    /// Returns the sanitised duration in microseconds.
     pub fn duration_us(&self, i: u32) -> u64 {
         self.end_us[i as usize] - self.start_us[i as usize]
     }

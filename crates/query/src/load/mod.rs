@@ -513,7 +513,7 @@ impl LoadPlanner {
         })
     }
 
-    /// A file was split where it cannot be: everything is read again, this file in one piece.
+    /// Marks a file that was split where it cannot be: everything is read again, this file in one piece.
     fn make_indivisible(&mut self, file: usize) {
         for chunk in self.files.iter_mut().filter(|input| input.is_chunk_of(file)) {
             chunk.state = FileState::Dropped;

@@ -179,8 +179,8 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    /// A worker died while traces were joined. Traces may be on their way between workers: only reading everything again
-    /// is sure.
+    /// Handles a worker that died while traces were joined. Traces may be on their way between workers: only reading
+    /// everything again is sure.
     fn on_join_failed(&mut self) {
         self.join = None;
         self.cancel_calls(Purpose::Join);

@@ -16,7 +16,7 @@ pub(super) const PRELIMINARY_US: u64 = 1_000_000;
 const SOON_S: f64 = 2.0;
 
 impl<P: Clone> PoolState<P> {
-    /// A worker tells how many bytes of a call it has read.
+    /// Takes in how many bytes of a call a worker has read.
     pub(super) fn on_reading(&mut self, number: u64, bytes: u64) {
         let batch = self.load.as_mut().and_then(|load| load.batches.get_mut(&number));
         if let Some(batch) = batch {

@@ -108,7 +108,7 @@ impl<P: Clone> PoolState<P> {
         self.commands.push(Command::Answer { query, result });
     }
 
-    /// Nobody waits for a query or a copy any more.
+    /// Cancels a query or a copy for which nobody waits any more.
     pub(super) fn cancel(&mut self, number: u64) {
         self.drop_query(number);
         self.saves.remove(&number);

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(super) const MOST_FAILED_STARTS: u32 = 3;
 
 impl<P: Clone> PoolState<P> {
-    /// A worker has died: its calls are lost, and what it held is read again, but not for ever.
+    /// Handles a worker that has died: its calls are lost, and what it held is read again, but not for ever.
     pub(super) fn on_worker_lost(&mut self, slot: usize, serial: u64, reason: &str) {
         let Some(place) = self.workers.get_mut(slot) else { return };
         let Some(worker) = place.take_if(|worker| worker.serial == serial) else { return };
@@ -25,7 +25,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    /// The browser refuses to start a worker: trying again would not help.
+    /// Handles a refusal of the browser to start a worker: trying again would not help.
     pub(super) fn on_start_refused(&mut self, slot: usize, serial: u64, reason: &str) {
         self.failed_starts = MOST_FAILED_STARTS;
         self.on_worker_lost(slot, serial, reason);

@@ -21,7 +21,7 @@ pub(super) struct Save<P> {
 }
 
 impl<P> Save<P> {
-    /// What the worker is told whose columns come next.
+    /// Returns the message that tells a worker whose columns come next.
     fn copy(&self, from: u32) -> Call {
         // No number of a trace comes twice: no worker has so many.
         let first = (self.columns.len() as u64) << u32::BITS;

@@ -165,7 +165,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    /// A worker has sent a message.
+    /// Handles a message of a worker.
     pub(super) fn on_message(&mut self, slot: usize, serial: u64, message: FromWorker, attachments: Vec<P>) {
         let worker = self.workers.get_mut(slot).and_then(Option::as_mut);
         let Some(worker) = worker.filter(|worker| worker.serial == serial) else { return };
@@ -193,7 +193,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    /// A call has an answer; one that was given up has none.
+    /// Handles the answer to a call; one that was given up has none.
     fn on_answer(&mut self, number: u64, answer: Answer<P>) {
         if let Some(call) = self.calls.remove(&number) {
             self.deliver(number, call, answer);

@@ -181,7 +181,7 @@ impl TracesPass {
         }
     }
 
-    /// True when done.
+    /// Works on for a while; returns true when done.
     pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         let mut is_begun = false;
@@ -235,7 +235,7 @@ impl TracesPass {
         (self.at as u64, self.requests.len() as u64)
     }
 
-    /// Names first, then the traces.
+    /// Returns the names first, then the traces.
     pub fn finish(self) -> Vec<Vec<u8>> {
         self.names.into_iter().chain(self.parts).collect()
     }

@@ -37,7 +37,7 @@ impl Query for Findings {
     }
 }
 
-/// The three passes.
+/// Returns the three passes.
 async fn find(
     requests: &RangeRequests<'_>,
     facts: RangeFacts,

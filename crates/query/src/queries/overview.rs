@@ -389,7 +389,7 @@ impl OverviewPass {
         &self.partial
     }
 
-    /// True when done; then [`partial`](Self::partial) is complete.
+    /// Works on for a while; returns true when done; then [`partial`](Self::partial) is complete.
     pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         // Names may have come.

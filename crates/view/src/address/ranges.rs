@@ -5,7 +5,8 @@ use pathlight_query::PercentileRange;
 /// The name of the slowest tenth, at least five.
 const TAIL: &str = "tail";
 
-/// `P50-95` for a percentile range, `P95` for the cumulative reading, `tail` for the slowest tenth that is at least five.
+/// Returns the name of a range: `P50-95` for a percentile range, `P95` for the cumulative reading, `tail` for the
+/// slowest tenth that is at least five.
 pub fn range_name(range: PercentileRange) -> String {
     if range == PercentileRange::TAIL {
         return TAIL.to_owned();

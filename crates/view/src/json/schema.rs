@@ -256,7 +256,7 @@ impl<'a> Shape<'a> {
         shape
     }
 
-    /// Name of the type of the entries of a list, and the object whose keys follow.
+    /// Returns the name of the type of the entries of a list, and the object whose keys follow.
     fn of_items(report: &'a Report, items: &'a Value, shared: &[Shared]) -> (String, Option<&'a Value>) {
         let Some((name, definition)) = report.definition(items) else { return (plain(items), None) };
         match link(shared, name, definition) {
@@ -275,7 +275,7 @@ fn is_nullable(schema: &Value) -> bool {
     types.is_some_and(|types| types.iter().any(|of| of == "null"))
 }
 
-/// One of the values of an enum, with what it means.
+/// Returns one of the values of an enum, with what it means.
 fn choice(schema: &Value) -> Option<String> {
     let about = schema.get("description").and_then(Value::as_str).map(prose).unwrap_or_default();
     let value = match schema.get("const") {
@@ -292,7 +292,7 @@ fn choice(schema: &Value) -> Option<String> {
     (!about.is_empty()).then(|| format!("`{value}`: {about}"))
 }
 
-/// Name of a type that refers to no other.
+/// Returns the name of a type that refers to no other.
 fn plain(schema: &Value) -> String {
     let name = |of: &Value| of.as_str().unwrap_or_default().to_owned();
     let array = |schema: &Value| {

@@ -132,7 +132,7 @@ impl<R> Column<R> {
         Column { head, content, heads: Vec::new(), fields: None, order: None }
     }
 
-    /// Text.
+    /// Returns the text.
     pub fn text(
         key: &'static str,
         title: &'static str,
@@ -211,7 +211,7 @@ impl<R> Column<R> {
         Column::number(Unit::Count, "", "", "", of).low(0).unsorted().csv(&[head])
     }
 
-    /// Text that stands in files only, under this head.
+    /// Returns a column of text that stands in files only, under this head.
     pub fn text_field(head: &'static str, of: fn(&R) -> Cow<'_, str>) -> Self {
         Column::text("", "", "", of).low(0).unsorted().csv(&[head])
     }
@@ -264,7 +264,7 @@ impl<R> Column<R> {
         self.width(Width::Wide)
     }
 
-    /// Rows cannot be sorted by it.
+    /// Marks a column by which rows cannot be sorted.
     #[must_use]
     pub fn unsorted(mut self) -> Self {
         self.head.sorts = false;

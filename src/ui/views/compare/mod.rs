@@ -200,7 +200,7 @@ impl Legend {
     }
 }
 
-/// The table of services; a click on one shows its places.
+/// Returns the table of services; a click on one shows its places.
 fn service_table(page: Page, tab: &Rc<Cell<Tab>>, service: &Rc<Cell<usize>>) -> CompanionTable<ServiceRow> {
     let (tab, service) = (tab.clone(), service.clone());
     CompanionTable::new(page, culprit::services()).on_open(move |row| {

@@ -36,7 +36,7 @@ impl AggregateSpans {
         self.trace.borrow()
     }
 
-    /// A row was chosen, or none.
+    /// Shows that a row was chosen, or none.
     pub fn choose(&self, page: Page, at: Option<u32>) {
         self.chosen.set(at);
         page.set_focus(at.and_then(|at| self.endpoint(at)).map_or(Focus::Nothing, Focus::Endpoint));

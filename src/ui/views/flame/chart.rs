@@ -86,7 +86,7 @@ impl<S: FlameSource> FlameChart<S> {
         self.inverted.is_some()
     }
 
-    /// Number of calling contexts so far.
+    /// Returns the number of calling contexts so far.
     pub fn len(&self) -> usize {
         self.tree.contexts()
     }
@@ -146,7 +146,7 @@ impl<S: FlameSource> FlameChart<S> {
         if path.is_empty() { None } else { tree::find(self.report()?, path).map(|node| node.0) }
     }
 
-    /// Searches; gives how many frames were found and their share, nothing counted twice.
+    /// Searches; returns how many frames were found and their share, nothing counted twice.
     pub fn search(&mut self, finder: &Finder) -> (u64, Option<f64>) {
         self.finder = finder.clone();
         self.matches = self.find();

@@ -164,7 +164,7 @@ impl ZoomableChart for FlowChart {
         self.viewport.middle_px()
     }
 
-    /// What a call contains is its own flow.
+    /// Opens the flow of the selected call: what a call contains is its own flow.
     fn zoom_to_selected(&mut self, page: Page) {
         self.open_selected(page);
     }
@@ -185,7 +185,7 @@ impl ZoomableChart for FlowChart {
         is_walk
     }
 
-    /// In its own size: calls are boxes of a fixed width.
+    /// Draws it in its own size: calls are boxes of a fixed width.
     fn svg(&mut self, _width: i32, theme: &Theme) -> String {
         export_svg(&self.report, &self.changed, theme, &flow::chart_title(&self.report))
     }

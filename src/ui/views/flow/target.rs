@@ -170,7 +170,7 @@ impl TargetPanel {
         self.select(page);
     }
 
-    /// Another endpoint in focus, as by a click into the chart, is another way.
+    /// Tries another endpoint in focus, as by a click into the chart, as another way.
     fn select(&self, page: Page) {
         if let Focus::Endpoint(endpoint) = &*page.focus() {
             let ways: Vec<usize> = self.table.look(|table| {

@@ -67,7 +67,7 @@ impl HeatmapChart {
         self.report.as_deref()
     }
 
-    /// Rows and columns.
+    /// Returns the rows and columns.
     pub fn extent(&self) -> (usize, u32) {
         (self.order.len(), self.model.columns())
     }

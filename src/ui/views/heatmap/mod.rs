@@ -135,7 +135,7 @@ fn legend(bar: &El) -> El {
     )
 }
 
-/// The same for exported charts.
+/// Returns the colours of exported charts.
 fn colours(theme: &Theme) -> Legend {
     // Places on the bar are percents, those of colours thousandths.
     let marks = heatmap::legend();

@@ -90,7 +90,7 @@ impl TimelineChart {
         TimelineChart { source, ..self }
     }
 
-    /// The trace.
+    /// Returns the trace.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
@@ -100,7 +100,7 @@ impl TimelineChart {
         self.take_timeline(Timeline::new(report));
     }
 
-    /// The same, of any kind.
+    /// Takes in a timeline of any kind.
     pub fn take_timeline(&mut self, timeline: Timeline) {
         self.overview.minimap.replace(None);
         self.overview.end_us.set(timeline.report().end_us);
@@ -148,7 +148,7 @@ impl TimelineChart {
         self.search(finder, Some(&spans));
     }
 
-    /// Which spans a search found; `None` without one.
+    /// Returns which spans a search found; `None` without one.
     pub fn hits(&self) -> Option<Vec<bool>> {
         let matches = self.matches.as_ref()?;
         Some((0..self.timeline.len() as u32).map(|at| matches.contains(at)).collect())
@@ -239,7 +239,7 @@ impl TimelineChart {
         }
     }
 
-    /// Whether a row is that of one of some siblings.
+    /// Returns whether a row is that of one of some siblings.
     fn is_member(&self, row: usize) -> bool {
         let rows = self.timeline.rows();
         let of_group = |at: &Row| self.timeline.group(*at).map(|group| (at.depth, group));
@@ -320,7 +320,7 @@ impl TimelineChart {
         self.viewport.reveal_row(row as f64 * row_px, row_px);
     }
 
-    /// What the overview shows: counted once a trace and width, since that reads every span.
+    /// Publishes what the overview shows: counted once a trace and width, since that reads every span.
     fn publish_overview(&self) {
         let overview = &self.overview;
         overview.window.set(self.viewport.window());
@@ -358,7 +358,7 @@ impl ZoomableChart for TimelineChart {
         }
     }
 
-    /// Also folds and unfolds.
+    /// Moves the selection; also folds and unfolds.
     fn walk(&mut self, _: Page, command: Command) -> bool {
         use Command::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
         let is_walk = matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last);
@@ -491,7 +491,7 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Nothing yet.
+    /// Creates an overview of nothing yet.
     pub fn new() -> Rc<Overview> {
         Rc::new(Overview {
             minimap: RefCell::default(),

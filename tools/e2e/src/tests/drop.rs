@@ -135,7 +135,7 @@ pub async fn request_types_show_counts_and_percentiles_of_their_requests(page: &
     Ok(())
 }
 
-/// Linear interpolation between the two nearest ranks, as docs say percentiles are.
+/// Returns the linear interpolation between the two nearest ranks, as docs say percentiles are.
 fn percentile(sorted: &[u64], share: f64) -> f64 {
     let rank = share * (sorted.len().saturating_sub(1)) as f64;
     let at = |index: f64| sorted.get(index as usize).copied().unwrap_or_default() as f64;
@@ -264,7 +264,7 @@ pub async fn what_is_opened_besides_is_asked_about(page: &Page) -> Outcome {
     page.hidden("[data-test='open-add-a']").await
 }
 
-/// A trace of a single span.
+/// Returns a trace of a single span.
 fn one_span(id: usize) -> String {
     format!(
         "{{\"data\":[{{\"traceID\":\"{id:x}\",\"spans\":[{{\"traceID\":\"{id:x}\",\"spanID\":\"1\",\"operationName\":\"o\",\

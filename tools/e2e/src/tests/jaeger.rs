@@ -41,7 +41,7 @@ impl Stage {
         Ok(Stage { jaeger, service: service.to_owned(), operation, range, document })
     }
 
-    /// Traces with the service, and with the operation of it if that is asked for.
+    /// Returns the traces with the service, and with the operation of it if that is asked for.
     pub fn matching(&self, with_operation: bool) -> usize {
         let fits = |(service, span): (&str, &Value)| {
             service == self.service && (!with_operation || span["operationName"] == self.operation)
@@ -55,7 +55,7 @@ impl Stage {
         traces.filter_map(|trace| trace["traceID"].as_str()).collect()
     }
 
-    /// The fragment of a search for the service.
+    /// Returns the fragment of a search for the service.
     fn search(&self, api: &str, limit: usize) -> String {
         let (from, to) = self.range;
         format!("api={api}&service={}&start={from}&end={to}&limit={limit}", self.service)
@@ -67,7 +67,7 @@ impl Stage {
     }
 }
 
-/// The ways of Jaeger 1.
+/// Returns the ways of Jaeger 1.
 pub fn old() -> Ways {
     Ways { v1: true, ..Ways::default() }
 }

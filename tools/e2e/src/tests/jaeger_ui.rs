@@ -35,7 +35,7 @@ impl Stand {
         Ok(Stand { jaeger: Jaeger::start(&stored, ways)?, range: format!("start={from}&end={to}") })
     }
 
-    /// The address of the search page.
+    /// Returns the address of the search page.
     fn search(&self, query: &str) -> String {
         format!("{}/jaeger/search?{query}&{}", self.jaeger.url, self.range)
     }

@@ -182,7 +182,8 @@ pub fn small_files(name: &str, of: &Path, count: usize) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// Whether a process, by its folder in `/proc`, was started by this one or by what that started: other browsers may run too.
+/// Returns whether a process, by its folder in `/proc`, was started by this one or by what that started: other browsers
+/// may run too.
 fn is_ours(process: &Path) -> bool {
     let ours = std::process::id();
     let parent = |process: &Path| {
@@ -204,7 +205,7 @@ pub async fn many_small_files_are_read(page: &Page) -> Outcome {
     same("traces and spans", (traces, all), (600, 600 * spans))
 }
 
-/// Bytes of memory of the largest process that draws and runs pages.
+/// Returns the bytes of memory of the largest process that draws and runs pages.
 pub fn renderer_bytes() -> u64 {
     let sizes = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;

@@ -44,7 +44,7 @@ fn golden(name: &str) -> PathBuf {
     root().join("tools/e2e").join(name)
 }
 
-/// Left edge in the golden picture, width and height in cells of each look.
+/// Returns the left edge in the golden picture, width and height in cells of each look.
 fn columns() -> Vec<(Look, [usize; 3])> {
     let mut left = 0;
     let mut columns = Vec::new();

@@ -65,7 +65,7 @@ async fn today(page: &Page) -> Outcome<String> {
     Ok(day.as_str().unwrap_or_default().to_owned())
 }
 
-/// What of a picture does not depend on when it was saved.
+/// Returns what of a picture does not depend on when it was saved.
 fn timeless(svg: &str) -> Vec<&str> {
     svg.lines().filter(|line| !line.contains("Exported from Pathlight")).collect()
 }

@@ -441,7 +441,7 @@ fn as_zipkin(jaeger: &[u8]) -> Outcome<Vec<u8>> {
     })
 }
 
-/// A request for a path, after whose answer the connection ends.
+/// Returns a request for a path, after whose answer the connection ends.
 fn request(address: &str, path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")
 }

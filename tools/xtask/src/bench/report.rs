@@ -41,19 +41,19 @@ impl Row {
         }
     }
 
-    /// Whether it says that a run waited too long for a processor: then its times are those of other work.
+    /// Returns whether it says that a run waited too long for a processor: then its times are those of other work.
     pub fn has_waited(&self) -> bool {
         self.what.contains("time waited for a processor") && self.is_kept() == Some(false)
     }
 
-    /// Whether the budget is kept; `None` without one.
+    /// Returns whether the budget is kept; `None` without one.
     fn is_kept(&self) -> Option<bool> {
         let (sign, limit) = self.budget.split_once(' ')?;
         let limit: f64 = limit.parse().ok()?;
         Some(if sign == "<" { self.value <= limit } else { self.value >= limit })
     }
 
-    /// The figure with its unit, in three digits or more.
+    /// Returns the figure with its unit, in three digits or more.
     fn figure(&self) -> String {
         let digits = match self.value.abs() {
             x if x >= 100.0 || x.fract() == 0.0 => 0,
@@ -121,7 +121,7 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// How many budgets were missed.
+    /// Returns how many budgets were missed.
     pub fn missed(&self) -> usize {
         self.rows.iter().filter(|row| row.is_kept() == Some(false)).count()
     }
@@ -136,7 +136,7 @@ impl Report {
         groups
     }
 
-    /// A table a group.
+    /// Returns a table a group.
     pub fn tables(&self) -> String {
         self.groups().into_iter().map(|group| self.table(group, "")).collect()
     }
@@ -161,7 +161,7 @@ impl Report {
         out
     }
 
-    /// The page; groups this run did not measure are kept from the page before.
+    /// Returns the page; groups this run did not measure are kept from the page before.
     pub fn page(&self, before: &str) -> String {
         let mut out = String::from(
             "# Benchmarks\n\nWritten by `cargo xtask bench`; no figure here is typed by hand. Medians. What counts are ratios between \

@@ -115,7 +115,7 @@ impl Sets {
     }
 }
 
-/// A second name for a file.
+/// Returns a second name for a file.
 fn link(file: &Path, name: &Path) -> std::io::Result<()> {
     let _ = std::fs::remove_file(name);
     std::fs::hard_link(file, name)

@@ -70,7 +70,7 @@ impl Part {
         (part, marked >> 2)
     }
 
-    /// Its place among the three that are judged.
+    /// Returns its place among the three that are judged.
     pub fn place(self) -> usize {
         (self as usize).min(2)
     }
@@ -88,7 +88,7 @@ pub struct CellKey {
 }
 
 impl CellKey {
-    /// Kind and call path: what training calls are compared by.
+    /// Returns the kind and call path: what training calls are compared by.
     pub fn key(&self) -> (Kind, u32) {
         (self.kind, self.context)
     }
@@ -281,7 +281,7 @@ impl Facts {
         facts
     }
 
-    /// Number of requests.
+    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -304,7 +304,7 @@ impl Facts {
         }
     }
 
-    /// Self times of a row by call path, ascending; `facts` are those of the row.
+    /// Returns the self times of a row by call path, ascending; `facts` are those of the row.
     pub fn self_times(&self, facts: &[Fact]) -> Vec<Cell> {
         let mut by_path: OrderedMap<u32, u64> = OrderedMap::new();
         for fact in facts {

@@ -12,7 +12,7 @@ use pathlight_model::steps::Pace;
 /// The most training requests whose facts are kept: with so many the least p-value is below 0.0005.
 const FACTS_KEPT: usize = 2_000;
 
-/// Times of another offset, as far as rounded logarithms tell.
+/// Returns the times of another offset, as far as rounded logarithms tell.
 fn moved(histogram: &Histogram, from_us: u64, to_us: u64, quantiser: &Quantiser) -> Histogram {
     let again = |q: u16| {
         let us = amount(q).round() as u64;
@@ -28,9 +28,9 @@ impl TreeModel {
         self.kept = facts.sample(rows, FACTS_KEPT);
     }
 
-    /// One baseline of several that have learned from different requests; the same as one that has learned from all of
-    /// them, as long as those are no more than are kept, and clocks tick alike. Each has [kept](Self::keep) requests.
-    /// `None` if one keeps facts that it has no counts of.
+    /// Returns one baseline of several that have learned from different requests; the same as one that has learned from
+    /// all of them, as long as those are no more than are kept, and clocks tick alike. Each has [kept](Self::keep)
+    /// requests. `None` if one keeps facts that it has no counts of.
     pub(in crate::anomaly) async fn merge(models: Vec<TreeModel>, pace: &mut Pace) -> Option<TreeModel> {
         let dictionaries = models.iter().map(|model| model.dictionary.clone());
         let (dictionary, numbers) = Dictionary::merge(dictionaries.collect());

@@ -122,7 +122,7 @@ pub(super) struct Place {
     pub category: [f64; FOLDS],
 }
 
-/// The fold of a trace: the CRC-32 of "f" and the canonical trace id, modulo 5.
+/// Returns the fold of a trace: the CRC-32 of "f" and the canonical trace id, modulo 5.
 pub fn fold(trace_id: &str) -> u8 {
     let mut crc = u32::MAX;
     for byte in std::iter::once(b'f').chain(trace_id.bytes()) {
@@ -144,7 +144,7 @@ fn ticks(facts: &Facts, rows: &[u32]) -> [u64; 4] {
     sums
 }
 
-/// The least distance of times that can be told apart: what nearly all durations of training are multiples of.
+/// Returns the least distance of times that can be told apart: what nearly all durations of training are multiples of.
 pub(super) fn offset_us(sums: &[u64; 4]) -> u64 {
     let is_tick = |sum: u64| 10 * sum >= 9 * sums[0].max(1);
     let tick = [(sums[3], 1000), (sums[2], 100), (sums[1], 10)].into_iter().find(|(sum, _)| is_tick(*sum));
@@ -271,7 +271,7 @@ impl TreeModel {
         trained
     }
 
-    /// Training requests.
+    /// Returns the training requests.
     pub fn len(&self) -> usize {
         self.calibration.len()
     }
@@ -281,12 +281,12 @@ impl TreeModel {
         self.learned.max(self.len() as u64)
     }
 
-    /// Whether it has learned from nothing.
+    /// Returns whether it has learned from nothing.
     pub fn is_empty(&self) -> bool {
         self.calibration.is_empty()
     }
 
-    /// The rate of false alarms that can be asked for from `alpha` up: no p-value is below 1 / (n + 1).
+    /// Returns the rate of false alarms that can be asked for from `alpha` up: no p-value is below 1 / (n + 1).
     pub fn possible_alpha(&self, alpha: f64) -> f64 {
         alpha.max(1.0 / (self.len() as f64 + 1.0))
     }
@@ -304,7 +304,7 @@ impl TreeModel {
     }
 }
 
-/// The scores of rows: those learned from by the other folds, the rest by all.
+/// Returns the scores of rows: those learned from by the other folds, the rest by all.
 async fn score_rows(
     (model, tables, trained): &(TreeModel, Tables, Vec<Trained>),
     facts: &Facts,
@@ -392,7 +392,7 @@ impl Tables {
         self.views.scores()
     }
 
-    /// The model's own dictionary as one that it judges.
+    /// Returns the model's own dictionary as one that it judges.
     pub fn own(&self, model: &TreeModel) -> Located {
         let cells = model.dictionary.cells.iter().zip(&self.key_of).zip(&self.categories).enumerate();
         let mut is_root = vec![false; model.dictionary.paths.nodes.len()];
@@ -497,7 +497,7 @@ impl Tables {
         }
     }
 
-    /// The surprise of a fact that was [`read`](Self::read), with a fold left out.
+    /// Returns the surprise of a fact that was [`read`](Self::read), with a fold left out.
     pub(super) fn surprise(&self, place: &Place, value: u64, fold: usize) -> f64 {
         if place.kind.is_category() {
             return place.category[fold];
@@ -518,7 +518,7 @@ impl Tables {
         }
     }
 
-    /// The part that a fact counts in: critical calls are a matter of the path, other categories of structure.
+    /// Returns the part that a fact counts in: critical calls are a matter of the path, other categories of structure.
     pub(super) fn part(kind: Kind, value: u64) -> Part {
         match kind {
             Kind::Critical => Part::OnPath,
@@ -527,7 +527,7 @@ impl Tables {
         }
     }
 
-    /// The greatest surprise of each part, and the sum of what exceeds the logarithm of its number of facts.
+    /// Returns the greatest surprise of each part, and the sum of what exceeds the logarithm of its number of facts.
     pub(super) fn scores(
         &self,
         _: &TreeModel,
@@ -594,7 +594,7 @@ impl TreeModel {
             && self.kept.is_sound()
     }
 
-    /// The endpoints of a set of calls; none of other categories.
+    /// Returns the endpoints of a set of calls; none of other categories.
     pub(super) fn members(&self, kind: Kind, condition: u32) -> &[u32] {
         match kind {
             Kind::Calls => &self.dictionary.sets[condition as usize],
@@ -604,7 +604,7 @@ impl TreeModel {
 }
 
 impl TreeVerdict {
-    /// Whether a request is abnormal at a rate of false alarms, of which the model's least is possible.
+    /// Returns whether a request is abnormal at a rate of false alarms, of which the model's least is possible.
     pub fn is_abnormal(&self, alpha: f64) -> bool {
         // A p-value is a ratio of whole numbers; rounding must not decide.
         !self.is_unknown && self.p <= alpha * (1.0 + 1e-9)

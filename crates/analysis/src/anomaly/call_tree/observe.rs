@@ -128,7 +128,7 @@ impl FactObserver {
         }
     }
 
-    /// The facts of a span and of the calls it makes.
+    /// Adds the facts of a span and of the calls it makes.
     fn span(&mut self, set: &TraceSet, tree: &Tree, root: u32, span: u32) {
         let row = tree.row(span);
         let (start_us, length_us) = (set.start_us(row), set.duration_us(row));
@@ -184,7 +184,7 @@ impl FactObserver {
         self.calls_made(set, tree, root, span);
     }
 
-    /// The facts of the calls that a span makes: what each came after, and how long it waited.
+    /// Adds the facts of the calls that a span makes: what each came after, and how long it waited.
     fn calls_made(&mut self, set: &TraceSet, tree: &Tree, root: u32, span: u32) {
         let row = tree.row(span);
         let parent = self.spans[(span - root) as usize];

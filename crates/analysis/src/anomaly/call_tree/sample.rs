@@ -11,7 +11,7 @@ use pathlight_model::trace::{Endpoint, NO_ROW, hash_text};
 /// Longer times, in microseconds, and greater numbers are not believed of a file.
 const MOST: u64 = 1 << 48;
 
-/// Numbers the things that are used in their order; [`NO_ROW`] for the others.
+/// Returns the numbers the things that are used in their order; [`NO_ROW`] for the others.
 fn number(used: &[bool]) -> Vec<u32> {
     let mut next = 0;
     let number = |&is_used: &bool| {
@@ -65,7 +65,7 @@ impl FactPart {
         rows.into_iter().map(|(root, rows)| (root.clone(), self.only(&rows))).collect()
     }
 
-    /// Some rows, ascending, with the names that they use.
+    /// Returns some rows, ascending, with the names that they use.
     fn only(&self, rows: &[usize]) -> FactPart {
         let FactPart { dictionary, bytes, .. } = self;
         let of = |row: usize| {
@@ -203,7 +203,7 @@ fn each_fact(mut bytes: &[u8], mut each: impl FnMut(u32, Option<u64>)) {
 }
 
 impl Facts {
-    /// Of some rows, ascending, those whose trace ids have the smallest hashes, at most so many, as one part.
+    /// Returns those of some rows (ascending) whose trace ids have the smallest hashes, at most so many, as one part.
     pub(super) fn sample(&self, rows: &[u32], most: usize) -> FactPart {
         let request = |row: u32| &self.rows[row as usize].facts.request;
         let mut chosen: Vec<(u64, u32)> =
@@ -216,7 +216,7 @@ impl Facts {
         part.only(&(0..rows.len()).collect::<Vec<_>>())
     }
 
-    /// Some rows with all names.
+    /// Returns some rows with all names.
     fn part(&self, rows: &[usize]) -> FactPart {
         let (mut out, mut facts) = (FactPart::default(), Vec::new());
         for &row in rows {

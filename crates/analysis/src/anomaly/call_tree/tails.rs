@@ -203,7 +203,7 @@ impl Tail {
         s.max(ln(n + 1.0)) - std::f64::consts::LN_2
     }
 
-    /// Training calls with a fold left out.
+    /// Returns the training calls with a fold left out.
     pub fn len(&self, fold: usize) -> u32 {
         self.n[fold]
     }

@@ -56,7 +56,7 @@ impl Beyond {
     }
 }
 
-/// Numbers at least as great as x.
+/// Returns the numbers at least as great as x.
 fn at_least(sorted: &[f64], x: f64) -> usize {
     sorted.len() - sorted.partition_point(|&y| y < x)
 }
@@ -79,7 +79,7 @@ impl View {
     }
 }
 
-/// One score of six surprises.
+/// Returns one score of six surprises.
 fn score(surprises: &ViewScores) -> f64 {
     surprises.iter().fold(0.0f64, |most, s| most.max(*s)) + SUM_SHARE * surprises.iter().sum::<f64>()
 }

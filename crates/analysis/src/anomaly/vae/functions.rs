@@ -39,7 +39,7 @@ pub fn lns(x: Lanes) -> Lanes {
     exponent * Lanes::all(std::f32::consts::LN_2) + s * series
 }
 
-/// ln (1 + e^x), and 1 / (1 + e^-x), its slope.
+/// Returns ln (1 + e^x) and 1 / (1 + e^-x), its slope.
 #[inline(never)]
 pub fn softplus_and_slope(x: Lanes) -> (Lanes, Lanes) {
     let (zero, one) = (Lanes::all(0.0), Lanes::all(1.0));
@@ -53,7 +53,7 @@ fn one(of: Lanes) -> f32 {
     of.array()[0]
 }
 
-/// e to the power of x.
+/// Returns e to the power of x.
 pub fn exp(x: f32) -> f32 {
     one(exps(Lanes::all(x)))
 }
@@ -63,12 +63,12 @@ pub fn ln(x: f32) -> f32 {
     one(lns(Lanes::all(x)))
 }
 
-/// ln (1 + e^x).
+/// Returns ln (1 + e^x).
 pub fn softplus(x: f32) -> f32 {
     one(softplus_and_slope(Lanes::all(x)).0)
 }
 
-/// 1 / (1 + e^-x).
+/// Returns 1 / (1 + e^-x).
 pub fn sigmoid(x: f32) -> f32 {
     one(softplus_and_slope(Lanes::all(x)).1)
 }

@@ -34,7 +34,7 @@ impl VaeVerdict {
         self.p_held_out.map(|p| self.is_unseen || p < P_VALUE)
     }
 
-    /// Odder requests have smaller keys.
+    /// Returns the key by which requests are ranked; more anomalous ones have smaller keys.
     pub fn rank(&self) -> [f64; 4] {
         [f64::from(u8::from(!self.is_unseen)), self.log_likelihood, 0.0, 0.0]
     }

@@ -57,8 +57,8 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// `out += a b`, where `out` has `rows` x `columns` and `a` has `depth` columns. The order of sums depends on the
-    /// sizes alone, so the result is the same on every machine.
+    /// Adds a product, `out += a b`, where `out` has `rows` x `columns` and `a` has `depth` columns. The order of sums
+    /// depends on the sizes alone, so the result is the same on every machine.
     pub fn add_product(
         &mut self,
         out: &mut [f32],
@@ -72,7 +72,7 @@ impl Packed {
         self.right = right;
     }
 
-    /// The same by a right factor that is packed already.
+    /// Adds the product with a right factor that is packed already.
     pub fn add_prepared(&mut self, out: &mut [f32], rows: usize, a: Factor<'_>, b: &Prepared) {
         let (depth, columns) = (b.depth, b.columns);
         let padded = columns.next_multiple_of(TILE.1);

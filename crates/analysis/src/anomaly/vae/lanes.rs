@@ -174,7 +174,7 @@ impl Lanes {
         Lanes(machine::load(values))
     }
 
-    /// At most four, then zeros.
+    /// Returns lanes of at most four values, then zeros.
     pub fn of_some(values: &[f32]) -> Lanes {
         let mut four = [0.0; WIDTH];
         four.iter_mut().zip(values).for_each(|(to, from)| *to = *from);
@@ -206,19 +206,20 @@ impl Lanes {
         Lanes(machine::sqrt(self.0))
     }
 
-    /// `then` where these are below 0, else `or`.
+    /// Returns `then` where these are below 0, else `or`.
     #[inline(always)]
     pub fn if_below_zero(self, then: Lanes, or: Lanes) -> Lanes {
         Lanes(machine::select_below_zero(self.0, then.0, or.0))
     }
 
-    /// Two to the power of the whole numbers in the lowest bits.
+    /// Returns two to the power of the whole numbers in the lowest bits.
     #[inline(always)]
     pub fn two_to_low_bits(self) -> Lanes {
         Lanes(machine::two_to(self.0))
     }
 
-    /// Of positive normal numbers the exponent and the mantissa, which is at least the float with the bits `least`.
+    /// Returns the exponent and the mantissa of positive normal numbers; the mantissa is at least the float with the
+    /// bits `least`.
     #[inline(always)]
     pub fn parts(self, least: i32) -> (Lanes, Lanes) {
         let (exponent, mantissa) = machine::parts(self.0, least);
@@ -240,7 +241,7 @@ macro_rules! operators {
 }
 operators!(Add add add, Sub sub sub, Mul mul mul, Div div div);
 
-/// `out += factor * values`.
+/// Adds scaled values: `out += factor * values`.
 pub fn add_scaled(out: &mut [f32], factor: f32, values: &[f32]) {
     let by = Lanes::all(factor);
     let ((out, out_rest), (values, rest)) = (out.as_chunks_mut::<WIDTH>(), values.as_chunks::<WIDTH>());

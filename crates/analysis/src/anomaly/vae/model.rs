@@ -79,12 +79,13 @@ impl Sizes {
         Plan { encode, latent_mean, latent_deviation, decode, mean, deviation, flow, end }
     }
 
-    /// Number of parameters.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         self.plan().end
     }
 
-    /// Seeded first parameters: weights normal with a variance of 2 / (inputs + outputs), biases 0, flow near identity.
+    /// Returns the seeded first parameters: weights normal with a variance of 2 / (inputs + outputs), biases 0, flow
+    /// near identity.
     pub fn initial(&self, random: &mut Random) -> Vec<f32> {
         let plan = self.plan();
         let mut out = vec![0.0; plan.end];
@@ -135,7 +136,7 @@ pub struct Pass {
     d_latent_raw: Vec<f32>,
 }
 
-/// Columns of a row that are not absent, as what is to be added to [`ABSENT`] there.
+/// Returns the columns of a row that are not absent, as what is to be added to [`ABSENT`] there.
 fn present(row: &[f32]) -> impl Iterator<Item = (usize, f32)> {
     let columns = row.iter().enumerate();
     columns.filter(|(_, x)| **x != ABSENT).map(|(column, x)| (column, *x - ABSENT))
@@ -232,7 +233,7 @@ impl<'a> Planar<'a> {
         (softplus(self.wu) - 1.0 - self.wu) / self.ww
     }
 
-    /// w u', which is softplus(w u) - 1.
+    /// Returns w u', which is softplus(w u) - 1.
     fn wu_lifted(&self) -> f32 {
         self.wu + self.lift() * self.ww
     }
@@ -306,7 +307,7 @@ impl Pass {
         self.sample(sizes, parameters, input, random);
     }
 
-    /// The part before the noise.
+    /// Computes the part before the noise.
     pub fn encode(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], rows: usize) {
         let plan = sizes.plan();
         self.rows = rows;
@@ -335,7 +336,7 @@ impl Pass {
         self.rows *= times;
     }
 
-    /// The part from the noise on.
+    /// Computes the part from the noise on.
     pub fn sample(&mut self, sizes: Sizes, parameters: &[f32], input: &[f32], random: &mut Random) {
         let (plan, latent, rows) = (sizes.plan(), sizes.latent as usize, self.rows);
         self.noise.clear();
@@ -378,7 +379,7 @@ impl Pass {
         }
     }
 
-    /// Per row the logarithm of p(x | z) p(z) / q(z | x) for the last noise: one sample of the evidence bound.
+    /// Returns, by row, the logarithm of p(x | z) p(z) / q(z | x) for the last noise: one sample of the evidence bound.
     pub fn evidence(&self) -> &[f32] {
         &self.evidence
     }

@@ -137,7 +137,7 @@ pub struct Training {
 }
 
 impl Training {
-    /// A training on normal requests.
+    /// Starts a training on normal requests.
     pub fn new(features: &Features, settings: VaeSettings) -> Training {
         let rows: Vec<Vec<Cell>> = (0..features.len()).map(|row| features.row(row).to_vec()).collect();
         let mut is_held_out: Vec<bool> =
@@ -207,17 +207,17 @@ impl Training {
         }
     }
 
-    /// Requests that are learned from.
+    /// Returns the requests that are learned from.
     pub fn learned(&self) -> usize {
         self.order.len()
     }
 
-    /// How far it is.
+    /// Returns how far it is.
     pub fn progress(&self) -> &TrainingProgress {
         &self.progress
     }
 
-    /// Some requests more; true when all is done.
+    /// Judges some requests more; returns true when all is done.
     pub fn step(&mut self) -> bool {
         if self.progress.done == self.progress.of {
             return true;
@@ -230,7 +230,7 @@ impl Training {
         self.progress.done == self.progress.of
     }
 
-    /// The finished model.
+    /// Returns the finished model.
     pub fn finish(mut self) -> Vae {
         for (row, likelihood) in self.likelihoods.into_iter().enumerate() {
             if !self.is_held_out[row] {
@@ -277,7 +277,7 @@ impl Training {
         true
     }
 
-    /// One step of Adam along the clipped mean of the gradients.
+    /// Makes one step of Adam along the clipped mean of the gradients.
     fn descend(&mut self) {
         // Four sums, as one would wait for itself; in the order of the parameters.
         let (fours, rest) = self.gradient.as_chunks::<WIDTH>();
@@ -318,7 +318,7 @@ impl Training {
         stepped.2.put_some(squares_rest);
     }
 
-    /// Log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
+    /// Returns the log-likelihoods of some training requests, in the order of their ids. True at the end of a batch.
     fn measure(&mut self) -> bool {
         if self.at == 0 {
             self.pass.prepare(self.vae.sizes, &self.vae.parameters);
@@ -335,7 +335,7 @@ impl Training {
     }
 }
 
-/// Whether a training request is not learned from; by its id, so that it is the same in any set.
+/// Returns whether a training request is not learned from; by its id, so that it is the same in any set.
 fn is_held_out(trace_id: &str) -> bool {
     // A number of its own, so that the halves of the evaluation say nothing of it.
     Random::of(0x0076_6165, trace_id).below(HELD_OUT) == 0
@@ -357,17 +357,17 @@ impl Vae {
             && self.sizes.parameters() == self.parameters.len()
     }
 
-    /// Log-likelihoods of the requests learned from, ascending.
+    /// Returns the log-likelihoods of the requests learned from, ascending.
     pub fn likelihoods(&self) -> &[f32] {
         &self.likelihoods
     }
 
-    /// Log-likelihoods of the training requests that were held out, ascending.
+    /// Returns the log-likelihoods of the training requests that were held out, ascending.
     pub fn held_out(&self) -> &[f32] {
         &self.held_out
     }
 
-    /// Whether a request that was learned from has a call path.
+    /// Returns whether a request that was learned from has a call path.
     pub(super) fn is_known(&self, path: u32) -> bool {
         self.columns[path as usize].deviation > 0.0
     }
@@ -385,7 +385,7 @@ impl Vae {
         }
     }
 
-    /// By importance sampling: the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q. The pass has
+    /// Estimates by importance sampling the logarithm of the mean of p(x | z) p(z) / q(z | x) over draws of z from q. The pass has
     /// the parameters already.
     pub(super) fn log_likelihoods(&self, input: &[f32], batch: u64, pass: &mut Pass) -> Vec<f32> {
         let rows = input.len() / self.columns.len().max(1);
@@ -400,14 +400,14 @@ impl Vae {
         samples.collect()
     }
 
-    /// A pass that has the parameters.
+    /// Returns a pass that has the parameters.
     pub(super) fn pass(&self) -> Pass {
         let mut pass = Pass::default();
         pass.prepare(self.sizes, &self.parameters);
         pass
     }
 
-    /// Requests that are judged in a step that is not too long.
+    /// Returns the requests that are judged in a step that is not too long.
     pub fn stride(&self) -> usize {
         let Sizes { inputs, hidden, .. } = self.sizes;
         (WORK / 2 / (inputs as usize * hidden as usize).max(1) / SAMPLES).clamp(1, BATCH)
@@ -423,7 +423,7 @@ mod tests {
     use pathlight_model::trace::Endpoint;
     use pathlight_model::trace::NO_ROW;
 
-    /// An auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
+    /// Returns an auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
     fn toy() -> Vae {
         let sizes = Sizes { inputs: 1, hidden: 2, latent: 1, flow: 0 };
         let mut parameters = vec![0.0; sizes.parameters()];

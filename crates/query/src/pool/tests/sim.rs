@@ -237,7 +237,7 @@ impl Sim {
         self.outcome()
     }
 
-    /// The outcome of the last load; forgets what else was told.
+    /// Returns the outcome of the last load; forgets what else was told.
     pub fn outcome(&mut self) -> LoadOutcome {
         let told = std::mem::take(&mut self.told);
         let outcome = told.iter().rev().find_map(|event| match event {

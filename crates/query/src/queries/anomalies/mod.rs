@@ -300,7 +300,8 @@ async fn learn(
 const LEARNS: &str = "the auto-encoder learns from";
 
 impl Workers {
-    /// Both sides without the rule that names calls; if the normal ones are those of a summary, the others as it was read.
+    /// Reads both sides without the rule that names calls; if the normal ones are those of a summary, the others as it
+    /// was read.
     async fn read_alike(
         &self,
         normal: Selection,
@@ -328,7 +329,7 @@ impl Workers {
     }
 }
 
-/// The facts of the requests of a selection; of a summary those of the requests that it keeps.
+/// Returns the facts of the requests of a selection; of a summary those of the requests that it keeps.
 async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
     if let Some((summary, choice)) = workers.summary_of(selection).await? {
         let Some(part) = summary.normal(choice.root.as_ref()) else {

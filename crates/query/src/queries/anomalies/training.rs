@@ -67,18 +67,18 @@ impl Parts {
         Parts { first_us, length_us, number }
     }
 
-    /// The part of a start.
+    /// Returns the part of a start.
     fn of(&self, start_us: u64) -> u32 {
         ((start_us - self.first_us) / self.length_us) as u32
     }
 
-    /// The requests that a part is judged by.
+    /// Returns the requests that a part is judged by.
     pub fn before(&self, part: u32, features: &Features) -> Features {
         let window = part.saturating_sub(WINDOW)..part;
         features.only(|row| window.contains(&self.of(row.start_us)))
     }
 
-    /// What the last part and the requests after it are judged by, a sliding window that has come to the end.
+    /// Returns what the last part and the requests after it are judged by, a sliding window that has come to the end.
     pub fn last(&self, features: &Features) -> Features {
         self.before(self.number, features)
     }

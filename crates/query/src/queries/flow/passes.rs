@@ -225,7 +225,7 @@ impl FlowTask {
         Some(FlowTask { key: is_repeated.then(|| bytes.to_vec()), run: None, progress: (0, 0) })
     }
 
-    /// Traces done and traces in all.
+    /// Returns the traces done and traces in all.
     pub fn progress(&self) -> (u64, u64) {
         self.progress
     }
