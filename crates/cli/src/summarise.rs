@@ -6,7 +6,7 @@ use super::stream::SumOptions;
 use super::summary_files::load;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use super::{Failure, output, parse, stream};
+use super::{Failure, input, output, parse, stream};
 use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
 use pathlight_summary::{Choice, DAY_US, Merger, Summary, write};
