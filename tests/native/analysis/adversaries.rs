@@ -254,7 +254,15 @@ proptest! {
         cases.add(queries::Culprit { a: bulk.clone(), b: tail.clone() });
         cases.add(queries::Compare { a: whole.clone(), b: whole.clone() });
         cases.add(queries::Compare { a: bulk, b: tail });
-        cases.add(queries::Trace { trace_id: trace_id.clone(), root_span_id: None, settings: paths(), group: 0 });
+        let trace = queries::Trace {
+            trace_id: trace_id.clone(),
+            root_span_id: None,
+            settings: paths(),
+            group: 0,
+            has_pressures: false,
+        };
+        cases.add(queries::Pressures { of: trace.clone() });
+        cases.add(trace);
         cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });
         cases.add(queries::Span { trace_id, span: SpanKey::Index(0), group: 0 });
         cases.add(queries::Pseudonyms {});
