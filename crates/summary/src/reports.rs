@@ -6,7 +6,8 @@ use super::part::{EndpointPart, ErrorSums, NodePart, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{
     Affected, BottomUpReport, Context, ContextNode, Contexts, CriticalPathReport, EndpointRow,
-    EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RootRow, Weight, top_chains,
+    EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RequestRef, RootRow, SpanName, Weight,
+    top_chains,
 };
 use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::flow::{FlowParent, FlowReport};
@@ -168,6 +169,7 @@ impl Summary {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);
         let examples = self.examples();
+        let mut named: Vec<RequestRef> = Vec::new();
         let mut nodes: Vec<ContextNode> = Vec::new();
         let mut place_of: Vec<u32> = vec![NO_ROW; self.contexts.nodes.len()];
         for tree in &trees {
@@ -184,12 +186,10 @@ impl Summary {
                 place_of[number] = nodes.len() as u32;
                 let parent = (!is_root).then_some(NodeId(parent));
                 let total_us = part.inclusive.sum_us();
-                let example = examples.get(number).copied().flatten().map(|(request, us)| Exemplar {
-                    trace_id: request.trace_id.clone(),
-                    root_span_id: request.root_span_id.clone(),
-                    span_id: String::new(),
-                    latency_us: request.latency_us,
-                    exclusive_us: us,
+                let example = examples.get(number).copied().flatten().map(|(request, us)| {
+                    named.push(request.clone());
+                    // A summary knows no spans.
+                    Exemplar { request: named.len() as u32 - 1, span: SpanName::default(), exclusive_us: us }
                 });
                 nodes.push(ContextNode {
                     parent,
@@ -213,7 +213,7 @@ impl Summary {
             }
         }
         let endpoints = self.contexts.endpoints.clone();
-        CriticalPathReport { range: Some(choice.range), facts, endpoints, nodes }
+        CriticalPathReport { range: Some(choice.range), facts, endpoints, nodes, examples: named }
     }
 
     /// Sums by (root endpoint, endpoint) of contexts in the percentile range, in which order names have.

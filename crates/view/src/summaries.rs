@@ -6,7 +6,7 @@ use pathlight_analysis::requests::PercentileRange;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
-use pathlight_query::{CriticalPathReport, ErrorsReport, Exemplar, RootEndpoint, SummaryFacts};
+use pathlight_query::{CriticalPathReport, ErrorsReport, RootEndpoint, SummaryFacts};
 use pathlight_summary::{
     Choice, EndpointPart, LatencyBin, LatencyBinRange, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart,
     RELATIVE_ERROR, REPEATS, RootPart, Summary,
@@ -141,9 +141,10 @@ pub struct Known {
 pub fn known_requests(report: &CriticalPathReport) -> Vec<Known> {
     let roots = report.nodes.iter().filter(|node| node.parent.is_none());
     let known = roots.filter_map(|node| {
-        let Exemplar { trace_id, latency_us, .. } = node.exemplars.first()?.clone();
+        let (request, _) = report.examples_of(node).next()?;
         let (service, operation) = report.name(node.endpoint);
-        Some(Known { root: Endpoint::new(service, operation), trace_id, latency_us })
+        let root = Endpoint::new(service, operation);
+        Some(Known { root, trace_id: request.trace_id.clone(), latency_us: request.latency_us })
     });
     let mut known: Vec<Known> = known.collect();
     known.arrange_by(|a, b| b.latency_us.cmp(&a.latency_us).then_with(|| a.root.cmp(&b.root)));

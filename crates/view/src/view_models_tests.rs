@@ -138,6 +138,7 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
         endpoints: names(),
         nodes: vec![node(None, EndpointId(1), 25), node(Some(NodeId(0)), EndpointId(0), 75)],
         range: None,
+        examples: Vec::new(),
     });
     let mut table = flame::table();
     table.set_rows(flame::Row::of(&report));

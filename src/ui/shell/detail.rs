@@ -14,8 +14,7 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
-    ContextNode, CriticalPathReport, Endpoint, Exemplar, NodeId, RootEndpoint, SpanReport, TraceReport,
-    Weight,
+    ContextNode, CriticalPathReport, Endpoint, NodeId, RootEndpoint, SpanReport, TraceReport, Weight,
 };
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
@@ -110,7 +109,7 @@ impl Detail {
                 page.zoom_to(zoom.clone());
             },
         )));
-        self.exemplars(page, &node.exemplars);
+        self.exemplars(page, report, node);
     }
 
     /// Shows the name of an endpoint and where else it is shown; `path` leads to it.
@@ -192,17 +191,19 @@ impl Detail {
         self.body.add(&el("p").class("muted small").text(&words));
     }
 
-    fn exemplars(&self, page: Page, exemplars: &[Exemplar]) {
+    fn exemplars(&self, page: Page, report: &CriticalPathReport, node: &ContextNode) {
+        let exemplars: Vec<_> = report.examples_of(node).collect();
         if exemplars.is_empty() {
             return;
         }
         self.body.add(&el("h3").text("Example requests, by the time spent here"));
         let list = el("ul").class("exemplars");
-        for exemplar in exemplars {
+        for (request, exemplar) in &exemplars {
+            let span_id = exemplar.span.to_text();
             let choice = TraceChoice {
-                trace_id: exemplar.trace_id.clone(),
-                root_span_id: Some(exemplar.root_span_id.clone()).filter(|id| !id.is_empty()),
-                span_id: Some(exemplar.span_id.clone()).filter(|id| !id.is_empty()),
+                trace_id: request.trace_id.clone(),
+                root_span_id: Some(request.root_span_id.clone()).filter(|id| !id.is_empty()),
+                span_id: Some(span_id.clone()).filter(|id| !id.is_empty()),
             };
             let words = format!("{} here", format::duration_us(exemplar.exclusive_us));
             // A summary knows a request by its ids only.
@@ -210,25 +211,24 @@ impl Detail {
                 if page.is_summary() { span("exemplar", "") } else { button("").class("link exemplar") };
             let link = link
                 .test("exemplar")
-                .attr("data-trace", &exemplar.trace_id)
-                .attr("title", &format!("Trace {}", exemplar.trace_id))
-                .child(&span("mono", &names::short_id(&exemplar.trace_id)))
+                .attr("data-trace", &request.trace_id)
+                .attr("title", &format!("Trace {}", request.trace_id))
+                .child(&span("mono", &names::short_id(&request.trace_id)))
                 .child(&span("", &words))
-                .child(&span("muted", &format!("of {}", format::duration_us(exemplar.latency_us))));
+                .child(&span("muted", &format!("of {}", format::duration_us(request.latency_us))));
             let link = if page.is_summary() {
                 link
             } else {
                 link.on_click(&self.keep, move || page.open_trace(choice.clone()))
             };
             let item = el("li").child(&link);
-            let span_id = Some(exemplar.span_id.as_str());
-            if let Some(mark) = links::mark(page, &exemplar.trace_id, span_id) {
+            if let Some(mark) = links::mark(page, &request.trace_id, Some(span_id.as_str())) {
                 item.add(&mark);
             }
             list.add(&item);
         }
         self.body.add(&list);
-        if let [first, second, ..] = exemplars
+        if let [(first, _), (second, _), ..] = exemplars.as_slice()
             && let Some(link) = links::traces(page, &first.trace_id, &second.trace_id)
         {
             self.body.add(&link);
@@ -307,7 +307,7 @@ impl Detail {
                 .add(&div("muted small").text(&format!("and {}", format::counted(more, "other call path"))));
         }
         if let Some((_, node)) = contexts.first() {
-            self.exemplars(page, &node.exemplars);
+            self.exemplars(page, report, node);
         }
     }
 

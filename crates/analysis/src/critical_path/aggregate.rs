@@ -3,7 +3,7 @@
 use super::contexts::{Context, Contexts};
 use super::report::{ContextNode, CriticalPathReport, Weight};
 use super::table::PathTable;
-use super::waits::{Waits, join_waits, sum_waits};
+use super::waits::WaitSums;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
@@ -11,144 +11,186 @@ use serde::{Deserialize, Serialize};
 
 /// Returns sorted values as differences, which serialise to a few bytes each.
 pub fn pack_sorted(mut values: Vec<u64>) -> Vec<u64> {
+    pack(&mut values);
+    values
+}
+
+/// Does in place what [`pack_sorted`] does.
+fn pack(values: &mut [u64]) {
     let mut last = 0;
-    for value in &mut values {
+    for value in values {
         let now = *value;
         *value = now - last;
         last = now;
     }
-    values
 }
 
 /// Returns the inverse of [`pack_sorted`].
 pub fn unpack_sorted(mut values: Vec<u64>) -> Vec<u64> {
-    let mut last = 0u64;
-    for value in &mut values {
-        last = last.wrapping_add(*value);
-        *value = last;
-    }
+    unpack(&mut values);
     values
 }
 
-/// The accumulator: calling contexts with their sums and values.
+/// Does in place what [`unpack_sorted`] does.
+fn unpack(values: &mut [u64]) {
+    let mut last = 0u64;
+    for value in values {
+        last = last.wrapping_add(*value);
+        *value = last;
+    }
+}
+
+/// The accumulator: calling contexts with their sums and values. There may be a million of contexts with a value each, so
+/// the values of all lie in one list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Aggregate {
     /// Requests observed.
     pub requests: u64,
-    contexts: Contexts<Values>,
-}
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Values {
-    spans: u64,
-    errors: u64,
-    /// Exclusive microseconds of each request that has the context; sorted and packed.
+    contexts: Contexts<Sums>,
+    /// Exclusive microseconds, context by context, of each request that has the context; sorted and packed.
     exclusive: Vec<u64>,
     /// Inclusive microseconds, likewise.
     inclusive: Vec<u64>,
-    waits: Waits,
+    /// By context.
+    waits: WaitSums,
 }
 
-impl Values {
-    /// Changes both lists.
-    fn map(mut self, change: impl Fn(Vec<u64>) -> Vec<u64>) -> Values {
-        self.exclusive = change(self.exclusive);
-        self.inclusive = change(self.inclusive);
-        self
-    }
+/// What is summed for a context.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Sums {
+    /// Requests that have the context, and so values of it in each list.
+    requests: u32,
+    spans: u64,
+    errors: u64,
 }
 
 impl Aggregate {
     /// Sums some requests of a worker's table.
     pub fn observe(set: &TraceSet, table: &PathTable, requests: impl Iterator<Item = u32>) -> Aggregate {
-        let contexts = table.contexts().len();
-        // Entries by context: counted first, so that the values of one context lie together.
-        let mut counts = vec![0usize; contexts + 1];
         let chosen: Vec<u32> = requests.collect();
+        let mut sums = vec![Sums::default(); table.contexts().len()];
+        // Entries by context: counted first, so that the values of one context lie together.
         for &request in &chosen {
             for entry in table.entries(request) {
-                counts[entry.context as usize + 1] += 1;
+                let sums = &mut sums[entry.context as usize];
+                sums.requests += 1;
+                sums.spans += u64::from(entry.spans);
+                sums.errors += u64::from(entry.errors);
             }
         }
-        for i in 1..counts.len() {
-            counts[i] += counts[i - 1];
-        }
-        let total = counts[contexts];
-        let mut place = counts.clone();
+        let (mut place, total) = begins(sums.iter());
         let mut exclusive = vec![0u64; total];
         let mut inclusive = vec![0u64; total];
-        let mut sums = vec![(0u64, 0u64); contexts];
         for &request in &chosen {
             for entry in table.entries(request) {
-                let c = entry.context as usize;
-                exclusive[place[c]] = entry.exclusive_us;
-                inclusive[place[c]] = entry.inclusive_us;
-                place[c] += 1;
-                sums[c].0 += u64::from(entry.spans);
-                sums[c].1 += u64::from(entry.errors);
+                let place = &mut place[entry.context as usize];
+                exclusive[*place] = entry.exclusive_us;
+                inclusive[*place] = entry.inclusive_us;
+                *place += 1;
             }
         }
-        let mut waits = sum_waits(set, table, chosen.iter().copied(), |context| context);
-        let values = (counts.windows(2).zip(sums)).zip(0u32..).map(|((ends, (spans, errors)), context)| {
-            let sorted = |all: &[u64]| {
-                let mut values = all[ends[0]..ends[1]].to_vec();
+        drop(place);
+        // Contexts that no chosen request has are left out; what is left has other numbers.
+        let mut number_of = vec![NO_ROW; sums.len()];
+        let found = sums.iter().zip(&mut number_of).filter(|(sums, _)| sums.requests > 0);
+        found.zip(0..).for_each(|((_, number), next)| *number = next);
+        let values = sums.into_iter().map(|sums| Some(sums).filter(|sums| sums.requests > 0)).collect();
+        let contexts = Contexts::of_table(set, table, values);
+        for column in [&mut exclusive, &mut inclusive] {
+            each(&contexts, column, |values| {
                 values.sort_unstable();
-                pack_sorted(values)
-            };
-            let (exclusive, inclusive) = (sorted(&exclusive), sorted(&inclusive));
-            let waits = waits.remove(&context).unwrap_or_default();
-            (!exclusive.is_empty()).then_some(Values { spans, errors, exclusive, inclusive, waits })
-        });
-        let contexts = Contexts::of_table(set, table, values.collect());
-        Aggregate { requests: chosen.len() as u64, contexts }
+                pack(values);
+            });
+        }
+        let key = |context: u32| number_of[context as usize];
+        let waits = WaitSums::observe(set, table, &chosen, contexts.nodes.len(), key);
+        Aggregate { requests: chosen.len() as u64, contexts, exclusive, inclusive, waits }
     }
 
     /// Joins accumulators of disjoint requests; the result does not depend on their order.
     pub fn merge(parts: Vec<Aggregate>) -> Aggregate {
         let requests = parts.iter().map(|part| part.requests).sum();
-        let unpacked = parts.into_iter().map(|part| part.contexts.map(|values| values.map(unpack_sorted)));
-        let contexts = Contexts::merge(unpacked.collect(), |into, mut from| {
+        let (mut forests, mut exclusive, mut inclusive) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut waits, mut counts) = (Vec::new(), Vec::new());
+        for part in parts {
+            let of_part: Vec<u32> = part.contexts.nodes.iter().map(|node| node.value.requests).collect();
+            counts.push(of_part);
+            forests.push(part.contexts);
+            exclusive.push(part.exclusive);
+            inclusive.push(part.inclusive);
+            waits.push(part.waits);
+        }
+        let (contexts, places) = Contexts::merge_placed(forests, |into: &mut Sums, from| {
+            into.requests += from.requests;
             into.spans += from.spans;
             into.errors += from.errors;
-            into.exclusive.append(&mut from.exclusive);
-            into.inclusive.append(&mut from.inclusive);
-            join_waits(&mut into.waits, from.waits);
         });
-        let packed = |mut values: Vec<u64>| {
-            // A stable sort joins the runs of the parts.
-            values.sort();
-            pack_sorted(values)
+        let column = |parts: Vec<Vec<u64>>| {
+            let (mut place, total) = begins(contexts.nodes.iter().map(|node| &node.value));
+            let mut joined = vec![0u64; total];
+            for ((mut part, counts), places) in parts.into_iter().zip(&counts).zip(&places) {
+                let mut rest = part.as_mut_slice();
+                for (&count, &node) in counts.iter().zip(places) {
+                    let (values, after) = std::mem::take(&mut rest).split_at_mut(count as usize);
+                    rest = after;
+                    unpack(values);
+                    let place = &mut place[node as usize];
+                    joined[*place..*place + values.len()].copy_from_slice(values);
+                    *place += values.len();
+                }
+            }
+            each(&contexts, &mut joined, |values| {
+                // A stable sort joins the runs of the parts.
+                values.sort();
+                pack(values);
+            });
+            joined
         };
-        Aggregate { requests, contexts: contexts.map(|values| values.map(packed)) }
+        let (exclusive, inclusive) = (column(exclusive), column(inclusive));
+        let waits = WaitSums::merge(waits.into_iter().zip(places.iter().map(Vec::as_slice)).collect());
+        Aggregate { requests, contexts, exclusive, inclusive, waits }
     }
 
     /// Returns the report of a merged accumulator; exemplars are found by another pass.
-    pub fn finish(self, range: PercentileRange, facts: RangeFacts) -> CriticalPathReport {
+    pub fn finish(mut self, range: PercentileRange, facts: RangeFacts) -> CriticalPathReport {
         let requests = self.requests;
+        let weights = |mut column: Vec<u64>| {
+            let mut weights: Vec<Weight> = Vec::with_capacity(self.contexts.nodes.len());
+            each(&self.contexts, &mut column, |values| {
+                unpack(values);
+                weights.push(Weight::of_sorted(values, requests));
+            });
+            weights
+        };
+        let exclusive = weights(std::mem::take(&mut self.exclusive));
+        let inclusive = weights(std::mem::take(&mut self.inclusive));
+        let mut waiting = self.waits.by_key();
         let mut nodes: Vec<ContextNode> = Vec::with_capacity(self.contexts.nodes.len());
-        for Context { parent, endpoint, value } in self.contexts.nodes {
-            let weight = |packed: Vec<u64>| Weight::of_sorted(&unpack_sorted(packed), requests);
-            let count = value.exclusive.len() as u64;
-            let exclusive_us = weight(value.exclusive);
+        let weights = exclusive.into_iter().zip(inclusive);
+        for (Context { parent, endpoint, value }, (exclusive_us, inclusive_us)) in
+            self.contexts.nodes.iter().zip(weights)
+        {
             nodes.push(ContextNode {
-                parent: (parent != NO_ROW).then_some(NodeId(parent)),
-                endpoint: EndpointId(endpoint),
+                parent: (*parent != NO_ROW).then_some(NodeId(*parent)),
+                endpoint: EndpointId(*endpoint),
                 exclusive_us,
-                inclusive_us: weight(value.inclusive),
+                inclusive_us,
                 subtree_us: exclusive_us.sum,
-                requests: count,
+                requests: value.requests.into(),
                 spans: value.spans,
                 errors: value.errors,
-                waiting: value.waits.into_values().collect(),
+                waiting: waiting(nodes.len() as u32),
                 exemplars: Vec::new(),
             });
         }
+        drop(waiting);
         for i in (0..nodes.len()).rev() {
             if let Some(parent) = nodes[i].parent {
                 nodes[parent.index()].subtree_us += nodes[i].subtree_us;
             }
         }
-        CriticalPathReport { range: Some(range), facts, endpoints: self.contexts.endpoints, nodes }
+        let endpoints = self.contexts.endpoints;
+        CriticalPathReport { range: Some(range), facts, endpoints, nodes, examples: Vec::new() }
     }
 
     /// Returns the endpoints as (service, operation).
@@ -158,20 +200,48 @@ impl Aggregate {
 
     /// Returns the shape of the merged tree: (parent or [`NO_ROW`], endpoint number) of each node.
     pub fn shape(&self) -> Vec<(u32, u32)> {
-        self.contexts.nodes.iter().map(|node| (node.parent, node.endpoint)).collect()
+        self.contexts.shape()
     }
 
-    /// Returns, for each node, the lower median of its exclusive values, their sum, and the number of requests
-    /// observed.
+    /// Per node the lower median of its exclusive values and their sum.
     pub fn targets(&self) -> Vec<(u64, u64)> {
-        let nodes = self.contexts.nodes.iter();
-        nodes
-            .map(|node| {
-                let sorted = unpack_sorted(node.value.exclusive.clone());
-                let median = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0);
-                (median, sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v)))
-            })
-            .collect()
+        let mut rest = self.exclusive.as_slice();
+        let target = |node: &Context<Sums>| {
+            let (packed, after) = rest.split_at(node.value.requests as usize);
+            rest = after;
+            let middle = packed.len().saturating_sub(1) / 2;
+            let (mut value, mut median, mut sum) = (0u64, 0, 0u64);
+            for (at, difference) in packed.iter().enumerate() {
+                value = value.wrapping_add(*difference);
+                sum = sum.saturating_add(value);
+                if at == middle {
+                    median = value;
+                }
+            }
+            (median, sum)
+        };
+        self.contexts.nodes.iter().map(target).collect()
+    }
+}
+
+/// Returns where the values of each context begin, and how many there are.
+fn begins<'a>(sums: impl ExactSizeIterator<Item = &'a Sums>) -> (Vec<usize>, usize) {
+    let mut total = 0;
+    let mut begins = Vec::with_capacity(sums.len());
+    for sums in sums {
+        begins.push(total);
+        total += sums.requests as usize;
+    }
+    (begins, total)
+}
+
+/// Does something with the values of each context in turn.
+fn each(contexts: &Contexts<Sums>, column: &mut [u64], mut work: impl FnMut(&mut [u64])) {
+    let mut rest = column;
+    for node in &contexts.nodes {
+        let (values, after) = rest.split_at_mut(node.value.requests as usize);
+        rest = after;
+        work(values);
     }
 }
 

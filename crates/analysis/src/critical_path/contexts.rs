@@ -64,33 +64,37 @@ impl<T> Contexts<T> {
     }
 
     /// Joins forests; values of one context are joined by `join`, which must not mind their order.
-    pub fn merge(parts: Vec<Contexts<T>>, mut join: impl FnMut(&mut T, T)) -> Contexts<T> {
-        let mut endpoints: OrderedMap<Endpoint, u32> = OrderedMap::new();
-        for part in &parts {
-            for name in &part.endpoints {
-                endpoints.entry(name.clone()).or_insert(0);
-            }
-        }
-        for (number, place) in endpoints.values_mut().enumerate() {
-            *place = number as u32;
-        }
-        let mut nodes: Vec<Context<T>> = Vec::new();
-        let mut index: OrderedMap<(u32, u32), u32> = OrderedMap::new();
-        for part in parts {
-            let names: Vec<u32> = part.endpoints.iter().map(|name| endpoints[name]).collect();
-            let mut moved: Vec<u32> = Vec::with_capacity(part.nodes.len());
-            for mut node in part.nodes {
-                node.parent = if node.parent == NO_ROW { NO_ROW } else { moved[node.parent as usize] };
-                node.endpoint = names[node.endpoint as usize];
-                let number = *index.entry((node.parent, node.endpoint)).or_insert(nodes.len() as u32);
-                moved.push(number);
-                match nodes.get_mut(number as usize) {
-                    None => nodes.push(node),
-                    Some(sum) => join(&mut sum.value, node.value),
+    pub fn merge(parts: Vec<Contexts<T>>, join: impl FnMut(&mut T, T)) -> Contexts<T> {
+        Contexts::merge_placed(parts, join).0
+    }
+
+    /// Joins forests as [`merge`](Self::merge) does; returns also, of each part, the numbers that its nodes have now.
+    pub(super) fn merge_placed(
+        parts: Vec<Contexts<T>>,
+        mut join: impl FnMut(&mut T, T),
+    ) -> (Contexts<T>, Vec<Vec<u32>>) {
+        let shapes = parts.iter().map(|part| (part.endpoints.as_slice(), part.shape())).collect();
+        let Joined { endpoints, shape, places } = join_shapes(shapes);
+        let mut values: Vec<Option<T>> = shape.iter().map(|_| None).collect();
+        for (part, places) in parts.into_iter().zip(&places) {
+            for (node, &place) in part.nodes.into_iter().zip(places) {
+                match &mut values[place as usize] {
+                    Some(sum) => join(sum, node.value),
+                    none => *none = Some(node.value),
                 }
             }
         }
-        Contexts { endpoints: endpoints.into_keys().collect(), nodes: in_pre_order(nodes, &index) }
+        // Every node came from a part, so every value is there.
+        let nodes = shape
+            .into_iter()
+            .zip(values)
+            .filter_map(|((parent, endpoint), value)| Some(Context { parent, endpoint, value: value? }));
+        (Contexts { endpoints, nodes: nodes.collect() }, places)
+    }
+
+    /// Returns (parent or [`NO_ROW`], endpoint) of each node.
+    pub(super) fn shape(&self) -> Shape {
+        self.nodes.iter().map(|node| (node.parent, node.endpoint)).collect()
     }
 
     /// Returns the trees whose root is this endpoint, with the endpoints that they name.
@@ -191,25 +195,91 @@ impl Contexts<()> {
     }
 }
 
-/// Returns the nodes in pre-order, siblings by endpoint. `index` finds a node by (parent, endpoint), both in the
-/// numbers of `nodes`.
-fn in_pre_order<T>(nodes: Vec<Context<T>>, index: &OrderedMap<(u32, u32), u32>) -> Vec<Context<T>> {
-    let mut stack: Vec<u32> = index.range((NO_ROW, 0)..).rev().map(|(_, &number)| number).collect();
-    let mut place = vec![NO_ROW; nodes.len()];
-    let mut at = 0;
-    while let Some(number) = stack.pop() {
-        place[number as usize] = at;
-        at += 1;
-        stack.extend(index.range((number, 0)..=(number, NO_ROW)).rev().map(|(_, &child)| child));
+/// (parent or [`NO_ROW`], endpoint) of each node.
+type Shape = Vec<(u32, u32)>;
+
+/// Forests joined, without their values.
+struct Joined {
+    endpoints: Vec<Endpoint>,
+    /// In pre-order with siblings by name.
+    shape: Shape,
+    /// Of each part, the numbers that its nodes have here.
+    places: Vec<Vec<u32>>,
+}
+
+/// Joins forests that are given as endpoints and nodes, in time linear in the nodes.
+fn join_shapes(parts: Vec<(&[Endpoint], Shape)>) -> Joined {
+    let mut numbers: OrderedMap<&Endpoint, u32> = OrderedMap::new();
+    for name in parts.iter().flat_map(|&(names, _)| names) {
+        numbers.entry(name).or_insert(0);
     }
-    let mut sorted: Vec<Option<Context<T>>> = nodes.iter().map(|_| None).collect();
-    for (mut node, &here) in nodes.into_iter().zip(&place) {
-        if node.parent != NO_ROW {
-            node.parent = place[node.parent as usize];
+    numbers.values_mut().zip(0..).for_each(|(place, number)| *place = number);
+    let endpoints: Vec<Endpoint> = numbers.keys().map(|&name| name.clone()).collect();
+    let most = parts.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
+    let mut index = hashbrown::HashMap::with_capacity_and_hasher(most, rustc_hash::FxBuildHasher);
+    let mut nodes: Vec<(u32, u32)> = Vec::with_capacity(most);
+    let mut places: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
+    for (names, shape) in parts {
+        let names: Vec<u32> = names.iter().map(|name| numbers[name]).collect();
+        let mut moved: Vec<u32> = Vec::with_capacity(shape.len());
+        for (parent, endpoint) in shape {
+            let parent = if parent == NO_ROW { NO_ROW } else { moved[parent as usize] };
+            let node = (parent, names[endpoint as usize]);
+            moved.push(*index.entry(node).or_insert_with(|| {
+                nodes.push(node);
+                nodes.len() as u32 - 1
+            }));
         }
-        sorted[here as usize] = Some(node);
+        places.push(moved);
     }
-    sorted.into_iter().flatten().collect()
+    drop(index);
+    let place_of = pre_order(&nodes, endpoints.len());
+    let mut shape = vec![(NO_ROW, NO_ROW); nodes.len()];
+    for (&(parent, endpoint), &place) in nodes.iter().zip(&place_of) {
+        let parent = if parent == NO_ROW { NO_ROW } else { place_of[parent as usize] };
+        shape[place as usize] = (parent, endpoint);
+    }
+    places.iter_mut().flatten().for_each(|number| *number = place_of[*number as usize]);
+    Joined { endpoints, shape, places }
+}
+
+/// Returns the place of each node in pre-order with siblings by endpoint; nodes are given as (parent, endpoint).
+fn pre_order(nodes: &[(u32, u32)], endpoints: usize) -> Vec<u32> {
+    let all = nodes.len() as u32;
+    let (by_endpoint, _) = count_sort((0..all).collect(), endpoints, &|node| nodes[node as usize].1);
+    // Stable: siblings stay by endpoint. Roots come last, as if they had a parent behind all nodes.
+    let (siblings, ends) = count_sort(by_endpoint, nodes.len() + 1, &|node| nodes[node as usize].0.min(all));
+    let children = |node: u32| {
+        let from = node.checked_sub(1).map_or(0, |before| ends[before as usize]);
+        siblings[from as usize..ends[node as usize] as usize].iter().rev()
+    };
+    let mut place_of = vec![NO_ROW; nodes.len()];
+    let mut stack: Vec<u32> = children(all).copied().collect();
+    let mut next = 0;
+    while let Some(node) = stack.pop() {
+        place_of[node as usize] = next;
+        next += 1;
+        stack.extend(children(node));
+    }
+    place_of
+}
+
+/// Returns items in the order of a key below `keys`, equal ones as they were, and where those of each key end.
+fn count_sort(items: Vec<u32>, keys: usize, key: &dyn Fn(u32) -> u32) -> (Vec<u32>, Vec<u32>) {
+    let mut ends = vec![0u32; keys];
+    items.iter().for_each(|&item| ends[key(item) as usize] += 1);
+    let mut before = 0;
+    for end in &mut ends {
+        before += std::mem::replace(end, before);
+    }
+    let mut sorted = vec![0; items.len()];
+    for item in items {
+        // The beginning moves on to the end.
+        let place = &mut ends[key(item) as usize];
+        sorted[*place as usize] = item;
+        *place += 1;
+    }
+    (sorted, ends)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::contexts::Contexts;
 use super::report::{Waiting, Weight};
 use super::shares::FewRequests;
 use super::table::PathTable;
-use super::waits::{Waits, join_waits, sum_waits};
+use super::waits::WaitSums;
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::sort::Arrange;
@@ -80,6 +80,8 @@ pub struct EndpointPart {
     rows: Vec<RowPart>,
     /// Each request, where they are few, with its endpoints by their place in `rows`.
     few: FewRequests,
+    /// By number of the row.
+    waits: WaitSums,
     /// Exclusive time and number of requests of every calling context, for the chains.
     chains: Contexts<(u64, u64)>,
 }
@@ -92,7 +94,6 @@ struct RowPart {
     /// Of each request that has the endpoint; sorted and packed.
     exclusive: Vec<u64>,
     inclusive: Vec<u64>,
-    waits: Waits,
 }
 
 impl EndpointPart {
@@ -119,16 +120,15 @@ impl EndpointPart {
             values.sort_unstable();
             pack_sorted(values)
         };
-        let of = |context: u32| table.contexts()[context as usize].1.0;
-        for (endpoint, waits) in sum_waits(set, table, requests.iter().copied(), of) {
-            rows[endpoint as usize].waits = waits;
+        // What waits is on a path, so its endpoint has a row.
+        let mut number_of = vec![0u32; rows.len()];
+        let mut next = 0;
+        for (row, number) in rows.iter().zip(&mut number_of) {
+            *number = next;
+            next += u32::from(!row.exclusive.is_empty());
         }
-        let mut place = vec![0; rows.len()];
-        let mut places = 0;
-        for (endpoint, _) in rows.iter().enumerate().filter(|(_, row)| !row.exclusive.is_empty()) {
-            place[endpoint] = places;
-            places += 1;
-        }
+        let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
+        let waits = WaitSums::observe(set, table, requests, next as usize, of);
         let names = set.endpoints();
         let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
         let rows = rows.map(|(row, (service, operation))| RowPart {
@@ -140,7 +140,8 @@ impl EndpointPart {
         EndpointPart {
             requests: requests.len() as u64,
             rows: rows.collect(),
-            few: FewRequests::observe(set, table, requests, |endpoint| place[endpoint as usize]),
+            few: FewRequests::observe(set, table, requests, |endpoint| number_of[endpoint as usize]),
+            waits,
             chains: Contexts::of_table(set, table, chains),
         }
     }
@@ -149,10 +150,11 @@ impl EndpointPart {
     pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
         let requests = parts.iter().map(|part| part.requests).sum();
         let mut rows = Vec::new();
-        let mut forests = Vec::new();
-        let mut few = Vec::new();
+        let (mut forests, mut few, mut waits) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
-            few.push((part.few, part.rows.iter().map(|row| row.name.clone()).collect::<Vec<_>>()));
+            let names: Vec<Endpoint> = part.rows.iter().map(|row| row.name.clone()).collect();
+            few.push((part.few, names.clone()));
+            waits.push((part.waits, names));
             rows.extend(part.rows);
             forests.push(part.chains);
         }
@@ -162,6 +164,13 @@ impl EndpointPart {
             into.1 += from.1;
         });
         let mut chains = top_chains(&contexts);
+        // Every row is on a path, and so among the sorted names of the contexts.
+        let number = |name: &Endpoint| contexts.endpoints.partition_point(|known| known < name) as u32;
+        let numbers: Vec<Vec<u32>> =
+            waits.iter().map(|(_, names)| names.iter().map(number).collect()).collect();
+        let waits = waits.into_iter().zip(&numbers).map(|((waits, _), numbers)| (waits, numbers.as_slice()));
+        let waits = WaitSums::merge(waits.collect());
+        let mut waiting = waits.by_key();
         let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
         for same in rows.chunk_by(|a, b| a.name == b.name) {
             let weight = |values: &dyn Fn(&RowPart) -> &Vec<u64>| {
@@ -178,11 +187,7 @@ impl EndpointPart {
                 requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
                 spans: same.iter().map(|row| row.spans).sum(),
                 errors: same.iter().map(|row| row.errors).sum(),
-                waiting: {
-                    let mut waits = Waits::new();
-                    same.iter().for_each(|row| join_waits(&mut waits, row.waits.clone()));
-                    waits.into_values().collect()
-                },
+                waiting: waiting(number as u32),
                 chains: chains.get_mut(number).map(std::mem::take).unwrap_or_default(),
                 share_interval: None,
             });

@@ -1,25 +1,51 @@
 //! The reports of critical-path analysis: plain serde data.
 
+use super::diff_report::RequestRef;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::stats::percentile;
-use pathlight_model::trace::Endpoint;
+use pathlight_model::trace::{Endpoint, Interner, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// A request picked as an example.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// A request picked as an example. A report may have a million of them, so it holds no texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exemplar {
-    /// Canonical trace id.
-    pub trace_id: String,
-    /// Canonical id of the request's root span.
-    pub root_span_id: String,
-    /// Canonical id of the span of the node with the greatest exclusive time.
-    pub span_id: String,
-    /// Latency of the request in microseconds.
-    pub latency_us: u64,
+    /// Index into [`CriticalPathReport::examples`].
+    pub request: u32,
+    /// The span of the node with the greatest exclusive time.
+    pub span: SpanName,
     /// Exclusive time of the node in this request in microseconds.
     pub exclusive_us: u64,
+}
+
+/// A span's id, valid without the set of its trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SpanName {
+    /// A hexadecimal one; 0 is absent.
+    Number(u64),
+    /// Any other.
+    Text(String),
+}
+
+impl Default for SpanName {
+    fn default() -> SpanName {
+        SpanName::Number(0)
+    }
+}
+
+impl SpanName {
+    /// Returns the name of an id of a set.
+    pub fn of(id: SpanId, set: &TraceSet) -> SpanName {
+        if id.text { SpanName::Text(id.to_text(&set.id_texts)) } else { SpanName::Number(id.bits) }
+    }
+
+    /// Returns the canonical id; empty if absent.
+    pub fn to_text(&self) -> String {
+        match self {
+            SpanName::Number(bits) => SpanId::hex(*bits).to_text(&Interner::default()),
+            SpanName::Text(text) => text.clone(),
+        }
+    }
 }
 
 /// The greatest, the lower median and the closest to the mean, in this order; fewer if they coincide.
@@ -106,12 +132,24 @@ pub struct CriticalPathReport {
     pub endpoints: Vec<Endpoint>,
     /// Nodes in pre-order.
     pub nodes: Vec<ContextNode>,
+    /// The requests that are examples of nodes.
+    pub examples: Vec<RequestRef>,
 }
 
 impl CriticalPathReport {
     /// Returns service and operation of an endpoint.
     pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
+    }
+
+    /// Returns the requests that are examples of a node, each with what it is an example of.
+    pub fn examples_of<'a>(
+        &'a self,
+        node: &'a ContextNode,
+    ) -> impl Iterator<Item = (&'a RequestRef, &'a Exemplar)> {
+        let request =
+            |exemplar: &'a Exemplar| Some((self.examples.get(exemplar.request as usize)?, exemplar));
+        node.exemplars.iter().filter_map(request)
     }
 }
 

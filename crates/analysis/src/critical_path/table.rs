@@ -81,13 +81,17 @@ impl PathTable {
     /// Returns the context of an endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it. Of places that are
     /// services, what a service calls in itself is in the context above.
     pub fn find_context(&self, parent: u32, endpoint: EndpointId) -> u32 {
-        let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
         let is_same = || self.contexts.get(parent as usize).is_some_and(|above| above.1 == endpoint);
-        match self.index.find(hash_context(parent, endpoint), is_it) {
-            Some(&found) => found,
-            None if is_same() => parent,
-            None => NO_ROW,
+        match self.own_context(parent, endpoint) {
+            NO_ROW if is_same() => parent,
+            found => found,
         }
+    }
+
+    /// Returns the context of just this endpoint below a context or [`NO_ROW`]; [`NO_ROW`] if no path has it.
+    pub(super) fn own_context(&self, parent: u32, endpoint: EndpointId) -> u32 {
+        let is_it = |c: &u32| self.contexts[*c as usize] == (parent, endpoint);
+        self.index.find(hash_context(parent, endpoint), is_it).copied().unwrap_or(NO_ROW)
     }
 
     fn context(&mut self, parent: u32, endpoint: EndpointId) -> u32 {

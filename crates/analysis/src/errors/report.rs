@@ -219,6 +219,7 @@ impl ErrorsReport {
             facts: self.facts.clone(),
             endpoints: self.endpoints.clone(),
             nodes: self.nodes.iter().map(node).collect(),
+            examples: Vec::new(),
         }
     }
 

@@ -119,7 +119,7 @@ impl Sealing {
                     let is_joined = matches!(self.state, State::Join) || set.split.is_empty();
                     self.state = if is_joined { State::Done } else { State::Gather(0) };
                     if is_joined {
-                        set.columns.shrink();
+                        set.shrink();
                     } else {
                         set.split.arrange();
                         set.split.dedup();
@@ -205,6 +205,33 @@ mod tests {
         assert!(steps > 1000, "{steps} steps");
         assert_eq!((at_once.traces().len(), at_once.staged_spans()), (1009, 0));
         assert!(dump(&in_steps) == dump(&at_once));
+    }
+
+    #[test]
+    fn little_is_reserved_once_sealed() {
+        let mut set = unsealed();
+        for trace in 0..70_000u64 {
+            let mut spans = vec![set.raw(0)];
+            set.tags.begin();
+            set.tags.add("number", &(trace % 4000).to_string());
+            set.tags.add("other", &(trace / 4000).to_string());
+            spans[0].tags = set.tags.finish();
+            assert_eq!(set.add_trace(TraceId::hex(u128::from(trace) + 10_000), &mut spans), Ok(()));
+        }
+        let before = set.heap_bytes();
+        assert_eq!(set.seal(), Ok(()));
+        assert!(set.heap_bytes() < before);
+        let spans = set.columns.start_us.len();
+        for (reserved, len) in [
+            (set.columns.start_us.capacity(), spans),
+            (set.columns.tag_set.capacity(), spans),
+            (set.traces.capacity(), set.traces.len()),
+        ] {
+            assert!(reserved <= len + len / 64, "{reserved} for {len}");
+        }
+        // A copy of a list reserves nothing ahead.
+        let (reserved, needed) = (set.tags.heap_bytes(), set.tags.clone().heap_bytes());
+        assert!(reserved <= needed + needed / 64, "{reserved} bytes of tags for {needed}");
     }
 
     #[test]

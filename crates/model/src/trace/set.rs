@@ -199,7 +199,7 @@ impl Columns {
 
     /// Gives back most of what growing has reserved ahead.
     pub fn shrink(&mut self) {
-        let len = self.start_us.len() + self.start_us.len() / 16;
+        let len = with_slack(self.start_us.len());
         self.start_us.shrink_to(len);
         self.duration_us.shrink_to(len);
         self.span_id.shrink_to(len);
@@ -217,6 +217,12 @@ impl Columns {
             + self.flags.capacity() * 2
             + self.odd_parents.capacity() * size_of::<(u32, SpanId)>()
     }
+}
+
+/// Returns what a list of so many items may reserve once nothing more is expected. Growing doubles it, so little slack
+/// costs no time.
+pub(super) fn with_slack(len: usize) -> usize {
+    len + len / 64
 }
 
 impl TraceSet {
@@ -527,6 +533,13 @@ impl TraceSet {
     /// Returns the trace id of a trace as canonical text.
     pub fn trace_id_text(&self, trace: u32) -> String {
         self.traces[trace as usize].id.to_text(&self.id_texts)
+    }
+
+    /// Gives back most of what growing has reserved ahead.
+    pub(super) fn shrink(&mut self) {
+        self.columns.shrink();
+        self.traces.shrink_to(with_slack(self.traces.len()));
+        self.tags.shrink();
     }
 
     fn is_over_limit(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
 use super::names::{Interner, Symbol};
+use super::set::with_slack;
 use crate::sort::Arrange;
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
@@ -298,6 +299,13 @@ impl TagTable {
         let key = self.key(key);
         self.facts[key as usize].high_cardinality = true;
         self.generation += 1;
+    }
+
+    /// Gives back most of what growing has reserved ahead.
+    pub(super) fn shrink(&mut self) {
+        self.set_pairs.shrink_to(with_slack(self.set_pairs.len()));
+        self.set_ends.shrink_to(with_slack(self.set_ends.len()));
+        self.pairs.shrink_to(with_slack(self.pairs.len()));
     }
 
     /// Returns the bytes of heap held.

@@ -1,7 +1,9 @@
 //! Critical paths: of all requests together, and of each one.
 
 use super::{Requests, Text, WaitingFor, compact, pretty, public_json};
-use pathlight_analysis::critical_path::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
+use pathlight_analysis::critical_path::{
+    ContextNode, CriticalPathReport, Exemplar, RequestPath, RequestRef, Weight,
+};
 use pathlight_query::PerRequestReport;
 
 public_json! {
@@ -46,7 +48,24 @@ public_json! {
         waiting: Vec<WaitingFor<'a>> = node.waiting.iter().map(WaitingFor::of).collect(),
         /// The requests with the greatest, the lower median, and the closest to the mean exclusive time in this node (ties:
         /// smaller ids); fewer where they coincide.
-        exemplars: &'a [Exemplar] = &node.exemplars,
+        exemplars: Vec<NodeExample<'a>> =
+            report.examples_of(node).map(|(request, exemplar)| NodeExample::of(request, exemplar)).collect(),
+    }
+}
+
+public_json! {
+    /// A request picked as an example.
+    NodeExample<'a>(request: &'a RequestRef, exemplar: &Exemplar) {
+        /// Canonical trace id.
+        trace_id: &'a str = &request.trace_id,
+        /// Canonical id of the request's root span.
+        root_span_id: &'a str = &request.root_span_id,
+        /// Canonical id of the span of the node with the greatest exclusive time.
+        span_id: String = exemplar.span.to_text(),
+        /// Latency of the request in microseconds.
+        latency_us: u64 = request.latency_us,
+        /// Exclusive time of the node in this request in microseconds.
+        exclusive_us: u64 = exemplar.exclusive_us,
     }
 }
 

@@ -24,6 +24,7 @@ mod sets;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use crate::args::Arguments;
 use crate::{Outcome, build, sh, tools};
@@ -137,8 +138,7 @@ fn count(words: &[&str], report: &mut Report) -> Outcome {
 fn scale(quick: bool, report: &mut Report) -> Outcome {
     tools::java(true)?;
     let python = tools::pyspark()?;
-    sh::run(sh::cargo().args(["build", "--release", "--package", "pathlight", "--bin", "pathlight"]))?;
-    let binary = sh::target().join("release").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX));
+    let binary = release_binary()?;
     let mut spark = sh::command(&python);
     spark.arg("scale/spark/test.py").arg(&binary).arg("--bench");
     if quick {
@@ -147,6 +147,46 @@ fn scale(quick: bool, report: &mut Report) -> Outcome {
     measure(&mut spark, report)?;
     let mut pipe = sh::command(&python);
     measure(pipe.arg("scale/pipe.py").arg(&binary).arg(if quick { "50000" } else { "1000000" }), report)
+}
+
+/// Builds the binary as it is released; returns its path.
+fn release_binary() -> Outcome<PathBuf> {
+    sh::run(sh::cargo().args(["build", "--release", "--package", "pathlight", "--bin", "pathlight"]))?;
+    Ok(sh::target().join("release").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Rounds that count where commands are timed by turns.
+const ROUNDS: usize = 3;
+
+/// The middle of some figures.
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Compares two threads with one, over eight files and over one of the same size, by turns.
+fn threads(sets: &Sets, report: &mut Report) -> Outcome {
+    let binary = release_binary()?;
+    let out = sets.folder.join("critical-path.json");
+    for (what, input) in [("8 files", sets.eight.as_path()), ("one file", Path::new(&sets.million))] {
+        let mut rounds = [Vec::new(), Vec::new()];
+        for round in 0..=ROUNDS {
+            for (threads, seconds) in ["1", "2"].into_iter().zip(&mut rounds) {
+                let mut command = sh::command(&binary);
+                command.args(["critical-path", "--json", "--threads", threads, "--out"]).arg(&out);
+                let start = Instant::now();
+                sh::run(command.arg(input))?;
+                // The first one warms up.
+                if round > 0 {
+                    seconds.push(start.elapsed().as_secs_f64());
+                }
+            }
+        }
+        let [one_s, two_s] = rounds.map(median);
+        let what = format!("critical-path, {what}: two threads against one");
+        report.add(Row::new("Ingest, native, threads", &what, one_s / two_s, "times", ""));
+    }
+    Ok(())
 }
 
 fn native(sets: &Sets, report: &mut Report) -> Outcome {
@@ -161,7 +201,8 @@ fn native(sets: &Sets, report: &mut Report) -> Outcome {
     }
     bench(&["analyses", &sets.million], report)?;
     bench(&["what-if", &sets.hundred_thousand], report)?;
-    bench(&["drawing"], report)
+    bench(&["drawing"], report)?;
+    threads(sets, report)
 }
 
 fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {

@@ -13,6 +13,8 @@ pub struct Sets {
     pub growth: Vec<(&'static str, Vec<String>)>,
     /// Many traces, a million spans in all.
     pub million: String,
+    /// A folder with as many in eight files.
+    pub eight: PathBuf,
     /// The same of a hundred thousand.
     pub hundred_thousand: String,
 }
@@ -35,7 +37,9 @@ impl Maker {
     fn new(quick: bool) -> Outcome<Maker> {
         let folder = sh::target().join(if quick { "bench/quick" } else { "bench/full" });
         let maker = Maker { folder, binary: build::native()?, less: if quick { 20 } else { 1 } };
-        sh::on(&maker.folder, std::fs::create_dir_all(maker.folder.join("small")))?;
+        for folder in ["small", "eight"] {
+            sh::on(&maker.folder, std::fs::create_dir_all(maker.folder.join(folder)))?;
+        }
         Ok(maker)
     }
 
@@ -111,7 +115,11 @@ impl Sets {
                 sh::on(&path, std::fs::write(&path, text))?;
             }
         }
-        Ok(Self { folder, ingest, growth, million, hundred_thousand })
+        for seed in 11..19 {
+            maker.many(&format!("eight/{seed}.json"), 1125, &seed.to_string())?;
+        }
+        let eight = folder.join("eight");
+        Ok(Self { folder, ingest, growth, million, eight, hundred_thousand })
     }
 }
 
