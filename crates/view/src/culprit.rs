@@ -11,6 +11,34 @@ use std::fmt::Write as _;
 /// Fewer calls than this are said to be few.
 const FEW: u64 = 10;
 
+/// How two sides are told apart: what came after and before, or slow and fast requests of one set.
+struct Sides {
+    /// After a time of side A.
+    before: &'static str,
+    /// After services of which side B takes longer.
+    slower: &'static str,
+    /// After services of which side B takes less time.
+    faster: &'static str,
+    /// After services that did, or did not.
+    changed: &'static str,
+}
+
+impl Sides {
+    fn of(report: &CulpritReport) -> Sides {
+        if !report.is_of_one_set {
+            return Sides {
+                before: " before",
+                slower: " got slower",
+                faster: " got faster",
+                changed: " changed",
+            };
+        }
+        let is_slow = report.mean_us[1] >= report.mean_us[0];
+        let before = if is_slow { " in the fast ones" } else { " in the slow ones" };
+        Sides { before, slower: " are slower", faster: " takes less time", changed: " differs" }
+    }
+}
+
 /// Returns an excess with its uncertainty.
 pub fn excess_words(excess: Excess) -> String {
     if excess.uncertainty_us == 0.0 {
@@ -37,11 +65,12 @@ fn subject(row: &CulpritService, part: ServicePart) -> (Sentence, &'static str) 
 
 /// Returns what there is to say of a service; nothing beyond its name without a baseline.
 pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
+    let sides = Sides::of(report);
     let Some(lead) = &row.lead else {
-        let why = if row.rank.is_none() {
-            " is new: side A has nothing to compare it with."
-        } else {
-            " did not change."
+        let why = match (row.rank, report.is_of_one_set) {
+            (None, _) => " is new: side A has nothing to compare it with.",
+            (_, false) => " did not change.",
+            (_, true) => " does not differ.",
         };
         return Sentence::default().service(&row.service).text(why);
     };
@@ -58,25 +87,27 @@ pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
         ServicePart::In => " outside its own spans (",
         ServicePart::Out => " outside the spans of those services (",
     });
-    words = words.number(duration(before)).text(" before); ");
+    words = words.number(duration(before)).text(sides.before).text("); ");
     if let Some(slower) = lead.slower.filter(|_| lead.excess.excess_us > 0.0) {
         words =
             words.text("at least ").number(share(slower)).text(" of ").number(counted(lead.calls[1], noun));
-        words = words.text(" got slower; ");
+        words = words.text(sides.slower).text("; ");
     }
     words = words.text("that is ").number(excess_words(lead.excess)).text(" per request over all requests (");
     words = words.number(format!("{} of {}", row.requests, report.requests[1])).text(" use it).");
-    after_words(words, row, lead)
+    after_words(words, row, lead, &sides)
 }
 
 /// Returns what is to be kept in mind beside the numbers.
-fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead) -> Sentence {
+fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead, sides: &Sides) -> Sentence {
     words = words.then(mostly(row, lead));
     match &lead.slower_callees {
         _ if row.score_us <= 0.0 => {}
-        Some(slower) if slower.is_empty() => words = words.text(" No service it calls changed."),
+        Some(slower) if slower.is_empty() => {
+            words = words.text(" No service it calls").text(sides.changed).text(".")
+        }
         Some(slower) => {
-            words = words.text(" Of the services it calls, ").services(slower).text(" got slower too.")
+            words = words.text(" Of the services it calls, ").services(slower).text(sides.slower).text(" too.")
         }
         None => {}
     }
@@ -113,8 +144,13 @@ fn caveats(row: &CulpritService, lead: &Lead) -> Sentence {
     words
 }
 
-/// Returns the verdict: what explains that B is slower, or that nothing does. Where both sides are of one set, B being its
-/// slow requests, that is no fault of a service, so it says where their time goes.
+/// Returns services that changed by more than drift, though weakly, or so that it may be chance.
+fn suspects(report: &CulpritReport) -> impl Iterator<Item = &CulpritService> {
+    report.services.iter().filter(|row| row.score_us > 0.0 && (row.is_weak || row.may_be_chance))
+}
+
+/// Returns the verdict: what explains that B is slower, or that nothing does, or nothing clearly. Where both sides are of
+/// one set, B being its slow requests, that is no fault of a service, so it says where their time goes.
 pub fn verdict(report: &CulpritReport) -> Sentence {
     if report.requests.contains(&0) {
         return Sentence::default().text("A side has no request, so there is nothing to compare.");
@@ -124,15 +160,30 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
         let lead = Sentence::default().text("Where the time of slow requests goes: ");
         return if report.is_of_one_set { lead.then(words) } else { words };
     }
-    let significant = report.services.iter().rev().find(|row| row.rank.is_some() && row.score_us < 0.0);
-    let words = Sentence::default();
-    let words = match significant {
-        None => words.text("No service changed beyond the usual drift."),
+    let sides = Sides::of(report);
+    let suspect = suspects(report).next();
+    let (clearly, drift) = match suspect {
+        Some(_) => (" clearly", ""),
+        None => ("", " beyond the usual drift"),
+    };
+    let faster = report.services.iter().rev().find(|row| row.rank.is_some() && row.score_us < 0.0);
+    let words = Sentence::default().text("No service").text(clearly);
+    let words = match faster {
+        None => words.text(sides.changed).text(drift).text("."),
         Some(faster) => {
-            let words = words.text("No service got slower beyond the usual drift; ").service(&faster.service);
-            words.text(" got faster, by ").number(duration(-faster.score_us)).text(" per request.")
+            let slower = if report.is_of_one_set { " takes longer" } else { sides.slower };
+            let words = words.text(slower).text(drift).text("; ").service(&faster.service);
+            words.text(sides.faster).text(", by ").number(duration(-faster.score_us)).text(" per request.")
         }
     };
+    if let Some(suspect) = suspect {
+        let lead = if suspect.is_weak { " Weakly: " } else { " What may be chance: " };
+        let words = words.text(lead).then(service_words(report, suspect));
+        return match named(suspects(report).skip(1)) {
+            others if others.is_empty() => words,
+            others => words.text(" Weakly, or by chance, also: ").services(&others).text("."),
+        };
+    }
     match report.services.first().and_then(|row| Some((row, row.lead.as_ref()?))) {
         Some((row, lead)) if lead.excess.excess_us > 0.0 => {
             let part = match lead.part {
@@ -150,12 +201,18 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
 /// Services named one by one.
 const NAMED: usize = 3;
 
+/// Returns the names of the first services.
+fn named<'a>(rows: impl Iterator<Item = &'a CulpritService>) -> Vec<String> {
+    rows.take(NAMED).map(|row| row.service.clone()).collect()
+}
+
 /// Returns what is told first of two sets: how much of the difference the service explains, where in it to look, whom it
 /// hits, and what else changed; the [`verdict`] where no service is certain.
 pub fn explanation(report: &CulpritReport) -> Sentence {
     let Some((row, lead)) = report.culprit().and_then(|row| Some((row, row.lead.as_ref()?))) else {
         return verdict(report);
     };
+    let sides = Sides::of(report);
     let (words, noun) = subject(row, lead.part);
     let change_us = report.mean_us[1] - report.mean_us[0];
     let excess_us = lead.excess.excess_us;
@@ -168,13 +225,13 @@ pub fn explanation(report: &CulpritReport) -> Sentence {
     };
     let [before, after] = lead.per_call_us;
     let words = words.number(duration(after)).text(&format!(" per {noun}, ")).number(duration(before));
-    let words = words.text(match lead.part {
-        ServicePart::Own => " before.",
+    let words = words.text(sides.before).text(match lead.part {
+        ServicePart::Own => ".",
         ServicePart::In => {
-            " before, outside its own spans: look at its network, its queue or the connection pool of its callers."
+            ", outside its own spans: look at its network, its queue or the connection pool of its callers."
         }
         ServicePart::Out => {
-            " before, outside the spans of those services: look at its own network, processor or connection pool."
+            ", outside the spans of those services: look at its own network, processor or connection pool."
         }
     });
     let mut words = words.then(mostly(row, lead));
@@ -189,11 +246,13 @@ pub fn explanation(report: &CulpritReport) -> Sentence {
     let is_sure = |other: &&CulpritService| {
         other.service != row.service && other.score_us > 0.0 && !other.is_weak && !other.may_be_chance
     };
-    let others: Vec<String> =
-        report.services.iter().filter(is_sure).take(NAMED).map(|other| other.service.clone()).collect();
-    let words = match others.is_empty() {
-        true => words.text(" No other service changed beyond the usual drift."),
-        false => words.text(" Slower too: ").services(&others).text("."),
+    let words = match (named(report.services.iter().filter(is_sure)), named(suspects(report))) {
+        (others, _) if !others.is_empty() => words.text(" Slower too: ").services(&others).text("."),
+        (_, suspects) if !suspects.is_empty() => {
+            let words = words.text(" No other service clearly").text(sides.changed);
+            words.text("; weakly, or by chance: ").services(&suspects).text(".")
+        }
+        _ => words.text(" No other service").text(sides.changed).text(" beyond the usual drift."),
     };
     words.then(caveats(row, lead))
 }
@@ -212,7 +271,7 @@ pub fn vanished_words(report: &CulpritReport) -> Sentence {
             .number(format!("{} of {}", count(after), counted(b, "request")))
             .text(", ")
             .number(format!("{} of {}", count(before), count(a)))
-            .text(" before")
+            .text(Sides::of(report).before)
     });
     match report.vanished.len().saturating_sub(NAMED) as u64 {
         0 => words,
@@ -237,7 +296,7 @@ pub fn failing_words(report: &CulpritReport) -> Vec<Sentence> {
         let rate = |failed: u64, calls: u64| share(failed as f64 / calls.max(1) as f64);
         let words = Sentence::default().service(&row.service).text(" fails in ");
         let words = words.number(rate(row.b_failed, row.b_calls)).text(" of its calls (");
-        words.number(rate(row.a_failed, row.a_calls)).text(" before).")
+        words.number(rate(row.a_failed, row.a_calls)).text(Sides::of(report).before).text(").")
     };
     report.failing.iter().filter(is_more).map(sentence).collect()
 }

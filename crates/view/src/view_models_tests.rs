@@ -405,9 +405,15 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     assert!(words.parts.contains(&Part::Service("basic".to_owned())));
     assert!(words.parts.contains(&Part::Number("82 calls".to_owned())));
     let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
-    assert!(
-        plain(&culprit::verdict(&of_one_set)).starts_with("Where the time of slow requests goes: Calls into")
+    assert_eq!(
+        plain(&culprit::verdict(&of_one_set)),
+        "Where the time of slow requests goes: Calls into basic wait 1.52 s outside its own spans (3.50 ms in the fast \
+         ones); at least 100.0 % of 82 calls are slower; that is +1.03 s \u{b1} 1.00 ms per request over all requests (66 \
+         of 120 use it). Mostly POST /query, 64 calls. No service it calls differs."
     );
+    let words = plain(&culprit::explanation(&of_one_set));
+    assert!(words.contains("3.50 ms in the fast ones, outside its own spans"), "{words}");
+    assert!(words.ends_with("No other service differs beyond the usual drift."), "{words}");
 
     let changed = |change: &dyn Fn(&mut CulpritService, &mut Lead)| {
         let mut report = slow_service();
@@ -433,13 +439,18 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     assert!(out.starts_with("Calls that basic makes, whichever service they go to, wait 1.52 s"), "{out}");
     let end = "Of the services it calls, a and b got slower too. One side has only 3 such calls.";
     assert!(out.ends_with(end), "{out}");
-    for (is_weak, may_be_chance) in [(true, false), (false, true)] {
-        let words = changed(&|row, _| (row.is_weak, row.may_be_chance) = (is_weak, may_be_chance));
-        assert!(
-            words.starts_with("No service changed beyond the usual drift. The largest suspicion is basic"),
-            "{words}"
-        );
-    }
+    let weak = changed(&|row, _| row.is_weak = true);
+    assert!(
+        weak.starts_with("No service clearly changed. Weakly: Calls into basic wait 1.52 s outside its own spans"),
+        "{weak}"
+    );
+    assert!(weak.contains("This is weak"), "{weak}");
+    let chance = changed(&|row, lead| (row.may_be_chance, lead.calls) = (true, [90, 3]));
+    assert!(
+        chance.starts_with("No service clearly changed. What may be chance: Calls into basic wait"),
+        "{chance}"
+    );
+    assert!(chance.ends_with("One side has only 3 such calls, which may be chance."), "{chance}");
     let alone = changed(&|_, lead| lead.only_caller = Some("front".to_owned()));
     assert!(alone.contains("Only front calls it, and nothing else: it could be either."), "{alone}");
     let drift = changed(&|row, lead| {
@@ -455,6 +466,30 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
         faster.starts_with("No service got slower beyond the usual drift; basic got faster, by 2.00 ms"),
         "{faster}"
     );
+}
+
+#[test]
+fn what_changed_weakly_is_not_said_to_have_not_changed() {
+    let mut report = slow_service();
+    let weak = |service: &str| CulpritService {
+        service: service.to_owned(),
+        is_weak: true,
+        ..slow_service().services.remove(0)
+    };
+    report.services.push(weak("cart"));
+    let words = culprit::explanation(&report).to_text();
+    assert!(words.ends_with(" No other service clearly changed; weakly, or by chance: cart."), "{words}");
+    report.services.push(CulpritService { is_weak: false, ..weak("pay") });
+    let words = culprit::explanation(&report).to_text();
+    assert!(words.ends_with(" Slower too: pay."), "{words}");
+
+    let faster = CulpritService { score_us: -2000.0, is_weak: false, ..weak("quick") };
+    report.services = vec![weak("cart"), weak("pay"), weak("ship"), faster];
+    let words = culprit::verdict(&report).to_text();
+    let start = "No service clearly got slower; quick got faster, by 2.00\u{202f}ms per request. Weakly: Calls into cart";
+    assert!(words.starts_with(start), "{words}");
+    assert!(words.ends_with(" Weakly, or by chance, also: pay and ship."), "{words}");
+    assert_eq!(culprit::explanation(&report), culprit::verdict(&report));
 }
 
 #[test]

@@ -35,5 +35,32 @@ pub(super) async fn times(requests: &RangeRequests<'_>) -> Result<CulpritPart, E
 
 /// Returns the ranking of two sides.
 pub(super) fn culprit(a: (&Selection, &CulpritPart), b: (&Selection, &CulpritPart)) -> CulpritReport {
-    CulpritReport { is_of_one_set: a.0.group == b.0.group, ..CulpritReport::of(a.1, b.1) }
+    CulpritReport { is_of_one_set: is_of_one_set(a.0, b.0), ..CulpritReport::of(a.1, b.1) }
+}
+
+/// Returns whether two sides are slow and fast requests of one set: the same filters, other percentile ranges. What other
+/// filters choose of a set, before and after a time for example, are sets of their own.
+fn is_of_one_set(a: &Selection, b: &Selection) -> bool {
+    (a.group, &a.root, &a.filters) == (b.group, &b.root, &b.filters) && a.range != b.range
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_analysis::requests::{Filter, PercentileRange};
+
+    #[test]
+    fn only_percentile_ranges_of_the_same_requests_are_sides_of_one_set() {
+        let all = Selection::default();
+        let slow = all.with_range(PercentileRange::TAIL);
+        let fast = all.with_range(PercentileRange::open(0, 50_000));
+        assert!(is_of_one_set(&fast, &slow));
+        assert!(is_of_one_set(&all, &Selection { over_all: true, ..slow.clone() }));
+        assert!(!is_of_one_set(&all, &all), "the same requests");
+        assert!(!is_of_one_set(&fast, &Selection { group: 1, ..slow.clone() }), "another set");
+        let at = |from_us, to_us| Selection { filters: vec![Filter::Time { from_us, to_us }], ..all.clone() };
+        assert!(!is_of_one_set(&at(0, 5), &at(5, u64::MAX)), "before and after");
+        assert!(!is_of_one_set(&at(0, 5), &Selection { range: slow.range, ..at(5, 9) }), "other filters");
+        assert!(is_of_one_set(&at(0, 5), &Selection { range: slow.range, ..at(0, 5) }));
+    }
 }
