@@ -20,6 +20,8 @@ pub struct Span {
     pub id: u64,
     pub parent: u64,
     pub service: String,
+    /// The host of its process; empty is none.
+    pub host: &'static str,
     pub operation: String,
     pub start_us: u64,
     pub duration_us: u64,
@@ -37,6 +39,7 @@ pub fn span(id: u64, parent: u64, name: &str, start: u64, end: u64) -> Span {
         id,
         parent,
         service: name.to_owned(),
+        host: "",
         operation: name.to_owned(),
         start_us: start,
         duration_us: end - start,
@@ -64,7 +67,7 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
             start_us: span.start_us,
             duration_us: span.duration_us,
             operation: set.names.intern(&span.operation),
-            process: set.process(&span.service, "", TagSetId::EMPTY),
+            process: set.process(&span.service, span.host, TagSetId::EMPTY),
             tags,
             flags,
         };

@@ -48,10 +48,12 @@ fn alone(mut of: TraceReport) -> TraceReport {
     of.depth.iter_mut().for_each(|d| *d -= depth);
     of.segment_span.iter_mut().for_each(|span| *span = span.wrapping_sub(root as u32));
     of.waiting.iter_mut().for_each(|wait| wait.span = wait.span.wrapping_sub(root as u32));
-    of.caller_stopped.retain_mut(|span| {
-        *span = span.wrapping_sub(root as u32);
-        (*span as usize) < of.depth.len()
-    });
+    for spans in [&mut of.caller_stopped, &mut of.outlives_parent, &mut of.caller_gave_up] {
+        spans.retain_mut(|span| {
+            *span = span.wrapping_sub(root as u32);
+            (*span as usize) < of.depth.len()
+        });
+    }
     let times = [&mut of.span_start_us, &mut of.segment_start_us, &mut of.segment_end_us];
     times.into_iter().flatten().for_each(|us| *us = us.saturating_sub(first_us));
     let ends = of.span_start_us.iter().zip(&of.duration_us).map(|(start, duration)| start + duration);
@@ -158,9 +160,12 @@ mod tests {
         let mut plain = request(300, 40);
         plain.span_start_us[3] = 300;
         plain.caller_stopped = vec![0, 2, 4];
-        plain.waiting = vec![SpanWaiting { span: 2, callee: String::new(), us: 1, is_certain: true }];
+        (plain.outlives_parent, plain.caller_gave_up) = (vec![3], vec![0, 1]);
+        plain.waiting =
+            vec![SpanWaiting { span: 2, callee: String::new(), us: 1, is_certain: true, halves_us: None }];
         let [anomalous, normal] = align([request(700, 900), plain]);
         assert_eq!((normal.caller_stopped.as_slice(), normal.waiting[0].span), (&[1][..], 1));
+        assert_eq!((&normal.outlives_parent[..], &normal.caller_gave_up[..]), (&[2][..], &[0][..]));
         // The anomalous one has a span 20 us before its root, so both roots stand there.
         assert_eq!(
             (anomalous.span_start_us.as_slice(), normal.span_start_us.as_slice()),

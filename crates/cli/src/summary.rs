@@ -1,7 +1,7 @@
 //! `pathlight summary`: the endpoints that hold the time, by percentile, with their call chains.
 
 use super::Failure;
-use super::common::Common;
+use super::common::{Common, PlacesOption};
 use super::terminal;
 use pathlight_query::queries;
 use pathlight_view::json;
@@ -17,6 +17,8 @@ const CHAIN_AT: usize = 44;
 pub struct Args {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    places: PlacesOption,
     /// How many endpoints each list has (default: 10)
     #[arg(long)]
     top: Option<usize>,
@@ -35,7 +37,7 @@ pub struct Args {
 /// [`Failure::NoTrace`] if the input has none; [`Failure::Usage`] and [`Failure::Io`] as they say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
-    let selection = args.common.selection();
+    let selection = args.places.of(args.common.selection());
     let report = pool.run(queries::Endpoints { selection: selection.clone() })?;
     let at = pool.run(queries::AtLatencies { selection })?;
     let by = ListsBy::from_key(&args.lists);

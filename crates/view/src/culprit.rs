@@ -107,7 +107,8 @@ fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead, sides: &S
             words = words.text(" No service it calls").text(sides.changed).text(".")
         }
         Some(slower) => {
-            words = words.text(" Of the services it calls, ").services(slower).text(sides.slower).text(" too.")
+            words =
+                words.text(" Of the services it calls, ").services(slower).text(sides.slower).text(" too.")
         }
         None => {}
     }

@@ -6,7 +6,7 @@ use crate::table::{
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
-use pathlight_chart::flame::{FlameTree, FlameWords};
+use pathlight_chart::flame::{FlameTree, FlameWords, Frame};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, NodeId, RangeFacts, Waiting, Weight};
@@ -15,6 +15,9 @@ use std::rc::Rc;
 
 /// Of fewer requests than this, words say how few they are.
 const FEW: u64 = 30;
+
+/// Callees that are named.
+const CALLEES: usize = 3;
 
 /// A tree of calling contexts that can be drawn as a flame graph.
 pub trait FlameSource: Calls + 'static {
@@ -76,20 +79,51 @@ pub fn tip(report: &CriticalPathReport, node: NodeId) -> Vec<TipLine> {
         let waiting = waiting_words(&found.waiting, requests);
         lines.push(TipLine::Muted(format!("of its self time, waiting per request: {waiting}")));
     }
+    let callees = callees_words(report, node);
+    if !callees.is_empty() {
+        lines.push(TipLine::Muted(format!("calls {callees}")));
+    }
     lines
 }
 
-/// Returns what the tip says of time that a call waits for a service: what it is called, its time and its share of all
-/// latency.
-pub fn waiting_tip(words: &str, us: u64, share: f64) -> [TipLine; 2] {
+/// Returns what the tip says of time that a call waits for a service: what its frame is called, its time and its share of
+/// all latency, and what it may be.
+pub fn waiting_tip(frame: &Frame, us: u64, share: f64) -> [TipLine; 2] {
+    let what = if frame.may_be_caller { "Network, queue or work of the caller" } else { "Network or queue" };
     [
-        TipLine::Strong(format!("{words}: {}, {} of all latency", format::duration_us(us), format::share(share))),
-        TipLine::Muted(
-            "Network or queue: what the call takes before that service starts and after it ends. It is part of the call's \
-             self time."
-                .to_owned(),
-        ),
+        TipLine::Strong(format!(
+            "{}: {}, {} of all latency",
+            frame.label,
+            format::duration_us(us),
+            format::share(share)
+        )),
+        TipLine::Muted(format!(
+            "{what}: what the call takes before that service starts and after it ends. It is part of the call's self time."
+        )),
     ]
+}
+
+/// Returns the endpoints of other services that a calling context calls, as they are called in most time first; at most
+/// [`CALLEES`], with how many more there are.
+pub fn callees(report: &CriticalPathReport, node: NodeId) -> (Vec<&Endpoint>, usize) {
+    let name = |node: &ContextNode| report.endpoints.get(node.endpoint.index());
+    let Some(caller) = report.nodes.get(node.index()).and_then(name) else { return Default::default() };
+    let below = report.nodes.iter().filter(|below| below.parent == Some(node));
+    let mut callees: Vec<(u64, &Endpoint)> = below
+        .filter_map(|below| Some((below.subtree_us, name(below)?)))
+        .filter(|(_, endpoint)| endpoint.service != caller.service)
+        .collect();
+    callees.arrange_by_key(|(us, _)| std::cmp::Reverse(*us));
+    let more = callees.len().saturating_sub(CALLEES);
+    (callees.into_iter().take(CALLEES).map(|(_, endpoint)| endpoint).collect(), more)
+}
+
+/// Returns what a calling context calls, in words; empty if it calls no other service.
+pub fn callees_words(report: &CriticalPathReport, node: NodeId) -> String {
+    let (callees, more) = callees(report, node);
+    let names = callees.iter().map(|Endpoint { service, operation }| format::endpoint(service, operation));
+    let names = names.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{names} and {}", format::counted(more as u64, "other")) } else { names }
 }
 
 /// Returns what calls wait for, in words: `12 ms for a, 3 ms for b`; empty where they wait for nothing. Times are means
@@ -104,8 +138,8 @@ pub(crate) fn waiting_words(waiting: &[Waiting], requests: u64) -> String {
 
 /// Returns the column that says what calls wait for.
 pub(crate) fn waiting_column<R>(us: fn(&R) -> Number) -> Column<R> {
-    let hint =
-        "Part of its self time: network or queue on the way to the services it calls, mean over all requests";
+    let hint = "Part of its self time: network or queue on the way to the services it calls, or work of the caller where \
+                spans have no kind; mean over all requests";
     Column::duration("waiting", "Waiting", hint, us).group(PER_REQUEST).low(3)
 }
 
@@ -305,4 +339,72 @@ pub fn table() -> Table<Row> {
     Table::new("flame-table", "Calling contexts on the critical path", ("share", true), columns)
         .with_attributes(Row::attributes)
         .search(|row, finder| finder.fits_endpoint(row.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_query::EndpointId;
+
+    fn report(endpoints: &[(&str, &str)], nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
+        let node = |&(parent, endpoint, subtree_us): &(Option<u32>, u32, u64)| ContextNode {
+            parent: parent.map(NodeId),
+            endpoint: EndpointId(endpoint),
+            subtree_us,
+            exclusive_us: Weight::default(),
+            inclusive_us: Weight::default(),
+            requests: 1,
+            spans: 1,
+            errors: 0,
+            waiting: Vec::new(),
+            exemplars: Vec::new(),
+        };
+        CriticalPathReport {
+            endpoints: endpoints.iter().map(|(service, name)| Endpoint::new(*service, *name)).collect(),
+            nodes: nodes.iter().map(node).collect(),
+            ..CriticalPathReport::default()
+        }
+    }
+
+    #[test]
+    fn a_call_says_what_it_calls() {
+        let endpoints = [
+            ("shop", "GET"),
+            ("order", "GET /orders"),
+            ("pay", "POST"),
+            ("a", "x"),
+            ("b", "y"),
+            ("shop", "own"),
+        ];
+        let nodes = [(None, 0, 90), (Some(0), 1, 20), (Some(0), 2, 30), (Some(1), 3, 5), (Some(0), 5, 40)];
+        let report = report(&endpoints, &nodes);
+        assert_eq!(callees_words(&report, NodeId(0)), "POST @ pay, GET /orders @ order");
+        assert_eq!(callees_words(&report, NodeId(1)), "x @ a");
+        assert_eq!(callees_words(&report, NodeId(4)), "");
+        assert!(tip(&report, NodeId(1)).contains(&TipLine::Muted("calls x @ a".to_owned())));
+        let many = [nodes.as_slice(), &[(Some(0), 3, 9), (Some(0), 4, 8)]].concat();
+        let many = self::report(&endpoints, &many);
+        assert_eq!(callees_words(&many, NodeId(0)), "POST @ pay, GET /orders @ order, x @ a and 1 other");
+    }
+
+    #[test]
+    fn waiting_is_said_to_be_network_or_queue_only_where_spans_say_their_kind() {
+        let mut report = report(&[("a", "call")], &[(None, 0, 50)]);
+        let wait =
+            |callee: &str, is_certain| Waiting { callee: callee.to_owned(), us: 5, requests: 1, is_certain };
+        report.nodes[0].waiting = vec![wait("b", true), wait("c", false)];
+        let tree = FlameTree::of_report(&report);
+        let said = |node| match waiting_tip(tree.frame(node).unwrap(), 5, 0.1) {
+            [TipLine::Strong(name), TipLine::Muted(words)] => (name, words),
+            other => panic!("{other:?}"),
+        };
+        let (name, words) = said(1);
+        assert!(
+            name.starts_with("waiting for b:") && words.starts_with("Network or queue: what"),
+            "{name} {words}"
+        );
+        let (name, words) = said(2);
+        assert!(name.starts_with("waiting for c, or work of the caller:"), "{name}");
+        assert!(words.starts_with("Network, queue or work of the caller: what"), "{words}");
+    }
 }

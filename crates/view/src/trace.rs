@@ -4,34 +4,10 @@ use crate::flame::most_time;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
-use pathlight_chart::timeline::Timeline;
+use pathlight_chart::timeline::{Timeline, marks};
 use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
-use pathlight_text::format::{DASH, counted, duration_us, moment, printable};
+use pathlight_text::format::{DASH, counted, duration_us, endpoint as endpoint_words, moment, printable};
 use std::rc::Rc;
-
-/// What a span may be: the bit of the report, in one word for the table, and in a sentence for the tip.
-const KINDS: [(u8, &str, &str); 8] = [
-    (TraceReport::ERROR, "error", "error"),
-    (TraceReport::ON_PATH, "path", "on the critical path"),
-    (TraceReport::ASYNC, "async", "asynchronous: its parent does not wait for it"),
-    (TraceReport::CLIPPED, "clipped", "clipped: partly outside its parent"),
-    (TraceReport::DROPPED, "dropped", "dropped: wholly outside its parent"),
-    (TraceReport::ORPHAN, "orphan", "its parent is missing"),
-    (TraceReport::OVERLAY, "overlay", "only covers the calls beside it: nothing waits for it"),
-    (TraceReport::MOVED, "moved", "its clock was corrected by that of its caller"),
-];
-
-/// What is said in place of "clipped" where no clock is to blame.
-const STOPPED: (&str, &str) = ("caller stopped waiting", "the caller stopped waiting; cut at its end");
-
-/// Returns what a span is: in one word each, and in a sentence each.
-fn kinds(report: &TraceReport, at: u32) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let bits = report.bits.get(at as usize).copied().unwrap_or(0);
-    let is_stopped = report.is_caller_stopped(at);
-    KINDS.iter().filter(move |(bit, ..)| bits & bit != 0).map(move |&(bit, word, words)| {
-        if bit == TraceReport::CLIPPED && is_stopped { STOPPED } else { (word, words) }
-    })
-}
 
 /// The words above the timeline.
 pub struct Title {
@@ -95,9 +71,12 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
         TipLine::Endpoint(service, operation),
         TipLine::Text(format!("{} from +{}", duration_us(end - start), duration_us(start))),
     ];
-    let kinds: Vec<&str> = kinds(report, at).map(|(_, words)| words).collect();
-    if !kinds.is_empty() {
-        lines.push(TipLine::Muted(kinds.join(", ")));
+    let marks: Vec<&str> = marks(report, at).map(|mark| mark.words).collect();
+    if !marks.is_empty() {
+        lines.push(TipLine::Muted(marks.join(", ")));
+    }
+    if let Some(Endpoint { service, operation }) = callee(report, at) {
+        lines.push(TipLine::Text(format!("calls {}", endpoint_words(service, operation))));
     }
     for wait in report.waiting.iter().filter(|wait| wait.span == at) {
         lines.push(TipLine::Text(waiting_words(wait)));
@@ -120,10 +99,27 @@ pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
     lines
 }
 
+/// Returns what a span calls: the endpoint of its only child of another service; `None` if there is none, or several.
+pub fn callee(report: &TraceReport, at: u32) -> Option<&Endpoint> {
+    let name = |span: usize| report.endpoints.get(*report.endpoint.get(span)? as usize);
+    let (from, depth) = (at as usize, *report.depth.get(at as usize)?);
+    let caller = name(from)?;
+    // Pre-order: what lies deeper right after a span is below it.
+    let below = (from + 1..report.depth.len()).take_while(|&span| report.depth[span] > depth);
+    let mut callees = below
+        .filter(|&span| report.depth[span] == depth + 1)
+        .filter_map(name)
+        .filter(|endpoint| endpoint.service != caller.service);
+    callees.next().filter(|_| callees.next().is_none())
+}
+
 /// Returns what a call waits for, in words.
 fn waiting_words(wait: &SpanWaiting) -> String {
     let or = if wait.is_certain { "network or queue" } else { "network, queue or work of the caller" };
-    format!("{} of it waiting for {}: {or}", duration_us(wait.us), printable(&wait.callee))
+    let halves = wait.halves_us.map_or_else(String::new, |(before, after)| {
+        format!(", {} before it starts and {} after it ends", duration_us(before), duration_us(after))
+    });
+    format!("{} of it waiting for {}: {or}{halves}", duration_us(wait.us), printable(&wait.callee))
 }
 
 /// A span of a trace.
@@ -165,7 +161,7 @@ impl SpanRow {
     }
 
     fn words(&self) -> String {
-        kinds(&self.trace, self.at).map(|(word, _)| word).collect::<Vec<_>>().join(", ")
+        marks(&self.trace, self.at).map(|mark| mark.word).collect::<Vec<_>>().join(", ")
     }
 
     fn attributes(&self) -> Attributes {
@@ -235,7 +231,8 @@ pub fn table() -> Table<SpanRow> {
         Column::text(
             "what",
             "What",
-            "On the critical path, error, asynchronous, clipped, its caller stopped waiting, dropped, orphan",
+            "On the critical path, error, asynchronous, outlives its parent, its caller gave up, clipped, its caller stopped \
+             waiting, dropped, orphan",
             |row: &SpanRow| row.words().into(),
         )
         .by(|a, b| a.of_column(&a.trace.bits).cmp(&b.of_column(&b.trace.bits)))
@@ -322,6 +319,82 @@ mod tests {
             said(&stopped),
             (muted("the caller stopped waiting; cut at its end"), "caller stopped waiting".to_owned())
         );
+    }
+
+    #[test]
+    fn a_span_that_nobody_waits_for_says_why() {
+        let said = |report: &TraceReport| {
+            let row = SpanRow { at: 1, own_us: 0, trace: Rc::new(report.clone()) };
+            (tip(&Timeline::new(report.clone()), 1)[2].clone(), row.words())
+        };
+        let muted = |words: &str| TipLine::Muted(words.to_owned());
+        let bits = vec![0, TraceReport::ASYNC];
+        let declared = TraceReport { bits, ..report() };
+        assert_eq!(
+            said(&declared),
+            (muted("asynchronous: its parent does not wait for it"), "async".to_owned())
+        );
+        let outlives = TraceReport { outlives_parent: vec![1], ..declared.clone() };
+        assert_eq!(
+            said(&outlives),
+            (
+                muted(
+                    "asynchronous: it goes on after its parent has ended, so that one does not wait for it"
+                ),
+                "outlives its parent".to_owned()
+            )
+        );
+        let late = TraceReport { caller_gave_up: vec![1], ..declared };
+        assert_eq!(
+            said(&late),
+            (muted("asynchronous: it began after its caller gave up"), "caller gave up".to_owned())
+        );
+        let overlay = TraceReport { bits: vec![0, TraceReport::OVERLAY], ..report() };
+        assert!(
+            matches!(&said(&overlay).0, TipLine::Muted(words) if words.contains("or is local work beside them"))
+        );
+    }
+
+    #[test]
+    fn waiting_is_told_apart_where_the_report_does() {
+        let wait = |is_certain, halves_us| {
+            let wait = SpanWaiting { span: 0, callee: "b".to_owned(), us: 25_000, is_certain, halves_us };
+            waiting_words(&wait).replace(['\u{202f}', '\u{a0}'], " ")
+        };
+        assert_eq!(wait(false, None), "25.0 ms of it waiting for b: network, queue or work of the caller");
+        assert_eq!(
+            wait(true, Some((20_000, 5_000))),
+            "25.0 ms of it waiting for b: network or queue, 20.0 ms before it starts and 5.00 ms after it ends"
+        );
+    }
+
+    #[test]
+    fn a_call_says_the_operation_that_answers() {
+        let report = TraceReport {
+            endpoints: vec![
+                Endpoint::new("shop", "HTTP GET"),
+                Endpoint::new("shop", "connect"),
+                Endpoint::new("order", "GET /orders"),
+                Endpoint::new("db", "query"),
+            ],
+            endpoint: vec![0, 1, 2, 3],
+            parent: vec![u32::MAX, 0, 0, 2],
+            depth: vec![0, 1, 1, 2],
+            span_start_us: vec![0; 4],
+            duration_us: vec![9; 4],
+            bits: vec![0; 4],
+            ..report()
+        };
+        let name = |report: &TraceReport, at| callee(report, at).map(|callee| callee.operation.clone());
+        assert_eq!(name(&report, 0).as_deref(), Some("GET /orders"), "not what that calls in turn");
+        assert_eq!(name(&report, 1), None);
+        assert_eq!(name(&report, 2).as_deref(), Some("query"));
+        assert!(
+            tip(&Timeline::new(report.clone()), 0)
+                .contains(&TipLine::Text("calls GET /orders @ order".to_owned()))
+        );
+        let two = TraceReport { depth: vec![0, 1, 1, 1], parent: vec![u32::MAX, 0, 0, 0], ..report };
+        assert_eq!(name(&two, 0), None, "several");
     }
 
     #[test]

@@ -441,7 +441,9 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     assert!(out.ends_with(end), "{out}");
     let weak = changed(&|row, _| row.is_weak = true);
     assert!(
-        weak.starts_with("No service clearly changed. Weakly: Calls into basic wait 1.52 s outside its own spans"),
+        weak.starts_with(
+            "No service clearly changed. Weakly: Calls into basic wait 1.52 s outside its own spans"
+        ),
         "{weak}"
     );
     assert!(weak.contains("This is weak"), "{weak}");

@@ -84,7 +84,10 @@ impl View {
 
     /// Returns whether it can show services in place of endpoints.
     pub fn rolls_up(self) -> bool {
-        matches!(self, View::Flame | View::Compare | View::Heatmap | View::Endpoints | View::Errors)
+        matches!(
+            self,
+            View::Findings | View::Flame | View::Compare | View::Heatmap | View::Endpoints | View::Errors
+        )
     }
 
     /// Returns the view of a key, be it a former one; `None` for other text.

@@ -12,6 +12,8 @@ use crate::ui::widgets::frame;
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
+use pathlight_chart::timeline;
+use pathlight_chart::timeline::Mark;
 use pathlight_model::sort::Arrange;
 use pathlight_query::{
     ContextNode, CriticalPathReport, Endpoint, NodeId, RootEndpoint, SpanReport, TraceReport, Weight,
@@ -19,8 +21,10 @@ use pathlight_query::{
 use pathlight_text::format;
 use pathlight_view::address::{TraceChoice, View};
 use pathlight_view::errors;
+use pathlight_view::flame;
 use pathlight_view::keys::Command;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
+use pathlight_view::trace;
 use pathlight_view::tree;
 
 /// Calling contexts of an endpoint that are listed.
@@ -101,7 +105,7 @@ impl Detail {
             self.body.add(&el("h3").text(&words));
             self.body.add(&crumbs);
         }
-        self.numbers(report, node);
+        self.numbers(report, at, node);
         let zoom = path.clone();
         self.body.add(&div("buttons").child(&button("Zoom to it").test("zoom-to").on_click(
             &self.keep,
@@ -134,7 +138,7 @@ impl Detail {
         self.body.add(&show_in::links(page, &self.keep, &endpoint, path));
     }
 
-    fn numbers(&self, report: &CriticalPathReport, node: &ContextNode) {
+    fn numbers(&self, report: &CriticalPathReport, at: NodeId, node: &ContextNode) {
         let whole = report.facts.latency_sum_us;
         let facts = el("dl").class("pairs");
         pair(&facts, "Share of latency, self", &format::share_of(node.exclusive_us.sum, whole), "share-own");
@@ -154,6 +158,10 @@ impl Detail {
                 &format!("{share} of self time"),
                 "node-waiting",
             );
+        }
+        let callees = flame::callees_words(report, at);
+        if !callees.is_empty() {
+            pair(&facts, "Calls", &callees, "node-callees");
         }
         self.body.add(&facts);
         let weight = |name: &str, hint: &str, weight: &Weight| {
@@ -323,26 +331,10 @@ impl Detail {
         if let Some(link) = links::trace(page, &trace.trace_id, span_id) {
             self.body.add(&link);
         }
-        let bits = trace.bits.get(at).copied().unwrap_or(0);
-        let clipped = match trace.is_caller_stopped(index) {
-            true => "The caller stopped waiting; cut at its end",
-            false => "It begins or ends outside its parent: clock skew",
-        };
-        let flags = [
-            (TraceReport::ERROR, "error", "The span is an error"),
-            (TraceReport::ON_PATH, "critical path", "The request waited for it"),
-            (TraceReport::ASYNC, "asynchronous", "Its parent does not wait for it"),
-            (TraceReport::CLIPPED, "clipped", clipped),
-            (TraceReport::DROPPED, "dropped", "It lies wholly outside its parent and counts nowhere"),
-            (TraceReport::ORPHAN, "orphan", "Its parent is missing"),
-            (TraceReport::OVERLAY, "overlay", "It covers the calls beside it: nobody waits for it by itself"),
-            (TraceReport::MOVED, "moved", "Its clock was set by that of its caller"),
-        ];
         let marks = div("chips");
-        for (bit, name, what) in flags {
-            if bits & bit != 0 {
-                marks.add(&span(&format!("chip flag-{}", name.replace(' ', "-")), name).attr("title", what));
-            }
+        for Mark { bit, word, words } in timeline::marks(trace, index) {
+            let name = if bit == TraceReport::ON_PATH { "critical path" } else { word };
+            marks.add(&span(&format!("chip flag-{}", name.replace(' ', "-")), name).attr("title", words));
         }
         self.body.add(&marks);
         let own: u64 = (0..trace.segment_span.len())
@@ -365,6 +357,9 @@ impl Detail {
         for wait in trace.waiting.iter().filter(|wait| wait.span == index) {
             let name = format!("of it waiting for {}", wait.callee);
             pair(&facts, &name, &format::duration_us(wait.us), "span-waiting");
+        }
+        if let Some(Endpoint { service, operation }) = trace::callee(trace, index) {
+            pair(&facts, "Calls", &format::endpoint(service, operation), "span-callee");
         }
         let pressures = page.queries().pressures.fresh();
         let pressures = pressures.as_deref().and_then(Option::as_ref).into_iter();

@@ -192,8 +192,9 @@ pub fn query(page: Page) {
             queries.heatmap.want(page, queries::Heatmap { selection, columns: COLUMNS, order });
         }
         View::Findings => {
-            queries.endpoints.want(page, queries::Endpoints { selection: selection.clone() });
-            queries.at_latencies.want(page, queries::AtLatencies { selection: selection.clone() });
+            let places = address.rolled_up(selection.clone());
+            queries.endpoints.want(page, queries::Endpoints { selection: places.clone() });
+            queries.at_latencies.want(page, queries::AtLatencies { selection: places });
             if page.is_summary() {
                 return queries.findings.stop();
             }

@@ -17,7 +17,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::{
-    EndpointsReport, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint,
+    Endpoint, EndpointsReport, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint,
 };
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
@@ -88,8 +88,11 @@ impl Findings {
         let top = CompanionTable::new(page, findings::top())
             .on_select(move |cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone())))
             .on_open(move |cost| {
+                let Endpoint { service, operation } = &cost.endpoint;
+                // All of a service has no operation.
+                let name = if operation.is_empty() { service } else { operation };
                 page.change(|address| {
-                    address.search = cost.endpoint.operation.clone();
+                    address.search = name.clone();
                     address.view = View::Flame;
                 });
             });

@@ -9,7 +9,7 @@ use pathlight::generate::{Defects, Options};
 use pathlight::model::trace::calls::{callee, process_of};
 use pathlight::model::trace::{Endpoint, PlaceFacts, Role, SpanKind, TraceRow, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{FlowSettings, TprofSettings, queries};
+use pathlight::query::{FlowSettings, TprofSettings, TraceReport, queries};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn only(rule: Rule) -> Reading {
@@ -232,16 +232,56 @@ fn a_large_offset_needs_a_callee_that_fills_half_of_its_call() {
     assert_eq!(interval(&kindless, rule, "server").0, Role::Dropped);
 }
 
+/// The report of the trace of some spans, read as a real one.
+fn report(spans: &[Span]) -> TraceReport {
+    let set = set_of(spans);
+    let settings = PathSettings { reading: Reading::real(), ..PathSettings::default() };
+    let query = queries::Trace { trace_id: set.trace_id_text(0), root_span_id: None, settings, group: 0 };
+    Pool::of(vec![set]).unwrap().run(query).unwrap().unwrap()
+}
+
+#[test]
+fn a_trace_says_why_nobody_waits_for_a_span() {
+    let late = report(&remote((100_000, 150_000), (600_000, 610_000)));
+    assert_eq!((late.caller_gave_up.as_slice(), late.outlives_parent.as_slice()), (&[2][..], &[][..]));
+    assert!(late.is_caller_gave_up(2) && late.bits[2] & TraceReport::ASYNC != 0);
+    let mut spans = remote((100_000, 150_000), (101_000, 149_000));
+    // Its parent ends at 149 ms.
+    spans[3] = of("b", Internal, span(4, 3, "work", 120_000, 190_000));
+    let outlives = report(&spans);
+    assert_eq!(
+        (outlives.outlives_parent.as_slice(), outlives.caller_gave_up.as_slice()),
+        (&[3][..], &[][..])
+    );
+    assert!(outlives.is_outlives_parent(3) && !outlives.is_outlives_parent(2));
+    // What is recorded as asynchronous needs no reason.
+    spans[3].follows_from = true;
+    let declared = report(&spans);
+    assert_eq!(
+        (declared.bits[3] & TraceReport::ASYNC, declared.outlives_parent.len()),
+        (TraceReport::ASYNC, 0)
+    );
+}
+
+#[test]
+fn on_one_host_waiting_is_told_apart_before_and_after_the_callee() {
+    let on = |hosts: [&'static str; 2]| {
+        let mut spans = remote((10_000, 90_000), (30_000, 85_000));
+        spans.iter_mut().for_each(|span| span.host = hosts[usize::from(span.service == "b")]);
+        let waiting = report(&spans).waiting;
+        assert_eq!((waiting.len(), waiting[0].us), (1, 25_000));
+        waiting[0].halves_us
+    };
+    assert_eq!(on(["h", "h"]), Some((20_000, 5_000)));
+    assert_eq!(on(["h", "i"]), None, "two clocks");
+    assert_eq!(on(["", ""]), None, "perhaps two clocks");
+}
+
 #[test]
 fn a_trace_says_whose_caller_stopped_waiting() {
     // By row of the tree: root, call, server. The server goes on for 30 of its 60 ms; or for no good part of it.
     for (end, expected) in [(180_000, &[2][..]), (152_000, &[])] {
-        let set = set_of(&remote((100_000, 150_000), (99_000, end)));
-        let id = set.trace_id_text(0);
-        let settings = PathSettings { reading: Reading::real(), ..PathSettings::default() };
-        let query =
-            queries::Trace { trace_id: id, root_span_id: None, settings, group: 0, has_pressures: false };
-        let report = Pool::of(vec![set]).unwrap().run(query).unwrap().unwrap();
+        let report = report(&remote((100_000, 150_000), (99_000, end)));
         assert_eq!(report.caller_stopped, expected, "{:?}", report.bits);
         assert!(report.is_caller_stopped(2) == (end == 180_000) && !report.is_caller_stopped(1));
     }

@@ -236,6 +236,10 @@ pub struct TraceReport {
     pub waiting: Vec<SpanWaiting>,
     /// Spans whose caller stopped waiting for them, so that they are cut at its end; ascending.
     pub caller_stopped: Vec<u32>,
+    /// Asynchronous spans that go on after their parent has ended, and were not recorded as asynchronous; ascending.
+    pub outlives_parent: Vec<u32>,
+    /// Likewise those that began long after their caller had ended.
+    pub caller_gave_up: Vec<u32>,
 }
 
 /// Time that a call on the critical path takes before its callee starts and after it ends.
@@ -249,6 +253,9 @@ pub struct SpanWaiting {
     pub us: u64,
     /// Whether spans say their kind: else the caller's own work may be in it.
     pub is_certain: bool,
+    /// What of it is before the callee starts, and what after it ends; `None` unless both are on one host, since with two
+    /// clocks only the sum is known.
+    pub halves_us: Option<(u64, u64)>,
 }
 
 impl TraceReport {
@@ -274,6 +281,16 @@ impl TraceReport {
     /// Returns whether the caller of a span stopped waiting for it. Such a span is cut, and no clock is to blame.
     pub fn is_caller_stopped(&self, span: u32) -> bool {
         self.caller_stopped.binary_search(&span).is_ok()
+    }
+
+    /// Returns whether an asynchronous span is so because it goes on after its parent has ended.
+    pub fn is_outlives_parent(&self, span: u32) -> bool {
+        self.outlives_parent.binary_search(&span).is_ok()
+    }
+
+    /// Returns whether an asynchronous span is so because it began long after its caller had ended.
+    pub fn is_caller_gave_up(&self, span: u32) -> bool {
+        self.caller_gave_up.binary_search(&span).is_ok()
     }
 }
 

@@ -5,7 +5,7 @@ use super::path::PathFinder;
 use super::report::{SpanWaiting, Waiting};
 use super::table::PathTable;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::calls::awaited_callee;
+use pathlight_model::trace::calls::{awaited_callee, process_of};
 use pathlight_model::trace::{Symbol, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -97,13 +97,33 @@ pub fn waits_of(set: &TraceSet, tree: &Tree, path: &PathFinder) -> Vec<SpanWaiti
     let mut waits = Vec::new();
     // Each span is a context of its own.
     WaitFinder::default().find(set, tree, path, &spans, &mut waits);
-    let of = |wait: WaitEntry| SpanWaiting {
+    let of = |wait: &WaitEntry| SpanWaiting {
         span: wait.context,
         callee: set.names.get(wait.callee).to_owned(),
         us: wait.us,
         is_certain: wait.is_certain,
+        halves_us: callee_on_host(set, tree, wait.context).map(|_| (0, 0)),
     };
-    waits.into_iter().map(of).collect()
+    let mut waits: Vec<SpanWaiting> = waits.iter().map(of).collect();
+    for segment in path.segments() {
+        // By span, ascending.
+        if let Ok(at) = waits.binary_search_by_key(&segment.span, |wait| wait.span)
+            && let Some((before, after)) = &mut waits[at].halves_us
+            && let Some(callee) = callee_on_host(set, tree, segment.span)
+        {
+            let (start, end) = (tree.start_us[callee as usize], tree.end_us[callee as usize]);
+            *before += segment.end_us.min(start).saturating_sub(segment.start_us);
+            *after += segment.end_us.saturating_sub(segment.start_us.max(end));
+        }
+    }
+    waits
+}
+
+/// Returns the callee of a call if both are known to be on one host, and so have one clock.
+fn callee_on_host(set: &TraceSet, tree: &Tree, call: u32) -> Option<u32> {
+    let callee = awaited_callee(set, tree, call)?.callee;
+    let hosts = [call, callee].map(|span| process_of(set, tree.row(span)).1);
+    (hosts[0] == hosts[1] && hosts[0] != Symbol::NONE).then_some(callee)
 }
 
 /// What requests wait for, by key (a calling context or an endpoint) and by service.

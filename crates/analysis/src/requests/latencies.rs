@@ -146,4 +146,24 @@ mod tests {
             [("slow", 6000, Some(8000)), ("fast", 50, Some(91)), ("equal", 7, None), ("few", 5, None)]
         );
     }
+
+    #[test]
+    fn tails_are_a_tenth_and_only_the_diagnosis_has_them_of_fewer_than_five() {
+        use crate::tprof::{Settings, normal_of};
+        for n in 10..=60_usize {
+            let latencies: Vec<u64> = (1..=n as u64).collect();
+            let cut = TypeLatencies::every_10_us(&[("type", &latencies)]).cuts().remove(0);
+            let of_findings = n.div_ceil(10).max(5);
+            assert_eq!(
+                (cut.tail, cut.tail_from_us),
+                (of_findings as u64, Some((n - of_findings + 1) as u64)),
+                "{n}"
+            );
+            // As in tprof: the normal ones are rounded down, and one trace of ten is a tail.
+            let of_diagnosis = n - normal_of(n, &Settings::default()).unwrap();
+            assert_eq!(of_diagnosis, n.div_ceil(10), "{n}");
+            assert!(of_diagnosis == of_findings || n <= 40);
+        }
+        assert_eq!(normal_of(9, &Settings::default()), None);
+    }
 }

@@ -397,9 +397,7 @@ impl RequestTypes {
                     visit.look(set, row, end());
                     let shape = visit.shape(set);
                     number(Some(shape), &|| match names.shapes.get(&set.owned_endpoint(root)) {
-                        Some(shapes) => {
-                            shapes.get(&shape).map_or("with other calls", String::as_str).to_owned()
-                        }
+                        Some(shapes) => shapes.get(&shape).map_or("other shapes", String::as_str).to_owned(),
                         None => String::new(),
                     })
                 }

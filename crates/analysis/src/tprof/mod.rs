@@ -30,4 +30,6 @@ pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
 pub use merge::Merging;
 pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypeLeftOut, TypePlaces};
 pub use statistic::{SplitStatistic, Statistic};
+#[cfg(test)]
+pub(crate) use traces::normal_of;
 pub use traces::{OfSummary, Settings, TprofReport, Traces};

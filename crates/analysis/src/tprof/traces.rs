@@ -212,6 +212,6 @@ impl Traces {
 }
 
 /// Returns how many traces of a group are normal; `None` for a group too small to split.
-pub(super) fn normal_of(n: usize, settings: &Settings) -> Option<usize> {
+pub(crate) fn normal_of(n: usize, settings: &Settings) -> Option<usize> {
     (n >= 10).then(|| (n as u64 * u64::from(settings.tail_permille.min(1000)) / 1000) as usize)
 }

@@ -19,6 +19,8 @@ pub struct Frame {
     pub shade: Shade,
     /// It is no span of its own: time of the frame above that is spent on the way to a service.
     pub is_waiting: bool,
+    /// Time spent waiting that may also be work of the caller.
+    pub may_be_caller: bool,
     /// Where in the label the name of the endpoint begins, in bytes: behind what is said of the frame.
     pub name_at: usize,
 }
@@ -26,7 +28,7 @@ pub struct Frame {
 impl Frame {
     /// Returns a frame of spans.
     pub fn new(label: String, shade: Shade) -> Frame {
-        Frame { label, shade, is_waiting: false, name_at: 0 }
+        Frame { label, shade, is_waiting: false, may_be_caller: false, name_at: 0 }
     }
 
     /// Returns the name of the endpoint: the label without what is said of the frame.
@@ -293,6 +295,7 @@ fn waiting_frame(service: &str, is_certain: bool) -> Frame {
     let or = if is_certain { "" } else { ", or work of the caller" };
     Frame {
         is_waiting: true,
+        may_be_caller: !is_certain,
         ..Frame::new(format!("waiting for {}{or}", format::printable(service)), Shade::service(service))
     }
 }

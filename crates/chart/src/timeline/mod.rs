@@ -6,6 +6,7 @@
 mod groups;
 mod hit;
 mod layout;
+mod marks;
 mod minimap;
 mod model;
 mod paint;
@@ -18,6 +19,7 @@ pub use hit::{Part, TimelineHit};
 pub use layout::{
     Bar, BarKind, BarText, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
 };
+pub use marks::{Mark, marks};
 pub use minimap::Minimap;
 pub use model::{Row, Sign, SpanMatches, Timeline};
 pub use paint::{export_svg, scene};

@@ -3,6 +3,7 @@
 use super::layout::{
     BarKind, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
 };
+use super::marks::marks;
 use super::model::Timeline;
 use super::parts::SpanPart;
 use crate::color::ink_on;
@@ -11,7 +12,6 @@ use crate::svg;
 use crate::svg::Words;
 use crate::text::{Advances, Measure as _};
 use crate::{Rgba, Shade, Theme};
-use pathlight_query::TraceReport;
 use pathlight_text::format;
 
 /// Returns the picture of a layout; items are indices of its rows.
@@ -246,19 +246,8 @@ pub fn export_svg(
         let parts = timeline.parts_of(row.span).iter().map(SpanPart::words);
         let mut tip = timeline.frame(row.span).map_or(String::new(), |frame| frame.label.clone());
         tip.push_str(&format!(": {} from {}", format::duration_us(end - start), format::duration_us(start)));
-        for (bit, word) in [
-            (TraceReport::ERROR, "error"),
-            (TraceReport::ON_PATH, "on the critical path"),
-            (TraceReport::ASYNC, "asynchronous"),
-            (TraceReport::DROPPED, "outside of its parent, left out"),
-            (TraceReport::CLIPPED, "clipped to its parent"),
-            (TraceReport::ORPHAN, "its parent is missing"),
-            (TraceReport::OVERLAY, "covers the calls beside it"),
-            (TraceReport::MOVED, "its clock was set"),
-        ] {
-            if timeline.bit(row.span, bit) {
-                tip.push_str(&format!(", {word}"));
-            }
+        for mark in marks(timeline.report(), row.span) {
+            tip.push_str(&format!(", {}", mark.words));
         }
         if let Some(sign) = timeline.sign(row.span) {
             tip.push_str(&format!(", {}", sign.words));
@@ -282,6 +271,7 @@ mod tests {
     use super::super::model::tests::{small, trace};
     use super::*;
     use crate::Window;
+    use pathlight_query::TraceReport;
 
     const NONE: u32 = u32::MAX;
 

@@ -6,7 +6,7 @@
 use super::names::Symbol;
 use super::set::TraceSet;
 use super::span::SpanKind;
-use super::tree::{Role, Tree};
+use super::tree::{Role, Tree, is_declared_async};
 
 /// Returns the process of a row as (service, host); the host is [`Symbol::NONE`] where the input named none, so that
 /// all such spans of a service are of one process.
@@ -99,6 +99,26 @@ pub fn caller_stopped(set: &TraceSet, tree: &Tree, span: u32) -> bool {
         && processes[0] != processes[1]
         && tree.outlasts_parent(set, span)
         && is_call(set, tree, parent)
+}
+
+/// Why nobody waits for a span that was not recorded as asynchronous.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unawaited {
+    /// It goes on after its parent, of the same process, has ended.
+    OutlivesParent,
+    /// It began long after its caller, another process, had ended.
+    CallerGaveUp,
+}
+
+/// Returns why a span is asynchronous; `None` if it is not, or if it was recorded so.
+pub fn unawaited(set: &TraceSet, tree: &Tree, span: u32) -> Option<Unawaited> {
+    let parent = tree.parent_of(span).filter(|_| tree.role[span as usize] == Role::Async)?;
+    let (row, parent_row) = (tree.row(span), tree.row(parent));
+    if is_declared_async(set, row, parent_row) {
+        return None;
+    }
+    let is_other = process_of(set, row) != process_of(set, parent_row);
+    Some(if is_other { Unawaited::CallerGaveUp } else { Unawaited::OutlivesParent })
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@
 //! and cuts.
 
 use super::endpoint::Endpoint;
-use super::names::{Interner, Symbol};
+use super::names::{Interner, Symbol, hash_text};
 use super::overlays::PEER_KEYS;
 use super::reading::{Reading, Rule};
 use super::set::{EndpointId, NO_ROW, TraceSet};
 use super::span::SpanKind;
-use super::templates::template;
+use super::templates::{MOST_RECORDED, template};
 use super::tree::is_declared_async;
 use crate::ordered::{OrderedMap, OrderedSet};
 use hashbrown::{HashMap, HashSet};
@@ -39,6 +39,10 @@ struct Callee {
 pub struct PlaceFacts {
     /// By template: the names that it stands for, at most one more than stay.
     names: OrderedMap<Endpoint, OrderedSet<String>>,
+    /// By template, whatever the service: the least hashes of its names, at most one more than a set keeps.
+    hashes: OrderedMap<String, OrderedSet<u64>>,
+    /// Templates of which some set did not keep all names.
+    full: OrderedSet<String>,
     /// By template of the call: its callees with templates of their operations, at most [`SEVERAL`].
     calls: OrderedMap<Endpoint, OrderedMap<Callee, OrderedSet<String>>>,
 }
@@ -61,18 +65,24 @@ impl PlaceFacts {
         // The table also has what rows were called under other names.
         let mut is_recorded = vec![false; set.endpoints.rows.len()];
         set.columns.endpoint.iter().for_each(|&number| is_recorded[number as usize] = true);
-        let templates: Vec<Endpoint> = (set.endpoints().zip(is_recorded))
-            .map(|((service, operation), is_recorded)| {
+        let templates: Vec<Endpoint> = (set.endpoints().zip(&is_recorded))
+            .map(|((service, operation), &is_recorded)| {
                 let template = template(operation);
                 if let (Cow::Owned(template), true) = (&template, is_recorded) {
                     let names = facts.names.entry(Endpoint::new(service, template.as_str())).or_default();
                     if names.len() <= MOST_NAMES {
                         names.insert(operation.to_owned());
                     }
+                    insert_hash(facts.hashes.entry(template.clone()).or_default(), hash_text(operation));
                 }
                 Endpoint::new(service, template)
             })
             .collect();
+        for (&(_, operation), _) in set.endpoints.rows.iter().zip(&is_recorded).filter(|(_, is)| **is) {
+            if set.is_full_template(operation) {
+                facts.full.insert(set.names.get(operation).to_owned());
+            }
+        }
         let mut seen: HashSet<(u32, Target), FxBuildHasher> = HashSet::default();
         let mut targets = Targets::new(set, None);
         for trace in set.traces() {
@@ -113,6 +123,11 @@ impl PlaceFacts {
                 into.pop_last();
             }
         }
+        for (template, hashes) in other.hashes {
+            let into = self.hashes.entry(template).or_default();
+            hashes.into_iter().for_each(|hash| insert_hash(into, hash));
+        }
+        self.full.extend(other.full);
         for (call, callees) in other.calls {
             let into = self.calls.entry(call).or_default();
             for (callee, operations) in callees {
@@ -125,9 +140,17 @@ impl PlaceFacts {
         }
     }
 
-    /// Templates that stand for their names.
+    /// Templates that stand for their names: those of many names in the service, and those of which all services together
+    /// have more names than a set keeps, since which of them were kept follows from the order of reading.
     pub(super) fn folded(&self) -> OrderedSet<Endpoint> {
-        let many = self.names.iter().filter(|(_, names)| names.len() > MOST_NAMES);
+        let is_over = |template: &str| {
+            self.full.contains(template)
+                || self.hashes.get(template).is_some_and(|hashes| hashes.len() > MOST_RECORDED as usize)
+        };
+        let many = self
+            .names
+            .iter()
+            .filter(|(template, names)| names.len() > MOST_NAMES || is_over(&template.operation));
         many.map(|(template, _)| template.clone()).collect()
     }
 
@@ -159,6 +182,14 @@ impl PlaceFacts {
             }
         }
         names
+    }
+}
+
+/// Adds a hash; of more than a set keeps names, the greatest is left out.
+fn insert_hash(hashes: &mut OrderedSet<u64>, hash: u64) {
+    hashes.insert(hash);
+    if hashes.len() > MOST_RECORDED as usize + 1 {
+        hashes.pop_last();
     }
 }
 
@@ -612,6 +643,54 @@ mod tests {
         other.merge(a.clone());
         a.merge(b);
         assert_eq!((&a, &other), (&PlaceFacts::of(&many), &PlaceFacts::of(&many)));
+    }
+
+    /// A set with a span for each of these numbers of users, by service.
+    fn users(parts: &[(&str, std::ops::Range<u32>)]) -> TraceSet {
+        let mut set = TraceSet::new();
+        for (service, numbers) in parts {
+            for number in numbers.clone() {
+                let mut raw = vec![RawSpan {
+                    id: SpanId::hex(1),
+                    parent: SpanId::NONE,
+                    start_us: 1000,
+                    duration_us: 10,
+                    operation: set.operation(&format!("GET /user/{}", 1000 + number)),
+                    process: set.process(service, "", TagSetId::EMPTY),
+                    tags: TagSetId::EMPTY,
+                    flags: Flags::default(),
+                }];
+                let trace = TraceId::hex(set.traces().len() as u128 + 1);
+                assert_eq!(set.add_trace(trace, &mut raw), Ok(()));
+            }
+        }
+        set
+    }
+
+    #[test]
+    fn names_beyond_what_a_set_keeps_fold_those_of_every_service_in_any_order() {
+        let many = 0..MOST_RECORDED + 10;
+        let (half, few) = (MOST_RECORDED / 2, 50_000..50_060);
+        let orders: [Vec<TraceSet>; 5] = [
+            vec![users(&[("a", many.clone()), ("b", few.clone())])],
+            vec![users(&[("b", few.clone()), ("a", many.clone())])],
+            vec![users(&[("a", many.clone())]), users(&[("b", few.clone())])],
+            vec![users(&[("b", few.clone()), ("a", 0..half)]), users(&[("a", half..many.end)])],
+            vec![users(&[("b", 50_000..50_030), ("a", many.clone()), ("b", 50_030..50_060)])],
+        ];
+        for mut sets in orders {
+            let mut facts = PlaceFacts::default();
+            sets.iter().for_each(|set| facts.merge(PlaceFacts::of(set)));
+            let names = facts.names(REAL());
+            for set in &mut sets {
+                set.name_places(Some(&names), false);
+                assert!(shown(set).iter().all(|&name| name == "GET /user/{n}"), "{:?}", &shown(set)[..3]);
+            }
+        }
+        // With no more than a set keeps, each service counts for itself.
+        let mut set = users(&[("a", 0..300), ("b", few)]);
+        name(&mut set, REAL());
+        assert_eq!((shown(&set)[0], shown(&set)[300]), ("GET /user/{n}", "GET /user/51000"));
     }
 
     #[test]

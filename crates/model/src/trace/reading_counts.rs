@@ -1,6 +1,6 @@
 //! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::calls::{awaited_callee, callees, caller_stopped, is_call, process_name};
+use super::calls::{Unawaited, awaited_callee, callees, caller_stopped, is_call, process_name, unawaited};
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::hash_text;
@@ -8,7 +8,7 @@ use super::reading::Rule;
 use super::set::TraceSet;
 use super::span::Flags;
 use super::templates::{MOST_RECORDED, template};
-use super::tree::{Role, Tree, is_declared_async};
+use super::tree::{Role, Tree};
 use crate::ordered::OrderedMap;
 use crate::sort::Arrange;
 use hashbrown::HashMap;
@@ -287,7 +287,6 @@ impl ReadingObserver {
                 }
                 continue;
             };
-            let (row, parent_row) = (tree.row(span), tree.row(parent));
             let shift = tree.clock_shift_us(span);
             if shift != 0 {
                 note(Found::Clocks);
@@ -296,9 +295,11 @@ impl ReadingObserver {
             let is_other = pair.0 != pair.1;
             match tree.role[span as usize] {
                 Role::Overlay => note(Found::Overlay),
-                Role::Async if !is_declared_async(set, row, parent_row) => {
-                    note(if is_other { Found::GaveUp } else { Found::NobodyWaits });
-                }
+                Role::Async => match unawaited(set, tree, span) {
+                    Some(Unawaited::CallerGaveUp) => note(Found::GaveUp),
+                    Some(Unawaited::OutlivesParent) => note(Found::NobodyWaits),
+                    None => {}
+                },
                 Role::Sync if is_other && is_call(set, tree, parent) => {
                     if caller_stopped(set, tree, span) {
                         note(Found::StoppedWaiting);

@@ -8,7 +8,7 @@ use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_model::ordered::OrderedMap;
-use pathlight_model::trace::calls::caller_stopped;
+use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
 use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -141,6 +141,11 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
         report.bits.push(bits);
         if caller_stopped(set, tree, i) {
             report.caller_stopped.push(i);
+        }
+        match unawaited(set, &tree, i) {
+            Some(Unawaited::OutlivesParent) => report.outlives_parent.push(i),
+            Some(Unawaited::CallerGaveUp) => report.caller_gave_up.push(i),
+            None => {}
         }
     }
     for entry in finder.entries() {

@@ -214,7 +214,7 @@ fn service_table(page: Page, tab: &Rc<Cell<Tab>>, service: &Rc<Cell<usize>>) -> 
 }
 
 /// Opens the request of side B in which a place took longest.
-fn open(page: Page, row: &PlaceRow) {
+pub fn open(page: Page, row: &PlaceRow) {
     let Some(exemplar) = &row.place.exemplar else { return };
     let choice =
         TraceChoice { span_id: Some(exemplar.span_id.clone()), ..TraceChoice::from(&exemplar.request) };

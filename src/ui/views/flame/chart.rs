@@ -251,8 +251,9 @@ impl<S: FlameSource> FlameChart<S> {
         let Some(Endpoint { service, operation }) = self.endpoint_of(node) else { return Vec::new() };
         let mut lines = vec![TipLine::Endpoint(service.clone(), operation.clone())];
         if self.tree.is_waiting(node) {
-            let words = self.tree.frame(node).map_or("", |frame| &frame.label);
-            lines.extend(flame::waiting_tip(words, self.tree.interval_us(node).1, self.tree.share(node)));
+            if let Some(frame) = self.tree.frame(node) {
+                lines.extend(flame::waiting_tip(frame, self.tree.interval_us(node).1, self.tree.share(node)));
+            }
             return lines;
         }
         if self.inverted.is_some() {

@@ -1,6 +1,6 @@
 //! The diagnosis: the page's sentences and numbers are the binary's, and lead to their evidence.
 
-use e2e::browser::{Look, Modifiers, Page};
+use e2e::browser::{Look, Modifiers, Page, plain};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::process::{pathlight, root};
 use serde_json::Value;
@@ -257,7 +257,28 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     let said = sets["services"].as_array().into_iter().flatten().filter_map(|row| row["service"].as_str());
     let first = said.take(shown.len()).map(str::to_owned).collect();
     same("services", shown, first)?;
-    page.picture("diagnosis-services").await
+    page.picture("diagnosis-services").await?;
+    let verdict = page.text("[data-test='diagnosis-verdict']").await?;
+    let said = plain(sets["services"][0]["text"].as_str().unwrap_or_default());
+    ensure(!verdict.is_empty() && (verdict.starts_with(&said) || verdict.starts_with("No service")), || {
+        format!("{verdict:?} above a list that begins with {said:?}")
+    })?;
+    // A click leads from a service to its places, and from a place to a request.
+    page.click(place).await?;
+    page.ready().await?;
+    let words = page.text("[data-test='service-words']").await?;
+    ensure(words.starts_with(&said), || format!("{words:?} above places, not {said:?}"))?;
+    let places = page.attributes("[data-test='culprit-place']", "data-operation").await?;
+    let of_first = sets["services"][0]["places"].as_array().into_iter().flatten();
+    let of_first: Vec<String> = of_first
+        .filter_map(|place| place["operation"].as_str().map(str::to_owned))
+        .take(places.len())
+        .collect();
+    ensure(!places.is_empty(), || "the service has no places".to_owned())?;
+    same("places", places, of_first)?;
+    page.click("[data-test='all-services']").await?;
+    page.ready().await?;
+    page.visible(place).await
 }
 
 pub async fn without_whole_traces_the_view_says_why(page: &Page) -> Outcome {

@@ -83,7 +83,22 @@ pub async fn services_take_the_place_of_endpoints(page: &Page) -> Outcome {
     let lines = page.attributes("[data-test='error-line']", "data-operation").await?;
     ensure(!lines.is_empty() && lines.iter().all(String::is_empty), || {
         format!("lines of services have operations: {lines:?}")
-    })
+    })?;
+    page.go("view=findings&places=service").await?;
+    page.ready().await?;
+    let top = page.attributes("[data-test='top-endpoint']", "data-service").await?;
+    let summary = native(&["summary", "--json", "--by-service"], &[&file])?;
+    let rows = summary["rows"].as_array().into_iter().flatten();
+    let mut rows: Vec<(u64, String)> = rows
+        .map(|row| {
+            let sum = row["exclusive_us"]["sum"].as_u64().unwrap_or_default();
+            (sum, row["service"].as_str().unwrap_or_default().to_owned())
+        })
+        .collect();
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let said: Vec<String> = rows.into_iter().map(|row| row.1).take(top.len()).collect();
+    ensure(!top.is_empty(), || "no service stands below the findings".to_owned())?;
+    same("services below the findings", top, said)
 }
 
 pub async fn from_a_frame_to_its_exemplars_to_a_timeline(page: &Page) -> Outcome {
