@@ -236,7 +236,13 @@ fn a_large_offset_needs_a_callee_that_fills_half_of_its_call() {
 fn report(spans: &[Span]) -> TraceReport {
     let set = set_of(spans);
     let settings = PathSettings { reading: Reading::real(), ..PathSettings::default() };
-    let query = queries::Trace { trace_id: set.trace_id_text(0), root_span_id: None, settings, group: 0 };
+    let query = queries::Trace {
+        trace_id: set.trace_id_text(0),
+        root_span_id: None,
+        settings,
+        group: 0,
+        has_pressures: false,
+    };
     Pool::of(vec![set]).unwrap().run(query).unwrap().unwrap()
 }
 
