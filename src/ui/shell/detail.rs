@@ -413,12 +413,12 @@ impl Detail {
         }
         pair(&facts, "Trace", &choice.trace_id, "request-trace");
         self.body.add(&facts);
-        let choice = choice.clone();
+        let opened = choice.clone();
         let buttons = div("buttons").child(
             &button("Open timeline")
                 .class("primary")
                 .test("open-timeline")
-                .on_click(&self.keep, move || page.open_trace(choice.clone())),
+                .on_click(&self.keep, move || page.open_trace(opened.clone())),
         );
         if let Some(link) = links::trace(page, &choice.trace_id, None) {
             buttons.add(&link);
