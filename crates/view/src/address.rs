@@ -181,8 +181,9 @@ impl Address {
                 "view" => address.view = View::from_key(&value).unwrap_or_default(),
                 // No span has such a service: without a name it has one that says so.
                 "service" if value.is_empty() => {}
-                "service" if service.is_none() => service = Some(value),
-                "operation" if operation.is_none() => operation = Some(value),
+                // Of several the first counts; the others are not kept, or each writing would lose one of them.
+                "service" => service = service.or(Some(value)),
+                "operation" => operation = operation.or(Some(value)),
                 "rootEndpoint" => address.root = root_of_name(&value).unwrap_or(address.root),
                 "range" => address.range = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "percentiles" => address.over_all = value == "all",

@@ -264,6 +264,15 @@ impl Page {
         self.refresh();
     }
 
+    /// Forgets all data for what is fetched in its place. The way back to what a person has opened is offered for a while:
+    /// the address does not bring it again, and the fetch may fail.
+    pub fn make_way(self) {
+        if self.0.load.borrow().opened > 0 {
+            self.offer_undo("What was open makes way for what is fetched.".to_owned());
+        }
+        self.forget_data();
+    }
+
     /// Forgets all data and goes back to the start; the way back is offered for a while.
     pub fn clear(self) {
         self.offer_undo("Everything that was loaded is forgotten.".to_owned());

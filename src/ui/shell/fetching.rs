@@ -360,7 +360,7 @@ impl Fetching {
         self.0.adds.set(adds);
         if page.address().source.is_demo() {
             if page.has_data() && !adds {
-                page.forget_data();
+                page.make_way();
             }
             return load_demo(page);
         }
@@ -379,7 +379,7 @@ impl Fetching {
         page.amend(|address| address.source = source.clone());
         self.0.source.replace(source);
         if page.has_data() && !adds {
-            page.forget_data();
+            page.make_way();
         }
         let fetching = self.clone();
         let fetch = Fetch::start(job, move |event| fetching.hear(page, event));

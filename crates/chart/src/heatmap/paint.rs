@@ -248,7 +248,7 @@ mod tests {
         assert!(fills.iter().any(|f| (f.x, f.y, f.w) == (424, 33, 77) && f.color == theme.text), "the cell");
         assert!(fills.iter().any(|f| (f.x, f.y) == (200, 52) && f.color == theme.accent), "the row");
         assert!(
-            fills.iter().any(|f| (f.x, f.y, f.h) == (349, 0, 80) && f.color == theme.accent),
+            fills.iter().any(|f| (f.x, f.y, f.w) == (349, 0, 77) && f.color == theme.accent),
             "the column"
         );
     }

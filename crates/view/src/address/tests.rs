@@ -136,6 +136,18 @@ fn an_empty_service_is_none() {
     assert_eq!(Address::parse(&search.to_fragment()), search);
 }
 
+#[test]
+fn of_two_services_or_operations_the_first_counts() {
+    let one = Address::parse("service=a&operation=GET");
+    for text in ["operation=GET&service=a&operation=PUT", "service=a&service=b&operation=GET"] {
+        assert_eq!(Address::parse(text), one, "{text}");
+    }
+    // Without a service they are nothing, however often they are written.
+    let nothing = Address::parse("operation=GET&operation=PUT");
+    assert_eq!(nothing, Address::default());
+    assert_eq!(nothing.to_fragment(), "v=1");
+}
+
 fn name() -> impl Strategy<Value = String> {
     "[a-z .&=#%+/\"\\\\\u{e4}\u{1F600}]{0,6}"
 }

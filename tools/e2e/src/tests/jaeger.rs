@@ -368,7 +368,7 @@ pub async fn the_dialog_lists_and_fetches_and_its_address_reproduces(page: &Page
 
 pub async fn files_beside_the_page_are_fetched(page: &Page) -> Outcome {
     let file = generated("beside.json", "--traces 30 --spans 6 --seed 3")?;
-    let files = [("/data/traces.json".to_owned(), file), ("/page/".to_owned(), dist())];
+    let files = [("/data/traces.json".to_owned(), file.clone()), ("/page/".to_owned(), dist())];
     let host = Jaeger::start(&Value::Null, Ways { files: files.into(), ..Ways::default() })?;
     let other = open_host()?;
     page.open(&format!("{}/page/#src={}%2Fdata%2Ftraces.json", other.url, host.encoded())).await?;
@@ -379,6 +379,15 @@ pub async fn files_beside_the_page_are_fetched(page: &Page) -> Outcome {
     page.open(&format!("{}/page/#src=../page/none.json", host.url)).await?;
     phase(page, "ended").await?;
     says(page, &["none.json could not be fetched (status 404)"]).await?;
+    // What a person has opened is not lost over an address that brings nothing.
+    page.open(&format!("{}/page/", host.url)).await?;
+    page.drop_files(&[file]).await?;
+    page.ready().await?;
+    page.run("location.hash = 'src=../page/none.json'").await?;
+    phase(page, "ended").await?;
+    page.click("[data-test='undo']").await?;
+    page.ready().await?;
+    same("traces that come back", summary(page).await?[0], 30)?;
     page.open(&format!("{}/page/#src=javascript:foreign()", host.url)).await?;
     phase(page, "failed").await?;
     says(
