@@ -142,7 +142,7 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
         if caller_stopped(set, tree, i) {
             report.caller_stopped.push(i);
         }
-        match unawaited(set, &tree, i) {
+        match unawaited(set, tree, i) {
             Some(Unawaited::OutlivesParent) => report.outlives_parent.push(i),
             Some(Unawaited::CallerGaveUp) => report.caller_gave_up.push(i),
             None => {}
