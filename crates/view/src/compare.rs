@@ -29,7 +29,7 @@ macro_rules! descriptive {
     };
 }
 
-/// [`descriptive!`] as a sentence of its own.
+/// Says of an interval between sides that were chosen by their latency that it is no test.
 pub const DESCRIPTIVE: &str = descriptive!();
 
 /// What the column of intervals is between two sets of requests.

@@ -104,7 +104,7 @@ pub fn waiting_tip(frame: &Frame, us: u64, share: f64) -> [TipLine; 2] {
 }
 
 /// Returns the endpoints of other services that a calling context calls, as they are called in most time first; at most
-/// [`CALLEES`], with how many more there are.
+/// `CALLEES`, with how many more there are.
 pub fn callees(report: &CriticalPathReport, node: NodeId) -> (Vec<&Endpoint>, usize) {
     let name = |node: &ContextNode| report.endpoints.get(node.endpoint.index());
     let Some(caller) = report.nodes.get(node.index()).and_then(name) else { return Default::default() };
