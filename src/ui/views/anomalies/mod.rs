@@ -117,7 +117,11 @@ impl Anomalies {
         let title = div("note-line muted").test("anomaly-title");
         let reasons = div("reasons").test("anomaly-reasons");
         reasons.show(false);
-        let figures = div("evaluation-box").test("anomaly-figures");
+        let figures = div("evaluation-box")
+            .test("anomaly-figures")
+            .attr("tabindex", "0")
+            .attr("role", "region")
+            .attr("aria-label", "Figures of the evaluation");
         let groups = el("ul").class("reasons").test("anomaly-groups");
         let notes = div("anomaly-notes").child(&reasons).child(&groups);
         let below = div("companion").child(&figures).child(&notes).child(table.element());
@@ -229,7 +233,12 @@ fn evaluation(table: &EvaluationTable) -> [El; 3] {
     let lines = anomalies::false_alarms(table);
     let alarms = lines.iter().map(|line| div("muted").test("evaluation-alarms").text(line));
     let alarms = alarms.fold(div(""), |all, line| all.child(&line));
-    [div("muted").text(&words), alarms, div("evaluation-scroll").child(&grid)]
+    // Keys scroll what has the focus.
+    let scroll = div("evaluation-scroll")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", "Detectors and what was made abnormal");
+    [div("muted").text(&words), alarms, scroll.child(&grid)]
 }
 
 /// Returns the report at the chosen rate of false alarms.

@@ -92,10 +92,10 @@ impl PredictionPanel {
 }
 
 fn table_of(report: &EvaluationReport) -> El {
-    let head = [""]
-        .iter()
-        .chain(&HEADS)
-        .fold(el("tr"), |row, title| row.child(&el("th").class("num").attr("scope", "col").text(title)));
+    // Above the methods stands nothing, and an empty head would be read out as one.
+    let head = HEADS.iter().fold(el("tr").child(&el("td")), |row, title| {
+        row.child(&el("th").class("num").attr("scope", "col").text(title))
+    });
     let theme = export::theme();
     let body = el("tbody");
     for (number, method) in report.methods.iter().enumerate() {

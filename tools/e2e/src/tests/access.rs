@@ -463,6 +463,7 @@ pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome 
         .await?;
     page.client().refresh().await?;
     page.click("[data-test='reopen-again']").await?;
+    page.visible("[data-test='error-message']").await?;
     let said = page.text("[data-test='error-message']").await?;
     same("said of a file that is gone", said.as_str(), "Part of what was open could not be read again.")
 }
