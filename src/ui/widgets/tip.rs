@@ -62,7 +62,7 @@ pub fn elements(lines: &[TipLine]) -> Vec<El> {
 
 /// Returns the element of a small table of numbers; tests know a cell as `HEAD-NAME`.
 pub fn numbers_element(numbers: &Numbers) -> El {
-    let corner = el("tr").child(&el("th"));
+    let corner = el("tr").child(&el("td"));
     let head = numbers
         .heads
         .iter()
