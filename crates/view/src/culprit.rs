@@ -17,6 +17,8 @@ struct Sides {
     before: &'static str,
     /// After services of which side B takes longer.
     slower: &'static str,
+    /// The same of one service.
+    one_slower: &'static str,
     /// After services of which side B takes less time.
     faster: &'static str,
     /// After services that did, or did not.
@@ -29,13 +31,20 @@ impl Sides {
             return Sides {
                 before: " before",
                 slower: " got slower",
+                one_slower: " got slower",
                 faster: " got faster",
                 changed: " changed",
             };
         }
         let is_slow = report.mean_us[1] >= report.mean_us[0];
         let before = if is_slow { " in the fast ones" } else { " in the slow ones" };
-        Sides { before, slower: " are slower", faster: " takes less time", changed: " differs" }
+        Sides {
+            before,
+            slower: " are slower",
+            one_slower: " is slower",
+            faster: " takes less time",
+            changed: " differs",
+        }
     }
 }
 
@@ -107,8 +116,8 @@ fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead, sides: &S
             words = words.text(" No service it calls").text(sides.changed).text(".")
         }
         Some(slower) => {
-            words =
-                words.text(" Of the services it calls, ").services(slower).text(sides.slower).text(" too.")
+            let are_slower = if slower.len() == 1 { sides.one_slower } else { sides.slower };
+            words = words.text(" Of the services it calls, ").services(slower).text(are_slower).text(" too.")
         }
         None => {}
     }

@@ -44,7 +44,7 @@ pub struct ColumnMenu {
 }
 
 impl ColumnMenu {
-    /// Builds it.
+    /// Builds the menu that shows and hides the columns of a table.
     pub fn new<'a>(keep: &Keep, heads: impl Iterator<Item = &'a Head>) -> ColumnMenu {
         let item = |head: &Head| {
             button(head.title)
