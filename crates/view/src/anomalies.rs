@@ -112,7 +112,7 @@ fn verdicts(report: &AnomalyReport) -> String {
     if !report.has_verdicts {
         return format!(
             "The most anomalous of {}, each compared with all others. By rank some are always first, so none \
-             is called abnormal: compare with a baseline for that",
+             is called abnormal: only against a baseline can a request be",
             counted(judged, "request")
         );
     }

@@ -304,9 +304,9 @@ pub fn more_words(level: u32, more: u64) -> String {
     let (one, several) = what.get(level.saturating_sub(1) as usize).copied().unwrap_or_default();
     let next = more.min(DiagnosisChoice::more(level).into());
     match more {
-        1 => format!("Show 1 other {one}"),
-        _ if next == more => format!("Show {} other {several}", count(more)),
-        _ => format!("Show {} more of {} other {several}", count(next), count(more)),
+        1 => format!("Show 1 more {one}"),
+        _ if next == more => format!("Show {} more {several}", count(more)),
+        _ => format!("Show {} of {} more {several}", count(next), count(more)),
     }
 }
 

@@ -109,8 +109,8 @@ fn a_line_of_a_group_has_all_evidence_and_others_not_the_slowest_trace() {
     let keys = |level| Evidence::of_line(level, true).map(Evidence::key).collect::<Vec<_>>();
     assert_eq!(keys(4), ["aggregate", "nearest", "slowest", "flame", "flow"]);
     assert_eq!(keys(3), ["aggregate", "nearest", "flame", "flow"]);
-    assert_eq!(diagnosis::more_words(1, 25), "Show 10 more of 25 other endpoints");
-    assert_eq!(diagnosis::more_words(4, 1), "Show 1 other group of traces");
+    assert_eq!(diagnosis::more_words(1, 25), "Show 10 of 25 more endpoints");
+    assert_eq!(diagnosis::more_words(4, 1), "Show 1 more group of traces");
 }
 
 #[test]

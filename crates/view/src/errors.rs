@@ -55,7 +55,7 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
             .collect::<Vec<String>>()
             .join(", ");
         out.push(format!(
-            "Without the erroring spans requests would take {} less ({} of all latency{failed}){}{changed}.",
+            "Without the erroring spans all requests together would take {} less ({} of all latency{failed}){}{changed}.",
             duration_us(totals.saved_us),
             share_of(totals.saved_us, facts.latency_sum_us),
             if changed.is_empty() { "" } else { ": " },

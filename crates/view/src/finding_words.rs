@@ -417,7 +417,7 @@ fn shared(out: Sentence, tag: &SharedTag, n: u64) -> Sentence {
 fn without(out: Sentence, finding: &Finding, p99_us: Option<(f64, f64)>) -> Sentence {
     let Some((before, after)) = p99_us.filter(|(before, after)| after < before) else { return out };
     place(out.text(" Without "), &finding.place)
-        .text(" p99 would fall by ")
+        .text(" p99 of this request type would fall by ")
         .number(duration(before - after))
         .text(" to ")
         .number(duration(after))

@@ -156,8 +156,9 @@ pub fn back_test_words(report: Option<&EvaluationReport>) -> String {
         return "There is no held-out invocation to test the model on.".to_owned();
     };
     let (median, most) = (off_words(error.p50), off_words(error.p90));
+    let most = if most == median { String::new() } else { format!("{most} ") };
     format!(
-        "Back-tested on {} of {}, the model is {median} in the median and {most} at the 90th percentile.",
+        "Back-tested on {} of {}, the model is {median} in the median and {most}at the 90th percentile.",
         counted(report.test, "held-out invocation"),
         counted(report.parents, "parent"),
     )

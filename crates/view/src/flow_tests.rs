@@ -326,6 +326,11 @@ fn predictions_are_told_with_their_errors() {
         flow_prediction::back_test_words(Some(&report))
             .ends_with("the model is exact in the median and off by <0.1\u{202f}% at the 90th percentile.")
     );
+    report.methods.iter_mut().for_each(|method| method.error = ErrorQuantiles::default());
+    assert!(
+        flow_prediction::back_test_words(Some(&report))
+            .ends_with("the model is exact in the median and at the 90th percentile.")
+    );
     report.methods = (0..METHOD_NAMES.len()).map(method).collect();
     let errors = flow_prediction::errors(&report.methods[0]);
     assert_eq!(errors[0], ("0.12".to_owned(), "0.125".to_owned()));

@@ -83,7 +83,7 @@ pub fn table() -> Table<Row> {
         Column::duration(
             "whole",
             "Total",
-            "Duration of its spans on the path, mean over all requests",
+            "Summed durations of its spans on the path, nested ones counted too; mean over all requests",
             |row: &Row| row.row().inclusive_us.mean.into(),
         )
         .group(PER_REQUEST)
