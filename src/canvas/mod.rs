@@ -2,14 +2,13 @@
 //!
 //! What is painted is a [`Scene`](pathlight_chart::Scene); when to paint is for the page to say.
 
-mod measure;
 mod plot;
 mod png;
 mod surface;
 mod theme;
+mod widths;
 
-pub use measure::CanvasMeasure;
 pub use plot::PlotBackend;
 pub use png::png_of;
-pub use surface::Surface;
+pub use surface::{CanvasMeasure, Surface};
 pub use theme::{lead, plain_theme, theme_of};

@@ -1,15 +1,12 @@
 //! A canvas with its 2D context, and what is known of the context's state.
 
-use super::measure::{CanvasMeasure, Widths};
+use super::widths::{Font, Widths};
 use pathlight_chart::caption::LONGEST_PX;
 use pathlight_chart::scene::{Align, Curve, Scene};
-use pathlight_chart::{Metrics, Rgba};
+use pathlight_chart::{Measure, Metrics, Rgba};
 use std::cell::RefCell;
 use wasm_bindgen::{Clamped, JsCast as _};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
-
-/// A font of the surface's family: size in device pixels, bold.
-pub(crate) type Font = (i32, bool);
 
 /// What was last set on the context, so that it is set again only when it changes.
 #[derive(Default)]
@@ -178,5 +175,27 @@ impl Surface {
         if self.known.borrow_mut().baseline.replace(baseline) != Some(baseline) {
             self.context.set_text_baseline(baseline);
         }
+    }
+}
+
+/// Measures text in one font of a [`Surface`]; see [`Surface::measure`].
+pub struct CanvasMeasure<'a> {
+    surface: &'a Surface,
+    font: Font,
+}
+
+impl Measure for CanvasMeasure<'_> {
+    fn char_px(&mut self, c: char) -> f64 {
+        let mut widths = self.surface.widths.borrow_mut();
+        let widths = widths.of(self.font);
+        if let Some(width) = widths.known(c) {
+            return width;
+        }
+        self.surface.set_font(self.font);
+        let mut buffer = [0; 4];
+        let width =
+            self.surface.context.measure_text(c.encode_utf8(&mut buffer)).map_or(0.0, |text| text.width());
+        widths.learn(c, width);
+        width
     }
 }

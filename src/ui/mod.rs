@@ -64,8 +64,8 @@ fn broken(what: &str) {
     web_sys::console::error_1(&what.into());
     let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";
     if let Some(body) = dom::document().body() {
-        let row = div("error-row broken").attr("role", "alert").test("broken");
-        let row = row.child(&dom::span("error-message", words)).child(&dom::span("muted", what));
+        let row = div("message-row broken").attr("role", "alert").test("broken");
+        let row = row.child(&dom::span("message-text", words)).child(&dom::span("muted", what));
         let _ = body.append_child(row.html());
     }
 }

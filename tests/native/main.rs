@@ -11,10 +11,12 @@ mod common;
 mod analysis {
     mod adversaries;
     mod anomaly;
+    mod auto_encoder;
     mod bottom_up;
     mod compare;
     mod critical_path;
     mod culprit;
+    mod defects;
     mod errors;
     mod filters;
     mod findings;

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::Metrics;
     use pathlight_analysis::anomaly::{AnomalyRow, Part};
-    use pathlight_analysis::critical_path::RequestRef;
+    use pathlight_analysis::requests::RequestRef;
 
     fn report(rows: &[(u64, f64)]) -> AnomalyReport {
         let row = |&(start_us, score): &(u64, f64)| AnomalyRow {

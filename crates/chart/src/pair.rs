@@ -136,7 +136,7 @@ mod tests {
     use super::super::timeline::trace;
     use super::*;
     use pathlight_analysis::anomaly::Part;
-    use pathlight_analysis::critical_path::RequestRef;
+    use pathlight_analysis::requests::RequestRef;
     use pathlight_query::{Endpoint, SpanWaiting};
 
     const P: u8 = TraceReport::ON_PATH;

@@ -8,9 +8,9 @@ pub use pathlight_analysis::critical_path::{
     Affected, Basis, BottomUpReport, CallChain, Change, ColumnOrder, ContextNode, CriticalPathReport,
     DiffNode, DiffReport, DiffSide, EndpointRow, EndpointsReport, Exemplar, Exemplars, FrameSums,
     HeatmapReport, HistogramsReport, ImpactRow, Measure, NotProposed, PathSegment, Presence, ProposalsReport,
-    ProposedValue, Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRef, RequestRow,
-    RequestsReport, RootRow, RowStat, RowTime, SpanWaiting, SplitOf, SplitReport, SplitValue, TagProposal,
-    TagValueCount, TagValuesReport, TooDeep, TraceReport, Waiting, Weight,
+    ProposedValue, Quantity, RankedChange, Ratio, RequestNode, RequestPath, RequestRow, RequestsReport,
+    RootRow, RowStat, RowTime, SpanWaiting, SplitOf, SplitReport, SplitValue, TagProposal, TagValueCount,
+    TagValuesReport, TooDeep, TraceReport, Waiting, Weight,
 };
 pub use pathlight_analysis::culprit::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
@@ -29,7 +29,7 @@ pub use pathlight_analysis::flow::{
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{
     Filter, GroupBy, Overlap, PathSettings, PercentileRange, RangeFacts, RangeMark, RangeReport, Reading,
-    RequestType, RootEndpoint, Rule, Selection,
+    RequestRef, RequestType, RootEndpoint, Rule, Selection,
 };
 pub use pathlight_analysis::search::{
     Condition, FoundEndpoint, SERVICE, SearchReport, ServiceChoice, SpanSearch, Token, quoted,

@@ -2,8 +2,8 @@
 //! (`docs/definitions/summary.md` section 1, `tprof.md` section 2).
 
 use super::latency_bin::LatencyBin;
+use super::maps::by_key;
 use super::names;
-use super::part::by_key;
 use super::sketch::{MOST, each_number, push_number};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::tprof::{Event, Subspans, child_events, span_end};

@@ -3,8 +3,8 @@
 //! How often calls of a parent are made decides which of them have a node of their own in a flow learned from traces.
 //! Parts that merge cannot know that, so here the first [`REPEATS`] calls of each callee always have one.
 
+use super::maps::by_key;
 use super::names;
-use super::part::by_key;
 use super::sketch::{MOST, Sketch};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::flow::{

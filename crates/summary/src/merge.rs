@@ -1,7 +1,8 @@
 //! Joining summaries of disjoint traces.
 
+use super::maps::join_maps;
 use super::normal::Normal;
-use super::part::{NodePart, RootPart, Summary, join_maps};
+use super::part::{NodePart, RootPart, Summary};
 use pathlight_analysis::critical_path::{Contexts, DiffPart};
 
 /// Summaries that were made with other settings cannot be joined.

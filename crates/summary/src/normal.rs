@@ -1,9 +1,9 @@
 //! What normal requests are like, in a summary: the facts of some of them, to learn a baseline of anomalies from.
 
-use super::file::{FileError, unzip, zip};
-use super::part::{Settings, Summary};
+use super::packed::{FileError, unzip, zip};
 use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
+use pathlight_analysis::requests::PathSettings;
 use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
@@ -73,15 +73,15 @@ impl Normal {
     }
 
     /// Looks at the requests of a set.
-    pub(crate) fn observe(set: &TraceSet, settings: &Settings, table: &PathTable) -> Normal {
+    pub(crate) fn observe(set: &TraceSet, settings: PathSettings, table: &PathTable) -> Normal {
         let key = |request: u32| hash_text(&set.trace_id_text(table.requests[request as usize].trace));
         let mut keys: Vec<(u64, u32)> = (0..table.requests.len() as u32).map(|r| (key(r), r)).collect();
         keys.arrange();
         // Requests of one trace have the same hash, and which of them are kept is for the ids of their roots to say.
         let last = keys.get(MOST_NORMAL - 1).map_or(u64::MAX, |last| last.0);
         let requests = keys.into_iter().take_while(|(key, _)| *key <= last).map(|(_, request)| request);
-        let observer = FactObserver::new(settings.path.overlap);
-        let mut walk = Walk::new(observer, settings.path, requests.collect());
+        let observer = FactObserver::new(settings.overlap);
+        let mut walk = Walk::new(observer, settings, requests.collect());
         while !walk.step(set, table, &mut || false) {}
         Normal::of(false, FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
     }
@@ -106,7 +106,7 @@ impl Normal {
     }
 
     /// Returns whether they are missing, and what there is of them.
-    fn facts(&self) -> (bool, FactPart) {
+    pub(crate) fn facts(&self) -> (bool, FactPart) {
         let parts: Vec<FactPart> = self.pieces.iter().filter_map(Piece::open).collect();
         let is_missing = self.is_missing || parts.len() < self.pieces.len();
         (is_missing, FactPart::sample(parts, MOST_NORMAL))
@@ -145,17 +145,5 @@ impl Normal {
     pub(crate) fn by_root(&self) -> (bool, OrderedMap<Endpoint, FactPart>) {
         let (is_missing, facts) = self.facts();
         (is_missing, facts.into_roots())
-    }
-}
-
-impl Summary {
-    /// Returns the facts of some requests of a root endpoint, or of all, of any latency; `None` if a file was written
-    /// by a version that did not keep them.
-    pub fn normal(&self, root: Option<&Endpoint>) -> Option<FactPart> {
-        let (is_missing, facts) = self.normal.facts();
-        (!is_missing).then(|| match root {
-            Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
-            None => facts,
-        })
     }
 }

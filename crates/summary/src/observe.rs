@@ -143,7 +143,7 @@ impl Summary {
             contexts,
             frames,
             roots,
-            normal: Normal::observe(set, settings, &table),
+            normal: Normal::observe(set, settings.path, &table),
         }
     }
 }

@@ -3,12 +3,14 @@
 use super::diagnosis::DiagnosisSums;
 use super::flow::FlowSums;
 use super::latency_bin::LatencyBin;
+use super::maps::join_maps;
 use super::normal::Normal;
 use super::sketch::Sketch;
-use pathlight_analysis::critical_path::{Contexts, DiffPart, RequestRef};
+use pathlight_analysis::anomaly::call_tree::FactPart;
+use pathlight_analysis::critical_path::{Contexts, DiffPart};
 use pathlight_analysis::culprit::CulpritPart;
 use pathlight_analysis::errors::ErrorsPart;
-use pathlight_analysis::requests::{PathSettings, RootEndpoint, Rule};
+use pathlight_analysis::requests::{PathSettings, RequestRef, RootEndpoint, Rule};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, Summary as Percentiles};
 use pathlight_model::trace::Endpoint;
@@ -122,23 +124,6 @@ pub struct ErrorSums {
     pub without: Sketch,
 }
 
-/// Returns the values of each key in some maps.
-pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = OrderedMap<K, V>>) -> OrderedMap<K, Vec<V>> {
-    let mut out: OrderedMap<K, Vec<V>> = OrderedMap::new();
-    for (key, value) in maps.flatten() {
-        out.entry(key).or_default().push(value);
-    }
-    out
-}
-
-/// Joins some maps; values of one key by `join`, which must not mind their order.
-pub(crate) fn join_maps<K: Ord, V>(
-    maps: impl Iterator<Item = OrderedMap<K, V>>,
-    join: impl Fn(Vec<V>) -> V,
-) -> OrderedMap<K, V> {
-    by_key(maps).into_iter().map(|(key, values)| (key, join(values))).collect()
-}
-
 impl ErrorSums {
     fn join(parts: Vec<ErrorSums>) -> ErrorSums {
         ErrorSums {
@@ -242,6 +227,16 @@ impl NodePart {
 }
 
 impl Summary {
+    /// Returns the facts of some requests of a root endpoint, or of all, of any latency; `None` if a file was written
+    /// by a version that did not keep them.
+    pub fn normal(&self, root: Option<&Endpoint>) -> Option<FactPart> {
+        let (is_missing, facts) = self.normal.facts();
+        (!is_missing).then(|| match root {
+            Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
+            None => facts,
+        })
+    }
+
     /// Returns the requests of all root endpoints.
     pub fn requests(&self) -> u64 {
         self.roots.values().map(RootPart::requests).sum()

@@ -6,13 +6,12 @@ use super::part::{EndpointPart, ErrorSums, NodePart, Summary};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{
     Affected, BottomUpReport, Context, ContextNode, Contexts, CriticalPathReport, EndpointRow,
-    EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RequestRef, RootRow, SpanName, Weight,
-    top_chains,
+    EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RootRow, SpanName, Weight, top_chains,
 };
 use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::flow::{FlowParent, FlowReport};
 use pathlight_analysis::ids::{EndpointId, NodeId};
-use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark};
+use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};

@@ -8,7 +8,9 @@
 
 use super::choices::Choices;
 use super::comparing::{Against, Comparison, Side};
+use super::focus::{focus_name, parse_focus};
 mod ranges;
+mod sides;
 
 pub use ranges::{parse_range, range_name};
 
@@ -478,16 +480,6 @@ fn parse_overlap(text: &str) -> Option<Overlap> {
         let (us, ppm) = text.split_once('-')?;
         Some(Overlap { overlap_us: us.parse().ok()?, share_ppm: ppm.parse().ok()? })
     })
-}
-
-pub(super) fn focus_name(path: &[Endpoint]) -> String {
-    let flat: Vec<&str> = path.iter().flat_map(|endpoint| <[&str; 2]>::from(endpoint.names())).collect();
-    serde_json::to_string(&flat).unwrap_or_default()
-}
-
-pub(super) fn parse_focus(text: &str) -> Option<Vec<Endpoint>> {
-    let flat: Vec<String> = serde_json::from_str(text).ok()?;
-    Some(flat.chunks_exact(2).map(|pair| Endpoint::new(&pair[0], &pair[1])).collect())
 }
 
 /// Writes operation and part of a request type as JSON.

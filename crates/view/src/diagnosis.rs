@@ -1,37 +1,21 @@
 //! The diagnosis: what stands around its tree, its tables and the aggregate trace of the chosen line.
 
 use crate::address::Address;
-use crate::compare::DESCRIPTIVE;
 use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
-use crate::diagnosis_words::type_name;
+use crate::diagnosis_words::statistic_words;
 use crate::flame::most_time;
-use crate::summaries;
 use crate::tip::TipLine;
 use crate::views::WORKING;
-use pathlight_analysis::tprof::OfSummary;
 use pathlight_chart::timeline::{Timeline, part_name};
-use pathlight_model::sort::Arrange;
 use pathlight_query::{
-    AggregateTrace, OverviewReport, PlacesReport, RequestRef, SetsReport, Statistic, TprofReport,
-    TraceReport, TypeLeftOut, TypePlaces,
+    AggregateTrace, Endpoint, OverviewReport, RequestRef, SetsReport, Statistic, TprofReport, TraceReport,
 };
-use pathlight_summary::MOST_PLACES;
-use pathlight_text::format::{THIN, count, counted, duration, duration_us, sample, share};
+use pathlight_text::format::{THIN, count, counted, duration, duration_us, share};
 
 /// Where the tail may begin, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
-
-/// Traces of a request type that it takes to tell its tail.
-const LEAST_SPLIT: u64 = 10;
-
-/// Request types named of those that are left out.
-const NAMED: usize = 3;
-
-/// How its order differs from those of other views, which rank the same places.
-pub const RANKED_BY: &str = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only \
-                             what requests wait for.";
 
 /// Returns the services with the most time on the critical path of an aggregate trace, with their shares of it (ties: by
 /// name).
@@ -79,77 +63,6 @@ pub fn note(label: &str, report: &TprofReport) -> String {
         note.push_str(&format!("; {orphans} more left out, as spans of theirs have no parent"));
     }
     note
-}
-
-/// Returns what is to be known of a diagnosis of a summary, a sentence each.
-pub fn of_summary(report: &TprofReport) -> Vec<String> {
-    let Some(OfSummary { too_wide, has_roots }) = report.summary else { return Vec::new() };
-    let mut out = vec![summaries::DIAGNOSIS_ONLY.to_owned()];
-    if too_wide > 0 {
-        out.push(format!(
-            "{} with more than {MOST_PLACES} parts in a request type: a summary does not tell them apart.",
-            counted(too_wide, "endpoint")
-        ));
-    }
-    if has_roots > 0 {
-        out.push(format!("{} of traces with several roots are left out.", counted(has_roots, "request")));
-    }
-    out
-}
-
-/// Returns what is to be known of the lists of what makes the tail slow, a sentence each: what their intervals are, and
-/// what they leave out.
-pub fn tail_notes(report: &PlacesReport) -> Vec<String> {
-    let has_interval = report.lists().any(|kind| kind.places.iter().any(|place| place.interval.is_some()));
-    let intervals = has_interval.then(|| DESCRIPTIVE.to_owned());
-    intervals.into_iter().chain(left_out(report, false)).collect()
-}
-
-/// Returns what the lists of places leave out, a sentence each: places beyond those listed, and request types that are not
-/// compared, in the tail or between two sets.
-pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
-    let mut out = Vec::new();
-    let cut = |kind: &&TypePlaces| kind.places_in_all > kind.places.len() as u64;
-    let places: u64 =
-        report.lists().filter(cut).map(|kind| kind.places_in_all - kind.places.len() as u64).sum();
-    if places > 0 {
-        let types = report.lists().filter(cut).count() as u64;
-        out.push(format!(
-            "{} of {} are not listed: of each the 50 that grew most are.",
-            counted(places, "place"),
-            counted(types, "list")
-        ));
-    }
-    let mut types = |traces: fn(&TypeLeftOut) -> u64, why: &str| {
-        let mut of: Vec<&TypeLeftOut> = report.left_out.iter().filter(|kind| traces(kind) > 0).collect();
-        let Some(in_all) = of.iter().map(|kind| traces(kind)).reduce(|a, b| a + b) else { return };
-        of.arrange_by_key(|kind| std::cmp::Reverse(traces(kind)));
-        let named = of.iter().take(NAMED).map(|kind| type_name(&kind.service, &kind.operation));
-        let more = if of.len() > NAMED { ", \u{2026}" } else { "" };
-        out.push(format!(
-            "{} with {} {why}: {}{more}.",
-            counted(of.len() as u64, "request type"),
-            counted(in_all, "trace"),
-            named.collect::<Vec<_>>().join(", ")
-        ));
-    };
-    if are_sets {
-        types(|kind| if kind.b_traces == 0 { kind.a_traces } else { 0 }, "only in A cannot be compared");
-        types(|kind| if kind.a_traces == 0 { kind.b_traces } else { 0 }, "only in B cannot be compared");
-    } else {
-        fn is_small(kind: &TypeLeftOut) -> bool {
-            kind.a_traces < LEAST_SPLIT
-        }
-        types(
-            |kind| if is_small(kind) { kind.a_traces } else { 0 },
-            "left out, as it takes 10 of a type to tell its tail",
-        );
-        types(
-            |kind| if is_small(kind) { 0 } else { kind.a_traces },
-            "left out, as all their latencies lie in one latency bin of a summary",
-        );
-    }
-    out
 }
 
 /// Returns why there is nothing to diagnose; empty if there is. `why_none` says why there are no requests.
@@ -325,13 +238,6 @@ pub fn list_csv(
     }
 }
 
-/// Returns the mean and percentiles of some times; a summary knows no percentiles.
-pub(crate) fn statistic_words(us: &Statistic) -> String {
-    let percentiles = us.p50.zip(us.p99);
-    let percentiles = percentiles.map(|(p50, p99)| format!(", p50 {}, p99 {}", duration(p50), duration(p99)));
-    format!("{} on average{} ({})", duration(us.mean), percentiles.unwrap_or_default(), sample(us.count))
-}
-
 fn statistic(us: &Statistic) -> TipLine {
     TipLine::Text(statistic_words(us))
 }
@@ -346,7 +252,7 @@ pub fn tip(
 ) -> Vec<TipLine> {
     let Some(span) = trace.spans.get(number as usize) else { return Vec::new() };
     let mut lines =
-        vec![TipLine::Endpoint(span.service.clone(), span.name.clone()), statistic(&span.duration_us)];
+        vec![TipLine::Endpoint(Endpoint::new(&span.service, &span.name)), statistic(&span.duration_us)];
     if timeline.bit(row, TraceReport::ON_PATH) {
         lines.push(TipLine::Muted("on the critical path of the aggregate trace".to_owned()));
     }

@@ -1,18 +1,34 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
+use crate::compare::DESCRIPTIVE;
 use crate::culprit;
-use crate::diagnosis::{RANKED_BY, left_out, of_summary, statistic_words, tail_notes};
+use crate::summaries;
 use pathlight_analysis::tprof::{
-    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, Verdict,
+    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, OfSummary, Statistic,
+    Verdict,
 };
 use pathlight_chart::timeline::between;
-use pathlight_query::{Endpoint, Interval, PlaceChange, SetsReport, TprofReport, TypePlaces};
+use pathlight_model::sort::Arrange;
+use pathlight_query::{
+    Endpoint, Interval, PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
+};
+use pathlight_summary::MOST_PLACES;
 use pathlight_text::format::markdown as marked;
 use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
 use std::fmt::Write as _;
 
 /// Places of a request type that a ticket has.
 const PLACES: usize = 5;
+
+/// Traces of a request type that it takes to tell its tail.
+pub(crate) const LEAST_SPLIT: u64 = 10;
+
+/// Request types named of those that are left out.
+const NAMED: usize = 3;
+
+/// How its order differs from those of other views, which rank the same places.
+pub const RANKED_BY: &str = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only \
+                             what requests wait for.";
 
 /// A line of the report.
 #[derive(Clone, Debug, PartialEq)]
@@ -327,6 +343,84 @@ pub fn sets_markdown(report: &SetsReport) -> String {
         let _ = writeln!(out, "\n{}", marked(&sentence));
     }
     out
+}
+
+/// Returns what is to be known of a diagnosis of a summary, a sentence each.
+pub fn of_summary(report: &TprofReport) -> Vec<String> {
+    let Some(OfSummary { too_wide, has_roots }) = report.summary else { return Vec::new() };
+    let mut out = vec![summaries::DIAGNOSIS_ONLY.to_owned()];
+    if too_wide > 0 {
+        out.push(format!(
+            "{} with more than {MOST_PLACES} parts in a request type: a summary does not tell them apart.",
+            counted(too_wide, "endpoint")
+        ));
+    }
+    if has_roots > 0 {
+        out.push(format!("{} of traces with several roots are left out.", counted(has_roots, "request")));
+    }
+    out
+}
+
+/// Returns what is to be known of the lists of what makes the tail slow, a sentence each: what their intervals are, and
+/// what they leave out.
+pub fn tail_notes(report: &PlacesReport) -> Vec<String> {
+    let has_interval = report.lists().any(|kind| kind.places.iter().any(|place| place.interval.is_some()));
+    let intervals = has_interval.then(|| DESCRIPTIVE.to_owned());
+    intervals.into_iter().chain(left_out(report, false)).collect()
+}
+
+/// Returns what the lists of places leave out, a sentence each: places beyond those listed, and request types that are not
+/// compared, in the tail or between two sets.
+pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
+    let mut out = Vec::new();
+    let cut = |kind: &&TypePlaces| kind.places_in_all > kind.places.len() as u64;
+    let places: u64 =
+        report.lists().filter(cut).map(|kind| kind.places_in_all - kind.places.len() as u64).sum();
+    if places > 0 {
+        let types = report.lists().filter(cut).count() as u64;
+        out.push(format!(
+            "{} of {} are not listed: of each the 50 that grew most are.",
+            counted(places, "place"),
+            counted(types, "list")
+        ));
+    }
+    let mut types = |traces: fn(&TypeLeftOut) -> u64, why: &str| {
+        let mut of: Vec<&TypeLeftOut> = report.left_out.iter().filter(|kind| traces(kind) > 0).collect();
+        let Some(in_all) = of.iter().map(|kind| traces(kind)).reduce(|a, b| a + b) else { return };
+        of.arrange_by_key(|kind| std::cmp::Reverse(traces(kind)));
+        let named = of.iter().take(NAMED).map(|kind| type_name(&kind.service, &kind.operation));
+        let more = if of.len() > NAMED { ", \u{2026}" } else { "" };
+        out.push(format!(
+            "{} with {} {why}: {}{more}.",
+            counted(of.len() as u64, "request type"),
+            counted(in_all, "trace"),
+            named.collect::<Vec<_>>().join(", ")
+        ));
+    };
+    if are_sets {
+        types(|kind| if kind.b_traces == 0 { kind.a_traces } else { 0 }, "only in A cannot be compared");
+        types(|kind| if kind.a_traces == 0 { kind.b_traces } else { 0 }, "only in B cannot be compared");
+    } else {
+        fn is_small(kind: &TypeLeftOut) -> bool {
+            kind.a_traces < LEAST_SPLIT
+        }
+        types(
+            |kind| if is_small(kind) { kind.a_traces } else { 0 },
+            "left out, as it takes 10 of a type to tell its tail",
+        );
+        types(
+            |kind| if is_small(kind) { 0 } else { kind.a_traces },
+            "left out, as all their latencies lie in one latency bin of a summary",
+        );
+    }
+    out
+}
+
+/// Returns the mean and percentiles of some times; a summary knows no percentiles.
+pub(crate) fn statistic_words(us: &Statistic) -> String {
+    let percentiles = us.p50.zip(us.p99);
+    let percentiles = percentiles.map(|(p50, p99)| format!(", p50 {}, p99 {}", duration(p50), duration(p99)));
+    format!("{} on average{} ({})", duration(us.mean), percentiles.unwrap_or_default(), sample(us.count))
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ pub fn tip(report: &FlowReport, layout: &DagLayout, hit: DagHit) -> Vec<TipLine>
 
 fn node_tip(node: &FlowNode) -> Vec<TipLine> {
     let head = match endpoint_of(node) {
-        Some(Endpoint { service, operation }) => TipLine::Endpoint(service, operation),
+        Some(endpoint) => TipLine::Endpoint(endpoint),
         None => TipLine::Strong(OTHERS.to_owned()),
     };
     let numbers = [("latency", durations(&node.latency_us)), ("wait", durations(&node.wait_us))];

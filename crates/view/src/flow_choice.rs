@@ -1,7 +1,7 @@
 //! What the flow view shows, as keys of the address: `parents`, `panel`, `pooled`, `children`,
 //! `learn`, `tau`, `whatif`, `target`, `timeout`.
 
-use super::address;
+use super::focus::{focus_name, parse_focus};
 use pathlight_query::{
     CallTimeout, ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
 };
@@ -128,7 +128,7 @@ impl FlowChoice {
     /// there.
     pub(super) fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
-            "parents" => self.parents = address::parse_focus(value).unwrap_or_default(),
+            "parents" => self.parents = parse_focus(value).unwrap_or_default(),
             "panel" => {
                 self.panel = FlowPanel::ALL.into_iter().find(|p| p.key() == value).unwrap_or_default();
             }
@@ -149,7 +149,7 @@ impl FlowChoice {
 
     /// Returns keys and values of all that differs from the defaults.
     pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
-        let path = || address::focus_name(&self.parents);
+        let path = || focus_name(&self.parents);
         let all = [
             ("parents", (!self.parents.is_empty()).then(path)),
             ("panel", (self.panel != FlowPanel::default()).then(|| self.panel.key().to_owned())),

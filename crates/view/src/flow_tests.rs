@@ -130,7 +130,7 @@ fn titles_tips_and_facts_speak_of_a_flow() {
     let layout = DagLayout::new(&report, DagSizes::for_nodes(4, pathlight_chart::Metrics::default()));
     let tip = |hit| flow::tip(&report, &layout, hit);
     let lines = tip(DagHit::Box(DagItem::Node(0)));
-    assert_eq!(lines[0], TipLine::Endpoint("s".to_owned(), "a".to_owned()));
+    assert_eq!(lines[0], TipLine::Endpoint(Endpoint::new("s", "a")));
     assert_eq!(
         lines[3..],
         [

@@ -6,7 +6,7 @@ use crate::summary;
 use crate::table::{Column, Number, PER_REQUEST, Table, WHEN_PRESENT, csv, endpoint_attributes};
 use crate::tip::TipLine;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
-use pathlight_query::{EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
+use pathlight_query::{Endpoint, EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use std::ops::Range;
@@ -127,7 +127,7 @@ pub fn tip(
     columns: Option<&Range<u32>>,
 ) -> Vec<TipLine> {
     let (service, operation) = report.rows.name(row);
-    let mut lines = vec![TipLine::Endpoint(service.to_owned(), operation.to_owned())];
+    let mut lines = vec![TipLine::Endpoint(Endpoint::new(service, operation))];
     if let Some(columns) = columns {
         lines.extend(cell_lines(report, model, row, columns));
     }

@@ -31,6 +31,7 @@ pub mod flow_prediction;
 pub mod flow_savings;
 pub mod flow_target;
 pub mod flow_timeout;
+mod focus;
 pub mod glossary;
 pub mod heatmap;
 pub mod intake;

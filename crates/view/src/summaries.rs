@@ -1,8 +1,8 @@
 //! What a summary says about the requests of one root endpoint, or of all; and what views say that need spans.
 
 use crate::views::View;
-use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::requests::PercentileRange;
+use pathlight_analysis::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};

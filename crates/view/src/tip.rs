@@ -1,13 +1,13 @@
 //! What a tip, or a panel, says of a thing in a chart: lines, a list, a small table.
 
-use pathlight_query::LogHistogram;
+use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 
 /// A line of a tip.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TipLine {
-    /// An endpoint, as service and operation.
-    Endpoint(String, String),
+    /// An endpoint.
+    Endpoint(Endpoint),
     /// Plain text.
     Text(String),
     /// The words that matter most.

@@ -65,10 +65,10 @@ pub fn why_empty(is_shown: bool, is_waiting: bool, is_chosen: bool) -> &'static 
 pub fn tip(timeline: &Timeline, at: u32) -> Vec<TipLine> {
     let report = timeline.report();
     let endpoint = report.endpoint.get(at as usize).and_then(|at| report.endpoints.get(*at as usize));
-    let Some(Endpoint { service, operation }) = endpoint.cloned() else { return Vec::new() };
+    let Some(endpoint) = endpoint.cloned() else { return Vec::new() };
     let (start, end) = timeline.interval_us(at);
     let mut lines = vec![
-        TipLine::Endpoint(service, operation),
+        TipLine::Endpoint(endpoint),
         TipLine::Text(format!("{} from +{}", duration_us(end - start), duration_us(start))),
     ];
     let marks: Vec<&str> = marks(report, at).map(|mark| mark.words).collect();
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(title.words, format!("{}, 2 spans", duration_us(100)));
         let timeline = Timeline::new(report());
         let lines = tip(&timeline, 1);
-        assert_eq!(lines[0], TipLine::Endpoint("shop".to_owned(), "query".to_owned()));
+        assert_eq!(lines[0], TipLine::Endpoint(Endpoint::new("shop", "query")));
         let words = "error, asynchronous: its parent does not wait for it";
         assert_eq!(lines[2], TipLine::Muted(words.to_owned()));
         assert!(matches!(tip(&timeline, 0).last(), Some(TipLine::Text(words)) if words.starts_with("Drag ")));

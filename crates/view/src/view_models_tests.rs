@@ -115,7 +115,7 @@ fn the_heat_map_has_rows_cells_and_a_title() {
          1,1,60,6,ab,1,shop,GET /cart,25,0.416666\r\n"
     );
     let tip = heatmap::tip(&report, &HeatModel::new(&report), EndpointId(0), Some(&(0..1)));
-    assert_eq!(tip[0], TipLine::Endpoint("db".to_owned(), "query, \"fast\"".to_owned()));
+    assert_eq!(tip[0], TipLine::Endpoint(Endpoint::new("db", "query, \"fast\"")));
     assert!(matches!(&tip[2], TipLine::Hint(hint) if hint == "Click to open the trace"));
 }
 

@@ -6,7 +6,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
-/// MessageBanners shown at once; the others are counted.
+/// Banners shown at once; the others are counted.
 const SHOWN: usize = 3;
 
 /// The message banners.
@@ -19,7 +19,7 @@ pub struct MessageBanners {
 impl MessageBanners {
     /// Creates banners without a row yet.
     pub fn new() -> MessageBanners {
-        let element = div("errors").test("errors").attr("role", "alert");
+        let element = div("messages").test("messages").attr("role", "alert");
         element.show(false);
         MessageBanners { element, keep: Keep::default(), shown: Vec::new() }
     }
@@ -30,15 +30,15 @@ impl MessageBanners {
     }
 
     fn row(&self, page: Page, number: u32, error: &UserError) -> El {
-        let words = div("error-words").child(&span("error-message", &error.message).test("error-message"));
+        let words = div("message-words").child(&span("message-text", &error.message).test("message-text"));
         if !error.next_step.is_empty() {
-            words.add(&span("error-next", &error.next_step).test("error-next"));
+            words.add(&span("message-next", &error.next_step).test("message-next"));
         }
-        let row = div("error-row").test("error").child(&words);
+        let row = div("message-row").test("message").child(&words);
         if !error.detail.is_empty() {
-            let text = el("pre").text(&error.detail).test("error-detail").attr("tabindex", "0");
+            let text = el("pre").text(&error.detail).test("message-detail").attr("tabindex", "0");
             let whole = format!("{}\n{}\n{}", error.message, error.detail, error.next_step);
-            let copy = button("Copy").class("quiet").test("error-copy");
+            let copy = button("Copy").class("quiet").test("message-copy");
             let label = copy.clone();
             let copy = copy.on_click(&self.keep, move || copy_text(&whole, &label));
             let first_line = error.detail.lines().next().unwrap_or_default();
@@ -51,7 +51,7 @@ impl MessageBanners {
         let dismiss = button("")
             .class("quiet dismiss")
             .label("Dismiss")
-            .test("error-dismiss")
+            .test("message-dismiss")
             .node(&dom::icon("M4 4l8 8M12 4l-8 8"))
             .on_click(&self.keep, move || page.dismiss(number));
         row.child(&dismiss)
@@ -99,7 +99,7 @@ impl Part for MessageBanners {
                 older.iter().for_each(|number| page.dismiss(*number));
             });
             let words = format!("and {more} more; the notes list every file with its problems");
-            self.element.add(&div("error-row more").child(&span("muted", &words)).child(&all));
+            self.element.add(&div("message-row more").child(&span("muted", &words)).child(&all));
         }
         self.element.show(!numbers.is_empty());
         self.shown = numbers;

@@ -131,7 +131,7 @@ impl FetchRow {
                 format!("Following: new traces join every {every_s}{}s.", format::THIN)
             };
             text.add(&span("muted", &words).test("follow-words"));
-            let trouble = span("error-message", "").test("follow-trouble");
+            let trouble = span("message-text", "").test("follow-trouble");
             text.add(&trouble);
             self.trouble = Some(trouble);
         }
@@ -161,7 +161,7 @@ impl FetchRow {
 /// Creates an explanation with its ways out.
 pub fn explanation(told: &Explanation) -> El {
     div("fetch-text")
-        .child(&span("error-message", &told.message).test("fetch-message"))
+        .child(&span("message-text", &told.message).test("fetch-message"))
         .child(&cures(&told.cures))
 }
 

@@ -67,12 +67,15 @@ pub fn open(page: Page) {
     let keep = Keep::default();
     let form = Form::new(page);
     form.fill(&page.address().source);
-    let close = button("Close").class("quiet").test("connect-close");
+    let close = button("Close").class("quiet").test("jaeger-dialog-close");
     let head = div("dialog-head").child(&el("h2").text("Fetch from Jaeger or Tempo")).child(&close);
-    let fetch = button("Fetch traces").class("primary").test("connect-fetch");
-    let body = form.layout().child(&div("buttons connect-buttons").child(&fetch).child(&form.adds_label()));
-    let dialog =
-        el("dialog").class("connect").test("connect").attr("aria-label", "Fetch from Jaeger or Tempo");
+    let fetch = button("Fetch traces").class("primary").test("jaeger-dialog-fetch");
+    let body =
+        form.layout().child(&div("buttons jaeger-dialog-buttons").child(&fetch).child(&form.adds_label()));
+    let dialog = el("dialog")
+        .class("jaeger-dialog")
+        .test("jaeger-dialog")
+        .attr("aria-label", "Fetch from Jaeger or Tempo");
     let dialog = dialog.child(&head).child(&body);
     let frame = dialog.as_kind::<HtmlDialogElement>().cloned();
     let submit = {
@@ -108,34 +111,36 @@ pub fn open(page: Page) {
 
 impl Form {
     fn new(page: Page) -> Form {
-        let range = el("select").test("connect-range");
+        let range = el("select").test("jaeger-dialog-range");
         for (words, seconds) in RANGES {
             range.add(&el("option").attr("value", &seconds.to_string()).text(words));
         }
         let moment = |test: &str| input(test, "datetime-local").attr("step", "1");
         Form {
             page,
-            base: input("connect-base", "url").attr("placeholder", "https://jaeger.example or /jaeger"),
-            connect: button("Connect").test("connect-list"),
-            state: span("muted small", "").test("connect-state").attr("role", "status"),
-            service: input("connect-service", "text").attr("list", "jaeger-services"),
+            base: input("jaeger-dialog-base", "url").attr("placeholder", "https://jaeger.example or /jaeger"),
+            connect: button("Connect").test("jaeger-dialog-list"),
+            state: span("muted small", "").test("jaeger-dialog-state").attr("role", "status"),
+            service: input("jaeger-dialog-service", "text").attr("list", "jaeger-services"),
             services: el("datalist").attr("id", "jaeger-services"),
-            operation: input("connect-operation", "text")
+            operation: input("jaeger-dialog-operation", "text")
                 .attr("list", "jaeger-operations")
                 .attr("placeholder", "all"),
             operations: el("datalist").attr("id", "jaeger-operations"),
             range,
-            times: div("connect-times"),
-            from: moment("connect-from"),
-            to: moment("connect-to"),
-            tags: input("connect-tags", "text").attr("placeholder", "error=true db=\"my shop\""),
-            min: input("connect-min", "text").attr("placeholder", "100ms"),
-            max: input("connect-max", "text").attr("placeholder", "1.2s"),
-            limit: input("connect-limit", "number").attr("min", "1"),
-            ids: input("connect-ids", "text").attr("placeholder", "instead of a search"),
-            token: input("connect-token", "password").attr("autocomplete", "off").attr("placeholder", "none"),
-            adds: input("connect-adds", "checkbox"),
-            trouble: div("connect-trouble").test("connect-trouble").attr("role", "alert"),
+            times: div("jaeger-dialog-times"),
+            from: moment("jaeger-dialog-from"),
+            to: moment("jaeger-dialog-to"),
+            tags: input("jaeger-dialog-tags", "text").attr("placeholder", "error=true db=\"my shop\""),
+            min: input("jaeger-dialog-min", "text").attr("placeholder", "100ms"),
+            max: input("jaeger-dialog-max", "text").attr("placeholder", "1.2s"),
+            limit: input("jaeger-dialog-limit", "number").attr("min", "1"),
+            ids: input("jaeger-dialog-ids", "text").attr("placeholder", "instead of a search"),
+            token: input("jaeger-dialog-token", "password")
+                .attr("autocomplete", "off")
+                .attr("placeholder", "none"),
+            adds: input("jaeger-dialog-adds", "checkbox"),
+            trouble: div("jaeger-dialog-trouble").test("jaeger-dialog-trouble").attr("role", "alert"),
             asked: Rc::default(),
             listed: Rc::default(),
         }
@@ -144,24 +149,27 @@ impl Form {
     fn layout(&self) -> El {
         self.times.add(&labelled("From (UTC)", &self.from));
         self.times.add(&labelled("To (UTC)", &self.to));
-        let base = div("connect-line").child(&labelled("Base URL", &self.base)).child(&self.connect);
+        let base = div("jaeger-dialog-line").child(&labelled("Base URL", &self.base)).child(&self.connect);
         let row = |class: &str, fields: &[El]| div(class).children(fields);
-        div("dialog-body connect-body").children(&[
+        div("dialog-body jaeger-dialog-body").children(&[
             base,
             self.state.clone(),
             row(
-                "connect-pair",
+                "jaeger-dialog-pair",
                 &[labelled("Service", &self.service), labelled("Operation", &self.operation)],
             ),
             row(
-                "connect-pair",
+                "jaeger-dialog-pair",
                 &[labelled("Time range", &self.range), labelled("Traces at most", &self.limit)],
             ),
             self.times.clone(),
             labelled("Tags", &self.tags),
-            row("connect-pair", &[labelled("Shortest span", &self.min), labelled("Longest span", &self.max)]),
             row(
-                "connect-pair",
+                "jaeger-dialog-pair",
+                &[labelled("Shortest span", &self.min), labelled("Longest span", &self.max)],
+            ),
+            row(
+                "jaeger-dialog-pair",
                 &[
                     labelled("Trace ids", &self.ids),
                     labelled("Bearer token (kept in memory only)", &self.token),

@@ -3,6 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::names;
+use pathlight_query::Endpoint;
 use pathlight_view::tip::{Numbers, TipLine};
 use wasm_bindgen::JsValue;
 
@@ -46,7 +47,7 @@ pub fn hide() {
 /// Returns the elements of lines.
 pub fn elements(lines: &[TipLine]) -> Vec<El> {
     let element = |line: &TipLine| match line {
-        TipLine::Endpoint(service, operation) => names::endpoint(service, operation),
+        TipLine::Endpoint(Endpoint { service, operation }) => names::endpoint(service, operation),
         TipLine::Text(text) => div("").text(text),
         TipLine::Strong(text) => div("strong").text(text),
         TipLine::Muted(text) => div("muted").text(text),

@@ -15,7 +15,7 @@ use pathlight::query::{
     RangeFacts, RootEndpoint, TprofReport, TprofSettings, TypePlaces, queries, unpack,
 };
 use pathlight::summary::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
-use pathlight::view::diagnosis::of_summary;
+use pathlight::view::diagnosis_words::of_summary;
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
     generated(&Options { traces, spans: 30, seed, ..Options::demo() })

@@ -8,8 +8,8 @@ use pathlight::query::native::Pool;
 use pathlight::query::{GroupBy, Selection, SetsReport, TprofSettings, queries};
 use pathlight::text::format::THIN;
 use pathlight::view::compare::DESCRIPTIVE;
-use pathlight::view::diagnosis;
 use pathlight::view::diagnosis_tables::{changed_places, layers_csv, slow_tail};
+use pathlight::view::diagnosis_words;
 use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
 use pathlight::view::table::Rows;
@@ -155,7 +155,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         tail.left_out.iter().map(|kind| (kind.operation.as_str(), kind.a_traces)).collect::<Vec<_>>(),
         [("rare", 1)]
     );
-    let said = diagnosis::left_out(&tail, false);
+    let said = diagnosis_words::left_out(&tail, false);
     assert_eq!(said[0], "71 places of 1 list are not listed: of each the 50 that grew most are.");
     assert_eq!(
         said[1],
@@ -171,7 +171,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         [(0, 10)]
     );
     assert_eq!(
-        diagnosis::left_out(&places, true),
+        diagnosis_words::left_out(&places, true),
         ["1 request type with 10 traces only in B cannot be compared: Y in Y."]
     );
 }
@@ -182,14 +182,14 @@ fn intervals_of_the_slow_tail_are_labelled_as_descriptive_and_those_of_two_sets_
     let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
     let found = report_by(vec![set_of(&traces.collect::<Vec<Span>>())], GroupBy::default(), settings);
     assert!(found.tail.types[0].places[0].interval.is_some());
-    assert_eq!(diagnosis::tail_notes(&found.tail), [DESCRIPTIVE]);
+    assert_eq!(diagnosis_words::tail_notes(&found.tail), [DESCRIPTIVE]);
     let text = markdown(&found);
     assert!(text.contains("95 % interval") && text.ends_with(&format!("\n{DESCRIPTIVE}\n")), "{text}");
     let value: serde_json::Value = serde_json::from_str(&json::diagnosis(&found).unwrap()).unwrap();
     assert_eq!(value["text"].as_array().unwrap().last().unwrap(), DESCRIPTIVE);
     // A tail of one trace has no interval, so there is nothing to label.
     let one = report(vec![set_of(&a_type("X", 1, 60))]);
-    assert!(diagnosis::tail_notes(&one.tail).is_empty() && !markdown(&one).contains(DESCRIPTIVE));
+    assert!(diagnosis_words::tail_notes(&one.tail).is_empty() && !markdown(&one).contains(DESCRIPTIVE));
     let hints = [slow_tail(), changed_places()].map(|table| {
         let heads = table.heads();
         heads.iter().find(|head| head.key == "interval").unwrap().hint.contains(DESCRIPTIVE)

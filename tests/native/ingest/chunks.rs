@@ -236,7 +236,7 @@ fn a_trace_in_two_chunks_is_one_trace() {
 }
 
 #[test]
-fn what_is_no_text_of_traces_has_no_outline() {
+fn what_is_no_text_of_traces_is_not_cut() {
     for text in [&b"\x1f\x8b\x08\0\0\0"[..], b"", b"{\"name\":\"x\"}", b"hello", b"[1,2,3]", b"{\"data\":["] {
         assert!(SplitFinder::of(text).is_none(), "{:?}", String::from_utf8_lossy(text));
     }

@@ -523,3 +523,8 @@ pub enum Modifiers {
     /// Shift.
     Shift = 8,
 }
+
+/// All that this origin keeps in the browser, and the address.
+pub const KEPT: &str = "return (async () => ({ address: location.href, browser: { ...localStorage }, \
+    window: { ...sessionStorage }, bases: (await indexedDB.databases()).map((base) => base.name), \
+    caches: await caches.keys(), cookies: document.cookie }))()";

@@ -9,23 +9,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
+use crate::files::{Files, gzip, read_folder};
 use crate::{Outcome, about, guide, html, order, sh, single, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
 /// How often zopfli looks again: after five rounds it gains less than a thousandth.
 const ROUNDS: NonZeroU64 = NonZeroU64::MIN.saturating_add(4);
-
-/// Files by the name `index.html` uses for them.
-pub type Files = BTreeMap<String, Vec<u8>>;
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--fast"], &[])?;
@@ -163,12 +159,6 @@ fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
     Ok(made.ok())
 }
 
-/// `bytes` as a gzip file without a time stamp: same input, same file.
-pub fn gzip(bytes: &[u8]) -> Outcome<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).map_err(|error| format!("gzip: {error}"))
-}
-
 /// The same, a twenty-fifth smaller for a quarter of a minute of work. Its result is kept.
 fn gzip_small(bytes: &[u8]) -> Outcome<Vec<u8>> {
     kept(bytes, ".opt.gz", |fresh| {
@@ -187,23 +177,6 @@ fn hash(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
-}
-
-/// Reads a folder, subfolders included; names are `prefix/...` with forward slashes.
-pub fn read_folder(folder: &Path, prefix: &str, files: &mut Files) -> Outcome {
-    let mut waiting = vec![(folder.to_owned(), prefix.to_owned())];
-    while let Some((folder, prefix)) = waiting.pop() {
-        for entry in sh::on(&folder, fs::read_dir(&folder))? {
-            let path = sh::on(&folder, entry)?.path();
-            let name = format!("{prefix}/{}", path.file_name().unwrap_or_default().to_string_lossy());
-            if path.is_dir() {
-                waiting.push((path, name));
-            } else {
-                files.insert(name, sh::on(&path, fs::read(&path))?);
-            }
-        }
-    }
-    Ok(())
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Outcome {

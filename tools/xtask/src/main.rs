@@ -7,6 +7,7 @@ mod args;
 mod bench;
 mod build;
 mod dense;
+mod files;
 mod fuzz;
 mod guide;
 mod html;

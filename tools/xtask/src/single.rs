@@ -19,8 +19,8 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest, Sha256};
 
-use crate::build::{Files, gzip};
 use crate::dense::dense;
+use crate::files::{Files, gzip};
 use crate::html::{self, Element};
 use crate::{Outcome, html::elements};
 

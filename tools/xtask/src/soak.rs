@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::args::Arguments;
+use crate::files::read_folder;
 use crate::{Outcome, build, sh, tools};
 
 pub const USAGE: &str = "[builds|page]... [--only NAME]  two equal builds; long tests of page and server, in Chromium and Firefox";
@@ -47,7 +48,7 @@ fn builds() -> Outcome {
 /// Every file of a folder by its name.
 fn files(folder: &Path) -> Outcome<BTreeMap<String, Vec<u8>>> {
     let mut all = BTreeMap::new();
-    build::read_folder(folder, "dist", &mut all)?;
+    read_folder(folder, "dist", &mut all)?;
     Ok(all)
 }
 

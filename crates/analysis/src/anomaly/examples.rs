@@ -3,7 +3,7 @@
 use super::features::Cell;
 use super::path_baseline::log_us;
 use super::sets::{PathSets, Search};
-use crate::critical_path::RequestRef;
+use crate::requests::RequestRef;
 use serde::{Deserialize, Serialize};
 
 /// Requests kept of each set of call paths.

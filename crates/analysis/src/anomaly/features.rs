@@ -1,6 +1,7 @@
 //! Requests as vectors: time by call path, on the critical path (SCPV) or anywhere (STV) (paper section 6.3, Fig. 11).
 
-use crate::critical_path::{Context, Contexts, Observer, PathTable, RequestRef};
+use crate::critical_path::{Context, Contexts, Observer, PathTable};
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};

@@ -5,7 +5,7 @@ use super::call_tree::{Part, ReasonKind, TreeReason};
 use super::features::Encoding;
 use super::inject::Injection;
 use super::vae::{TrainingProgress, VaeSettings};
-use crate::critical_path::RequestRef;
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{exp, ln};

@@ -3,7 +3,8 @@
 use super::features::{Cell, Features};
 use super::path_baseline::PathBaselines;
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
-use crate::critical_path::{Contexts, RequestRef};
+use crate::critical_path::Contexts;
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Random;
 use pathlight_model::trace::NO_ROW;

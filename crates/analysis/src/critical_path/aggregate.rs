@@ -3,7 +3,7 @@
 use super::contexts::{Context, Contexts};
 use super::report::{ContextNode, CriticalPathReport, Weight};
 use super::table::PathTable;
-use super::waits::WaitSums;
+use super::wait_sums::WaitSums;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};

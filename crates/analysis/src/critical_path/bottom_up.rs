@@ -1,6 +1,6 @@
 //! Which interior endpoints are worth improving, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
-use super::endpoints::Collapser;
+use super::collapse::Collapser;
 use super::shares::FewRequests;
 use super::table::PathTable;
 use crate::ids::EndpointId;

@@ -1,10 +1,11 @@
 //! Differential flame graph: the sums of one side, and both sides together (`docs/definitions/critical-path.md` section 4; paper Fig. 12).
 
 use super::contexts::{Context, Contexts};
-use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums, RequestRef};
+use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums};
 use super::table::PathTable;
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;

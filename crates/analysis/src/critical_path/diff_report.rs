@@ -2,35 +2,12 @@
 
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
-use crate::requests::{PercentileRange, RangeFacts, RequestEntry, Selection};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef, Selection};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Side, false_discovery_limit, fisher_p, welch, welch_p};
-use pathlight_model::trace::{Endpoint, TraceSet};
+use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-
-/// A request by its ids.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RequestRef {
-    /// Canonical trace id.
-    pub trace_id: String,
-    /// Canonical id of the request's root span.
-    pub root_span_id: String,
-    /// Latency in microseconds.
-    pub latency_us: u64,
-}
-
-impl RequestRef {
-    /// Returns the ids of a request.
-    pub fn of(set: &TraceSet, request: &RequestEntry) -> RequestRef {
-        RequestRef {
-            trace_id: set.trace_id_text(request.trace),
-            root_span_id: set.span_id_text(request.row),
-            latency_us: request.latency_us,
-        }
-    }
-}
 
 /// Which requests one side of a comparison is, and what they are like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! Picking example requests for every calling context (`docs/definitions/critical-path.md` section 4).
 
 use super::aggregate::Aggregate;
-use super::diff_report::RequestRef;
 use super::report::{CriticalPathReport, Exemplar, SpanName};
 use super::table::{ContextEntry, PathTable};
+use crate::requests::RequestRef;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;

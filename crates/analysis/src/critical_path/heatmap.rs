@@ -4,9 +4,10 @@
 //! the runs by keys, as they do for percentile ranges, so no list of requests ever travels as a whole unless every one
 //! is a column.
 
-use super::diff_report::RequestRef;
-use super::endpoints::{Collapser, EndpointsReport};
+use super::collapse::Collapser;
+use super::endpoints::EndpointsReport;
 use super::table::PathTable;
+use crate::requests::RequestRef;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod bottom_up;
+mod collapse;
 mod contexts;
 mod diff;
 mod diff_report;
@@ -20,19 +21,20 @@ mod shares;
 mod split;
 mod table;
 mod tag_values;
+mod wait_sums;
 mod waits;
 mod walk;
 
 pub use aggregate::{Aggregate, pack_sorted, unpack_sorted};
 pub use bottom_up::{Affected, BottomUpPart, BottomUpReport, ImpactRow, RootRow};
+pub use collapse::{Collapser, EndpointEntry};
 pub use contexts::{Context, Contexts};
 pub use diff::DiffPart;
 pub use diff_report::{
-    Basis, Change, DiffNode, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
+    Basis, Change, DiffNode, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange,
 };
 pub use endpoints::{
-    CHAINS, CallChain, Collapser, EndpointEntry, EndpointPart, EndpointRow, EndpointsReport, RowStat,
-    RowTime, top_chains,
+    CHAINS, CallChain, EndpointPart, EndpointRow, EndpointsReport, RowStat, RowTime, top_chains,
 };
 pub use exemplars::{ExemplarCandidates, ExemplarTargets};
 pub use folded::{TooDeep, fold};

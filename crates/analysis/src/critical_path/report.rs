@@ -1,8 +1,7 @@
 //! The reports of critical-path analysis: plain serde data.
 
-use super::diff_report::RequestRef;
 use crate::ids::{EndpointId, NodeId};
-use crate::requests::{PercentileRange, RangeFacts};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use pathlight_model::stats::percentile;
 use pathlight_model::trace::{Endpoint, Interner, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};

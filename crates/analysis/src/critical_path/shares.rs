@@ -1,6 +1,6 @@
 //! Shares of latency with their bootstrap intervals, told where requests are few.
 
-use super::endpoints::Collapser;
+use super::collapse::Collapser;
 use super::table::PathTable;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{FEW, Interval, WholeAndParts, share_intervals};

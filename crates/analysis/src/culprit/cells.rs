@@ -1,6 +1,6 @@
 //! The accumulator: values of calls and visits, and what is counted per service.
 
-use crate::critical_path::RequestRef;
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::Endpoint;

@@ -1,7 +1,8 @@
 //! What one request adds: a value for each call between services, and one for each visit of a service.
 
 use super::cells::{Cell, CellKey, CulpritExemplar, CulpritPart, ServiceCounts};
-use crate::critical_path::{Observer, PathFinder, PathTable, RequestRef};
+use crate::critical_path::{Observer, PathFinder, PathTable};
+use crate::requests::RequestRef;
 use crate::requests::{Overlap, RequestEntry};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::calls::callee;

@@ -3,7 +3,8 @@
 use super::part::{ContextSums, ErrorsPart};
 use super::report::{ErrorRow, ErrorTotals, Untried};
 use super::without::Without;
-use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, RequestRef, pack_sorted};
+use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, pack_sorted};
+use crate::requests::RequestRef;
 use crate::requests::{Overlap, RequestEntry};
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};

@@ -1,9 +1,9 @@
 //! The accumulator of the error analysis.
 
 use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
-use crate::critical_path::{Contexts, RequestRef, pack_sorted, unpack_sorted};
+use crate::critical_path::{Contexts, pack_sorted, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
-use crate::requests::{PercentileRange, RangeFacts};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;

@@ -1,8 +1,8 @@
 //! What the error analysis answers.
 
-use crate::critical_path::{ContextNode, CriticalPathReport, RequestRef, TooDeep, Weight, fold};
+use crate::critical_path::{ContextNode, CriticalPathReport, TooDeep, Weight, fold};
 use crate::ids::{EndpointId, NodeId};
-use crate::requests::{PercentileRange, RangeFacts};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;

@@ -4,7 +4,8 @@
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::wait_times::WaitTimes;
-use crate::critical_path::{Collapser, Observer, PathTable, RequestRef};
+use crate::critical_path::{Collapser, Observer, PathTable};
+use crate::requests::RequestRef;
 use crate::requests::{RequestTypes, TypeCut};
 use pathlight_model::ordered::{Entry, OrderedMap};
 use pathlight_model::sort::Arrange;

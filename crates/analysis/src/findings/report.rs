@@ -2,9 +2,8 @@
 
 use super::tag_rows::TagValue;
 use super::tags::TagGroup;
-use crate::critical_path::RequestRef;
 use crate::culprit::{CulpritReport, ServicePart};
-use crate::requests::{PercentileRange, RangeFacts, RequestType};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef, RequestType};
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};

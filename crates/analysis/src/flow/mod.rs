@@ -7,6 +7,7 @@
 
 mod aggregate;
 mod calls;
+mod changes;
 mod graph;
 mod nearest;
 mod nodes;
@@ -25,6 +26,7 @@ mod whatif;
 
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
+pub use changes::{CallTimeout, ChangeOf, Changes, LatencyChange, Parallel};
 pub use graph::{Flow, LearnedEdge, Relation, SyncNode};
 pub use nearest::{Clusters, InvocationKey, Metric, Neighbours};
 pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};
@@ -41,7 +43,4 @@ pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, Savings, Savi
 pub use target::{CallBudget, Quantile, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
 pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
-pub use whatif::{
-    CallTimeout, ChangeOf, Changes, LatencyChange, Parallel, Requests, ShareChange, WhatIf, WhatIfReport,
-    WhatIfRun,
-};
+pub use whatif::{Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun};

@@ -4,10 +4,10 @@
 //! An edge counts where the flow has it and the invocation itself does not contradict it: then no gap is below minus
 //! the tolerance, and unchanged latencies give every span its own duration exactly.
 
+use super::changes::{Parallel, scaled_us};
 use super::graph::Flow;
 use super::nodes::{NodeIndex, NodeTable};
 use super::order::{Child, Order};
-use super::whatif::{Parallel, scaled_us};
 use crate::requests::Overlap;
 use pathlight_model::trace::{NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};

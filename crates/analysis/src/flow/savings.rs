@@ -1,8 +1,9 @@
 //! Where a week of work is best spent: what every endpoint would save if its own work were faster.
 
+use super::changes::scaled_us;
 use super::prepare::{Evaluator, Model, Prepared, Preparer, Stretches};
 use super::walk::Visit;
-use super::whatif::{Requests, scaled_us};
+use super::whatif::Requests;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
 use pathlight_model::ordered::OrderedMap;

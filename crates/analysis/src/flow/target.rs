@@ -1,8 +1,8 @@
 //! What would bring a percentile of the latency down to a target: the inverse of a what-if.
 
 use super::calls::CallTimes;
+use super::changes::{ChangeOf, Changes, LatencyChange};
 use super::savings::{EndpointSaving, SavingsReport};
-use super::whatif::{ChangeOf, Changes, LatencyChange};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};

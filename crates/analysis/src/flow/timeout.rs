@@ -1,7 +1,8 @@
 //! What a timeout of calls would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
 
 use super::calls::CallTimes;
-use super::whatif::{CallTimeout, WhatIfReport};
+use super::changes::CallTimeout;
+use super::whatif::WhatIfReport;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! When requests started and how long they took, by request type; the slowest tenth and the faster half of each type.
 
+use super::entry::RequestEntry;
 use super::range::PercentileRange;
-use super::selected::RequestEntry;
 use super::types::{RequestType, RequestTypes};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;

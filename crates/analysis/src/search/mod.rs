@@ -12,10 +12,12 @@
 
 mod found;
 mod grammar;
+mod matching;
 
-pub use found::{FoundEndpoint, SearchObserver, SearchPart, SearchReport, found_spans};
-pub(crate) use found::{RequestSearch, SpanTests};
+pub use found::{FoundEndpoint, SearchObserver, SearchPart, SearchReport};
 pub use grammar::{
     Condition, SERVICE, ServiceChoice, SpanSearch, Term, Token, quoted, service_choice, token_at,
     with_service,
 };
+pub use matching::found_spans;
+pub(crate) use matching::{RequestSearch, SpanTests};

@@ -2,7 +2,7 @@
 
 use super::collect::Children;
 use super::events::{Event, Subspans, child_events, is_span_end, is_start, span_end};
-use super::merge::{CHUNK, Numbers};
+use super::numbers::Numbers;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::arrange_in_steps;
 use pathlight_model::steps::Pace;
@@ -10,6 +10,8 @@ use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
+/// Positions looked at between two pauses.
+pub(super) const CHUNK: usize = 1 << 13;
 /// Rows that are written side by side when times of traces become columns.
 const TILE: usize = 16;
 

@@ -3,7 +3,7 @@
 use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near};
 use super::block::{Neighbours, sum};
 use super::traces::{Settings, Traces, normal_of};
-use crate::critical_path::RequestRef;
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;

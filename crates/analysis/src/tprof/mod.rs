@@ -12,7 +12,9 @@ mod events;
 mod export;
 mod layers;
 mod merge;
+mod numbers;
 mod places;
+mod report;
 mod statistic;
 mod traces;
 
@@ -29,7 +31,8 @@ pub use export::to_jaeger;
 pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
 pub use merge::Merging;
 pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypeLeftOut, TypePlaces};
+pub use report::{OfSummary, TprofReport};
 pub use statistic::{SplitStatistic, Statistic};
 #[cfg(test)]
 pub(crate) use traces::normal_of;
-pub use traces::{OfSummary, Settings, TprofReport, Traces};
+pub use traces::{Settings, Traces};

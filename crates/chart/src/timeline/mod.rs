@@ -3,6 +3,7 @@
 //! A [`Timeline`] is built once per trace and changes when rows are opened and closed; a [`TimelineLayout`] is what of
 //! it a window shows, computed anew for each frame without looking at the spans that do not show.
 
+mod aggregate;
 mod groups;
 mod hit;
 mod layout;
@@ -11,19 +12,20 @@ mod minimap;
 mod model;
 mod paint;
 mod parts;
+mod size;
 mod tail;
 mod ticks;
 
+pub use aggregate::PartBox;
 pub use groups::Group;
 pub use hit::{Part, TimelineHit};
-pub use layout::{
-    Bar, BarKind, BarText, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
-};
+pub use layout::{BarKind, BarText, TimelineLayout, TimelineRow, TimelineView, Toggle, layout};
 pub use marks::{Mark, marks};
 pub use minimap::Minimap;
 pub use model::{Row, Sign, SpanMatches, Timeline};
 pub use paint::{export_svg, scene};
-pub use parts::{PartBox, SpanPart, between, part_name};
+pub use parts::{SpanPart, between, part_name};
+pub use size::{Bar, NUMBERS, TimelineSize};
 pub use ticks::{Tick, nice_step, ticks};
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! A timeline with colours.
 
-use super::layout::{
-    BarKind, NUMBERS, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle, layout,
-};
+use super::layout::{BarKind, TimelineLayout, TimelineRow, TimelineView, Toggle, layout};
 use super::marks::marks;
 use super::model::Timeline;
 use super::parts::SpanPart;
+use super::size::{NUMBERS, TimelineSize};
 use crate::color::ink_on;
 use crate::scene::{Align, Layer, Metrics, Scene, Text};
 use crate::svg;

@@ -1,7 +1,7 @@
 //! Drag and slack of the spans of a timeline (`docs/definitions/critical-path.md` section 8).
 
-use super::layout::{Bar, TimelineSize};
 use super::model::Timeline;
+use super::size::{Bar, TimelineSize};
 use crate::Window;
 use pathlight_query::{RequestPressure, TraceReport};
 

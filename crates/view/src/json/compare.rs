@@ -4,10 +4,11 @@ use super::culprit::Service;
 use super::{Text, ends, percent, pretty, public_json};
 use crate::culprit;
 use pathlight_analysis::critical_path::{
-    Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange, RequestRef,
+    Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange,
 };
 use pathlight_analysis::culprit::FailingService;
 use pathlight_analysis::ids::NodeId;
+use pathlight_analysis::requests::RequestRef;
 use pathlight_model::stats::Summary;
 
 public_json! {

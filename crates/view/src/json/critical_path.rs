@@ -1,9 +1,8 @@
 //! Critical paths: of all requests together, and of each one.
 
 use super::{Requests, Text, WaitingFor, compact, pretty, public_json};
-use pathlight_analysis::critical_path::{
-    ContextNode, CriticalPathReport, Exemplar, RequestPath, RequestRef, Weight,
-};
+use pathlight_analysis::critical_path::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
+use pathlight_analysis::requests::RequestRef;
 use pathlight_query::PerRequestReport;
 
 public_json! {

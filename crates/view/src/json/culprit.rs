@@ -2,10 +2,10 @@
 
 use super::public_json;
 use crate::culprit::service_words;
-use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::culprit::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, ServicePart,
 };
+use pathlight_analysis::requests::RequestRef;
 
 /// Returns an excess as `[excess, uncertainty]`.
 fn pair(excess: Excess) -> [f64; 2] {

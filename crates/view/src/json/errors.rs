@@ -1,8 +1,8 @@
 //! Where errors start and stop.
 
 use super::{Text, percent, pretty, public_json};
-use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorsReport};
+use pathlight_analysis::requests::RequestRef;
 use pathlight_model::stats::Summary;
 
 public_json! {

@@ -3,11 +3,10 @@
 use super::{Text, ends, percent, pretty, public_json};
 use crate::finding_words::sentence;
 use crate::sentence::Part;
-use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::findings::{
     Finding as Found, FindingKind, FindingsReport, Place as At, TagsReport, TimeBin,
 };
-use pathlight_analysis::requests::PercentileRange;
+use pathlight_analysis::requests::{PercentileRange, RequestRef};
 use pathlight_model::stats::Summary;
 
 public_json! {

@@ -3,8 +3,8 @@
 use super::errors::Errors;
 use super::{Text, percent, pretty, public_json};
 use crate::summaries::{EndpointRow, Node, Selected};
-use pathlight_analysis::critical_path::RequestRef;
 use pathlight_analysis::culprit::{CallSums, ServiceSums};
+use pathlight_analysis::requests::RequestRef;
 use pathlight_model::stats::Summary as Percentiles;
 use pathlight_model::trace::Endpoint;
 use pathlight_summary::{RootPart, Sketch, Summary};
@@ -37,7 +37,7 @@ public_json! {
         /// The percentile range that `nodes` is of, as `[from, to]` in percent: the nearest to the one asked for that ends
         /// where latency bins end.
         band: [f64; 2] = percent(Some(selected.cut.range())),
-        /// Requests in that range.
+        /// Requests in that range. `band` is an older word for it, which the key keeps for its readers.
         band_requests: u64 = selected.requests,
         /// Calling contexts on critical paths, in pre-order, siblings by (service, operation).
         nodes: Vec<ContextOf<'a>> =

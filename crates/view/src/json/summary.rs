@@ -2,8 +2,9 @@
 
 use super::{Requests, Text, WaitingFor, compact, ends, pretty, public_json};
 use pathlight_analysis::critical_path::{
-    CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RequestRef, RowStat, RowTime, Weight,
+    CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Weight,
 };
+use pathlight_analysis::requests::RequestRef;
 use pathlight_query::queries::AtLatencies;
 use pathlight_query::{Endpoint, EndpointId};
 

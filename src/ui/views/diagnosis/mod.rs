@@ -34,6 +34,7 @@ use pathlight_view::diagnosis::Evidence;
 use pathlight_view::diagnosis_choice::DiagnosisList;
 use pathlight_view::diagnosis_tables;
 use pathlight_view::diagnosis_tables::{LayerRow, PlaceRow};
+use pathlight_view::diagnosis_words;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
@@ -267,15 +268,15 @@ impl Diagnosis {
         let shows = |of| list == of && why.is_empty();
         self.tree.element().show(shows(DiagnosisList::Report));
         let words = match (list, queries.diagnosis.get(), &sets) {
-            (DiagnosisList::Places, _, Some(sets)) => diagnosis::left_out(&sets.places, true),
-            (DiagnosisList::Tail, Some(report), _) => diagnosis::tail_notes(&report.tail),
+            (DiagnosisList::Places, _, Some(sets)) => diagnosis_words::left_out(&sets.places, true),
+            (DiagnosisList::Tail, Some(report), _) => diagnosis_words::tail_notes(&report.tail),
             (DiagnosisList::Report, Some(report), _) if !report.report.is_empty() => {
-                vec![diagnosis::RANKED_BY.to_owned()]
+                vec![diagnosis_words::RANKED_BY.to_owned()]
             }
             _ => Vec::new(),
         };
         let of_summary = match queries.diagnosis.get() {
-            Some(report) if !list.is_of_sides() => diagnosis::of_summary(&report),
+            Some(report) if !list.is_of_sides() => diagnosis_words::of_summary(&report),
             _ => Vec::new(),
         };
         let words = [of_summary, words].concat();

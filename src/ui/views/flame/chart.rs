@@ -248,8 +248,8 @@ impl<S: FlameSource> FlameChart<S> {
 
     fn tip_of(&self, node: u32) -> Vec<TipLine> {
         let Some(report) = self.report() else { return Vec::new() };
-        let Some(Endpoint { service, operation }) = self.endpoint_of(node) else { return Vec::new() };
-        let mut lines = vec![TipLine::Endpoint(service.clone(), operation.clone())];
+        let Some(endpoint) = self.endpoint_of(node) else { return Vec::new() };
+        let mut lines = vec![TipLine::Endpoint(endpoint.clone())];
         if self.tree.is_waiting(node) {
             if let Some(frame) = self.tree.frame(node) {
                 lines.extend(flame::waiting_tip(frame, self.tree.interval_us(node).1, self.tree.share(node)));

@@ -28,7 +28,7 @@ pub const VIEWS: [&str; 12] = [
 const OPENED: [(&str, &[&str], &str); 28] = [
     ("findings", &["[data-test='help']"], "keys"),
     ("findings", &["[data-test='notes-button']"], "notes"),
-    ("findings", &["[data-test='jaeger']"], "connect"),
+    ("findings", &["[data-test='jaeger']"], "jaeger-dialog"),
     ("findings", &["[data-test='more']"], "more-menu"),
     ("findings", &["[data-test='more']", "[data-test='share-open']"], "share"),
     ("findings", &["[data-test='more']", "[data-test='about-open']"], "about"),
@@ -463,8 +463,8 @@ pub async fn picked_files_are_opened_again_with_a_click(page: &Page) -> Outcome 
         .await?;
     page.client().refresh().await?;
     page.click("[data-test='reopen-again']").await?;
-    page.visible("[data-test='error-message']").await?;
-    let said = page.text("[data-test='error-message']").await?;
+    page.visible("[data-test='message-text']").await?;
+    let said = page.text("[data-test='message-text']").await?;
     same("said of a file that is gone", said.as_str(), "Part of what was open could not be read again.")
 }
 

@@ -336,7 +336,7 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
     same("what is normal", page.run(normal).await?, "Each request against all others".into())?;
     page.until("no model", label, |label| label == "Load baseline\u{2026}").await?;
     page.run(&format!("window.model = new Blob(['no model']); {load}")).await?;
-    page.visible("[data-test='error']").await?;
-    let error = page.text("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
+    let error = page.text("[data-test='message']").await?;
     ensure(error.contains("model.bin cannot be used"), || error.clone())
 }

@@ -38,10 +38,10 @@ fn cases() -> Outcome<Vec<(PathBuf, &'static str)>> {
 /// Drops a file and returns all that the error row says.
 async fn complaint(page: &Page, file: &PathBuf) -> Outcome<String> {
     page.drop_files(std::slice::from_ref(file)).await?;
-    page.visible("[data-test='error']").await?;
-    let said = page.text("[data-test='error']").await?;
-    page.click("[data-test='error-dismiss']").await?;
-    page.hidden("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
+    let said = page.text("[data-test='message']").await?;
+    page.click("[data-test='message-dismiss']").await?;
+    page.hidden("[data-test='message']").await?;
     Ok(said)
 }
 
@@ -59,7 +59,7 @@ pub async fn each_kind_has_its_sentence_on_an_empty_page(page: &Page) -> Outcome
     said.dedup();
     ensure(said.len() >= 5, || format!("too few different sentences: {said:?}"))?;
     page.drop_files(&[cases()?[3].0.clone()]).await?;
-    page.visible("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
     page.picture("error").await
 }
 
@@ -76,7 +76,7 @@ pub async fn what_is_loaded_stays(page: &Page) -> Outcome {
     // A bad file among good ones hides none of them.
     let good = generated("good.json", "--traces 10 --spans 20 --seed 7")?;
     page.drop_files(&[cases()?[0].0.clone(), good]).await?;
-    page.visible("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
     page.until("40 traces", "return document.querySelector(\"[data-test='traces']\")?.dataset.value", |n| {
         n == "40"
     })

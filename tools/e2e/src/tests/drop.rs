@@ -341,3 +341,21 @@ pub async fn the_demo_loads_with_a_click(page: &Page) -> Outcome {
     page.ready().await?;
     same("traces", summary(page).await?[0], 320)
 }
+
+/// Writes a folder of so many files, each with the one trace of a file under an id of its own.
+pub fn small_files(name: &str, of: &Path, count: usize) -> Outcome<PathBuf> {
+    let folder = scratch()?.join(name);
+    std::fs::create_dir_all(&folder)?;
+    let text = std::fs::read_to_string(of)?;
+    let id = text
+        .split("\"traceID\":")
+        .nth(1)
+        .and_then(|rest| rest.split('"').nth(1))
+        .unwrap_or_default()
+        .to_owned();
+    for number in 1..=count {
+        let other = format!("{number:0width$x}", width = id.len());
+        std::fs::write(folder.join(format!("{number}.json")), text.replace(&id, &other))?;
+    }
+    Ok(folder)
+}

@@ -58,13 +58,13 @@ async fn shown(page: &Page) -> Outcome<String> {
 /// Expects the page to say that a worker was replaced, and nothing else.
 async fn replaced(page: &Page) -> Outcome {
     let rows = page
-        .run("return [...document.querySelectorAll(\"[data-test='error']\")].map((row) => row.innerText)");
+        .run("return [...document.querySelectorAll(\"[data-test='message']\")].map((row) => row.innerText)");
     let rows: Vec<String> = serde_json::from_value(rows.await?)?;
     ensure(rows.len() == 1 && rows[0].starts_with("A worker ended and was replaced"), || {
         format!("the page says {rows:?}")
     })?;
-    page.click("[data-test='error-dismiss']").await?;
-    page.hidden("[data-test='error']").await
+    page.click("[data-test='message-dismiss']").await?;
+    page.hidden("[data-test='message']").await
 }
 
 pub async fn workers_that_end_in_any_view_are_replaced_and_it_shows_the_same(page: &Page) -> Outcome {
@@ -163,7 +163,7 @@ pub async fn workers_that_end_in_a_search_a_question_or_a_report_are_replaced(pa
         page.run(&format!("document.querySelector(\"[data-test='redact-report']\").click(); {ending}"))
             .await?;
         if !ending.is_empty() {
-            let said = "return document.querySelector(\"[data-test='error']\")?.innerText ?? ''";
+            let said = "return document.querySelector(\"[data-test='message']\")?.innerText ?? ''";
             let words = "The report could not be saved";
             page.until(words, said, |said| said.as_str().is_some_and(|said| said.starts_with(words))).await?;
             page.ready().await?;
@@ -210,8 +210,8 @@ pub async fn a_file_that_changes_or_vanishes_while_it_is_read_is_named(page: &Pa
             fs::OpenOptions::new().write(true).open(&file)?.set_len(1000)?;
         }
         page.ready().await?;
-        page.visible("[data-test='error']").await?;
-        let said = page.text("[data-test='error']").await?;
+        page.visible("[data-test='message']").await?;
+        let said = page.text("[data-test='message']").await?;
         ensure(said.contains("long.json"), || format!("{said:?} does not name the file"))?;
         ensure(said.contains("moved or changed since"), || format!("{said:?} does not say why"))?;
         // What was loaded before is there, with what was read of the file, and the page goes on.
@@ -261,8 +261,8 @@ pub async fn a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said(pa
 
     let login = Broken::start(|_| Redirect::to("/login").into_response())?;
     login.open(page).await?;
-    page.visible("[data-test='error']").await?;
-    let said = page.text("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
+    let said = page.text("[data-test='message']").await?;
     ensure(said.contains("HTML page") && said.contains("log in there"), || format!("a login: {said:?}"))?;
 
     let whole = text.clone();
@@ -308,7 +308,7 @@ pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: 
         page.settled().await?;
         page.run("document.querySelector(\"[data-test='view-endpoints']\").click()").await?;
         page.ready().await?;
-        page.hidden("[data-test='error']").await?;
+        page.hidden("[data-test='message']").await?;
         let complaints = page.complaints().await?;
         ensure(complaints.is_empty(), || format!("the console says {complaints:?}"))?;
         restore(page, prepared).await?;
@@ -353,7 +353,7 @@ pub async fn a_frozen_tab_goes_on_when_it_is_looked_at_again(page: &Page) -> Out
     page.go("view=diagnosis").await?;
     page.ready().await?;
     same("the diagnosis", thawed, shown(page).await?)?;
-    page.hidden("[data-test='error']").await
+    page.hidden("[data-test='message']").await
 }
 
 /// Device pixels of the largest canvas in sight that are not of the colour of its corner.
@@ -388,7 +388,7 @@ pub async fn lost_canvases_are_painted_again_and_without_any_the_tables_stay(pag
         page.ready().await?;
     }
     same("traces", summary(page).await?[0], 400)?;
-    let said = page.text("[data-test='error']").await?;
+    let said = page.text("[data-test='message']").await?;
     ensure(said.contains("draw"), || format!("without canvases the page says {said:?}"))?;
     restore(page, prepared).await
 }
@@ -403,13 +403,13 @@ pub async fn a_refused_clipboard_and_service_worker_are_said(page: &Page) -> Out
     page.open("").await?;
     page.click("[data-test='more']").await?;
     page.click("[data-test='offline']").await?;
-    page.visible("[data-test='error']").await?;
-    let said = page.text("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
+    let said = page.text("[data-test='message']").await?;
     ensure(said.contains("could not be kept for offline use"), || format!("it says {said:?}"))?;
     page.key("Escape", Modifiers::None).await?;
-    page.click("[data-test='error'] summary").await?;
-    page.click("[data-test='error-copy']").await?;
-    let label = "return document.querySelector(\"[data-test='error-copy']\").textContent";
+    page.click("[data-test='message'] summary").await?;
+    page.click("[data-test='message-copy']").await?;
+    let label = "return document.querySelector(\"[data-test='message-copy']\").textContent";
     page.until("the button to say so", label, |label| {
         label.as_str().is_some_and(|label| label.contains("Not permitted"))
     })

@@ -65,7 +65,7 @@ async fn walk(page: &Page) -> Outcome {
         same(&format!("elements made of names in {view}"), found["images"].clone(), json!(0))?;
         few_elements(page, view).await?;
     }
-    page.hidden("[data-test='error']").await
+    page.hidden("[data-test='message']").await
 }
 
 pub async fn markup_and_marks_in_names_are_text_in_every_view(page: &Page) -> Outcome {
@@ -157,7 +157,7 @@ pub async fn tens_of_thousands_of_services_are_searched_not_listed(page: &Page) 
     let server = Server::start_with(&dist(), &["--jaeger", &jaeger.url])?;
     page.open(&server.url).await?;
     page.click("[data-test='jaeger']").await?;
-    let said = "return document.querySelector(\"[data-test='connect-state']\").textContent";
+    let said = "return document.querySelector(\"[data-test='jaeger-dialog-state']\").textContent";
     page.until("the services", said, |said| {
         said.as_str().is_some_and(|said| said.starts_with("Connected: 30\u{202f}001 services"))
     })

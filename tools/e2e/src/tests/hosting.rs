@@ -58,8 +58,8 @@ pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> 
     std::fs::create_dir_all(&folder)?;
     std::fs::copy(shop()?, folder.join("shop.json"))?;
     page.drop_files(&[folder]).await?;
-    page.visible("[data-test='error']").await?;
-    let said = page.text("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
+    let said = page.text("[data-test='message']").await?;
     ensure(said.contains("may not look into dropped folders"), || format!("of a folder it says {said:?}"))?;
     page.client().goto("about:blank").await?;
     page.client().goto(&address.replace("pathlight.html", "index.html")).await?;

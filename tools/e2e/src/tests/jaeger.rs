@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use e2e::browser::Page;
+use e2e::browser::{KEPT, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::jaeger::{CUT, Jaeger, Login, Ways, spans};
 use e2e::process::{Server, dist};
 use serde_json::Value;
 
 use super::drop::{generated, summary};
-use super::privacy::KEPT;
 
 const MESSAGE: &str = "[data-test='fetch-message']";
 const CURES: &str = "[data-test='fetch-cures']";
@@ -297,8 +296,8 @@ pub async fn fetch_with_token(page: &Page, stage: &Stage, server: &Server) -> Ou
     phase(page, "failed").await?;
     says(page, &["401", "bearer token"]).await?;
     page.click("[data-test='fetch-change']").await?;
-    page.fill("[data-test='connect-token']", "secret").await?;
-    page.click("[data-test='connect-fetch']").await?;
+    page.fill("[data-test='jaeger-dialog-token']", "secret").await?;
+    page.click("[data-test='jaeger-dialog-fetch']").await?;
     phase(page, "ended").await?;
     page.ready().await?;
     same("traces", summary(page).await?[0], stage.matching(false))
@@ -324,8 +323,8 @@ pub async fn the_dialog_lists_and_fetches_and_its_address_reproduces(page: &Page
     let server = stage.proxy()?;
     page.open(&server.url).await?;
     page.click("[data-test='jaeger']").await?;
-    page.visible("[data-test='connect']").await?;
-    let connected = "return document.querySelector(\"[data-test='connect-state']\").textContent";
+    page.visible("[data-test='jaeger-dialog']").await?;
+    let connected = "return document.querySelector(\"[data-test='jaeger-dialog-state']\").textContent";
     page.until("the services", connected, |text| {
         text.as_str().is_some_and(|text| text.starts_with("Connected"))
     })
@@ -333,18 +332,18 @@ pub async fn the_dialog_lists_and_fetches_and_its_address_reproduces(page: &Page
     let names: BTreeSet<String> =
         page.attributes("#jaeger-services option", "value").await?.into_iter().collect();
     ensure(names.contains(&stage.service), || format!("{names:?}"))?;
-    page.fill("[data-test='connect-service']", &stage.service).await?;
+    page.fill("[data-test='jaeger-dialog-service']", &stage.service).await?;
     let listed = "return document.querySelectorAll('#jaeger-operations option').length";
     page.until("the operations", listed, |count| count.as_u64() > Some(0)).await?;
     page.picture("jaeger-dialog").await?;
     // What is wrong with a field is said beside it.
-    page.fill("[data-test='connect-min']", "5 apples").await?;
-    page.click("[data-test='connect-fetch']").await?;
-    page.visible("[data-test='connect-trouble'] [data-test='fetch-message']").await?;
-    page.fill("[data-test='connect-min']", "1us").await?;
+    page.fill("[data-test='jaeger-dialog-min']", "5 apples").await?;
+    page.click("[data-test='jaeger-dialog-fetch']").await?;
+    page.visible("[data-test='jaeger-dialog-trouble'] [data-test='fetch-message']").await?;
+    page.fill("[data-test='jaeger-dialog-min']", "1us").await?;
     let seconds = |us: u64| us / 1_000_000;
     let times = format!(
-        "const field = (name) => document.querySelector(`[data-test='connect-${{name}}']`); \
+        "const field = (name) => document.querySelector(`[data-test='jaeger-dialog-${{name}}']`); \
          const range = field('range'); range.value = '0'; range.dispatchEvent(new Event('change')); \
          const time = (s) => new Date(s * 1000).toISOString().slice(0, 19); \
          field('from').value = time({}); field('to').value = time({});",
@@ -352,7 +351,7 @@ pub async fn the_dialog_lists_and_fetches_and_its_address_reproduces(page: &Page
         seconds(stage.range.1) + 1
     );
     page.run(&times).await?;
-    page.click("[data-test='connect-fetch']").await?;
+    page.click("[data-test='jaeger-dialog-fetch']").await?;
     phase(page, "ended").await?;
     page.ready().await?;
     same("traces", summary(page).await?[0], stage.matching(false))?;

@@ -4,14 +4,14 @@
 
 use std::cell::Cell;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::{resident_bytes, scratch};
+use e2e::process::{renderer_bytes, scratch};
 use serde_json::json;
 
-use super::drop::{count, findings_agree, generated, native, shop, summary};
+use super::drop::{count, findings_agree, generated, native, shop, small_files, summary};
 use super::soak::{REPORTS, all_say_the_same};
 
 /// Spans of a trace of [`long`].
@@ -57,7 +57,7 @@ pub async fn a_file_in_slices_shows_what_one_reader_shows(page: &Page) -> Outcom
     page.ready().await?;
     same("traces, spans, services, endpoints", summary(page).await?, count(&file)?)?;
     findings_agree(page, &native(&["critical-path", "--json"], &[&file])?).await?;
-    page.hidden("[data-test='error']").await?;
+    page.hidden("[data-test='message']").await?;
     // Cut in the middle it says so once, with the place in the whole file.
     let whole = std::fs::read(&file)?;
     let cut = scratch()?.join("cut-large.json");
@@ -65,8 +65,8 @@ pub async fn a_file_in_slices_shows_what_one_reader_shows(page: &Page) -> Outcom
     page.click("[data-test='clear']").await?;
     page.state("empty").await?;
     page.drop_files(&[cut]).await?;
-    page.visible("[data-test='error']").await?;
-    let said = page.text("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
+    let said = page.text("[data-test='message']").await?;
     let place = (whole.len() - 5000).to_string();
     ensure(said.contains(&place), || format!("{said:?} does not name byte {place}"))
 }
@@ -139,7 +139,7 @@ pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Pag
     page.click("[data-test='memory-forecast-sample']").await?;
     page.ready().await?;
     // Of all of the file, not of a part that fitted.
-    page.hidden("[data-test='error']").await?;
+    page.hidden("[data-test='message']").await?;
     let [kept, spans, ..] = summary(page).await?;
     let expected = traces as usize / of;
     ensure(kept.abs_diff(expected) < expected / 10, || {
@@ -159,39 +159,9 @@ pub async fn what_does_not_fit_is_said_before_and_a_sample_is_offered(page: &Pag
     page.visible("[data-test='memory-forecast']").await?;
     page.click("[data-test='memory-forecast-anyway']").await?;
     page.ready().await?;
-    let said = page.text("[data-test='error']").await?;
+    let said = page.text("[data-test='message']").await?;
     ensure(said.contains("Memory ended after"), || format!("it says {said:?}"))?;
     ensure(summary(page).await?[0] > 100, || "nothing was kept".to_owned())
-}
-
-/// Writes a folder of so many files, each with the one trace of a file under an id of its own.
-pub fn small_files(name: &str, of: &Path, count: usize) -> Outcome<PathBuf> {
-    let folder = scratch()?.join(name);
-    std::fs::create_dir_all(&folder)?;
-    let text = std::fs::read_to_string(of)?;
-    let id = text
-        .split("\"traceID\":")
-        .nth(1)
-        .and_then(|rest| rest.split('"').nth(1))
-        .unwrap_or_default()
-        .to_owned();
-    for number in 1..=count {
-        let other = format!("{number:0width$x}", width = id.len());
-        std::fs::write(folder.join(format!("{number}.json")), text.replace(&id, &other))?;
-    }
-    Ok(folder)
-}
-
-/// Returns whether a process, by its folder in `/proc`, was started by this one or by what that started: other browsers
-/// may run too.
-fn is_ours(process: &Path) -> bool {
-    let ours = std::process::id();
-    let parent = |process: &Path| {
-        let status = std::fs::read_to_string(process.join("status")).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse::<u32>().ok()
-    };
-    let above = std::iter::successors(parent(process), |id| parent(&Path::new("/proc").join(id.to_string())));
-    above.take_while(|id| *id > 1).any(|id| id == ours)
 }
 
 pub async fn many_small_files_are_read(page: &Page) -> Outcome {
@@ -203,16 +173,6 @@ pub async fn many_small_files_are_read(page: &Page) -> Outcome {
     let [_, spans, ..] = count(&made)?;
     let [traces, all, ..] = summary(page).await?;
     same("traces and spans", (traces, all), (600, 600 * spans))
-}
-
-/// Returns the bytes of memory of the largest process that draws and runs pages.
-pub fn renderer_bytes() -> u64 {
-    let sizes = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
-        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let is_renderer = line.windows(15).any(|word| word == b"--type=renderer");
-        resident_bytes(&entry.path()).filter(|_| is_renderer && is_ours(&entry.path()))
-    });
-    sizes.max().unwrap_or_default()
 }
 
 /// Only where `PATHLIGHT_LARGE_FILE` names a file: of gigabytes, it is nothing for every run.

@@ -65,7 +65,7 @@ pub async fn every_view_shows_the_same_in_webkit(page: &Page) -> Outcome {
         }
         same(
             "errors",
-            webkit.run("return document.querySelectorAll(\"[data-test='error']\").length").await?,
+            webkit.run("return document.querySelectorAll(\"[data-test='message']\").length").await?,
             json!(0),
         )?;
     }

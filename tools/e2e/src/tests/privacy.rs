@@ -1,6 +1,6 @@
 //! What stays in the browser, and what does without a network.
 
-use e2e::browser::Page;
+use e2e::browser::{KEPT, Page};
 use e2e::failure::{Outcome, ensure, same};
 use e2e::jaeger::Ways;
 use e2e::process::dist;
@@ -10,11 +10,6 @@ use super::access::VIEWS;
 use super::drop::{shop, summary};
 use super::jaeger::{Stage, fetch_with_token};
 use super::tables::{catch_files, caught};
-
-/// All that this origin keeps in the browser, and the address.
-pub const KEPT: &str = "return (async () => ({ address: location.href, browser: { ...localStorage }, \
-    window: { ...sessionStorage }, bases: (await indexedDB.databases()).map((base) => base.name), \
-    caches: await caches.keys(), cookies: document.cookie }))()";
 
 pub async fn nothing_is_stored_but_settings(page: &Page) -> Outcome {
     let token = Some("secret".to_owned());
@@ -95,7 +90,7 @@ pub async fn with_all_network_refused_everything_but_jaeger_works(page: &Page) -
     }
     let saved = "return (window.caught[0] ?? '').includes('class=\"report-part\"')";
     page.until("a report", saved, |there| *there == true).await?;
-    page.hidden("[data-test='error']").await?;
+    page.hidden("[data-test='message']").await?;
     let complaints = page.complaints().await?;
     ensure(complaints.is_empty(), || format!("the console says {complaints:?}"))?;
     // The network was refused indeed.

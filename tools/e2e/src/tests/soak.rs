@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
-use e2e::process::{Server, dist, pathlight, root, scratch};
+use e2e::process::{Server, dist, pathlight, renderer_bytes, root, scratch};
 use e2e::site::{Site, reply};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -21,9 +21,8 @@ use pathlight_chart::{Metrics, Theme};
 use serde_json::{Value, json};
 
 use super::access::VIEWS;
-use super::drop::{generated, shop, summary};
+use super::drop::{generated, shop, small_files, summary};
 use super::flow::exported;
-use super::loading::{renderer_bytes, small_files};
 use super::tables::what_if;
 
 /// Times a page may take for millions of spans on a slow machine.
@@ -250,7 +249,7 @@ pub async fn a_million_services_operations_and_tag_keys_are_read_or_the_limit_is
     std::fs::remove_file(file)?;
     let services = summary(page).await?[2];
     if services < 1_000_000 && !sampled {
-        let said = page.text("[data-test='error']").await?;
+        let said = page.text("[data-test='message']").await?;
         ensure(said.contains("Memory ended"), || format!("{services} services, and it says {said:?}"))?;
     }
     page.go("view=flame").await?;

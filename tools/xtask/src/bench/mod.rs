@@ -27,7 +27,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::args::Arguments;
-use crate::{Outcome, build, sh, tools};
+use crate::{Outcome, build, files, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
@@ -263,7 +263,7 @@ fn sizes(report: &mut Report) -> Outcome {
             // The same module once more, for frames that may not fetch it.
             && !name.ends_with(".wasm.js") && !(name.contains(".wasm-") && name.ends_with(".js"))
         {
-            packed += build::gzip(&bytes)?.len();
+            packed += files::gzip(&bytes)?.len();
         }
     }
     let kilobytes = |bytes: usize| bytes as f64 / 1e3;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, build, sh};
+use crate::{Outcome, build, files, sh};
 
 /// Files of a run, in `target/bench`.
 pub struct Sets {
@@ -104,7 +104,7 @@ impl Sets {
         let packed = folder.join("hundred-thousand.json.gz");
         if !packed.is_file() {
             let text = sh::on(&packed, std::fs::read(&hundred_thousand))?;
-            sh::on(&packed, std::fs::write(&packed, build::gzip(&text)?))?;
+            sh::on(&packed, std::fs::write(&packed, files::gzip(&text)?))?;
         }
         for seed in 0..SMALL / less {
             let words = ["--shape", "mixed", "--spans", "50", "--traces", "1", "--seed", &seed.to_string()];

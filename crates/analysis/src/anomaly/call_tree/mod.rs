@@ -12,6 +12,7 @@ mod tails;
 mod views;
 
 pub use facts::{Fact, FactPart, FactRow, Facts, Kind, Part};
-pub use model::{Located, Scratch, Tables, Trained, TreeModel, TreeVerdict};
+pub use model::{Located, Scratch, Tables, Trained, TreeModel};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};
+pub use views::TreeVerdict;

@@ -3,7 +3,7 @@
 use super::categories::{Categories, Counts, Unseen};
 use super::facts::{CellKey, Dictionary, Fact, FactPart, Facts, Kind, Part};
 use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
-use super::views::{ViewScores, Views};
+use super::views::{TreeVerdict, ViewScores, Views};
 use crate::anomaly::examples::Examples;
 use crate::anomaly::sets::FOLDS;
 use pathlight_model::ordered::OrderedMap;
@@ -64,19 +64,6 @@ pub struct Trained {
     pub row: u32,
     /// How anomalous it is to the other folds.
     pub verdict: TreeVerdict,
-}
-
-/// How anomalous a request is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TreeVerdict {
-    /// The score T: requests are ranked by it. It has no bound and is no probability.
-    pub score: f64,
-    /// Share of training requests at least as anomalous, 1 / (n + 1) at least.
-    pub p: f64,
-    /// The part of the request that leads.
-    pub part: Part,
-    /// Its root was never seen in training: there is no verdict.
-    pub is_unknown: bool,
 }
 
 /// What is looked up in a model: made once.
@@ -600,14 +587,6 @@ impl TreeModel {
             Kind::Calls => &self.dictionary.sets[condition as usize],
             _ => &[],
         }
-    }
-}
-
-impl TreeVerdict {
-    /// Returns whether a request is abnormal at a rate of false alarms, of which the model's least is possible.
-    pub fn is_abnormal(&self, alpha: f64) -> bool {
-        // A p-value is a ratio of whole numbers; rounding must not decide.
-        !self.is_unknown && self.p <= alpha * (1.0 + 1e-9)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::facts::{CellKey, Dictionary, FactPart, FactRow, Kind, Part, push_fact};
 use crate::anomaly::features::RowFacts;
-use crate::critical_path::{Context, Contexts, Observer, PathFinder, PathTable, RequestRef};
+use crate::critical_path::{Context, Contexts, Observer, PathFinder, PathTable};
 use crate::requests::Overlap;
+use crate::requests::RequestRef;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;

@@ -2,11 +2,12 @@
 
 use super::categories::Counts;
 use super::facts::{Dictionary, Facts, Kind, Part};
-use super::model::{Located, Scratch, State, Tables, TreeModel, TreeVerdict, fold};
+use super::model::{Located, Scratch, State, Tables, TreeModel, fold};
 use super::tails::{Histogram, amount, join, percentile};
+use super::views::TreeVerdict;
 use crate::anomaly::features::Cell;
 use crate::anomaly::sets::{FOLDS, Search};
-use crate::critical_path::RequestRef;
+use crate::requests::RequestRef;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};

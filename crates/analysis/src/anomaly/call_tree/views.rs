@@ -1,15 +1,36 @@
 //! Six ways to look at a request, made one score, and the conformal test (`docs/definitions/anomaly.md` section 3).
 
 use super::facts::Part;
-use super::model::TreeVerdict;
 use crate::anomaly::sets::FOLDS;
 use pathlight_model::stats::ln;
+use serde::{Deserialize, Serialize};
 
 /// Of each part the greatest surprise, and the sum of surprises.
 pub type ViewScores = [f64; 6];
 
 /// The share of the sum of all views in a score: it decides among equals.
 const SUM_SHARE: f64 = 0.001;
+
+/// How anomalous a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreeVerdict {
+    /// The score T: requests are ranked by it. It has no bound and is no probability.
+    pub score: f64,
+    /// Share of training requests at least as anomalous, 1 / (n + 1) at least.
+    pub p: f64,
+    /// The part of the request that leads.
+    pub part: Part,
+    /// Its root was never seen in training: there is no verdict.
+    pub is_unknown: bool,
+}
+
+impl TreeVerdict {
+    /// Returns whether a request is abnormal at a rate of false alarms, of which the model's least is possible.
+    pub fn is_abnormal(&self, alpha: f64) -> bool {
+        // A p-value is a ratio of whole numbers; rounding must not decide.
+        !self.is_unknown && self.p <= alpha * (1.0 + 1e-9)
+    }
+}
 
 /// Scores of training requests, each judged by the other folds.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,10 @@
 //! Widths of characters, asked of the browser once each.
 
-use super::surface::{Font, Surface};
 use hashbrown::HashMap;
-use pathlight_chart::Measure;
 use rustc_hash::FxBuildHasher;
+
+/// A font of the surface's family: size in device pixels, bold.
+pub(crate) type Font = (i32, bool);
 
 /// Known widths; `NAN` is not known yet.
 #[derive(Default)]
@@ -11,35 +12,13 @@ pub(crate) struct Widths {
     fonts: Vec<(Font, FontWidths)>,
 }
 
-struct FontWidths {
+pub(super) struct FontWidths {
     ascii: [f64; 128],
     other: HashMap<char, f64, FxBuildHasher>,
 }
 
-/// Measures text in one font of a [`Surface`]; see [`Surface::measure`].
-pub struct CanvasMeasure<'a> {
-    pub(crate) surface: &'a Surface,
-    pub(crate) font: Font,
-}
-
-impl Measure for CanvasMeasure<'_> {
-    fn char_px(&mut self, c: char) -> f64 {
-        let mut widths = self.surface.widths.borrow_mut();
-        let widths = widths.of(self.font);
-        if let Some(width) = widths.known(c) {
-            return width;
-        }
-        self.surface.set_font(self.font);
-        let mut buffer = [0; 4];
-        let width =
-            self.surface.context.measure_text(c.encode_utf8(&mut buffer)).map_or(0.0, |text| text.width());
-        widths.learn(c, width);
-        width
-    }
-}
-
 impl Widths {
-    fn of(&mut self, font: Font) -> &mut FontWidths {
+    pub(super) fn of(&mut self, font: Font) -> &mut FontWidths {
         let i = match self.fonts.iter().position(|(known, _)| *known == font) {
             Some(i) => i,
             None => {
@@ -54,14 +33,14 @@ impl Widths {
 }
 
 impl FontWidths {
-    fn known(&self, c: char) -> Option<f64> {
+    pub(super) fn known(&self, c: char) -> Option<f64> {
         match self.ascii.get(c as usize) {
             Some(width) => (!width.is_nan()).then_some(*width),
             None => self.other.get(&c).copied(),
         }
     }
 
-    fn learn(&mut self, c: char, width: f64) {
+    pub(super) fn learn(&mut self, c: char, width: f64) {
         match self.ascii.get_mut(c as usize) {
             Some(slot) => *slot = width,
             None => {

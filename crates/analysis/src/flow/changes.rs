@@ -1,0 +1,114 @@
+//! What may be changed in a what-if (`docs/definitions/execution-flow.md` section 4).
+
+use super::nodes::NodeName;
+use pathlight_model::stats::mix;
+use serde::{Deserialize, Serialize};
+
+/// What of an endpoint takes another time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ChangeOf {
+    /// Its own work: the self time of each of its spans. What waits for it moves along, and its calls take what they took.
+    #[default]
+    OwnWork,
+    /// Its calls with all that happens in them, as if all below took that much less or more. A call within a call of the
+    /// same endpoint changes with the outer one, not once more.
+    WholeCall,
+}
+
+/// Another latency for all spans of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LatencyChange {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// The part of the endpoint that changes.
+    pub of: ChangeOf,
+    /// Share of that time added, in millionths: -500,000 is 50 % faster, -1,000,000 is gone.
+    pub share_ppm: i64,
+    /// Microseconds added after that. Own work cannot fall below nothing; what is added to it is added at its end.
+    pub add_us: i64,
+}
+
+impl LatencyChange {
+    /// Returns the share in millionths and microseconds of `-50%`, `+20%`, `+500us`, `-2ms`, `+1s` or `gone`.
+    pub fn parse_amount(text: &str) -> Option<(i64, i64)> {
+        let text = text.trim();
+        if text == "gone" {
+            return Some((-1_000_000, 0));
+        }
+        let number = |digits: &str, unit: f64| {
+            let value: f64 = digits.trim().parse().ok()?;
+            let value = (value * unit).round();
+            (value.abs() < 1e15).then_some(value as i64)
+        };
+        if let Some(digits) = text.strip_suffix('%') {
+            return Some((number(digits, 10_000.0)?, 0));
+        }
+        let units = [("us", 1.0), ("ms", 1000.0), ("s", 1e6)];
+        let (digits, unit) =
+            units.into_iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+        Some((0, number(digits, unit)?))
+    }
+}
+
+/// Two calls of a parent no longer wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Parallel {
+    /// Service of the parent.
+    pub service: String,
+    /// Operation of the parent.
+    pub operation: String,
+    /// The name of one of its nodes.
+    pub first: NodeName,
+    /// The other.
+    pub second: NodeName,
+}
+
+/// Callers give up waiting for calls of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CallTimeout {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// After so many microseconds.
+    pub after_us: u64,
+    /// What a second call takes then, in microseconds: each of these in as many calls. Without any there is none.
+    pub retry_us: Vec<u64>,
+}
+
+impl CallTimeout {
+    /// Returns whether a call is given up that takes so long.
+    pub(super) fn cuts(&self, latency_us: u64) -> bool {
+        latency_us > self.after_us
+    }
+
+    /// Returns what a call takes that is given up: by chance, which is the same whenever and wherever it is asked
+    /// about.
+    pub(super) fn given_up_us(&self, trace: u64, span: u64) -> u64 {
+        let drawn = u128::from(mix(trace ^ mix(span))) * self.retry_us.len() as u128;
+        let retry_us = self.retry_us.get((drawn >> u64::BITS) as usize);
+        self.after_us.saturating_add(retry_us.copied().unwrap_or(0))
+    }
+}
+
+/// Changes that are made together. Several latency changes of one endpoint apply one after the other, and timeouts last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Changes {
+    /// Latencies.
+    pub latencies: Vec<LatencyChange>,
+    /// Edges taken out.
+    pub parallel: Vec<Parallel>,
+    /// Timeouts, one for an endpoint.
+    pub timeouts: Vec<CallTimeout>,
+}
+
+/// Returns a share of a latency, in millionths, half a microsecond rounded up; never below 0.
+pub(super) fn scaled_us(latency_us: u64, share_ppm: i64) -> u64 {
+    let factor = i128::from(share_ppm) + 1_000_000;
+    if factor <= 0 {
+        return 0;
+    }
+    u64::try_from((i128::from(latency_us) * factor + 500_000) / 1_000_000).unwrap_or(u64::MAX >> 1)
+}

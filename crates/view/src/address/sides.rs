@@ -1,0 +1,138 @@
+//! The sides of a comparison in an address: which requests they are, and of which of them the views speak that do not
+//! compare.
+
+use super::{Address, View};
+use crate::comparing::{Against, Comparison, Side};
+use pathlight_query::{PercentileRange, Selection};
+
+impl Address {
+    /// Returns the comparison under way. The view that compares has one always: if none was begun, that of the bulk
+    /// with the tail.
+    pub fn compared(&self) -> Option<Comparison> {
+        self.comparison.or_else(|| (self.view == View::Compare).then(|| Comparison::of_ranges(self.range).0))
+    }
+
+    /// Returns the [group](Selection::group) that views speak of.
+    pub fn group(&self) -> u8 {
+        self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
+    }
+
+    /// Returns the requests of a side, of the same root endpoint and filters.
+    pub fn side(&self, side: Side) -> Selection {
+        let (comparison, range) = match self.comparison {
+            Some(comparison) => (comparison, self.range),
+            None => Comparison::of_ranges(self.range),
+        };
+        let range = if side == comparison.side { range } else { comparison.other };
+        Selection { group: comparison.group(side), range, ..self.selection() }
+    }
+
+    /// Cuts the percentile range of a side.
+    pub fn set_range(&mut self, side: Side, range: PercentileRange) {
+        let mut comparison = self.begin_comparing();
+        if side == comparison.side {
+            self.range = range;
+        } else {
+            comparison.other = range;
+        }
+        self.comparison = Some(comparison);
+    }
+
+    /// Lets the views speak of a side.
+    pub fn speak_of(&mut self, side: Side) {
+        let mut comparison = self.begin_comparing();
+        if side != comparison.side {
+            std::mem::swap(&mut comparison.other, &mut self.range);
+            comparison.side = side;
+        }
+        self.comparison = Some(comparison);
+    }
+
+    /// Makes A of B and B of A. What the views speak of stays what it is.
+    pub fn swap_sides(&mut self) {
+        let mut comparison = self.begin_comparing();
+        comparison.side = comparison.side.other();
+        comparison.swapped = comparison.against == Against::Set && !comparison.swapped;
+        self.comparison = Some(comparison);
+    }
+
+    /// Compares percentile ranges of the set that is looked at.
+    pub fn compare_ranges(&mut self) {
+        self.comparison = None;
+        self.view = View::Compare;
+        self.comparison = Some(self.begin_comparing());
+    }
+
+    /// Compares with the set that is loaded second, the same percentile range of both; nothing changes if that is so
+    /// already.
+    pub fn compare_sets(&mut self) {
+        let is_begun = self.comparison.is_some_and(|comparison| comparison.against == Against::Set);
+        if !is_begun {
+            let range = if self.comparison.is_some() { PercentileRange::ALL } else { self.range };
+            self.range = range;
+            self.comparison =
+                Some(Comparison { against: Against::Set, side: Side::A, other: range, swapped: false });
+            self.view = View::Compare;
+        }
+    }
+
+    /// Ends comparing; a percentile range that was there only to be compared goes too.
+    pub fn stop_comparing(&mut self) {
+        if self.comparison.take().is_some_and(|comparison| comparison.against == Against::Range) {
+            self.range = PercentileRange::ALL;
+        }
+        if self.view == View::Compare {
+            self.view = View::Flame;
+        }
+    }
+
+    fn begin_comparing(&mut self) -> Comparison {
+        self.comparison.unwrap_or_else(|| {
+            let (comparison, range) = Comparison::of_ranges(self.range);
+            self.range = range;
+            comparison
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparing::BULK;
+
+    const P95: PercentileRange = PercentileRange::open(95_000, 99_000);
+
+    fn ranges(address: &Address) -> [PercentileRange; 2] {
+        Side::BOTH.map(|side| address.side(side).range)
+    }
+
+    #[test]
+    fn the_comparing_view_sets_the_bulk_against_the_tail_without_a_word() {
+        let mut address = Address { view: View::Compare, ..Address::default() };
+        assert_eq!(ranges(&address), [BULK, PercentileRange::TAIL]);
+        address.range = P95;
+        assert_eq!(ranges(&address), [BULK, P95]);
+        assert_eq!(address.comparison, None, "other views stay as they are");
+        address.set_range(Side::A, PercentileRange::ALL);
+        assert_eq!((ranges(&address), address.range), ([PercentileRange::ALL, P95], P95));
+        address.view = View::Flame;
+        address.stop_comparing();
+        assert_eq!((address.range, address.view), (PercentileRange::ALL, View::Flame));
+    }
+
+    #[test]
+    fn views_speak_of_the_side_they_are_told_to() {
+        let mut address = Address::default();
+        address.compare_sets();
+        assert_eq!((address.group(), address.side(Side::B).group), (0, 1));
+        address.set_range(Side::B, P95);
+        address.speak_of(Side::B);
+        assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [PercentileRange::ALL, P95]));
+        assert_eq!(Address::parse(&address.to_fragment()), address);
+        address.swap_sides();
+        assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [P95, PercentileRange::ALL]));
+        assert_eq!(address.side(Side::A).group, 1);
+        assert_eq!(Address::parse(&address.to_fragment()), address);
+        assert_eq!(address.comparison.map(|c| c.side), Some(Side::A));
+    }
+}
