@@ -66,7 +66,7 @@ fn to_text(report: &CriticalPathReport, rows: usize) -> String {
         Right("share"),
         Right("self p99"),
         Right("requests"),
-        Left("calling context"),
+        Left("call path"),
     ]);
     let mut depth: Vec<usize> = Vec::with_capacity(report.nodes.len());
     let (mut listed, mut left_out) = (0, 0);
@@ -104,11 +104,11 @@ fn to_text(report: &CriticalPathReport, rows: usize) -> String {
         let (service, operation) = report.name(node.endpoint);
         let share = share_of(node.exclusive_us.sum, facts.latency_sum_us);
         format!(
-            "The largest calling context, {}, has {share} of the latency as self time.\n",
+            "The largest call path, {}, has {share} of the latency as self time.\n",
             endpoint(service, operation)
         )
     });
-    let left = more(report.nodes.len(), listed, "calling contexts");
+    let left = more(report.nodes.len(), listed, "call paths");
     format!("{}{latency}\n\n{table}{left}", most.unwrap_or_default())
 }
 

@@ -285,7 +285,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
             name(row.endpoint),
         ]);
     }
-    let mut nodes = Table::new([Right("self"), Right("total"), Left("calling context, per request")]);
+    let mut nodes = Table::new([Right("self"), Right("total"), Left("call path, per request")]);
     for node in selected.nodes.iter().take(rows) {
         let requests = selected.requests.max(1) as f64;
         let indent = "  ".repeat(node.depth as usize);
@@ -297,7 +297,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
     }
     let left = [
         more(selected.endpoints().len(), rows, "endpoints"),
-        more(selected.nodes.len(), rows, "calling contexts"),
+        more(selected.nodes.len(), rows, "call paths"),
     ];
     let _ = write!(out, "\n{endpoints}{}\n{nodes}{}", left[0], left[1]);
     out

@@ -288,7 +288,7 @@ impl<'a> Selected<'a> {
         let percent = |ppm: u32| f64::from(ppm) / 1000.0;
         (!range.is_all()).then(|| {
             format!(
-                "calling contexts below: P{}-{}, {} requests (latency bins end there)",
+                "call paths below: P{}-{}, {} requests (latency bins end there)",
                 percent(range.lo),
                 percent(range.hi),
                 self.requests

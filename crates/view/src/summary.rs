@@ -186,7 +186,7 @@ pub fn to_markdown(
         let _ = writeln!(
             out,
             "\n### {head}\n\n\
-             | endpoint | {time} | share |{} requests | main call chain |\n|---|---:|---:|{}---:|---|",
+             | endpoint | {time} | share |{} requests | main call path |\n|---|---:|---:|{}---:|---|",
             column(INTERVAL),
             column("---:").replace(' ', ""),
         );
