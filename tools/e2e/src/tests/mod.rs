@@ -219,6 +219,7 @@ pub const ALL: &[Test] = tests![
     privacy::with_all_network_refused_everything_but_jaeger_works,
     embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,
     embed::what_the_user_refuses_is_not_followed,
+    embed::messages_of_every_shape_change_nothing_and_end_nothing,
     embed::a_sandboxed_frame_needs_scripts_only,
     embed::an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_whole,
     jaeger_ui::the_panel_follows_search_and_trace_pages,
