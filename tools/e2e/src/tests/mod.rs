@@ -216,6 +216,7 @@ pub const ALL: &[Test] = tests![
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
     hosting::a_host_without_headers_gets_the_policy_of_the_page,
     privacy::nothing_is_stored_but_settings,
+    privacy::copies_exports_baselines_and_searches_ask_for_nothing_and_are_stored_nowhere,
     privacy::with_all_network_refused_everything_but_jaeger_works,
     embed::a_host_on_another_origin_hands_traces_over_and_hears_the_selection,
     embed::what_the_user_refuses_is_not_followed,
