@@ -7,6 +7,7 @@ use super::ui::dom::{self, How, Listener, pause};
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
     Answer, Connection, Dialect, Listed, Listing, Lost, Next, Outcome, Plan, Progress, Reply, Scan, Trouble,
+    retry_after_s,
 };
 use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
@@ -348,7 +349,7 @@ async fn get(
         );
     };
     let header = response.headers().get("Retry-After").ok().flatten();
-    let retry_after_s = header.and_then(|seconds| seconds.trim().parse().ok());
+    let retry_after_s = header.and_then(|header| retry_after_s(&header, 1000 * now_ms()));
     match read(&response, moved).await {
         Ok((body, blob)) => {
             (Reply::Answer(Answer { status: response.status(), retry_after_s, body }), Some(blob))

@@ -4,6 +4,7 @@ use super::request::Dialect;
 use super::trouble::{Lost, Trouble};
 use crate::source::jaeger_id;
 use memchr::memchr2;
+use pathlight_text::format::parse_utc;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -26,10 +27,26 @@ pub enum Reply {
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
-    /// The `Retry-After` header in seconds.
+    /// The `Retry-After` header in seconds; see [`retry_after_s`].
     pub retry_after_s: Option<u64>,
     /// What was found in its body.
     pub body: Scan,
+}
+
+/// Returns how many seconds a `Retry-After` wants to be waited for. It names them, or the moment, as
+/// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7); a moment that has passed by our clock says nothing.
+pub fn retry_after_s(header: &str, now_us: u64) -> Option<u64> {
+    let header = header.trim();
+    if let Ok(seconds) = header.parse() {
+        return Some(seconds);
+    }
+    let (_, date) = header.strip_suffix(" GMT")?.split_once(", ")?;
+    let mut parts = date.split(' ');
+    let [day, month, year, clock] = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = 1 + months.iter().position(|name| *name == month)?;
+    let until_us = parse_utc(&format!("{year}-{month:02}-{day} {clock}"))?;
+    Some(until_us.saturating_sub(now_us).div_ceil(1_000_000)).filter(|&seconds| seconds > 0)
 }
 
 /// Looks through a body chunk by chunk, in constant memory but for the ids found.
@@ -333,6 +350,34 @@ mod tests {
         "references":[{"traceID":"ff"}],"tags":[{"key":"traceID","value":"ee"}]}]},{"traceID":"a2","spans":[]}],"errors":null}"#;
     const V3: &str = r#"{"result":{"resourceSpans":[{"resource":{},"scopeSpans":[{"spans":[
         {"traceId":"000000000000000000000000000000b1","links":[{"traceId":"ff"}]},{"traceId":"b2"}]}]}]}}"#;
+
+    #[test]
+    fn to_come_again_later_is_said_in_seconds_or_by_a_date() {
+        // A moment of RFC 9110, and one second and a half before it.
+        let (moment, before_us) = ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_775_500_000);
+        assert_eq!(retry_after_s(moment, before_us), Some(2));
+        assert_eq!(retry_after_s(moment, before_us + 500_000), Some(1));
+        assert_eq!(retry_after_s(" Thu, 29 Feb 2024 00:00:00 GMT ", 1_709_164_799_000_000), Some(1));
+        assert_eq!((retry_after_s("120", before_us), retry_after_s(" 0 ", before_us)), (Some(120), Some(0)));
+        // What has passed, and what is no date.
+        assert_eq!(retry_after_s(moment, before_us + 1_500_000), None);
+        for bad in [
+            "",
+            "-1",
+            "soon",
+            "1.5",
+            "Sun, 06 Nov 1994 08:49:37",
+            "Sun, 06 Nov 1994 08:49:37 CET",
+            "Sun, 31 Feb 2994 08:49:37 GMT",
+            "Sun, 06 Foo 2994 08:49:37 GMT",
+            "Sun, 06 Nov 2994 28:49:37 GMT",
+            "Sun, 06 Nov GMT",
+            "Sun Nov  6 08:49:37 2994",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(retry_after_s(bad, before_us), None, "{bad}");
+        }
+    }
 
     #[test]
     fn the_ids_of_traces_are_found_and_no_others() {

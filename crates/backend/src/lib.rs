@@ -13,7 +13,7 @@ mod request;
 pub mod source;
 mod trouble;
 
-pub use answer::{Answer, Reply, Scan};
+pub use answer::{Answer, Reply, Scan, retry_after_s};
 pub use fields::{go_duration_ns, logfmt_of_tags, tags_of_logfmt};
 pub use listing::{Listed, Listing};
 pub use plan::{Next, Outcome, Plan, Progress};

@@ -6,6 +6,7 @@ use flate2::write::GzEncoder;
 use pathlight_backend::source::{Search, Wanted};
 use pathlight_backend::{
     Answer, Connection, Dialect, Listed, Listing, Lost, Next, Plan, Reply, Scan, Trouble, go_duration_ns,
+    retry_after_s,
 };
 use pathlight_text::format::{counted, harmless};
 use serde::{Deserialize, Serialize};
@@ -192,7 +193,7 @@ fn get(agent: &Agent, url: &str, token: Option<&str>) -> GetResult {
     };
     let status = response.status().as_u16();
     let header = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
-    let retry_after_s = header.and_then(|seconds| seconds.trim().parse().ok());
+    let retry_after_s = header.and_then(|header| retry_after_s(header, now_us()));
     let mut body = Vec::new();
     let mut reader = response.into_body().into_reader().take(LARGEST_ANSWER + 1);
     if let Err(error) = reader.read_to_end(&mut body) {

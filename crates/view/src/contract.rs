@@ -10,6 +10,12 @@ pub const VERSION: u32 = 1;
 /// Messages of one origin that wait at most while the user is asked; older ones are dropped.
 pub const MOST_WAITING: usize = 16;
 
+/// Characters of a text in a message at most, its data aside.
+pub const LONGEST_TEXT: u32 = 1_000_000;
+
+/// Characters of a title that are kept: as many as a file name may have.
+const LONGEST_TITLE: usize = 255;
+
 /// A message as it comes: `{pathlight: 1, type: "...", ...}`. Bytes or text of traces (`data`) stay with the browser.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Envelope {
@@ -119,7 +125,10 @@ impl Envelope {
         match self.kind.as_str() {
             "ping" => Ok(Incoming::Ping),
             "traces" => Ok(Incoming::Traces {
-                title: self.title.unwrap_or_else(|| "traces of the host page".to_owned()),
+                title: self.title.map_or_else(
+                    || "traces of the host page".to_owned(),
+                    |title| title.chars().take(LONGEST_TITLE).collect(),
+                ),
                 replace: self.replace.unwrap_or(false),
             }),
             "query" => self.query.clone().map(Incoming::Query).ok_or_else(|| lacks("query")),
@@ -135,6 +144,14 @@ impl Envelope {
             other => Err(bad(format!("There is no message of type {other}."))),
         }
     }
+}
+
+/// Returns the answer to a message with a field of another kind, or too long a text.
+pub fn misshapen() -> Outgoing {
+    let message = format!(
+        "A field of the message is of another kind than the contract says, or longer than {LONGEST_TEXT} characters."
+    );
+    Outgoing::Error { code: Code::BadMessage, message }
 }
 
 impl Outgoing {
@@ -194,6 +211,8 @@ mod tests {
         let message =
             json!({"pathlight": 1, "type": "traces", "title": "a.json", "data": [1], "replace": true});
         assert_eq!(read(message), Ok(traces));
+        let message = json!({"pathlight": 1, "type": "traces", "title": "ü".repeat(1000)});
+        assert_eq!(read(message), Ok(Incoming::Traces { title: "ü".repeat(255), replace: false }));
         let query = Incoming::Query("view=flame".to_owned());
         assert_eq!(read(json!({"pathlight": 1, "type": "query", "query": "view=flame"})), Ok(query));
         let theme = json!({"pathlight": 1, "type": "theme", "theme": "dark"});

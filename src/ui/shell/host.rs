@@ -5,9 +5,8 @@ use crate::pool::Input;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page, Part};
-use crate::ui::shell::file_input::text_input;
 use crate::ui::shell::keys;
-use js_sys::{Array, ArrayBuffer, Reflect};
+use js_sys::{Array, ArrayBuffer, JsString, Object, Reflect};
 use pathlight_model::ordered::OrderedMap;
 use pathlight_view::address::View;
 use pathlight_view::contract;
@@ -194,12 +193,24 @@ fn remember(origin: &str) {
     }
 }
 
-/// Returns the envelope of a message; `None` if it is none of ours.
-fn read(message: &JsValue) -> Option<Envelope> {
-    // Only these: what is attached as `data` may be all traces of the host.
-    let keys: Array = Envelope::KEYS.iter().copied().map(JsValue::from_str).collect();
-    let text = js_sys::JSON::stringify_with_replacer(message, &keys).ok()?;
-    serde_json::from_str(&text.as_string()?).ok()
+/// Returns what a message asks for, or the answer to one that is not understood; `None` if it is none of ours.
+fn read(message: &JsValue) -> Option<Result<Incoming, Outgoing>> {
+    Reflect::get(message, &"pathlight".into()).ok()?.as_f64()?;
+    // Only these: what is attached as `data` may be all traces of the host. And none of them is an object: a short message
+    // may hold a list whose JSON has no end.
+    let plain = Object::new();
+    for key in Envelope::KEYS {
+        let value = Reflect::get(message, &key.into()).ok()?;
+        let text = value.dyn_ref::<JsString>();
+        if value.is_object() || text.is_some_and(|text| text.length() > contract::LONGEST_TEXT) {
+            return Some(Err(contract::misshapen()));
+        }
+        Reflect::set(&plain, &key.into(), &value).ok()?;
+    }
+    // A BigInt has no JSON.
+    let json = js_sys::JSON::stringify(&plain).ok().and_then(|json| json.as_string());
+    let envelope = json.and_then(|json| serde_json::from_str::<Envelope>(&json).ok());
+    Some(envelope.ok_or_else(contract::misshapen).and_then(Envelope::read))
 }
 
 fn post(to: &Window, origin: &str, message: &Outgoing) {
@@ -220,10 +231,10 @@ impl Hosts {
         };
         let origin = event.origin();
         let data = event.data();
-        let Some(envelope) = read(&data) else { return };
-        let message = match envelope.read() {
-            Ok(message) => message,
-            Err(complaint) => return post(from, &origin, &complaint),
+        let message = match read(&data) {
+            None => return,
+            Some(Ok(message)) => message,
+            Some(Err(complaint)) => return post(from, &origin, &complaint),
         };
         // Whoever is there may know that we are.
         if message == Incoming::Ping {
@@ -320,12 +331,12 @@ impl Hosts {
 /// Returns what a traces message carries.
 fn input(title: &str, message: &JsValue) -> Option<Input> {
     let data = Reflect::get(message, &"data".into()).ok()?;
-    if let Some(text) = data.as_string() {
-        return text_input(title, &text);
-    }
     let blob = match data.dyn_into::<Blob>() {
         Ok(blob) => blob,
-        Err(data) if data.is_instance_of::<ArrayBuffer>() || ArrayBuffer::is_view(&data) => {
+        // Text may be longer than the memory of this module is large, so it stays with the browser too.
+        Err(data)
+            if data.is_string() || data.is_instance_of::<ArrayBuffer>() || ArrayBuffer::is_view(&data) =>
+        {
             Blob::new_with_buffer_source_sequence(&Array::of1(&data)).ok()?
         }
         Err(_) => return None,

@@ -54,7 +54,7 @@ pub struct Ways {
     /// Waits so long before every answer.
     pub delay: Duration,
     /// Answers to the next searches: a status and a `Retry-After`; 200 is the usual answer, [`CUT`] breaks off.
-    pub next: VecDeque<(u16, Option<u32>)>,
+    pub next: VecDeque<(u16, Option<HeaderValue>)>,
     /// The `Content-Security-Policy` of everything below a path.
     pub policies: BTreeMap<String, String>,
     /// Files served beside, by path; a folder by its path with a slash at its end.
@@ -273,7 +273,7 @@ impl Shared {
                 }
                 if let Some((status, wait)) = next.filter(|(status, _)| *status != 200) {
                     let mut refusal = refusal(is_v3, status, "the storage is not well");
-                    refusal.headers_mut().extend(wait.map(|seconds| (RETRY_AFTER, seconds.into())));
+                    refusal.headers_mut().extend(wait.map(|wait| (RETRY_AFTER, wait)));
                     return refusal;
                 }
                 if is_v3 { self.search_v3(&query, result) } else { self.search_v1(&query) }

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use axum::Router;
-use e2e::browser::Page;
+use e2e::browser::{Look, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::process::{Server, dist};
 use e2e::site::Site;
 use fantoccini::Locator;
-use serde_json::Value;
+use fantoccini::wd::WindowHandle;
+use serde_json::{Value, json};
 use tower_http::services::ServeDir;
 
-use super::drop::{SPANS_AS_TABLE, count, generated, summary};
+use super::drop::{SPANS_AS_TABLE, count, generated, shop, summary};
 
 /// The example host on an origin of its own, and the page from a server that lets this origin show it in a frame.
 struct Host {
@@ -187,4 +188,125 @@ pub async fn an_admitted_origin_is_not_asked_about_again_and_a_narrow_frame_is_w
         page.picture(&format!("embedded-{view}")).await?;
     }
     Ok(())
+}
+
+/// Messages of every shape.
+const SHAPES: &str = include_str!("../../pages/shapes.js");
+
+/// Where the Pathlight of a host is, as its script calls it, and the way to it and back.
+enum Place {
+    Frame,
+    /// The window of the host, and the one that it has opened.
+    Windows(WindowHandle, WindowHandle),
+}
+
+impl Place {
+    fn name(&self) -> &'static str {
+        match self {
+            Place::Frame => "frame",
+            Place::Windows(..) => "opened",
+        }
+    }
+
+    async fn enter(&self, page: &Page) -> Outcome {
+        match self {
+            Place::Frame => enter(page, "#pathlight").await,
+            Place::Windows(_, opened) => Ok(page.client().switch_to_window(opened.clone()).await?),
+        }
+    }
+
+    async fn leave(&self, page: &Page) -> Outcome {
+        match self {
+            Place::Frame => leave(page).await,
+            Place::Windows(own, _) => Ok(page.client().switch_to_window(own.clone()).await?),
+        }
+    }
+
+    /// Sends the messages of [`SHAPES`] that have this name, and compares what is answered to each.
+    async fn send(&self, page: &Page, which: &str) -> Outcome {
+        let wrong = page.client().execute_async(SHAPES, vec![json!(self.name()), json!(which)]).await?;
+        same(&format!("unexpected answers to {which}"), wrong, json!([]))
+    }
+}
+
+/// What a message might change: what is loaded, view, colours, and whether requests are listed.
+async fn shown(page: &Page) -> Outcome<Value> {
+    let script = "const { state, view, theme } = document.documentElement.dataset; \
+                  return [state, view, theme, document.querySelectorAll(\"[data-test='request']\").length > 5]";
+    Ok(json!([summary(page).await?, page.run(script).await?]))
+}
+
+/// Sends messages of every shape to a page that has traces, from an origin that the user has not admitted and then from the
+/// same once admitted.
+async fn take_every_shape(page: &Page, place: &Place) -> Outcome {
+    place.enter(page).await?;
+    page.look(Look::DESKTOP).await?;
+    page.state("empty").await?;
+    let traces = shop()?;
+    let input = page.client().find(Locator::Css("[data-test='file-input']")).await?;
+    input.send_keys(&traces.canonicalize()?.to_string_lossy()).await?;
+    page.ready().await?;
+    page.go("view=requests&embed=1").await?;
+    page.ready().await?;
+    let before = shown(page).await?;
+    same("requests are listed", &before[1][3], &json!(true))?;
+    place.leave(page).await?;
+
+    place.send(page, "shapes").await?;
+    place.enter(page).await?;
+    page.hidden("[data-test='host-ask']").await?;
+    same("what is shown", shown(page).await?, before.clone())?;
+    place.leave(page).await?;
+    // What says something is asked about, and nothing is followed before.
+    place.send(page, "wanted").await?;
+    place.enter(page).await?;
+    page.visible("[data-test='host-ask']").await?;
+    same("what is shown while the user is asked", shown(page).await?, before.clone())?;
+    page.click("[data-test='host-allow']").await?;
+    let now = "const { view, theme } = document.documentElement.dataset; return `${view} ${theme}`";
+    page.until("what was asked about", now, |now| now == "endpoints dark").await?;
+    page.ready().await?;
+    let admitted = shown(page).await?;
+    place.leave(page).await?;
+
+    for which in ["shapes", "data", "unreadable"] {
+        place.send(page, which).await?;
+        place.enter(page).await?;
+        page.ready().await?;
+        same(&format!("what is shown after {which}"), shown(page).await?, admitted.clone())?;
+        place.leave(page).await?;
+    }
+    place.enter(page).await?;
+    // What could not be read is said, and the page goes on.
+    page.visible("[data-test='error']").await?;
+    page.go("view=requests&embed=1&theme=light").await?;
+    page.ready().await?;
+    same("what is shown in the end", shown(page).await?, before)?;
+    page.click("[data-test='request']").await?;
+    page.ready().await?;
+    let complaints = page.complaints().await?;
+    ensure(complaints.is_empty(), || format!("the console says {complaints:?}"))?;
+    place.leave(page).await
+}
+
+pub async fn messages_of_every_shape_change_nothing_and_end_nothing(page: &Page) -> Outcome {
+    let host = host()?;
+    open(page, &host, "").await?;
+    take_every_shape(page, &Place::Frame).await?;
+    // The same from the page that has opened it. It is another origin, which nobody has admitted.
+    let other = Site::start(Router::new().fallback_service(ServeDir::new(dist().join("examples"))))?;
+    page.client().goto(&format!("{}host.html?page=about:blank", other.url)).await?;
+    let own = page.client().window().await?;
+    page.run(&format!(
+        "window.opened = window.open({}, '', 'popup,width=1280,height=800')",
+        json!(host.server.url)
+    ))
+    .await?;
+    let opened = page.client().windows().await?.into_iter().find(|window| *window != own);
+    let opened = opened.ok_or_else(|| Failure("no window was opened".to_owned()))?;
+    let place = Place::Windows(own, opened);
+    take_every_shape(page, &place).await?;
+    place.enter(page).await?;
+    page.client().close_window().await?;
+    place.leave(page).await
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use axum::http::HeaderValue;
 use e2e::browser::{KEPT, Page};
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::jaeger::{CUT, Jaeger, Login, Ways, spans};
@@ -230,12 +231,24 @@ pub async fn a_slow_fetch_can_be_stopped_and_what_came_stays(page: &Page) -> Out
 pub async fn a_busy_and_failing_jaeger_is_asked_again(page: &Page) -> Outcome {
     let stage = Stage::new(60, old())?;
     let server = stage.proxy()?;
-    stage.jaeger.ways().next = [(429, Some(1)), (503, Some(1)), (500, None), (CUT, None)].into();
+    stage.jaeger.ways().next =
+        [(429, Some(1.into())), (503, Some(1.into())), (500, None), (CUT, None)].into();
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
     phase(page, "ended").await?;
     ensure(stage.jaeger.ways().next.is_empty(), || "not all of its bad answers were asked for".to_owned())?;
     page.ready().await?;
     same("traces", summary(page).await?[0], stage.matching(false))?;
+    // A moment in place of seconds; without it the next request would come in two.
+    let date = page.run("return new Date(Date.now() + 30_000).toUTCString()").await?;
+    let date = HeaderValue::try_from(date.as_str().unwrap_or_default());
+    stage.jaeger.ways().next = [(503, date.ok())].into();
+    page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
+    let left = "return Number(/the next request in (\\d+)/.exec(document.querySelector(\"[data-test='fetch']\")\
+                .innerText)?.[1] ?? 0)";
+    page.until("the time it waits", left, |left| left.as_u64().is_some_and(|left| (10..=30).contains(&left)))
+        .await?;
+    page.click("[data-test='fetch-stop']").await?;
+    page.hidden("[data-test='fetch']").await?;
     // Three failures in a row end it; Retry goes on.
     stage.jaeger.ways().next = (0..3).map(|_| (500, None)).collect();
     page.open(&format!("{}#{}", server.url, stage.search("/jaeger", 100))).await?;
