@@ -14,6 +14,7 @@ use pathlight::query::{
 };
 use pathlight::summary::{Settings, Summary, Trend, write};
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
 use std::collections::{BTreeMap, BTreeSet};
 
 prop_compose! {
@@ -64,6 +65,72 @@ fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64>
         *out.entry(positions.collect()).or_default() += group.traces;
     }
     out
+}
+
+/// What flame graph, endpoints, ranking and culprits show as parts of a whole adds up to it.
+fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selection) -> TestCaseResult {
+    let path = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
+    let whole = path.facts.latency_sum_us;
+    let mut widths: Vec<u64> = path.nodes.iter().map(|node| node.exclusive_us.sum).collect();
+    let mut own: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut roots = 0;
+    // Parents stand first, so all that is below a node has been added.
+    for (at, node) in path.nodes.iter().enumerate().rev() {
+        prop_assert_eq!(node.subtree_us, widths[at]);
+        match node.parent {
+            Some(parent) => widths[parent.0 as usize] += widths[at],
+            None => roots += widths[at],
+        }
+        prop_assert!(node.waiting.iter().map(|of| of.us).sum::<u64>() <= node.exclusive_us.sum);
+        *own.entry(path.name(node.endpoint)).or_default() += node.exclusive_us.sum;
+    }
+    prop_assert_eq!(roots, whole);
+
+    // The same time by endpoint, whatever the path; its chains are some of its paths.
+    let endpoints = pool.run(queries::Endpoints { selection: selection.clone() }).unwrap();
+    let rows = endpoints.endpoints.iter().map(Endpoint::names).zip(&endpoints.rows);
+    let found: BTreeMap<_, _> = rows.map(|(name, row)| (name, row.exclusive_us.sum)).collect();
+    prop_assert_eq!(found, own);
+    for row in &endpoints.rows {
+        let own = row.exclusive_us.sum;
+        prop_assert!(row.chains.iter().map(|chain| chain.exclusive_us).sum::<u64>() <= own);
+        prop_assert!(row.waiting.iter().map(|of| of.us).sum::<u64>() <= own);
+        prop_assert!(
+            row.share_interval.is_none_or(|of| 0.0 <= of.low && of.low <= of.high && of.high <= 1.0)
+        );
+    }
+
+    // Over all root endpoints: the parts of an endpoint are its impact, those of a root endpoint its latency.
+    let ranking = pool.run(queries::BottomUp { selection: selection.clone() }).unwrap();
+    let mut of_roots = vec![0; ranking.roots.len()];
+    for row in &ranking.rows {
+        prop_assert!(row.interior_us <= row.exclusive_us);
+        prop_assert_eq!(row.affected.iter().map(|of| of.exclusive_us).sum::<u64>(), row.exclusive_us);
+        row.affected.iter().for_each(|of| of_roots[of.root as usize] += of.exclusive_us);
+    }
+    let latencies: Vec<u64> = ranking.roots.iter().map(|root| root.latency_us).collect();
+    prop_assert_eq!((latencies.iter().sum::<u64>(), of_roots), (ranking.facts.latency_sum_us, latencies));
+
+    // What services took longer for, and the other calls, are the change of the mean latency.
+    let culprit = pool.run(queries::Culprit { a: a.clone(), b: b.clone() }).unwrap();
+    let parts = culprit.services.iter().flat_map(|service| service.parts());
+    let excess: f64 = parts.map(|(_, part)| part.excess_us).sum();
+    let [before, after] = culprit.mean_us;
+    let sum = excess + culprit.mix_us;
+    prop_assert!(
+        (sum - (after - before)).abs() <= 1e-6 * after.max(before).max(1.0),
+        "{} of {:?}",
+        sum,
+        culprit
+    );
+    for service in &culprit.services {
+        prop_assert!(
+            (service.share * after - service.score_us).abs() <= 1e-6 * after.max(1.0),
+            "{:?}",
+            service
+        );
+    }
+    Ok(())
 }
 
 /// Queries to compare by their reports, and which kinds there are.
@@ -124,12 +191,9 @@ proptest! {
         prop_assert!(trend.series.iter().all(|series| series.points.len() == days.len()));
 
         // Every moment of a request belongs to one span of its path.
-        let path = one.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
-        let own: u64 = path.nodes.iter().map(|node| node.exclusive_us.sum).sum();
-        prop_assert_eq!(own, path.facts.latency_sum_us);
-        let endpoints = one.run(queries::Endpoints { selection: selection.clone() }).unwrap();
-        let own: u64 = endpoints.rows.iter().map(|row| row.exclusive_us.sum).sum();
-        prop_assert_eq!(own, endpoints.facts.latency_sum_us);
+        let halves = [(0, 50_000), (50_000, 100_000)]
+            .map(|(from, to)| selection.with_range(PercentileRange::open(from, to)));
+        parts_add_up(&mut one, &selection, &halves[0], &halves[1])?;
 
         // The shares of a request add to one, but for what is rounded away of each.
         let order = ColumnOrder::Latency;
@@ -202,10 +266,7 @@ proptest! {
 
         // One set or three: the same bytes, of every query there is.
         let whole = selection.clone();
-        let (bulk, tail) = (
-            whole.with_range(PercentileRange::open(0, 50_000)),
-            whole.with_range(PercentileRange::open(50_000, 100_000)),
-        );
+        let [bulk, tail] = halves;
         let overview = one.run(queries::Overview::default()).unwrap();
         let root = overview.endpoints.first().map(|of| Endpoint::new(&of.service, &of.operation)).unwrap_or_default();
         let parents = one.run(queries::FlowParents { selection: whole.clone() }).unwrap();
