@@ -56,8 +56,8 @@ fn cost(set: &TraceSet) -> usize {
     let mut pairs: Invocations<Vec<PairCounts>> =
         Invocations::new(NodeIndex::new(set, &tables), Within::default(), Some(overlap), pairs);
     Walk::new(0, PathSettings::default()).run(set, &mut pairs);
-    let flows = pairs.observer.iter().map(|pairs| pairs.flow(FlowSettings::default().tau_ppm)).collect();
-    let mut run = SavingsRun::new(set, Arc::new(Model { tables, flows }), overlap, Requests::All(None));
+    let model = Model::new(tables, &pairs.observer, FlowSettings::default().tau_ppm);
+    let mut run = SavingsRun::new(set, Arc::new(model), overlap, Requests::All(None));
     let mut tree = Tree::default();
     tree.load(set, 0, PathSettings::default());
     run.begin(set, &tree);

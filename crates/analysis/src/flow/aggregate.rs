@@ -1,6 +1,6 @@
 //! The aggregate flow: what holds in (nearly) all invocations (`docs/definitions/execution-flow.md` section 2).
 
-use super::graph::{Flow, LearnedEdge};
+use super::graph::{Flow, LearnedEdge, Relation};
 use super::order::Order;
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
@@ -120,5 +120,21 @@ impl PairCounts {
                 .then_with(|| (a.from, a.to).cmp(&(b.from, b.to)))
         });
         Flow::new(self.nodes as usize, &edges)
+    }
+
+    /// Returns the pairs of nodes that stand in either order: each of the two holds in more of the invocations that have
+    /// both than neither does.
+    pub fn either_order(&self) -> Relation {
+        let mut either = Relation::new(self.nodes as usize);
+        for a in 0..self.nodes {
+            for b in 0..a {
+                let ((there, both), (back, _)) = (self.support(a, b), self.support(b, a));
+                if there.min(back) > both.saturating_sub(there).saturating_sub(back) {
+                    either.insert(a as usize, b as usize);
+                    either.insert(b as usize, a as usize);
+                }
+            }
+        }
+        either
     }
 }

@@ -2,10 +2,12 @@
 //! `docs/definitions/execution-flow.md` section 4).
 //!
 //! An edge counts where the flow has it and the invocation itself does not contradict it: then no gap is below minus
-//! the tolerance, and unchanged latencies give every span its own duration exactly.
+//! the tolerance, and unchanged latencies give every span its own duration exactly. So does the order of this very
+//! invocation, across a pause, of two calls that other invocations have in the other order.
 
+use super::aggregate::PairCounts;
 use super::changes::{Parallel, scaled_us};
-use super::graph::Flow;
+use super::graph::{Flow, Relation};
 use super::nodes::{NodeIndex, NodeTable};
 use super::order::{Child, Order};
 use crate::requests::Overlap;
@@ -21,6 +23,16 @@ pub struct Model {
     pub tables: Vec<NodeTable>,
     /// The flow of each table.
     pub flows: Vec<Flow>,
+    /// Of each table, the pairs of nodes that stand in either order.
+    either: Vec<Relation>,
+}
+
+impl Model {
+    /// Returns what the counts of each table say.
+    pub fn new(tables: Vec<NodeTable>, counts: &[PairCounts], tau_ppm: u32) -> Model {
+        let flows = counts.iter().map(|pairs| pairs.flow(tau_ppm)).collect();
+        Model { tables, flows, either: counts.iter().map(PairCounts::either_order).collect() }
+    }
 }
 
 /// A call within an [`Invocation`].
@@ -258,7 +270,7 @@ impl Preparer {
     }
 
     fn push(&mut self, table: usize, target: u32, out: &mut Prepared) {
-        let (order, flow) = (&self.order, &self.model.flows[table]);
+        let (order, flow, either) = (&self.order, &self.model.flows[table], &self.model.either[table]);
         let removed = &self.removed[table];
         let children = order.children();
         let words = children.len().div_ceil(64);
@@ -266,11 +278,18 @@ impl Preparer {
         self.rows.resize(children.len() * words, 0);
         let (first, first_wait) = (out.calls.len() as u32, out.waits.len() as u32);
         let start_us = order.interval_us().0;
+        // Calls at places before this one have all ended when those from it on begin: the last pause.
+        let (mut paused, mut all_ended_us) = (0, start_us);
         for (p, child) in children.iter().enumerate() {
+            if child.start_us >= all_ended_us {
+                paused = p;
+            }
+            all_ended_us = all_ended_us.max(child.end_us);
             let mut latest = start_us;
             for &q in order.waits_for(p) {
                 let earlier = &children[q as usize];
-                if flow.has(earlier.node, child.node) {
+                let is_here = (q as usize) < paused && either.has(earlier.node as usize, child.node as usize);
+                if is_here || flow.has(earlier.node, child.node) {
                     latest = latest.max(earlier.end_us);
                     if removed.is_empty() || !removed.contains(&(earlier.node, child.node)) {
                         self.rows[p * words + q as usize / 64] |= 1 << (q % 64);

@@ -129,8 +129,7 @@ async fn model(
     for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
         pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
     }
-    let flows = pairs.into_iter().map(|pairs| pairs.flow(settings.tau_ppm)).collect();
-    Ok(Model { tables, flows })
+    Ok(Model::new(tables, &pairs, settings.tau_ppm))
 }
 
 fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {
