@@ -188,13 +188,17 @@ fn match_contexts(set: &TraceSet, table: &PathTable, targets: &ExemplarTargets) 
     let endpoints: Vec<_> = targets.endpoints.iter().map(find).collect();
     let mut node_of = vec![NO_ROW; table.contexts().len()];
     let mut context_of: Vec<u32> = Vec::with_capacity(targets.nodes.len());
+    let mut guess = 0;
     for (node, &(parent, endpoint)) in (0..).zip(&targets.nodes) {
         let above = if parent == NO_ROW { NO_ROW } else { context_of[parent as usize] };
         let context = match endpoints[endpoint as usize] {
-            Some(endpoint) if parent == NO_ROW || above != NO_ROW => table.own_context(above, endpoint),
+            Some(endpoint) if parent == NO_ROW || above != NO_ROW => {
+                table.own_context(above, endpoint, guess)
+            }
             _ => NO_ROW,
         };
         if context != NO_ROW {
+            guess = context + 1;
             node_of[context as usize] = node;
         }
         context_of.push(context);
