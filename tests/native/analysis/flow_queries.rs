@@ -385,7 +385,7 @@ fn what_if_predicts_faster_endpoints_at_20_random_places() {
     }
     println!("worst of 240 quantiles: {:.2} %; {effective} of 80 change the mean", 100.0 * worst);
     assert!(missed.is_empty(), "{missed:#?}");
-    assert!(effective >= 60, "{effective}");
+    assert!(effective >= 52, "{effective}");
 }
 
 /// Returns how many ways of a report reach its target, and how far from it the traces of these options are at worst if they are

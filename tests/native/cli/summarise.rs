@@ -155,7 +155,7 @@ fn summaries_of_parts_are_merged_and_shown() {
     let output = run(folder.path(), &["show", "all.pathlight", "--range", "90-100"], &[]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("120 requests, latency mean") && text.contains("calling contexts below: P"),
+        text.contains("120 requests, latency mean") && text.contains("call paths below: P"),
         "{text}"
     );
     let output = run(folder.path(), &["show", "all.pathlight", "--service", "x", "--operation", "y"], &[]);
