@@ -28,7 +28,7 @@ fn print(rows: Vec<String>) {
     rows.iter().for_each(|row| console_log!("{row}"));
 }
 
-/// The set of a scale: 450 traces and 50,000 spans for 1.
+/// Returns the options of the set of a scale: 450 traces and 50,000 spans for 1.
 fn options(scale: u64) -> Generated {
     Generated { spans: 111, traces: 450 * scale, shape: Shape::Mixed, seed: 1, ..Generated::default() }
 }

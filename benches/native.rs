@@ -88,7 +88,8 @@ mod bench {
         Ok(())
     }
 
-    /// Seconds that this thread has run on a processor, and waited for one; `None` where the system does not tell.
+    /// Returns the seconds that this thread has run on a processor, and waited for one; `None` where the system does
+    /// not tell.
     fn scheduled() -> Option<(f64, f64)> {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         let mut seconds = text.split_whitespace().map(|ns| ns.parse::<f64>().map(|ns| ns / 1e9));
@@ -129,7 +130,7 @@ mod bench {
         rows.iter().for_each(|row| println!("{row}"));
     }
 
-    /// Median seconds of some rounds.
+    /// Returns the median seconds of some rounds.
     fn measure<T>(mut work: impl FnMut() -> T) -> f64 {
         let [(seconds, _)] = by_turns([&mut || {
             black_box(work());
@@ -137,8 +138,8 @@ mod bench {
         seconds
     }
 
-    /// Median seconds of wall time and of the processor (wall time where the system does not tell) of works that are done
-    /// by turns. A first round of each warms up and does not count.
+    /// Returns the median seconds of wall time and of the processor (wall time where the system does not tell) of works
+    /// that are done by turns. A first round of each warms up and does not count.
     fn by_turns<const N: usize>(mut works: [&mut dyn FnMut(); N]) -> [(f64, f64); N] {
         works.iter_mut().for_each(|work| work());
         let (mut rounds, begun) = ([const { (Vec::new(), Vec::new()) }; N], Instant::now());
@@ -165,7 +166,7 @@ mod bench {
         let _ = black_box(session.run(queries::CriticalPath { selection }));
     }
 
-    /// Most memory this process has had so far, in bytes.
+    /// Returns the most memory this process has had so far, in bytes.
     fn peak() -> f64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -228,7 +229,7 @@ mod bench {
         Ok(())
     }
 
-    /// What a day of traces costs: reading and summing them, and joining the summaries of their parts.
+    /// Measures what a day of traces costs: reading and summing them, and joining the summaries of their parts.
     fn summaries(file: &str) -> std::io::Result<()> {
         let group = "Summaries, native, one thread";
         let put = |what: &str, value: f64, unit: &str, budget: &str| {

@@ -92,7 +92,7 @@ fn evaluate(name: &str, set: TraceSet) -> io::Result<EvaluationTable> {
     Ok(table)
 }
 
-/// The least figures of some sets.
+/// Adds the least figures of some sets to `out`, a row each.
 fn accuracy(
     kind: &str,
     tables: &[EvaluationTable],
@@ -132,7 +132,7 @@ fn accuracy(
     }
 }
 
-/// Normal requests called abnormal, as multiples of the accepted rate.
+/// Adds to `out` how many normal requests are called abnormal, as multiples of the accepted rate.
 fn false_alarms(tables: &[EvaluationTable], out: &mut Vec<String>) {
     let group =
         format!("False alarms of anomalies, {} sets, mean of {SPLITS} halvings of each", tables.len());

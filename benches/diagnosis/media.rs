@@ -50,7 +50,7 @@ struct Trace {
 /// Starts and ends by span.
 type Times = Vec<(u64, u64)>;
 
-/// Rows, if the traces are at hand; says aloud if not.
+/// Returns the rows, if the traces are at hand; says on stderr if not.
 pub fn run() -> std::io::Result<Vec<String>> {
     let data = std::env::var("PATHLIGHT_DATA").unwrap_or_else(|_| "../shared/data".to_owned());
     let file = std::path::Path::new(&data).join(FILE);
@@ -173,7 +173,7 @@ fn diagnose(texts: &[String]) -> std::io::Result<TprofReport> {
 }
 
 impl Trace {
-    /// Of Jaeger JSON with one reference a span.
+    /// Reads a trace of Jaeger JSON with one reference a span; `None` if it is anything else.
     fn new(text: Value) -> Option<Trace> {
         let listed = text["spans"].as_array()?;
         let number: HashMap<&str, usize> = listed
@@ -263,7 +263,7 @@ impl Trace {
         out
     }
 
-    /// The text with these times.
+    /// Returns the text with these times.
     fn with(&self, times: &Times) -> String {
         let mut text = self.text.clone();
         if let Some(spans) = text["spans"].as_array_mut() {

@@ -36,7 +36,7 @@ const RARE: f64 = 0.07;
 const FAULT: f64 = 0.02;
 const FAULTS: [u64; 2] = [1000, 10_000];
 
-/// A row for each delay, of all parts but [`steps`] or of one of them. What was not found is told on stderr.
+/// Returns a row for each delay, of all parts but [`steps`] or of one of them. What was not found is told on stderr.
 pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
     // The one part that takes times.
     if part == Some("steps") {
@@ -66,7 +66,7 @@ pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
     Ok(rows)
 }
 
-/// Rows of these places.
+/// Returns rows of these places.
 fn of_places(which: &str, places: &[Place], bars: bool) -> std::io::Result<Vec<String>> {
     let mut found_often = [0; DELAYS.len()];
     let (mut found_rare, mut rare_by_report) = (0, 0);
@@ -203,19 +203,20 @@ fn generator(options: &Options) -> std::io::Result<Generator> {
     Generator::new(options).map_err(std::io::Error::other)
 }
 
-/// Whether any request waits for a delay at a place.
+/// Returns whether any request waits for a delay at a place.
 fn costs(place: &Place) -> std::io::Result<bool> {
     let plain = mean_latency_us(&generator(&options(1, Vec::new()))?);
     let inject = Inject { place: place.name.clone(), extra_us: plain, share: 1.0 };
     Ok(mean_latency_us(&generator(&options(1, vec![inject]))?) > plain)
 }
 
-/// From the first start to the last end, without the work that nobody waits for where it comes last.
+/// Returns the mean latency in microseconds, from the first start to the last end, without the work that nobody waits
+/// for where it comes last.
 fn mean_latency_us(generator: &Generator) -> u64 {
     mean((0..generator.options().traces).map(|index| generator.trace(index).spans[0].duration_us))
 }
 
-/// The mean, rounded down.
+/// Returns the mean, rounded down.
 fn mean(values: impl Iterator<Item = u64>) -> u64 {
     let (sum, n) = values.fold((0, 0), |(sum, n), value| (sum + value, n + 1));
     sum / n.max(1)
@@ -232,7 +233,7 @@ fn tprof(options: &Options) -> std::io::Result<TprofReport> {
     report.map_err(|error| std::io::Error::other(error.to_string()))
 }
 
-/// The called service of a gap, by the name of its place: `caller->called:operation gap`.
+/// Returns the called service of a gap, by the name of its place: `caller->called:operation gap`.
 fn called(place: &Place) -> Option<&str> {
     if place.subspan.is_some() {
         return None;
@@ -240,7 +241,7 @@ fn called(place: &Place) -> Option<&str> {
     Some(place.name.split_once("->")?.1.split_once(':')?.0)
 }
 
-/// A gap is the client span before its only child.
+/// Returns whether a place comes first in the report; a gap is the client span before its only child.
 fn is_first_of_report(place: &Place, report: &TprofReport) -> bool {
     let Some(endpoint) = report.report.first() else { return false };
     let span = endpoint.types.first().and_then(|kind| kind.spans.first());

@@ -15,7 +15,7 @@ const STEP_MS: f64 = 12.0;
 /// The number of a span's parent, from its own.
 type ParentOf = fn(u64) -> u64;
 
-/// One row for what each shape's worker does, and one for the plan.
+/// Returns one row for what each shape's worker does, and one for the plan.
 pub fn steps() -> std::io::Result<Vec<String>> {
     let group = "Steps of the diagnosis of one trace of 1,000,000 spans (native)";
     let mut rows = Vec::new();
@@ -51,7 +51,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::other(error.to_string())
 }
 
-/// The longest step in milliseconds of the worker and of the plan, the bytes of the report, and all the time.
+/// Returns the longest step in milliseconds of the worker and of the plan, the bytes of the report, and all the time.
 fn longest(session: &mut Session, query: impl Query) -> std::io::Result<([f64; 2], usize, f64)> {
     let cuts = Cuts::default();
     let mut plan = Plan::of_message(&query.to_message(), &cuts).map_err(failed)?;
@@ -95,7 +95,7 @@ fn longest(session: &mut Session, query: impl Query) -> std::io::Result<([f64; 2
     }
 }
 
-/// Span `i` is below span `parent(i)`; calls overlap.
+/// Makes a trace in which span `i` is below span `parent(i)`; calls overlap.
 fn a_trace(parent: fn(u64) -> u64) -> TraceSet {
     let mut times = vec![(1_000_000, 8 * SPANS)];
     let mut text = String::from("{\"data\":[{\"traceID\":\"1\",\"processes\":{");

@@ -11,8 +11,8 @@ use pathlight::chart::{Metrics, Theme, Window};
 use pathlight::model::trace::Endpoint;
 use std::hint::black_box;
 
-/// The layout of a flow of 200 calls in 20 waves of 10: each waits for 3 calls of the wave before, and every fifth for one of
-/// two waves before.
+/// Measures the layout of a flow of 200 calls in 20 waves of 10: each waits for 3 calls of the wave before, and every
+/// fifth for one of two waves before.
 pub fn flow(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
     let (waves, calls) = (20u32, 10u32);
     let mut report = FlowReport::default();
@@ -49,8 +49,8 @@ pub fn flow(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
     vec![row("Drawing, native", &what, seconds * 1e3, "ms", "< 100")]
 }
 
-/// A frame of a heat map of 1,000 endpoints and 10,000 requests, 100 endpoints in each: what a canvas of 1400 by 700
-/// pixels takes to lay out and to colour.
+/// Measures a frame of a heat map of 1,000 endpoints and 10,000 requests, 100 endpoints in each: what a canvas of 1400
+/// by 700 pixels takes to lay out and to colour.
 pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
     let mut out = Vec::new();
     let mut put = |what: &str, seconds: f64| {

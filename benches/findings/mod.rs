@@ -61,7 +61,7 @@ impl Cause {
         }
     }
 
-    /// The kinds of finding that say so.
+    /// Returns the kinds of finding that say so.
     fn kinds(self) -> &'static [FindingKind] {
         match self {
             Cause::Everywhere(_) => &[FindingKind::HotSpot, FindingKind::SlowTail],
@@ -73,7 +73,7 @@ impl Cause {
         }
     }
 
-    /// How many of the cases have to come first, and among the first three.
+    /// Returns how many of the cases have to come first, and among the first three.
     fn bars(self) -> (&'static str, &'static str) {
         match self {
             Cause::Everywhere(STAKE) => ("> 17", "> 19"),
@@ -83,7 +83,7 @@ impl Cause {
     }
 }
 
-/// A row or two for each cause. What was not found is told on stderr.
+/// Returns a row or two for each cause. What was not found is told on stderr.
 pub fn run() -> std::io::Result<Vec<String>> {
     let group = "Findings of injected causes";
     let mut rows = Vec::new();
@@ -135,7 +135,7 @@ pub fn run() -> std::io::Result<Vec<String>> {
     Ok(rows)
 }
 
-/// Two causes in one set: a place that is slow in every trace, and calls of another that run into a timeout.
+/// Looks for two causes in one set: a place that is slow in every trace, and calls of another that run into a timeout.
 fn two_at_a_time(group: &str) -> std::io::Result<Vec<String>> {
     let causes = [Cause::Everywhere(STAKE), Cause::Timeout];
     let (mut first, mut both) = (0, 0);
@@ -177,8 +177,8 @@ fn two_at_a_time(group: &str) -> std::io::Result<Vec<String>> {
     ])
 }
 
-/// Latency faults of real services, with labels, in the folder of `PATHLIGHT_DATA` or beside the repository; nothing
-/// without them.
+/// Looks for latency faults of real services, with labels, in the folder of `PATHLIGHT_DATA` or beside the repository;
+/// returns nothing without them.
 fn labelled(group: &str) -> std::io::Result<Vec<String>> {
     let data = std::env::var("PATHLIGHT_DATA").unwrap_or_else(|_| "../shared/data".to_owned());
     let folder = std::path::Path::new(&data).join("onlineboutique-nezha-2022-08-22/cases");
@@ -301,7 +301,7 @@ fn repeat_call(trace: &mut GeneratedTrace, place: &Place, us: u64) {
     trace.spans.push(failed);
 }
 
-/// From the first start to the last end of the root, mean over all traces.
+/// Returns the mean latency of all traces in microseconds, from the first start to the last end of the root.
 fn mean_latency_us(generator: &Generator) -> u64 {
     let sum: u64 = (0..TRACES).map(|index| generator.trace(index).spans[0].duration_us).sum();
     sum / TRACES
@@ -314,7 +314,7 @@ fn findings(traces: impl Iterator<Item = GeneratedTrace>) -> std::io::Result<Fin
     report.map_err(|error| std::io::Error::other(error.to_string()))
 }
 
-/// Whether a finding names cause and place.
+/// Returns whether a finding names cause and place.
 fn says(finding: &Finding, cause: Cause, place: &Place) -> bool {
     let is_kind = |kind: &FindingKind| cause.kinds().contains(kind);
     // The called service of a gap, by the name of its place: `caller->called:operation gap`.

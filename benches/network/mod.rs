@@ -8,7 +8,7 @@ use pathlight::analysis::requests::{PathSettings, RootEndpoint, Selection};
 use pathlight::query::{AnomalySettings, Detector, Session, queries};
 use std::fmt::Write as _;
 
-/// Jaeger JSON of requests with `columns` call paths, of which each has `present`, one after the other.
+/// Returns Jaeger JSON of requests with `columns` call paths, of which each has `present`, one after the other.
 fn requests(requests: u64, columns: u64, present: u64) -> String {
     let mut out = String::from("{\"data\":[");
     for trace in 0..requests {

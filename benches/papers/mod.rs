@@ -31,7 +31,7 @@ const SETS: [(&str, &str); 6] = [
     ("node, file I/O", "traceweaver-node-fileio/node_0.json.gz"),
 ];
 
-/// Rows of one part or of both.
+/// Returns the rows of one part or of both.
 pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
     let mut rows = Vec::new();
     if part.is_none_or(|part| part == "samples") {
@@ -46,7 +46,8 @@ pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
 /// Time on the critical path by endpoint.
 type Times = BTreeMap<(String, String), u64>;
 
-/// How much the endpoints with the most time on the critical path are those of other requests of the same load.
+/// Measures how much the endpoints with the most time on the critical path are those of other requests of the same
+/// load.
 fn samples() -> std::io::Result<Vec<String>> {
     let group = "How many traces suffice (CRISP 7.1)";
     let reference = top(&sums(2, 0..MOST)?);
@@ -95,7 +96,7 @@ fn top(times: &Times) -> BTreeSet<(String, String)> {
     rows.into_iter().take(TOP).map(|row| row.0.clone()).collect()
 }
 
-/// Over these requests of the shop.
+/// Sums the time of each endpoint on the critical path over these requests of the shop, in microseconds.
 fn sums(seed: u64, requests: std::ops::Range<u64>) -> std::io::Result<Times> {
     let options = Options { traces: MOST, shape: Shape::Mixed, seed, ..Options::default() };
     let generator = Generator::new(&options).map_err(Error::other)?;
@@ -117,8 +118,8 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::other(error.to_string())
 }
 
-/// The columns of Table 2: endpoints, the largest trace, call paths of whole trees and of critical paths, and the times of
-/// the auto-encoder on each.
+/// Measures the columns of Table 2: endpoints, the largest trace, call paths of whole trees and of critical paths, and
+/// the times of the auto-encoder on each.
 fn features() -> std::io::Result<Vec<String>> {
     let group = "Auto-encoder on public traces (CRISP, Table 2)";
     let data = std::env::var("PATHLIGHT_DATA").unwrap_or_else(|_| "../shared/data".to_owned());

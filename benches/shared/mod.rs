@@ -13,7 +13,7 @@ use std::hint::black_box;
 /// Bytes fed at a time, as a browser's stream does.
 pub const CHUNK: usize = 256 << 10;
 
-/// A line that `cargo xtask bench` understands. `budget` is like `< 300` or `> 2`, or empty.
+/// Returns a line that `cargo xtask bench` understands. `budget` is like `< 300` or `> 2`, or empty.
 pub fn row(group: &str, what: &str, value: f64, unit: &str, budget: &str) -> String {
     format!("bench\t{group}\t{what}\t{value}\t{unit}\t{budget}")
 }
@@ -33,13 +33,13 @@ pub fn read(bytes: &[u8]) -> TraceSet {
     set
 }
 
-/// The middle of some figures.
+/// Returns the middle of some figures.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The slope of a line through points on logarithmic axes: how a cost grows with a size.
+/// Returns the slope of a line through points on logarithmic axes: how a cost grows with a size.
 pub fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect();
     let n = logs.len() as f64;
@@ -49,7 +49,7 @@ pub fn exponent(points: &[(f64, f64)]) -> f64 {
     covariance / logs.iter().map(|(x, _)| (x - mx).powi(2)).sum::<f64>()
 }
 
-/// Milliseconds that a query takes; `now_ms` is a clock.
+/// Returns the milliseconds that a query takes; `now_ms` is a clock.
 fn timed(session: &mut Session, now_ms: &dyn Fn() -> f64, query: impl Query) -> f64 {
     let start = now_ms();
     let _ = black_box(session.run(query));
@@ -163,7 +163,7 @@ pub fn abnormal(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str) -> String 
     row(group, "one worker: train and judge", timed(&mut session, now_ms, query), "ms", "< 3000")
 }
 
-/// What-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
+/// Measures what-if over all requests of a smaller set: asked for the first time, and again as a slider moves.
 pub fn what_if(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: bool) -> Vec<String> {
     let mut session = Session::of(set);
     let Ok(parents) = session.run(queries::FlowParents { selection: Selection::default() }) else {

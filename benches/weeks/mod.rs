@@ -28,7 +28,7 @@ const CLEAN: u64 = 20;
 /// The rules of `docs/ci.md`.
 const RULES: [&str; 3] = ["p95>10%", "mean>10%", "endpoint self p95>20%"];
 
-/// Counts; what was missed is told on stderr.
+/// Counts the weeks in which `trend` and `check` are right, and their false alarms; what was missed is told on stderr.
 pub fn run() -> io::Result<Vec<String>> {
     let rules = RULES.map(str::parse::<Rule>).into_iter().collect::<Result<Vec<_>, _>>();
     let rules = rules.map_err(io::Error::other)?;
@@ -80,7 +80,7 @@ fn summary(options: &Options) -> io::Result<Summary> {
     Ok(Summary::observe(&read(&text), &Settings::default()))
 }
 
-/// A day each, with a delay from the fifth one on.
+/// Returns the summaries of a week, a day each, with a delay from the fifth one on.
 fn week(seed: u64, inject: Option<&Inject>) -> io::Result<Vec<Summary>> {
     let of_day = |day: u64| {
         let injects = inject.filter(|_| day >= BEFORE as u64).into_iter().cloned().collect();
@@ -113,7 +113,8 @@ fn delay(seed: u64) -> io::Result<(Place, Inject)> {
     }
 }
 
-/// Whether a service or an endpoint is that of a place; of a gap also the called service, `caller->called:operation gap`.
+/// Returns whether a service or an endpoint is that of a place; of a gap also the called service,
+/// `caller->called:operation gap`.
 fn is_at(place: &Place, culprit: &CulpritReport, endpoint: Option<&Endpoint>) -> bool {
     let called =
         place.name.split_once("->").and_then(|(_, rest)| rest.split_once(':')).map(|(called, _)| called);
@@ -124,7 +125,7 @@ fn is_at(place: &Place, culprit: &CulpritReport, endpoint: Option<&Endpoint>) ->
         })
 }
 
-/// Whether `trend` is right, and what it says first.
+/// Returns whether `trend` is right, and what it says first.
 fn trend(days: &[Summary], place: &Place) -> io::Result<(bool, String)> {
     let trend = Trend::of(days).map_err(io::Error::other)?;
     let Some(first) = trend.moved.first() else { return Ok((false, "nothing".to_owned())) };
@@ -134,13 +135,13 @@ fn trend(days: &[Summary], place: &Place) -> io::Result<(bool, String)> {
     Ok((first.day == BEFORE && is_at(place, &first.culprit, endpoint), told))
 }
 
-/// The days, from 1, on which `check` fails against the day before.
+/// Returns the days, from 1, on which `check` fails against the day before.
 fn failing(days: &[Summary], rules: &[Rule]) -> Vec<usize> {
     let is_broken = |day: &usize| check(&days[day - 1], &days[*day], rules).iter().any(|v| v.is_broken);
     (1..days.len()).filter(is_broken).map(|day| day + 1).collect()
 }
 
-/// Whether `check` is right, and what it says.
+/// Returns whether `check` is right, and what it says.
 fn checks(days: &[Summary], rules: &[Rule], place: &Place) -> (bool, String) {
     let failed = failing(days, rules);
     let [before, after] = [&days[BEFORE - 1], &days[BEFORE]];

@@ -4,7 +4,7 @@ use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compression, Crc};
 use std::io::Write as _;
 
-/// Bytes as a gzip file.
+/// Packs bytes as a gzip file.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).expect("packed");
@@ -28,7 +28,7 @@ pub struct Way {
     pub method: Option<u16>,
 }
 
-/// Members as a zip archive, as a stream writes it.
+/// Packs members as a zip archive, as a stream writes it.
 pub fn zip(members: &[(&str, &[u8], Way)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes, way) in members {

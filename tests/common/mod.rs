@@ -32,7 +32,7 @@ pub struct Span {
     pub zone: &'static str,
 }
 
-/// A span of trace 1 whose service and operation are both `name`, over `[start, end]`; parent 0 is none.
+/// Returns a span of trace 1 whose service and operation are both `name`, over `[start, end]`; parent 0 is none.
 pub fn span(id: u64, parent: u64, name: &str, start: u64, end: u64) -> Span {
     Span {
         trace: 1,
@@ -75,7 +75,7 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
     }
 }
 
-/// A sealed set of these spans.
+/// Returns a sealed set of these spans.
 pub fn set_of(spans: &[Span]) -> TraceSet {
     let mut set = TraceSet::new();
     stage(&mut set, spans);
@@ -134,7 +134,7 @@ pub fn real_files(folders: &[&str], cases: u32) -> Vec<PathBuf> {
     files
 }
 
-/// All files below a folder, sorted.
+/// Returns all files below a folder, sorted.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -173,12 +173,12 @@ pub fn read_into(set: &mut TraceSet, name: &str, bytes: &[u8], chunk: usize) {
     reader.finish(set);
 }
 
-/// Generated traces as a sealed set, without tags and without the way through a file.
+/// Returns generated traces as a sealed set, without tags and without the way through a file.
 pub fn generated(options: &pathlight::generate::Options) -> TraceSet {
     generated_as(options, 0)
 }
 
-/// The same as group 0 or 1: set A or B of a comparison.
+/// Returns the same as group 0 or 1: set A or B of a comparison.
 pub fn generated_as(options: &pathlight::generate::Options, group: u8) -> TraceSet {
     let generator = pathlight::generate::Generator::new(options).unwrap();
     let mut set = TraceSet::new();

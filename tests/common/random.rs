@@ -5,8 +5,8 @@ use pathlight::model::trace::{Reading, Rule, SpanKind, TraceSet};
 use proptest::prelude::*;
 
 prop_compose! {
-    /// Spans of few traces, ids and endpoints, so that repetitions, orphans, cycles, skew and ties are common; whether
-    /// each belongs to set B.
+    /// Makes spans of few traces, ids and endpoints, so that repetitions, orphans, cycles, skew and ties are common;
+    /// says whether each belongs to set B.
     pub fn any_traces(count: usize)(
         raw in prop::collection::vec(
             (0u128..12, 1u64..7, 0u64..7, 0u8..4, 0u64..40, 0u64..30, 0u8..12, any::<bool>()), 1..count)
@@ -23,14 +23,14 @@ prop_compose! {
     }
 }
 
-/// Every combination of the rules for real traces.
+/// Makes any combination of the rules for real traces.
 pub fn any_reading() -> impl Strategy<Value = Reading> {
     prop::collection::vec(any::<bool>(), Rule::ALL.len()).prop_map(|on| {
         Rule::ALL.into_iter().zip(on).fold(Reading::PLAIN, |reading, (rule, on)| reading.with(rule, on))
     })
 }
 
-/// Spans dealt out one by one to sets, sealed now and then, so that traces are split over workers and loads.
+/// Deals spans out one by one to sets, sealed now and then, so that traces are split over workers and loads.
 pub fn sets_of(spans: &[(bool, Span)], workers: usize) -> Vec<TraceSet> {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for (i, (is_b, span)) in spans.iter().enumerate() {
@@ -44,7 +44,7 @@ pub fn sets_of(spans: &[(bool, Span)], workers: usize) -> Vec<TraceSet> {
     sets
 }
 
-/// The same spans in another order.
+/// Returns the same spans in another order.
 pub fn shuffled(spans: &[(bool, Span)], seed: u64) -> Vec<(bool, Span)> {
     let mut shuffled = spans.to_vec();
     shuffled.sort_by_key(|(_, s)| (s.id ^ s.start_us).wrapping_mul(seed | 1));

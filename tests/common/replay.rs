@@ -32,13 +32,13 @@ pub const TARGETS: [Target; 15] = [
     ("zip", zips),
 ];
 
-/// Where something of the project is. The fuzz targets are a package two folders further down.
+/// Returns where something of the project is. The fuzz targets are a package two folders further down.
 pub fn project(path: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     if here.ends_with("tools/fuzz") { here.join("../..").join(path) } else { here.join(path) }
 }
 
-/// Files of a folder, sorted; none if there is no such folder.
+/// Returns the files of a folder, sorted, with their contents; none if there is no such folder.
 fn files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = std::fs::read_dir(project(folder)).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -46,15 +46,15 @@ fn files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect()
 }
 
-/// Files of a folder of `tests/fixtures/ingest`, sorted.
+/// Returns the files of a folder of `tests/fixtures/ingest`, sorted, with their contents.
 pub fn fixture_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let files = files(&format!("tests/fixtures/ingest/{folder}"));
     assert!(!files.is_empty(), "there are no fixtures {folder}");
     files
 }
 
-/// Inputs of a target that were found to break something once, and those that fuzzing has kept since each runs code that no
-/// other runs (`cargo xtask fuzz`).
+/// Returns the inputs of a target that were found to break something once, and those that fuzzing has kept since each
+/// runs code that no other runs (`cargo xtask fuzz`).
 pub fn kept(target: &str) -> Vec<Vec<u8>> {
     let folders = ["found", "corpus"].map(|kind| files(&format!("tools/fuzz/{kind}/{target}")));
     folders.into_iter().flatten().map(|(_, bytes)| bytes).collect()
@@ -64,7 +64,7 @@ fn fixtures(folder: &str) -> Vec<Vec<u8>> {
     fixture_files(folder).into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// Small generated exports, one of them with every defect.
+/// Returns small generated exports, one of them with every defect.
 fn generated() -> Vec<Vec<u8>> {
     let export = |spans, traces, defects| {
         let options =
@@ -81,7 +81,7 @@ fn generated() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Every format, line by line, in one text and each format in its own.
+/// Returns every format, line by line, in one text and each format in its own.
 fn lines() -> Vec<Vec<u8>> {
     let folders = [
         "jaeger",
@@ -128,25 +128,25 @@ fn zips() -> Vec<Vec<u8>> {
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number, of 31 bits.
+    /// Returns the next number, of 31 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
-    /// A number below `n`; 0 for 0.
+    /// Returns a number below `n`; 0 for 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.next() as usize % n.max(1)
     }
 
-    /// A number below 2 to the power of `power`, more often a small one.
+    /// Returns a number below 2 to the power of `power`, more often a small one.
     pub fn skewed(&mut self, power: usize) -> usize {
         let most = 1 << self.below(power);
         self.below(most)
     }
 }
 
-/// Columns and account of a text read `times` into one set, in chunks of the sizes that `chunk` says.
+/// Returns columns and account of a text read `times` into one set, in chunks of the sizes that `chunk` says.
 pub fn read(
     text: &[u8],
     reference: bool,
@@ -156,7 +156,7 @@ pub fn read(
     read_by(text, &Options { reference, ..Options::default() }, times, chunk)
 }
 
-/// The same by these options.
+/// Returns the same by these options.
 pub fn read_by(
     text: &[u8],
     options: &Options,
@@ -220,7 +220,7 @@ pub fn check(bytes: &[u8], random: &mut Random) {
     assert_eq!(read(bytes, true, times, || 1 + random.below(size)), whole, "chunks change the reference way");
 }
 
-/// The same; the chunks follow from the bytes, so that a finding repeats.
+/// Checks the same; the chunks follow from the bytes, so that a finding repeats.
 pub fn check_alone(bytes: &[u8]) {
     let seed = bytes.iter().fold(bytes.len() as u64, |sum, &byte| sum.wrapping_mul(31) + u64::from(byte));
     check(bytes, &mut Random(seed));
@@ -229,7 +229,7 @@ pub fn check_alone(bytes: &[u8]) {
 /// Most changes of one text, as a power of 2. Few are common, since after many little is left of a text.
 const DEEPEST: usize = 9;
 
-/// The bytes of one case of a target: one of its texts with some changes.
+/// Returns the bytes of one case of a target: one of its texts with some changes.
 fn case(texts: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut text = texts[random.below(texts.len())].clone();
     for _ in 0..1 + random.skewed(DEEPEST) {
@@ -239,7 +239,7 @@ fn case(texts: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     text
 }
 
-/// The seed of a case, from the seed of its run and its number.
+/// Returns the seed of a case, from the seed of its run and its number.
 fn case_seed(run: u64, number: u64) -> u64 {
     (run ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
@@ -262,7 +262,7 @@ pub fn replay(target: Target, run: u64, mut more: impl FnMut(u64) -> bool) -> u6
     number
 }
 
-/// One case by its seed.
+/// Checks one case by its seed.
 pub fn one(texts: &[Vec<u8>], seed: u64) {
     let mut random = Random(seed);
     let bytes = case(texts, &mut random);
@@ -372,7 +372,7 @@ fn insert(text: &mut Vec<u8>, at: usize, piece: &[u8]) {
     text.splice(at..at, piece.iter().copied());
 }
 
-/// Where the first value at or after a place stands: an object, a list or a string with all its brackets.
+/// Returns where the first value at or after a place stands: an object, a list or a string with all its brackets.
 fn value_from(text: &[u8], at: usize) -> Option<std::ops::Range<usize>> {
     let start = at + text.get(at..)?.iter().position(|b| matches!(b, b'{' | b'[' | b'"'))?;
     let (mut depth, mut in_string, mut is_escaped) = (0u32, false, false);

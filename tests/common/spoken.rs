@@ -115,7 +115,7 @@ fn messages() -> Vec<Vec<u8>> {
     .into()
 }
 
-/// A message of every kind, each with the same attachment.
+/// Returns a message of every kind, each with the same attachment.
 fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
     let pseudonyms = Pool::of(vec![set()]).unwrap().run(queries::Pseudonyms {}).unwrap();
     let redaction = saved::encode_redaction(&(Redaction { tags: true, names: true }, pseudonyms));
@@ -184,7 +184,7 @@ fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
     false
 }
 
-/// Seeds of every way.
+/// Returns seeds of every way.
 pub fn calls() -> Vec<Vec<u8>> {
     let of = |way: u8, bytes: &[u8]| [&[way], bytes].concat();
     let mut seeds = Vec::new();
@@ -210,7 +210,7 @@ pub fn calls() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A worker that is told anything goes on: a query of its own still gives its report.
+/// Checks that a worker that is told anything goes on: a query of its own still gives its report.
 pub fn check_call(bytes: &[u8]) {
     let Some((way, rest)) = bytes.split_first() else { return };
     let mut session = Session::of(set());
@@ -240,7 +240,7 @@ pub fn check_call(bytes: &[u8]) {
     assert!(drive(&mut session, message, &mut |_, _, _| {}), "the worker goes on");
 }
 
-/// Messages of host pages, as JSON.
+/// Returns messages of host pages, as JSON.
 pub fn embedding() -> Vec<Vec<u8>> {
     let texts = [
         r#"{"pathlight":1,"type":"ping"}"#,
@@ -253,7 +253,8 @@ pub fn embedding() -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).into()
 }
 
-/// A message is none of ours, is answered with an error that is JSON, or is followed without changing what the host has set.
+/// Checks that a message is none of ours, is answered with an error that is JSON, or is followed without changing what
+/// the host has set.
 pub fn check_embedding(bytes: &[u8]) {
     let Ok(envelope) = serde_json::from_slice::<Envelope>(bytes) else { return };
     match envelope.read() {
@@ -269,12 +270,12 @@ pub fn check_embedding(bytes: &[u8]) {
     }
 }
 
-/// The traces of a saved report, unpacked.
+/// Returns the traces of a saved report, unpacked.
 pub fn columns() -> Vec<Vec<u8>> {
     vec![saved::columns(&set(), 0, &saved::ExportRedaction::default(), 1).unwrap().0]
 }
 
-/// What is read can be asked, and saved again.
+/// Checks that what is read can be asked, and saved again.
 pub fn check_columns(bytes: &[u8]) {
     let mut set = TraceSet::new();
     let mut reader = Reader::new("report", Reading::default());

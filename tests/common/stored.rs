@@ -27,7 +27,7 @@ pub const STORED: [Stored; 6] = [
     ("columns", spoken::columns, spoken::check_columns),
 ];
 
-/// A few traces as they are read.
+/// Returns a few traces as they are read.
 pub fn set() -> TraceSet {
     let options = Options { spans: 5, traces: 12, shape: Shape::Mixed, seed: 5, ..Options::default() };
     let mut json = Vec::new();
@@ -42,7 +42,7 @@ pub fn set() -> TraceSet {
 
 const SUMMARY: &[u8] = b"pathlight-summary 4\n";
 
-/// The inside of a summary: in the file it is packed, with a checksum that no change would pass.
+/// Returns the inside of a summary: in the file it is packed, with a checksum that no change would pass.
 fn summaries() -> Vec<Vec<u8>> {
     let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
     let summary = Summary::observe(&set(), &settings);
@@ -73,8 +73,8 @@ fn check_summary(inside: &[u8]) {
     let _ = Summary::merge(summary, again);
 }
 
-/// Models, each also as the format before the checksum, so that changes of the inside are read: the heads take 26 bytes, the
-/// checksum 8.
+/// Returns models, each also as the format before the checksum, so that changes of the inside are read: the heads take
+/// 26 bytes, the checksum 8.
 fn models() -> Vec<Vec<u8>> {
     let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
     let tree = Pool::of(vec![set()]).unwrap().run(query).unwrap();

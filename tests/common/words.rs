@@ -24,7 +24,7 @@ impl Random {
         (self.0 >> 33) % n
     }
 
-    /// Fourteen letters beyond those of hexadecimal numbers.
+    /// Returns a word of fourteen letters beyond those of hexadecimal numbers.
     fn word(&mut self) -> String {
         (0..14).map(|_| char::from(b'g' + self.below(20) as u8)).collect()
     }
@@ -100,7 +100,7 @@ pub fn words() -> Words {
 }
 
 impl Words {
-    /// The words of these that stand in a text.
+    /// Returns the words of these that stand in a text.
     pub fn found<'a>(words: &'a [String], text: &str) -> Vec<&'a str> {
         words.iter().map(String::as_str).filter(|word| text.contains(word)).collect()
     }

@@ -31,8 +31,8 @@ fn check(case: &str, svg: &str) {
     golden.finish();
 }
 
-/// Requests for a cart, one a second. Every fourth does not find its cart in the cache and asks the database, which takes
-/// `database_us`; where that is long, prices are asked for twice and the second time in vain.
+/// Makes requests for a cart, one a second. Every fourth does not find its cart in the cache and asks the database,
+/// which takes `database_us`; where that is long, prices are asked for twice and the second time in vain.
 fn requests(traces: impl Iterator<Item = u64>, database_us: u64) -> Vec<Span> {
     let mut spans = Vec::new();
     for n in traces {
@@ -63,7 +63,7 @@ fn requests(traces: impl Iterator<Item = u64>, database_us: u64) -> Vec<Span> {
     spans
 }
 
-/// 40 normal requests and, as the set to compare with, 18 with a slow database, half of which ask it.
+/// Makes a pool of 40 normal requests and, as the set to compare with, 18 with a slow database, half of which ask it.
 fn pool() -> Pool {
     let mut set = TraceSet::new();
     stage(&mut set, &requests(1..41, 8_000));

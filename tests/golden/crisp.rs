@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// The name of the case of an input.
+/// Returns the name of the case of an input.
 fn case(input: &Path) -> &str {
     input.parent().and_then(Path::file_name).unwrap().to_str().unwrap()
 }
@@ -65,8 +65,8 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
     }
 }
 
-/// Whether CRISP's public tool takes a span for an error: any text under `error`, logs that speak of one, every HTTP
-/// status from 400 on, any gRPC status that is not OK.
+/// Returns whether CRISP's public tool takes a span for an error: any text under `error`, logs that speak of one, every
+/// HTTP status from 400 on, any gRPC status that is not OK.
 fn is_error_to_crisp(span: &serde_json::Value) -> bool {
     let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
     let tags = list(&span["tags"]);

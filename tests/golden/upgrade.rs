@@ -18,7 +18,7 @@ use std::process::Command;
 /// The versions that wrote files, oldest first.
 const VERSIONS: [&str; 1] = ["0.1"];
 
-/// What the binary prints, without any of its file names.
+/// Returns what the binary prints, without any of its file names.
 fn run(folder: &Path, args: &[&str]) -> String {
     let output =
         Command::new(env!("CARGO_BIN_EXE_pathlight")).current_dir(folder).args(args).output().unwrap();
@@ -147,7 +147,7 @@ const JSON: [(&str, &str); 26] = [
 /// Six days, the last three of them slower.
 const DAYS: &str = "trend fast.json.gz fast.json.gz fast.json.gz slow.json.gz slow.json.gz slow.json.gz";
 
-/// Every key of the JSON that commands print, by command and path, each with the kind of its value, one a line.
+/// Returns every key of the JSON that commands print, by command and path, each with the kind of its value, one a line.
 fn keys(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();
     for (name, words) in JSON.into_iter().chain([("trend", DAYS)]) {
@@ -225,7 +225,7 @@ fn write(folder: &Path) {
     }
 }
 
-/// What a saved report shows at first, and its columns.
+/// Returns what a saved report shows at first, and its columns.
 fn opened(html: &str) -> String {
     let mut out = String::new();
     let mut rest = html;

@@ -7,7 +7,7 @@ use pathlight::query::native::Pool;
 /// Runs a query; returns it in words, and its report as bytes.
 pub type Case = Box<dyn Fn(&mut Pool) -> (String, Vec<u8>)>;
 
-/// The case of a query.
+/// Returns the case of a query.
 pub fn case<Q: Query>(query: Q) -> Case {
     Box::new(move |pool| {
         let report = pool.run(query.clone()).unwrap();

@@ -27,7 +27,7 @@ fn critical_path(pool: &mut Pool) -> CriticalPathReport {
     pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap()
 }
 
-/// The slowest requests with their traces.
+/// Returns the traces of the slowest requests.
 fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
     let query = queries::Requests { selection: Selection::default(), limit };
     let requests = pool.run(query).unwrap();
@@ -48,7 +48,7 @@ fn all_of(tree: &FlameTree) -> FlameView<'static> {
     FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None }
 }
 
-/// Every opened element is closed, in order, and text holds no markup.
+/// Checks that every opened element is closed, in order, and text holds no markup.
 fn check_xml(svg: &str) {
     let mut open = Vec::new();
     for part in svg.split('<').skip(1) {

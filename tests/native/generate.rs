@@ -24,7 +24,7 @@ fn inject(place: &str, extra_us: u64, share: f64) -> Vec<Inject> {
     vec![Inject { place: place.to_owned(), extra_us, share }]
 }
 
-/// The value at p of 100, by rank.
+/// Returns the value at p of 100, by rank.
 fn percentile(sorted: &[u64], p: usize) -> u64 {
     sorted[(sorted.len() - 1) * p / 100]
 }
@@ -234,7 +234,7 @@ fn a_place_says_where_in_its_span_the_delay_falls() {
     }
 }
 
-/// The lengths of the subspans of a span: from each event to the next child start, and to the end.
+/// Returns the lengths of the subspans of a span: from each event to the next child start, and to the end.
 fn subspans(trace: &GeneratedTrace, at: usize) -> Vec<u64> {
     let span = &trace.spans[at];
     let mut children: Vec<(u64, u64)> = trace

@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// One trace of a root and a child; names, tag and times are JSON as they stand.
+/// Returns one trace of a root and a child; names, tag and times are JSON as they stand.
 fn trace(id: u64, name: &str, tags: &str, start: &str, duration: &str) -> String {
     format!(
         r#"{{"traceID":"{id:x}","spans":[

@@ -42,7 +42,7 @@ fn segments_partition_every_request_of_every_real_file() {
     assert!(requests > least, "only {requests} requests were found");
 }
 
-/// Every span of a file as text: what all formats say alike.
+/// Returns every span of a file as text: what all formats say alike.
 fn spans(set: &TraceSet, with_kind: bool) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for (number, trace) in set.traces().iter().enumerate() {

@@ -38,7 +38,7 @@ fn pixel(surface: &Surface, x: i32, y: i32) -> Rgba {
     Rgba(bytes)
 }
 
-/// The greatest contrast of any pixel of an area (left, top, width, height) with a colour.
+/// Returns the greatest contrast of any pixel of an area (left, top, width, height) with a colour.
 fn contrast_in(surface: &Surface, area: [i32; 4], with: Rgba) -> f64 {
     let read =
         Function::new_with_args("canvas, area", "return canvas.getContext('2d').getImageData(...area).data");
@@ -49,7 +49,7 @@ fn contrast_in(surface: &Surface, area: [i32; 4], with: Rgba) -> f64 {
     pixels.map(|pixel| pixel.contrast(with)).fold(0.0, f64::max)
 }
 
-/// A root of 100 us with one child of 60.
+/// Makes a root of 100 us with one child of 60.
 fn tree() -> FlameTree {
     let frame = |label: &str, service: &str| Frame::new(label.into(), Shade::service(service));
     FlameTree::new(

@@ -20,7 +20,7 @@ macro_rules! native {
     };
 }
 
-/// The native traces, read in pieces of this many bytes.
+/// Loads the native traces, read in pieces of this many bytes.
 fn load(piece: usize) -> Session {
     let mut set = TraceSet::new();
     let mut reader = Reader::new("traces.json", ingest::Options::default());

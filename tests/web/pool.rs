@@ -78,7 +78,7 @@ impl Bench {
         self.pool.run(&queries::Overview::default()).await.unwrap()
     }
 
-    /// Everything the page shows, as bytes; how much memory holds it is the workers' own affair.
+    /// Returns everything the page shows, as bytes; how much memory holds it is the workers' own affair.
     async fn reports(&self) -> Vec<Vec<u8>> {
         let range = PercentileRange::open(50_000, 99_000);
         let selection = Selection::default().with_range(range);
@@ -119,7 +119,7 @@ fn input(name: &str, bytes: &[u8]) -> Input {
     Input { name: name.to_owned(), blob: Blob::new_with_u8_array_sequence(&parts).unwrap() }
 }
 
-/// A file that takes a while: the same traces over and over, without a copy of them for each time.
+/// Makes a file that takes a while: the same traces over and over, without a copy of them for each time.
 fn long_input(name: &str) -> Input {
     let text = text(500, 1);
     let text = std::str::from_utf8(&text).unwrap().trim();
@@ -136,7 +136,7 @@ fn long_input(name: &str) -> Input {
     Input { name: name.to_owned(), blob: Blob::new_with_blob_sequence(&parts).unwrap() }
 }
 
-/// Many small files and some large ones, the same every time.
+/// Returns many small files and some large ones, the same every time.
 fn inputs() -> Vec<Input> {
     let mut inputs: Vec<Input> =
         (0..40).map(|seed| input(&format!("small-{seed}.json"), &text(3, seed + 100))).collect();
@@ -161,7 +161,7 @@ async fn many_workers_give_the_same_bytes_as_one() {
     }
 }
 
-/// Limits under which files of this many bytes are read by several workers.
+/// Returns limits under which files of this many bytes are read by several workers.
 fn large_file(bytes: u64) -> Limits {
     Limits { large_file: bytes, ..Limits::default() }
 }

@@ -3,7 +3,7 @@
 use crate::source::Search;
 use serde_json::{Map, Value};
 
-/// Nanoseconds of a duration as Go writes it: `1.5h`, `2h45m`, `300ms`, `0`. `None` if it is none.
+/// Returns the nanoseconds of a duration as Go writes it: `1.5h`, `2h45m`, `300ms`, `0`. `None` if it is none.
 pub fn go_duration_ns(text: &str) -> Option<u64> {
     let mut rest = text.trim();
     if rest == "0" {
@@ -99,7 +99,7 @@ pub fn logfmt_of_tags(tags: &str) -> String {
     pairs.join(" ")
 }
 
-/// Tags with every value as a string, which is all that Jaeger takes; `None` if they are no JSON object.
+/// Returns the tags with every value as a string, which is all that Jaeger takes; `None` if they are no JSON object.
 pub(super) fn normal_tags(tags: &str) -> Option<String> {
     let Value::Object(tags) = serde_json::from_str(tags).ok()? else { return None };
     let tags = tags.into_iter().map(|(key, value)| (key, Value::String(plain(&value))));

@@ -84,7 +84,8 @@ struct Placed {
 }
 
 impl Axis {
-    /// Logarithms where the axis is logarithmic; a latency's is shifted by one, so that 0 has a place.
+    /// Returns the place of a value: its logarithm where the axis is logarithmic; a latency's is shifted by one, so
+    /// that 0 has a place.
     fn place(self, value: f64) -> f64 {
         match self {
             Axis::Latency { .. } => libm::log1p(value.max(0.0)),
@@ -111,7 +112,7 @@ impl Placed {
         self.low + (share * f64::from(self.high - self.low)).round() as i32
     }
 
-    /// Values to mark with their words, at least `apart_px` from each other.
+    /// Returns the values to mark with their words, at least `apart_px` from each other.
     fn ticks(&self, apart_px: i32) -> Vec<(f64, String)> {
         let (from, to) = self.axis.ends();
         let values: Vec<(f64, String)> = match self.axis {

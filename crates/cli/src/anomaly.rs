@@ -114,7 +114,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.evaluate { evaluate(args, settings) } else { judge(args, settings) }
 }
 
-/// Losses of the auto-encoder on standard error, one line an epoch, where somebody is looking.
+/// Returns a function that writes losses of the auto-encoder to standard error, one line an epoch, where somebody is
+/// looking.
 fn watch() -> impl FnMut(&TrainingProgress) {
     let mut told = 0;
     let is_watched = std::io::stderr().is_terminal();

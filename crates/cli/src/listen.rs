@@ -431,7 +431,7 @@ mod tests {
         tail(store.pieces(from), from, most).unwrap()
     }
 
-    /// Paths and sizes of what a folder has.
+    /// Returns paths and sizes of what a folder has.
     fn files(dir: &Path) -> Vec<(PathBuf, u64)> {
         let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
         entries.map(|entry| (entry.path(), entry.metadata().unwrap().len())).collect()

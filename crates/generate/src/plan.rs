@@ -203,7 +203,7 @@ impl Plan {
         self.work.push(Work::Own { us: us as u32, place });
     }
 
-    /// A request of a system of endpoints.
+    /// Plans a request of a system of endpoints.
     pub fn request(
         &mut self,
         topology: &Topology,
@@ -368,7 +368,7 @@ impl Plan {
         }
     }
 
-    /// One root and `spans - 1` leaves below it, in waves of 1 to a quarter of all.
+    /// Plans one root and `spans - 1` leaves below it, in waves of 1 to a quarter of all.
     pub fn fan_out(&mut self, topology: &Topology, random: &mut Random, spans: u64) {
         self.clear();
         self.add(0, 0, Outcome::Fine, false);
@@ -401,7 +401,7 @@ impl Plan {
         }
     }
 
-    /// A chain of `spans` spans: server, client, server, ... through the endpoints in a ring.
+    /// Plans a chain of `spans` spans: server, client, server, ... through the endpoints in a ring.
     pub fn chain(&mut self, topology: &Topology, random: &mut Random, spans: u64) {
         self.clear();
         let ring = topology.endpoints.len() as u64;
@@ -436,7 +436,8 @@ impl Plan {
         }
     }
 
-    /// Durations from the leaves up, then starts from the root down. `extra_us` is what each place takes besides.
+    /// Works out durations from the leaves up, then starts from the root down. `extra_us` is what each place takes
+    /// besides.
     pub fn schedule(&mut self, extra_us: &[u64], speeds: &Speeds, mut retries: Random) {
         let Plan { nodes, work, .. } = self;
         let factors = speeds.of(nodes);
@@ -479,7 +480,8 @@ impl Plan {
         }
     }
 
-    /// The visited places of the trace, each with the number of children its span waited for or started before it.
+    /// Hands each visited place of the trace to `each`, with the number of children its span waited for or started
+    /// before it.
     pub fn visits(&self, mut each: impl FnMut(u16, u32)) {
         for at in 0..self.nodes.len() {
             let mut children = 0;

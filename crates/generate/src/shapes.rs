@@ -61,7 +61,7 @@ pub(super) fn wide() -> Topology {
     topology
 }
 
-/// Server and client endpoints in turn, round a ring of services; each server works before and after its call.
+/// Makes server and client endpoints in turn, round a ring of services; each server works before and after its call.
 pub(super) fn deep() -> Topology {
     let mut topology = Topology::default();
     for (i, link) in LINKS.into_iter().enumerate() {

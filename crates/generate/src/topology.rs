@@ -221,7 +221,7 @@ impl Topology {
         self.places.len() as u16 - 1
     }
 
-    /// `service:operation` of an endpoint.
+    /// Returns `service:operation` of an endpoint.
     pub fn name(&self, endpoint: u16) -> String {
         let e = &self.endpoints[endpoint as usize];
         format!("{}:{}", self.services[e.service as usize], e.operation)

@@ -178,7 +178,7 @@ fn add_tag(
     Ok(())
 }
 
-/// Objects directly in an array, whatever else stands there.
+/// Counts the objects directly in an array, whatever else stands there.
 fn count_objects(text: &[u8]) -> u64 {
     let (mut count, mut depth, mut at) = (0, 0u32, 0);
     while let Some(&byte) = text.get(at) {

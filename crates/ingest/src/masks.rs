@@ -118,7 +118,7 @@ mod avx2 {
     }
 }
 
-/// [`Bits`] byte by byte: what the fast ways must agree with.
+/// Finds [`Bits`] byte by byte: what the fast ways must agree with.
 pub(super) fn bits_plain(bytes: &[u8; BLOCK]) -> Bits {
     let mut bits = Bits::default();
     for (i, &byte) in bytes.iter().enumerate() {
@@ -135,7 +135,7 @@ pub(super) fn bits_plain(bytes: &[u8; BLOCK]) -> Bits {
     bits
 }
 
-/// [`Bits`] the fast way of the machine.
+/// Finds [`Bits`] the fast way of the machine.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
@@ -171,7 +171,7 @@ pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
     }
 }
 
-/// [`Bits`] the fast way of the machine.
+/// Finds [`Bits`] the fast way of the machine.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline]
 pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
@@ -200,14 +200,14 @@ pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
     }
 }
 
-/// [`Bits`] on machines without a way of their own: eight bytes at a time.
+/// Finds [`Bits`] on machines without a way of their own: eight bytes at a time.
 #[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
 #[inline]
 pub(super) fn bits(bytes: &[u8; BLOCK]) -> Bits {
     bits_in_words(bytes)
 }
 
-/// [`Bits`] eight bytes at a time, in plain words.
+/// Finds [`Bits`] eight bytes at a time, in plain words.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 fn bits_in_words(bytes: &[u8; BLOCK]) -> Bits {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -313,7 +313,7 @@ fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
     out
 }
 
-/// Bit i of the result: the parity of the bits 0..=i.
+/// Returns bits of which bit i is the parity of the bits 0..=i.
 fn prefix_xor(mut bits: u64) -> u64 {
     bits ^= bits << 1;
     bits ^= bits << 2;

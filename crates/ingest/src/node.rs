@@ -48,7 +48,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// To the nearest integer, halves away from zero.
+    /// Rounds to the nearest integer, halves away from zero.
     pub fn rounded(self) -> Number {
         match self {
             Number::Float(x) if x.round() < 18_446_744_073_709_551_616.0 => Number::Whole(x.round() as u64),
@@ -203,12 +203,12 @@ impl<'a> Node<'a> {
         Bad::wrong_type(self.at, format!("{name} is {}, not {wanted}", self.describe()))
     }
 
-    /// Keys and values of an object; nothing of any other value.
+    /// Returns keys and values of an object; nothing of any other value.
     pub fn members(self) -> Members<'a> {
         Members { node: self, at: usize::from(self.is_object()), done: !self.is_object() }
     }
 
-    /// Values of an array; nothing of any other value.
+    /// Returns the values of an array; nothing of any other value.
     pub fn elements(self) -> Elements<'a> {
         Elements { node: self, at: usize::from(self.is_array()), done: !self.is_array() }
     }

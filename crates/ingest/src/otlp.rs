@@ -104,7 +104,7 @@ pub(super) fn canonical(id: &str, bytes: usize) -> String {
     out
 }
 
-/// Nanoseconds as a decimal text or a number.
+/// Reads nanoseconds as a decimal text or a number.
 fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
     if node.is_string() {

@@ -203,7 +203,7 @@ pub(super) fn decimal_id(
     }
 }
 
-/// Microseconds as a number or as a number in quotes.
+/// Reads microseconds as a number or as a number in quotes.
 fn whole(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
     let number = match node.string()? {
@@ -213,7 +213,7 @@ fn whole(node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     number.map(Some).ok_or_else(|| node.wrong(name, "a number of microseconds"))
 }
 
-/// Nanoseconds of a duration: seconds with their unit (`0.012s`), or a number of nanoseconds.
+/// Reads the nanoseconds of a duration: seconds with their unit (`0.012s`), or a number of nanoseconds.
 fn seconds(node: Node<'_>) -> Result<Number, Bad> {
     let wrong = || node.wrong("duration", "a number of seconds like 0.012s");
     let Some(given) = node.string()? else { return node.number()?.map(Number::rounded).ok_or_else(wrong) };

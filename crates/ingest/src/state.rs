@@ -329,7 +329,7 @@ impl State {
         Ok(())
     }
 
-    /// Like [`stage`](Self::stage); a span without a trace id is left out.
+    /// Stages a span as [`stage`](Self::stage) does; one without a trace id is left out.
     pub fn stage_or_leave(
         &mut self,
         set: &mut TraceSet,
@@ -524,7 +524,7 @@ impl ParentChoice {
         }
     }
 
-    /// The id of a field that names the parent.
+    /// Takes the id of a field that names the parent.
     pub fn named(&mut self, id: SpanId) {
         self.named = Some(id).filter(|id| !id.is_none());
     }

@@ -22,7 +22,7 @@ pub(super) fn time(state: &mut State, node: Option<Node<'_>>, name: &str) -> Res
     }
 }
 
-/// Nanoseconds since the epoch of an RFC 3339 time; a time before it is negative.
+/// Reads the nanoseconds since the epoch of an RFC 3339 time; a time before it is negative.
 fn nanoseconds(text: &str) -> Option<Number> {
     let (date, clock) = text.split_once(['T', 't', ' '])?;
     let mut date = date.split('-').map(|part| part.parse::<i64>().ok());

@@ -159,7 +159,7 @@ impl<'a> View<'a> {
         Some((key, self.space(at + 1)?))
     }
 
-    /// After a member or element: the place of the next one, or the place after the end.
+    /// Returns after a member or element the place of the next one, or the place after the end.
     #[inline]
     pub fn next(&self, at: usize, close: u8) -> Option<Result<usize, usize>> {
         let at = self.space(at)?;

@@ -124,12 +124,12 @@ impl Window {
         self.len = self.buf.len().min(self.len + bytes);
     }
 
-    /// The text.
+    /// Returns the text that is held.
     fn held(&self) -> &[u8] {
         &self.buf[..self.len]
     }
 
-    /// Offset after the last byte.
+    /// Returns the offset after the last byte.
     pub fn end(&self) -> u64 {
         self.base + self.len as u64
     }

@@ -476,7 +476,7 @@ impl<'a> de::Deserializer<'a> for &mut Reader<'a> {
         deserialize_byte_buf: visit_borrowed_bytes(|bytes| bytes.bytes());
     }
 
-    /// Also for `usize`, which has 32 bits in the page.
+    /// Reads `usize` too, which has 32 bits in the page.
     #[inline(always)]
     fn deserialize_u64<V: de::Visitor<'a>>(self, visitor: V) -> Result<V::Value, Never> {
         visitor.visit_u64(self.number(if size_of::<V::Value>() == 4 { 32 } else { 64 }))

@@ -20,7 +20,7 @@ struct Counts {
 }
 
 impl Done {
-    /// Units spent so far.
+    /// Returns the units spent so far.
     pub fn units(&self) -> u64 {
         self.0.units.load(Ordering::Relaxed)
     }

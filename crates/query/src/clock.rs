@@ -9,13 +9,13 @@ pub fn set(clock: fn() -> f64) {
     let _ = CLOCK.set(clock);
 }
 
-/// Milliseconds since any moment; `None` without a clock.
+/// Returns the milliseconds since any moment; `None` without a clock.
 #[cfg(target_arch = "wasm32")]
 pub fn now_ms() -> Option<f64> {
     CLOCK.get().map(|clock| clock())
 }
 
-/// Milliseconds since any moment; natively there is always a clock.
+/// Returns the milliseconds since any moment; natively there is always a clock.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn now_ms() -> Option<f64> {
     static START: OnceLock<std::time::Instant> = OnceLock::new();
@@ -25,7 +25,7 @@ pub fn now_ms() -> Option<f64> {
     ))
 }
 
-/// Milliseconds since `from`, if both have a clock.
+/// Returns the milliseconds since `from`, if both have a clock.
 pub fn since(from: Option<f64>) -> Option<f64> {
     Some(now_ms()? - from?)
 }

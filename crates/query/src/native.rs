@@ -75,7 +75,7 @@ impl Pool {
         self.run_watched(query, &mut |_| {})
     }
 
-    /// Like [`run`](Self::run); `watch` hears how a long training goes.
+    /// Runs a query as [`run`](Self::run) does; `watch` hears how a long training goes.
     ///
     /// # Errors
     /// [`EngineError`] if memory ends.

@@ -33,7 +33,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Workers with an empty mailbox.
+    /// Makes workers with an empty mailbox.
     pub(super) fn new(cuts: &Cuts) -> Workers {
         Workers { mailbox: Arc::default(), cuts: cuts.clone() }
     }

@@ -180,7 +180,7 @@ fn refuse_origin(origin: &str) -> Response {
     with_origin((StatusCode::FORBIDDEN, words).into_response(), None)
 }
 
-/// `OPTIONS /v1/traces`: what a browser asks before a page of another origin sends.
+/// Answers `OPTIONS /v1/traces`: what a browser asks before a page of another origin sends.
 async fn preflight(State(exports): State<Exports>, headers: HeaderMap) -> Response {
     let origin = match exports.origin(&headers) {
         Ok(origin) => origin,
@@ -199,7 +199,7 @@ async fn preflight(State(exports): State<Exports>, headers: HeaderMap) -> Respon
     with_origin(answer, origin)
 }
 
-/// `POST /v1/traces`.
+/// Answers `POST /v1/traces`.
 async fn export(State(exports): State<Exports>, request: Request) -> Response {
     match exports.origin(request.headers()) {
         Ok(origin) => with_origin(take(exports.inbox, request).await, origin),
@@ -301,7 +301,7 @@ fn put_bytes(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// `GET /traces.ndjson.gz`: all that is kept, or with `Range: bytes=N-` what came from there on.
+/// Answers `GET /traces.ndjson.gz`: all that is kept, or with `Range: bytes=N-` what came from there on.
 async fn tail(State(inbox): State<Arc<dyn Inbox>>, headers: HeaderMap) -> Response {
     let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
     let from = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<u64>().ok());

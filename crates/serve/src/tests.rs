@@ -46,12 +46,13 @@ fn serving<T>(dir: &Path, jaeger: Option<&str>, ask: impl FnOnce(SocketAddr) -> 
     answer
 }
 
-/// Head and body of the answer to a request written by hand. Whatever it is, it has a policy and a type that holds.
+/// Returns head and body of the answer to a request written by hand. Whatever it is, it has a policy and a type that
+/// holds.
 fn ask(address: SocketAddr, line: &str, more: &str) -> (String, String) {
     ask_as("127.0.0.1", address, line, more)
 }
 
-/// The same by another name of the server.
+/// Asks the same by another name of the server.
 fn ask_as(host: &str, address: SocketAddr, line: &str, more: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n").unwrap();

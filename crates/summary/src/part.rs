@@ -32,8 +32,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Settings without the rules that a summary does not follow: names of places are decided over all that is loaded,
-    /// which a summary never is, and it holds no waiting.
+    /// Makes settings without the rules that a summary does not follow: names of places are decided over all that is
+    /// loaded, which a summary never is, and it holds no waiting.
     pub fn new(root: RootEndpoint, path: PathSettings) -> Settings {
         let decided = [Rule::Callees, Rule::Templates, Rule::Waiting];
         let reading = decided.iter().fold(path.reading, |reading, &rule| reading.with(rule, false));

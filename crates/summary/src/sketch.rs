@@ -103,7 +103,7 @@ fn unpack_each(bytes: &[u8], mut each: impl FnMut(u64)) {
     });
 }
 
-/// Bins by number, none twice.
+/// Packs bins by number, none twice.
 fn pack_bins(bins: impl IntoIterator<Item = (u32, u64)>) -> Vec<u8> {
     let (mut out, mut last) = (Vec::new(), 0);
     for (bin, n) in bins {

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Keys and values, decoded; later ones of a key that may stand once are the reader's business.
+/// Returns keys and values, decoded; later ones of a key that may stand once are the reader's business.
 pub fn pairs(fragment: &str) -> Vec<(String, String)> {
     let parts = fragment.split('&').filter(|part| !part.is_empty());
     parts

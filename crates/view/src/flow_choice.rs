@@ -107,7 +107,7 @@ impl FlowChoice {
         FlowSettings { tau_ppm: self.tau_ppm.unwrap_or(preset.tau_ppm), ..preset }
     }
 
-    /// Calls that some invocation of a parent must have when pooling: 5 in the paper.
+    /// Returns how many calls some invocation of a parent must have when pooling: 5 in the paper.
     pub fn least_children(&self) -> u32 {
         self.min_children.unwrap_or(if self.paper { 5 } else { 2 })
     }

@@ -43,7 +43,7 @@ prop_compose! {
     }
 }
 
-/// The traces in three sets: every third trace in each.
+/// Returns the traces in three sets: every third trace in each.
 fn dealt(options: &Options) -> Vec<TraceSet> {
     let deal = |rest: usize| {
         let mut set = generated(options);
@@ -57,7 +57,7 @@ fn dealt(options: &Options) -> Vec<TraceSet> {
 /// The places of a group: the number of the parent, service and operation of each.
 type Places<'a> = Vec<(Option<u32>, &'a str, &'a str)>;
 
-/// How many traces the groups of a layer hold that have the same positions.
+/// Returns how many traces the groups of a layer hold that have the same positions.
 fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64> {
     let mut out = BTreeMap::new();
     for group in &report.layers[layer].groups {
@@ -67,7 +67,7 @@ fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64>
     out
 }
 
-/// What flame graph, endpoints, ranking and culprits show as parts of a whole adds up to it.
+/// Checks that what flame graph, endpoints, ranking and culprits show as parts of a whole adds up to it.
 fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selection) -> TestCaseResult {
     let path = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
     let whole = path.facts.latency_sum_us;

@@ -17,7 +17,8 @@ use pathlight::view::{anomalies, json};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Trace `number`: A over `[0, end]` with these spans below it (name, parent, start, end), moved away from time 0.
+/// Makes trace `number`: A over `[0, end]` with these spans below it (name, parent, start, end), moved away from time
+/// 0.
 pub(super) fn trace(number: u64, end: u64, below: &[(&str, u64, u64, u64)]) -> Vec<Span> {
     let base = 10_000;
     let mut spans = vec![span(1, 0, "A", base, base + end)];
@@ -42,7 +43,7 @@ fn stv(set: &TraceSet) -> Features {
     Features::merge(vec![walk.finish(set)])
 }
 
-/// Microseconds by call path, in words, of a row.
+/// Returns the microseconds by call path, in words, of a row.
 fn named(features: &Features, row: usize) -> Vec<(String, u64)> {
     let cells = features.row(row).iter().map(|cell| {
         let chain = features.paths.chain(cell.path);
@@ -79,7 +80,7 @@ fn a_call_path_of_no_time_is_present_and_one_that_is_missing_is_not() {
     assert_eq!(named(&features, 1), pairs(&[("A", 50)]));
 }
 
-/// Normal traces: B of about 1,000 us, then C of about 5,000 us.
+/// Makes normal traces: B of about 1,000 us, then C of about 5,000 us.
 pub(super) fn normal(numbers: std::ops::Range<u64>) -> Vec<Span> {
     let mut spans = Vec::new();
     for number in numbers {
@@ -298,13 +299,13 @@ fn training_with_abnormal_requests_leaves_them_out() {
     assert_eq!((by_file.contaminated, by_file.rows), (0.03, cleaned.rows));
 }
 
-/// Spans of one service: waits are facts only there.
+/// Returns the spans as those of one service: waits are facts only there.
 fn of_one_service(mut spans: Vec<Span>) -> Vec<Span> {
     spans.iter_mut().for_each(|span| span.service = "S".to_owned());
     spans
 }
 
-/// Kinds of the reasons of the most anomalous request, and the operations that they name.
+/// Returns the kinds of the reasons of the most anomalous request, the operations that they name, and their values.
 fn reasons(report: &AnomalyReport) -> Vec<(ReasonKind, &str, u64)> {
     let reasons = report.rows[0].reasons.iter();
     reasons.map(|reason| (reason.kind, report.path(reason.path).last().unwrap().1, reason.value)).collect()
@@ -348,7 +349,7 @@ fn calls_that_do_not_occur_together_are_a_reason() {
     assert!(report.is_abnormal(&report.rows[0]));
 }
 
-/// B of about 5,000 us, beside it D of so many, and E, inside D or after it; in some a call F.
+/// Makes a trace with B of about 5,000 us, beside it D of so many, and E, inside D or after it; in some a call F.
 fn parallel(number: u64, d_us: u64, is_inside: bool, has_f: bool) -> Vec<Span> {
     let b_us = Random::new(8, 0, number).log_normal_us(5000.0, 0.1);
     let e = if is_inside { (200, 400) } else { (110 + d_us, 150 + d_us) };

@@ -31,7 +31,7 @@ fn the_auto_encoder_learns_and_tells_odd_times() {
     assert!(report.rows[..49].iter().all(|row| report.is_abnormal(row)));
 }
 
-/// The auto-encoder that these requests teach.
+/// Returns the auto-encoder that these requests teach.
 fn network(spans: &[Span], sizes: VaeSettings) -> Vae {
     let spans: Vec<(bool, Span)> = spans.iter().map(|s| (false, s.clone())).collect();
     let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };

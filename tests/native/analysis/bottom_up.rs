@@ -27,7 +27,8 @@ fn in_trace(trace: u128, mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-/// Root endpoints P (latency 100, twice) and Q (latency 60). Both call X; Q calls P as well; P calls itself in trace 2.
+/// Makes requests of root endpoints P (latency 100, twice) and Q (latency 60). Both call X; Q calls P as well; P calls
+/// itself in trace 2.
 fn three() -> Vec<Span> {
     [
         in_trace(1, vec![span(1, 0, "P", 0, 100), span(2, 1, "X", 10, 50)]),

@@ -31,7 +31,7 @@ fn sets() -> Compare {
     Compare { a: Selection::default(), b: Selection { group: 1, ..Selection::default() } }
 }
 
-/// A trace of the story of the paper's Fig. 12: R calls A; slow requests call C as well, which reads D.
+/// Makes a trace of the story of the paper's Fig. 12: R calls A; slow requests call C as well, which reads D.
 fn story(trace: u128, a_us: u64, d_us: u64) -> Vec<Span> {
     let mut at = 1000 + 10;
     let mut spans = vec![span(2, 1, "A", at, at + a_us)];

@@ -13,7 +13,7 @@ use pathlight::query::{GroupBy, RangeReport, queries};
 use pathlight::view::reading_words;
 use proptest::prelude::*;
 
-/// Segments of trace 0's root as (operation, start, end).
+/// Returns the segments of trace 0's root as (operation, start, end).
 fn path(spans: &[Span], overlap: Overlap) -> Vec<(String, u64, u64)> {
     let set = set_of(spans);
     let mut tree = Tree::default();
@@ -228,7 +228,7 @@ fn long_chains_and_wide_fans_work() {
 }
 
 prop_compose! {
-    /// A trace with every defect: orphans, cycles, repeated ids, zero lengths, skew, async spans, missing starts.
+    /// Makes a trace with every defect: orphans, cycles, repeated ids, zero lengths, skew, async spans, missing starts.
     fn any_spans(max: usize)(
         raw in prop::collection::vec(
             (0u64..2, 1u64..25, 0u64..26, 0u8..5, 0u64..60, 0u64..60, 0u8..6, 0u8..12), 1..max)

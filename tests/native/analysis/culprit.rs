@@ -28,8 +28,8 @@ fn rank(report: &CulpritReport, service: &str) -> u32 {
     report.services.iter().find(|row| row.service == service).and_then(|row| row.rank).unwrap_or(u32::MAX)
 }
 
-/// Traces of a front end that calls `shop`, which calls `store`, over the same second; times in milliseconds: before its
-/// call, on the way, in the store.
+/// Makes traces of a front end that calls `shop`, which calls `store`, over the same second; times in milliseconds:
+/// before its call, on the way, in the store.
 fn shop(group: u8, kind: SpanKind, times: [u64; 3]) -> TraceSet {
     let mut set = TraceSet::new();
     set.loading_group = group;
@@ -166,7 +166,7 @@ fn the_culprit_of_real_slow_cases_is_the_first_service() {
     assert!(plain >= 6 && alike >= 6, "read plainly first in {plain} of 7; the same service in {alike}");
 }
 
-/// Two random halves of a set as two groups.
+/// Compares two random halves of a set as two groups.
 fn halves(read: &dyn Fn(u8) -> TraceSet, seed: u64) -> CulpritReport {
     let is_b = |id: TraceId| mix(seed ^ mix(id.bits as u64)) & 1 == 1;
     let half = |group: u8| {
@@ -219,14 +219,14 @@ enum Fault {
     OutOf,
 }
 
-/// The two services of a gap `client->server:operation gap`.
+/// Returns the two services of a gap `client->server:operation gap`.
 fn ends(place: &Place) -> (&str, &str) {
     let (client, rest) = place.name.split_once("->").unwrap();
     (client, rest.split_once(':').unwrap().0)
 }
 
-/// Services that a fault can be told of, and the places it delays: those in at least a fifth of the traces; calls out of
-/// a service only where it calls two others, since one caller and one callee cannot be told apart.
+/// Returns the services that a fault can be told of, and the places it delays: those in at least a fifth of the traces;
+/// calls out of a service only where it calls two others, since one caller and one callee cannot be told apart.
 fn targets(places: &[Place], fault: Fault) -> Vec<(String, Vec<String>)> {
     let names: BTreeSet<&str> = places.iter().map(|place| place.service).collect();
     let mut out = Vec::new();

@@ -13,7 +13,7 @@ use pathlight::query::native::Pool;
 use pathlight::query::{FlowSettings, TprofSettings, queries};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Exclusive time on the path of the trace root by span id, in microseconds, for every trace by id.
+/// Returns the exclusive time on the path of the trace root by span id, in microseconds, for every trace by id.
 fn paths(defects: Defects, reading: Reading) -> BTreeMap<String, BTreeMap<String, u64>> {
     let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
     let set = generated(&options);
@@ -29,7 +29,7 @@ fn paths(defects: Defects, reading: Reading) -> BTreeMap<String, BTreeMap<String
         .collect()
 }
 
-/// How many traces of a defect have the path of the clean trace, read plainly and with one rule, of how many.
+/// Returns how many traces of a defect have the path of the clean trace, read plainly and with one rule, of how many.
 fn alike(defects: Defects, rule: Rule) -> (usize, usize, usize) {
     // Clean traces have clocks that differ a little.
     let same = |reading| {
@@ -70,8 +70,8 @@ fn wrong_clocks_do_not_change_which_spans_of_generated_traces_are_on_the_path() 
     assert!(real >= 285, "{real} of 300 are right");
 }
 
-/// How far the time of each span on the path may be from that in the clean trace, by id, in microseconds: clocks are
-/// known up to the interval of offsets that puts all callees of a pair of processes into their calls.
+/// Returns how far the time of each span on the path may be from that in the clean trace, by id, in microseconds:
+/// clocks are known up to the interval of offsets that puts all callees of a pair of processes into their calls.
 fn allowed(set: &TraceSet, tree: &Tree) -> BTreeMap<String, u64> {
     let process = |span| process_of(set, tree.row(span));
     let mut calls: Vec<(u32, u32)> =
@@ -274,7 +274,7 @@ fn flow_what_if_and_diagnosis_of_the_real_reading_are_those_of_the_clean_traces(
     }
 }
 
-/// What each span of generated traces is called under the real reading, by trace and span.
+/// Returns what each span of generated traces is called under the real reading, by trace and span.
 fn names_of_spans(defects: Defects) -> Vec<Endpoint> {
     let mut set = generated(&Options { traces: 300, spans: 40, defects, ..Options::default() });
     let names = PlaceFacts::of(&set).names(Reading::real());

@@ -13,8 +13,8 @@ fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
     pool.run(queries::Errors { selection }).unwrap()
 }
 
-/// A gateway asks a shop [10,90], which asks a stock [20,40], in error, beside a cache [20,30], in error too, and then
-/// a bank [50,80] with a card [60,70] that fails through it: own, own off the path, propagated and own.
+/// Makes a trace: a gateway asks a shop [10,90], which asks a stock [20,40], in error, beside a cache [20,30], in error
+/// too, and then a bank [50,80] with a card [60,70] that fails through it: own, own off the path, propagated and own.
 fn shop(trace: u128, bank_fails: bool) -> Vec<Span> {
     let mut spans = vec![
         span(1, 0, "gateway", 0, 100),

@@ -29,7 +29,7 @@ fn push(set: &mut TraceSet, trace: u128, id: u64, zone: &str, of_process: &str) 
     set.stage(TraceId::hex(trace), raw).unwrap();
 }
 
-/// Three requests, two spans each, in two workers: zones eu and eu; eu of the process and us; none.
+/// Makes three requests, two spans each, in two workers: zones eu and eu; eu of the process and us; none.
 fn pool() -> Pool {
     let (mut one, mut two) = (TraceSet::new(), TraceSet::new());
     push(&mut one, 1, 1, "eu", "");

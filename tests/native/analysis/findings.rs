@@ -16,7 +16,7 @@ fn findings(spans: &[Span]) -> FindingsReport {
     pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap()
 }
 
-/// The findings with what joins them later.
+/// Returns the findings with what joins them later.
 fn completed(pool: &mut Pool, selection: Selection, baseline: Option<Selection>) -> FindingsReport {
     let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
     let report = pool.run(query).unwrap();
@@ -24,14 +24,14 @@ fn completed(pool: &mut Pool, selection: Selection, baseline: Option<Selection>)
     report.with(&further)
 }
 
-/// The finding of a kind.
+/// Returns the finding of a kind.
 #[track_caller]
 fn the(report: &FindingsReport, kind: FindingKind) -> Finding {
     let found = report.findings.iter().find(|finding| finding.kind() == kind);
     found.unwrap_or_else(|| panic!("no {kind:?} in\n{}", finding_words::to_text(report))).clone()
 }
 
-/// Requests of a shop that differ by up to 5 %; `change` gets each with its number before it is added.
+/// Makes requests of a shop that differ by up to 5 %; `change` gets each with its number before it is added.
 fn requests(n: u64, change: impl Fn(u64, &mut Vec<Span>)) -> Vec<Span> {
     let mut random = Random::new(5, 0, 0);
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ use pathlight::analysis::requests::{Overlap, PathSettings};
 use pathlight::model::trace::{Endpoint, Role, Tree};
 use proptest::prelude::*;
 
-/// An invocation over `[start, end]` with children (node, start, end).
+/// Makes an invocation over `[start, end]` with children (node, start, end).
 fn order_with(start: u64, end: u64, children: &[(u32, u64, u64)], overlap: Option<Overlap>) -> Order {
     let children: Vec<Child> = children
         .iter()
@@ -30,7 +30,7 @@ fn key(start_us: u64) -> InvocationKey {
     InvocationKey { start_us, ..InvocationKey::default() }
 }
 
-/// Predictors of parents with `nodes` nodes, trained on some invocations.
+/// Trains predictors of parents with `nodes` nodes on some invocations.
 fn train(nodes: u32, orders: &[&Order], settings: FlowSettings) -> Predictors {
     let mut training = Training::new(nodes);
     for (i, order) in orders.iter().enumerate() {
@@ -111,7 +111,7 @@ fn example_2_aggregates_keep_what_holds_in_all() {
     assert_eq!(estimate(&predictors, &second)[4], 90.0);
 }
 
-/// The training invocations of example 3: F1 in sequence, F2 side by side.
+/// Returns the training invocations of example 3: F1 in sequence, F2 side by side.
 fn example_3() -> [Order; 4] {
     let (x, y) = (0, 1);
     [
@@ -142,7 +142,7 @@ fn example_3_the_nearest_cluster_decides() {
     assert_eq!(neighbours.completion_us(&[(0, 12)], &[12], 4), None);
 }
 
-/// A two-call parent P as spans of trace `trace`, times in units of 10 us.
+/// Makes a two-call parent P as spans of trace `trace`, times in units of 10 us.
 fn pair(trace: u128, at: u64, end: u64, x: (u64, u64), y: (u64, u64)) -> Vec<Span> {
     let mut spans = vec![
         span(1, 0, "P", at, at + 10 * end),
@@ -161,7 +161,7 @@ fn faster(endpoint: &str, share_ppm: i64) -> Changes {
     }
 }
 
-/// Latency after a change by a model learned with `learn`, asked about `ask`; strict edges.
+/// Returns the latency after a change by a model learned with `learn`, asked about `ask`; strict edges.
 fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
     let report = what_if_of(learn, ask, changes).finish();
     assert_eq!(report.requests, 1);
@@ -290,7 +290,7 @@ fn children_without_length_at_one_instant_stand_in_a_row() {
 
 // ---- properties ----
 
-/// An invocation of some of `nodes` nodes, with touching, nested, equal and empty intervals.
+/// Makes an invocation of some of `nodes` nodes, with touching, nested, equal and empty intervals.
 fn invocations(nodes: u32, most: u64) -> impl Strategy<Value = Order> {
     let child = (any::<bool>(), 0..=most, 0..=most / 2);
     (proptest::collection::vec(child, nodes as usize), 0..=most).prop_map(move |(children, tail)| {
@@ -303,7 +303,7 @@ fn invocations(nodes: u32, most: u64) -> impl Strategy<Value = Order> {
     })
 }
 
-/// (P + L by node, P of the return).
+/// Returns (P + L by node, P of the return).
 fn taken(order: &Order, nodes: u32) -> (Vec<Option<u64>>, u64) {
     let mut taken = vec![None; nodes as usize];
     for (p, child) in order.children().iter().enumerate() {
@@ -317,7 +317,7 @@ fn completion(flow: &Flow, order: &Order) -> u64 {
     flow.completion_us(&taken, return_gap, &mut Vec::new())
 }
 
-/// The edges of an invocation, by definition; overlaps up to `overlap_us` count.
+/// Returns the edges of an invocation, by definition; overlaps up to `overlap_us` count.
 fn edges_with(order: &Order, overlap_us: u64) -> Vec<(u32, u32)> {
     let children = order.children();
     let mut edges = Vec::new();
@@ -462,8 +462,8 @@ proptest! {
 
 // ---- drag and slack ----
 
-/// When the parent ends, by the edges `i -> j` of the definition with tolerated overlaps, if child `changed` takes
-/// `latency` instead of its own.
+/// Returns when the parent ends, by the edges `i -> j` of the definition with tolerated overlaps, if child `changed`
+/// takes `latency` instead of its own.
 fn ends_at(order: &Order, changed: usize, latency: i64) -> i64 {
     let children = order.children();
     let mut complete = vec![0i64; children.len()];
@@ -510,7 +510,7 @@ proptest! {
     }
 }
 
-/// The longest way from start to return that does not lead through child `avoided`, over all edges.
+/// Returns the longest way from start to return that does not lead through child `avoided`, over all edges.
 fn avoiding(order: &Order, avoided: usize) -> i64 {
     let children = order.children();
     let mut complete = vec![0i64; children.len()];
@@ -524,7 +524,7 @@ fn avoiding(order: &Order, avoided: usize) -> i64 {
     last + order.return_gap_us() as i64
 }
 
-/// Random trees: each span of a parent before it, inside it.
+/// Makes random trees: each span of a parent before it, inside it.
 fn trees() -> impl Strategy<Value = Vec<Span>> {
     proptest::collection::vec((any::<prop::sample::Index>(), 0u64..=100, 0u64..=100), 1..14).prop_map(|raw| {
         let mut spans = vec![span(1, 0, "n0", 1_000, 2_000)];
@@ -539,7 +539,7 @@ fn trees() -> impl Strategy<Value = Vec<Span>> {
     })
 }
 
-/// When the request ends if span `changed` takes `latency`: bottom-up through the tree, strict edges.
+/// Returns when the request ends if span `changed` takes `latency`: bottom-up through the tree, strict edges.
 fn request_end(tree: &Tree, changed: Option<(u32, u64)>) -> u64 {
     let mut latency: Vec<u64> = (0..tree.len() as u32).map(|i| tree.duration_us(i)).collect();
     for i in (0..tree.len() as u32).rev() {

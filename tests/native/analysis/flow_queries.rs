@@ -23,7 +23,7 @@ fn endpoint(service: &str, operation: &str) -> Selection {
     Selection { root, ..Selection::default() }
 }
 
-/// The slowest tenth of the requests.
+/// Selects the slowest tenth of the requests.
 fn tail(selection: &Selection) -> Selection {
     let tail = PercentileRange::open(90_000, 100_000);
     Selection { over_all: true, ..selection.with_range(tail) }
@@ -298,7 +298,7 @@ fn the_ranked_savings_are_those_of_single_what_ifs() {
     }
 }
 
-/// p50, p95, p99.
+/// Returns p50, p95, p99.
 fn quantiles(summary: &Summary) -> [f64; 3] {
     [summary.p50, summary.p95, summary.p99]
 }
@@ -325,8 +325,8 @@ fn what_if_predicts_injected_delays_at_20_places() {
     println!("worst of 60 quantiles: {:.2} %", 100.0 * worst);
 }
 
-/// The endpoints of 20 places chosen at random: of a shop with serial and parallel calls, of one parent with waves of
-/// parallel calls, and of a chain of endpoints nested in themselves.
+/// Returns the endpoints of 20 places chosen at random: of a shop with serial and parallel calls, of one parent with
+/// waves of parallel calls, and of a chain of endpoints nested in themselves.
 fn chosen_endpoints() -> Vec<(Options, String, String)> {
     let shop = Options { traces: 400, seed: 11, ..Options::default() };
     let wide = Options { shape: Shape::Wide, spans: 40, ..shop.clone() };
@@ -477,7 +477,7 @@ fn what_a_target_asks_for_of_calls_side_by_side_reaches_it_in_regenerated_traces
     assert_eq!(checked, 6);
 }
 
-/// Requests of a root with these calls (name, start, end), and 10 us of its own after the last.
+/// Makes requests of a root with these calls (name, start, end), and 10 us of its own after the last.
 fn requests(calls: &[(&str, u64, u64)]) -> Pool {
     let mut spans = Vec::new();
     for trace in 1..=20_u64 {
@@ -546,7 +546,7 @@ fn every_endpoint_that_reaches_a_target_has_its_percentage() {
     assert_eq!(target(&mut pool, 1).single.len(), 10);
 }
 
-/// What the calls of an endpoint take in the traces of these options.
+/// Returns what the calls of an endpoint take in the traces of these options.
 fn call_latencies(options: &Options, service: &str, operation: &str) -> Vec<u64> {
     let set = generated(options);
     let endpoint = set.find_endpoint(service, operation).unwrap();

@@ -12,7 +12,7 @@ fn options(defects: Defects) -> Options {
     Options { traces: 200, spans: 40, defects, ..Options::default() }
 }
 
-/// Generated traces, over so many workers.
+/// Makes a pool of generated traces, over so many workers.
 fn pool(defects: Defects, workers: u64) -> Pool {
     let part = |number| -> TraceSet {
         let mut set = generated(&options(defects));
@@ -27,7 +27,7 @@ fn overview(pool: &mut Pool, reading: Reading) -> OverviewReport {
     OverviewReport { heap_bytes: 0, ..pool.run(queries::Overview { settings, by: GroupBy::Root }).unwrap() }
 }
 
-/// Spans by endpoint.
+/// Counts the spans by endpoint.
 fn endpoints(report: &OverviewReport) -> BTreeMap<(String, String), u64> {
     let endpoints = report.endpoints.iter();
     endpoints.map(|e| ((e.service.clone(), e.operation.clone()), e.spans)).collect()
@@ -123,7 +123,7 @@ fn a_root_endpoint_is_found_by_both_names() {
     assert_eq!(requests(&one.kind.root.operation), one.requests);
 }
 
-/// A service that calls itself and another, which calls back.
+/// Makes a service that calls itself and another, which calls back.
 fn nested() -> Vec<Span> {
     let of = |service: &str, span: Span| Span { service: service.to_owned(), ..span };
     vec![

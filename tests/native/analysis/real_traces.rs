@@ -13,7 +13,7 @@ pub(super) fn only(rule: Rule) -> Reading {
     Reading::PLAIN.with(rule, true)
 }
 
-/// A span of a service.
+/// Returns the span as one of this service and kind.
 fn of(service: &str, kind: SpanKind, span: Span) -> Span {
     Span { service: service.to_owned(), kind, ..span }
 }
@@ -24,7 +24,7 @@ fn tree(set: &TraceSet, reading: Reading) -> Tree {
     tree
 }
 
-/// Role, start and end of every span, by operation.
+/// Returns role, start and end of every span, by operation.
 fn read(spans: &[Span], reading: Reading) -> Vec<(String, Role, u64, u64)> {
     let set = set_of(spans);
     let tree = tree(&set, reading);
@@ -42,7 +42,7 @@ fn role(spans: &[Span], reading: Reading, name: &str) -> Role {
     read(spans, reading).into_iter().find(|row| row.0 == name).unwrap().1
 }
 
-/// Segments of the trace root as (operation, start, end).
+/// Returns the segments of the trace root as (operation, start, end).
 fn path(spans: &[Span], reading: Reading) -> Vec<(String, u64, u64)> {
     let set = set_of(spans);
     let tree = tree(&set, reading);
@@ -56,7 +56,7 @@ fn segments(expected: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
     expected.iter().map(|&(name, start, end)| (name.to_owned(), start * 1000, end * 1000)).collect()
 }
 
-/// A gateway's request over [0, 100] ms with a leaf L and a call C that has a callee S.
+/// Makes a gateway's request over [0, 100] ms with a leaf L and a call C that has a callee S.
 fn gateway(leaf: (u64, u64), call: (u64, u64)) -> Vec<Span> {
     let ms = |id, parent, name, (start, end): (u64, u64)| {
         span(id, parent, name, 1_000_000 + start * 1000, 1_000_000 + end * 1000)
@@ -177,7 +177,7 @@ fn nobody_waits_for_what_outlives_its_parent_in_one_process() {
     assert_eq!(role(&remote, rule, "child"), Role::Sync);
 }
 
-/// A client over `call` with the server of another process over `server`, below a root from 0 to 1 s.
+/// Makes a client over `call` with the server of another process over `server`, below a root from 0 to 1 s.
 fn remote(call: (u64, u64), server: (u64, u64)) -> Vec<Span> {
     vec![
         of("a", Server, span(1, 0, "root", 0, 1_000_000)),
@@ -229,7 +229,7 @@ fn a_large_offset_needs_a_callee_that_fills_half_of_its_call() {
     assert_eq!(interval(&kindless, rule, "server").0, Role::Dropped);
 }
 
-/// The report of the trace of some spans, read as a real one.
+/// Returns the report of the trace of some spans, read as a real one.
 fn report(spans: &[Span]) -> TraceReport {
     let set = set_of(spans);
     let settings = PathSettings { reading: Reading::real(), ..PathSettings::default() };
@@ -342,7 +342,7 @@ fn roots_that_stand_for_themselves_are_requests() {
     assert_eq!(roots(Reading::PLAIN), ["first"]);
 }
 
-/// What the requests of a set wait for: by service, microseconds on the path and whether that is certain.
+/// Returns what the requests of a set wait for: by service, microseconds on the path and whether that is certain.
 fn waiting(set: TraceSet, reading: Reading) -> BTreeMap<String, (u64, bool)> {
     let mut pool = Pool::of(vec![set]).unwrap();
     let selection = Selection { reading, ..Selection::default() };

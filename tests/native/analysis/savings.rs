@@ -24,7 +24,7 @@ enum Calls {
     Waves,
 }
 
-/// A request that calls so many endpoints once each.
+/// Makes a request that calls so many endpoints once each.
 fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Vec<Span> {
     let (mut at, mut end, mut spans) = (1000, 1000, Vec::new());
     for call in 0..endpoints {
@@ -45,7 +45,7 @@ fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Ve
     spans
 }
 
-/// Spans looked at to try every endpoint of a set of one trace.
+/// Counts the spans that are looked at to try every endpoint of a set of one trace.
 fn cost(set: &TraceSet) -> usize {
     let mut counter = CalleeCounter::new(set, None, Within::default(), false);
     Walk::new(0, PathSettings::default()).run(set, &mut counter);

@@ -8,7 +8,7 @@ use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, Trac
 use pathlight::query::native::Pool;
 use pathlight::query::{SpanKey, queries};
 
-/// Latencies of the requests of a selection, slowest first.
+/// Returns the latencies of the requests of a selection, slowest first.
 fn latencies(pool: &mut Pool, selection: Selection) -> Vec<u64> {
     let query = queries::Requests { selection, limit: 1000 };
     let report = pool.run(query).unwrap();
@@ -59,8 +59,8 @@ fn removing_one_set_leaves_the_other() {
     assert_eq!(set.duration_us(0), 200);
 }
 
-/// Three requests: 1 has an error in a child, 2 calls B and starts late, 3 is plain; `zone` is a tag of single spans
-/// and `host` one of a process.
+/// Makes three requests: 1 has an error in a child, 2 calls B and starts late, 3 is plain; `zone` is a tag of single
+/// spans and `host` one of a process.
 fn tagged() -> TraceSet {
     let mut set = TraceSet::new();
     let mut failing = of_trace(1, vec![span(1, 0, "R", 1000, 1100), span(2, 1, "A", 1010, 1050)]);

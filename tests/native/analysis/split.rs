@@ -29,7 +29,7 @@ fn push(set: &mut TraceSet, trace: u128, id: u64, name: &str, at: (u64, u64), zo
     set.stage(TraceId::hex(trace), raw).unwrap();
 }
 
-/// 12 requests of 100 to 111 us in zone eu, 6 of twice that in us, one without; each calls E twice, on two hosts.
+/// Makes 12 requests of 100 to 111 us in zone eu, 6 of twice that in us, one without; each calls E twice, on two hosts.
 fn zones(workers: usize) -> Pool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for i in 0..19u64 {
@@ -51,7 +51,7 @@ fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
     pool.run(query).unwrap()
 }
 
-/// All calls of E of a request together.
+/// Splits by all calls of E of a request together.
 fn of_e() -> SplitOf {
     SplitOf::Sums(Endpoint::new("E", "E"))
 }
@@ -93,7 +93,8 @@ fn time_of_an_endpoint_is_split_span_by_span_with_own_tags_before_those_of_the_p
     assert!(split(&mut pool, SplitOf::Latency, "no such key").values.is_empty());
 }
 
-/// 12 requests whose 10 calls of E are on host `many`, and 12 with one call on host `one`; every call takes 10 us.
+/// Makes 12 requests whose 10 calls of E are on host `many`, and 12 with one call on host `one`; every call takes 10
+/// us.
 fn calls(workers: usize) -> Pool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for i in 0..24u64 {
@@ -154,7 +155,7 @@ fn rare_values_are_counted_and_left_out() {
     assert_eq!((report.values[0].value.as_str(), report.values[5].value.as_str()), ("z00", "z05"));
 }
 
-/// 90 requests that last 1 to 90 us: slow in one half of the regions, whatever the host; `id` names each.
+/// Makes 90 requests that last 1 to 90 us: slow in one half of the regions, whatever the host; `id` names each.
 fn regions(workers: usize) -> Pool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for i in 0..90u64 {

@@ -38,12 +38,12 @@ fn open(files: &[(&str, &[u8], u8)]) -> TraceSet {
     set
 }
 
-/// What a percentile range holds, but for where the ranges end that are offered.
+/// Returns what a percentile range holds, but for where the ranges end that are offered.
 fn without_marks(facts: &RangeFacts) -> RangeFacts {
     RangeFacts { marks: Vec::new(), types: 1, ..facts.clone() }
 }
 
-/// Every call as it was recorded, as summaries have them.
+/// Selects every call as it was recorded, as summaries have them.
 fn selection() -> Selection {
     let settings = Settings::default().path;
     Selection { overlap: settings.overlap, reading: settings.reading, ..Selection::default() }
@@ -311,7 +311,7 @@ fn flows_of_summaries_are_those_of_their_traces_but_for_what_binds() {
     assert!(error.to_string().contains("needs the spans"), "{error}");
 }
 
-/// A trace of a root that makes these calls one after the other, each of an endpoint.
+/// Makes a trace of a root that makes these calls one after the other, each of an endpoint.
 fn calls(trace: u128, names: impl Iterator<Item = usize>) -> Vec<Span> {
     let mut spans = vec![span(1, 0, "root", 0, 10_000)];
     let child =
@@ -392,7 +392,7 @@ fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps()
     assert!(summaries.run(query(network)).unwrap_err().to_string().contains("auto-encoder"));
 }
 
-/// Places of a request type: where, and the mean of normal traces and of the tail.
+/// Returns the places of a request type: where, and the mean of normal traces and of the tail.
 fn places_of(kind: &TypePlaces) -> Vec<(String, f64, f64)> {
     let where_ = |place: &PlaceChange| {
         format!("{:?}", (&place.service, &place.operation, &place.previous, &place.next, &place.gap_to))
@@ -400,7 +400,7 @@ fn places_of(kind: &TypePlaces) -> Vec<(String, f64, f64)> {
     kind.places.iter().map(|place| (where_(place), place.a_us, place.b_us)).collect()
 }
 
-/// Endpoints of layers 1 and 2 with what sums tell of them.
+/// Returns the endpoints of layer 1 or 2 with what sums tell of them.
 fn layer_of(report: &TprofReport, number: usize) -> Vec<(String, u64, f64, f64, f64, f64)> {
     let of = |group: &Group| {
         let root = format!("{:?} {}", group.root, group.traces);

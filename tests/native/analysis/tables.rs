@@ -14,7 +14,7 @@ use pathlight::view::summary;
 use pathlight::view::summary::ListsBy;
 use proptest::prelude::*;
 
-/// Request `trace`: R calls A, which calls B, then R calls B itself. B takes `b1` within A and `b2` within R.
+/// Makes request `trace`: R calls A, which calls B, then R calls B itself. B takes `b1` within A and `b2` within R.
 fn request(trace: u128, b1: u64, b2: u64) -> Vec<Span> {
     let start = 1000 * trace as u64;
     let mut at = start + 5;
@@ -29,7 +29,7 @@ fn request(trace: u128, b1: u64, b2: u64) -> Vec<Span> {
     spans
 }
 
-/// Latencies 20 + b1 + b2: 130, 60, 90, 120.
+/// Makes four requests with latencies 20 + b1 + b2: 130, 60, 90, 120.
 fn four() -> Pool {
     let spans = [request(1, 100, 10), request(2, 40, 0), request(3, 50, 20), request(4, 100, 0)].concat();
     Pool::of(vec![set_of(&spans)]).unwrap()
@@ -47,7 +47,7 @@ fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
     pool.run(query).unwrap()
 }
 
-/// Time of a row in each column.
+/// Returns the time of a row in each column.
 fn cells(report: &HeatmapReport, row: &str) -> Vec<u64> {
     let row = report.rows.endpoints.iter().position(|Endpoint { operation: o, .. }| o == row).unwrap() as u32;
     let cell = |c| report.cells(c).filter(|&at| report.cell_row[at] == row).map(|at| report.cell_us[at]);

@@ -43,7 +43,7 @@ pub(super) fn report_by(sets: Vec<TraceSet>, by: GroupBy, settings: TprofSetting
     Pool::of(sets).unwrap().run(query).unwrap()
 }
 
-/// Every aggregate trace that the report points at.
+/// Returns every aggregate trace that the report points at.
 fn aggregates(sets: Vec<TraceSet>) -> Vec<AggregateTrace> {
     of_groups(sets, Aggregates::All)
 }
@@ -53,7 +53,7 @@ fn of_groups(sets: Vec<TraceSet>, wanted: Aggregates) -> Vec<AggregateTrace> {
     Pool::of(sets).unwrap().run(queries::AggregateTraces { selection, settings, wanted }).unwrap()
 }
 
-/// Trace `number`: A over `[0, end]` with these children, all moved away from time 0.
+/// Makes trace `number`: A over `[0, end]` with these children, all moved away from time 0.
 pub(super) fn a_trace(number: u64, end: u64, children: &[(&str, u64, u64)]) -> Vec<Span> {
     let base = 1000;
     let mut spans = vec![span(number * 100, 0, "A", base, base + end)];
@@ -293,7 +293,7 @@ fn the_gap_between_client_and_server_is_a_place_of_its_own() {
     assert_eq!((place.service.as_str(), place.gap_to.as_deref(), place.subspan), ("B", Some("S"), None));
 }
 
-/// Ten traces of a type: in one of them B takes `more` time.
+/// Makes ten traces of a type: in one of them B takes `more` time.
 pub(super) fn a_type(root: &str, first: u64, more: u64) -> Vec<Span> {
     let mut spans = Vec::new();
     for number in first..first + 10 {
@@ -363,7 +363,7 @@ fn the_nearest_trace_is_that_whose_starts_and_ends_are_nearest_to_the_means() {
     assert_eq!(of(&[(10, 20), (30, 40)]), ["1", "2"]);
 }
 
-/// 60 traces of A, slow before it calls X and then Y; X calls six at once, in another order every time.
+/// Makes 60 traces of A, slow before it calls X and then Y; X calls six at once, in another order every time.
 fn shattered() -> Vec<Span> {
     let mut spans = Vec::new();
     for number in 1..=60u64 {
@@ -401,7 +401,7 @@ fn where_whole_traces_shatter_groups_are_local() {
     assert!(lines(&report).iter().any(|line| line.words.contains("whose order varies")));
 }
 
-/// Mean form = recursive form, containment and order, on every layer-4 group.
+/// Checks on every layer-4 group that the mean form is the recursive form, and containment and order.
 fn check_aggregates(traces: &Traces) {
     for group in traces.layer_4() {
         let mean = aggregate(traces, &group, None);

@@ -13,7 +13,7 @@ const SPANS: u64 = 100_000;
 /// Spans between two looks at the clock.
 const CHUNK: usize = 512;
 
-/// A trace whose span `i` is below span `parent(i)`, each shorter than its parent. Calls overlap.
+/// Makes a trace whose span `i` is below span `parent(i)`, each shorter than its parent. Calls overlap.
 fn a_trace(parent: impl Fn(u64) -> u64) -> TraceSet {
     let mut spans: Vec<Span> = vec![span(1, 0, "root", 1000, 1000 + 4 * SPANS)];
     for i in 1..SPANS {
@@ -38,7 +38,7 @@ fn shapes() -> [(&'static str, TraceSet); 3] {
     ]
 }
 
-/// What the worker makes of a set, and how often it looked at the clock.
+/// Returns what the worker makes of a set, and how often it looked at the clock.
 fn part(set: &TraceSet) -> (TracesPart, usize) {
     let roots = set.traces().iter().map(|trace| trace.first);
     let types = Arc::new(RequestTypes::new(set, roots, &TypeNames::default()));
@@ -50,7 +50,7 @@ fn part(set: &TraceSet) -> (TracesPart, usize) {
     (collector.take(), looks)
 }
 
-/// The report, and the most work between two pauses.
+/// Returns the report, and the most work between two pauses.
 fn report(part: TracesPart) -> (TprofReport, Done) {
     let done = Done::default();
     let told = done.clone();

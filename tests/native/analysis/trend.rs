@@ -13,7 +13,7 @@ fn options(seed: u64, day: usize) -> Options {
     Options { traces: 700, spans: 30, seed: seed * 1000 + day as u64, ..Options::demo() }
 }
 
-/// A week of summaries, from the fifth day on with a delay.
+/// Makes a week of summaries, from the fifth day on with a delay.
 fn week(seed: u64, inject: Option<&Inject>) -> Vec<Summary> {
     let day = |day: usize| {
         let injects = inject.filter(|_| day >= BEFORE).into_iter().cloned().collect();
@@ -22,7 +22,7 @@ fn week(seed: u64, inject: Option<&Inject>) -> Vec<Summary> {
     (0..7).map(day).collect()
 }
 
-/// Own work of a span that 10 to 95 % of the requests pass and wait for, another one for each seed.
+/// Finds own work of a span that 10 to 95 % of the requests pass and wait for, another one for each seed.
 fn place(seed: u64) -> Place {
     let mut places = Generator::new(&options(1, 0)).unwrap().places();
     places.retain(|place| place.subspan.is_some() && (0.1..0.95).contains(&place.share));

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// One trace of one span of this service and operation, as text of JSON strings.
+/// Returns one trace of one span of this service and operation, as text of JSON strings.
 fn trace(id: &str, service: &str, operation: &str) -> String {
     format!(
         r#"{{"data":[{{"traceID":"{id}","spans":[{{"traceID":"{id}","spanID":"01","operationName":"{operation}","references":[],
@@ -153,8 +153,8 @@ fn a_result_that_cannot_be_written_leaves_the_old_one() {
     assert_eq!((left(""), left("parts")), (3, 1), "nothing half written is left");
 }
 
-/// What a terminal obeys, or reads as the end of a line, or what turns the direction of writing, or has no width: a name
-/// with it looks like another.
+/// Returns the characters that a terminal obeys, or reads as the end of a line, or that turn the direction of writing,
+/// or have no width: a name with one looks like another.
 fn obeyed(text: &str) -> Vec<char> {
     let is_mark = |c: char| {
         matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')

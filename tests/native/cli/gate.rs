@@ -70,7 +70,7 @@ fn merged_baselines_are_one_that_has_learned_from_all() {
     assert!(status == 2 && said.contains("anomaly.model cannot be merged"), "{status} {said}");
 }
 
-/// The commands of the steps of a workflow, by name.
+/// Returns the commands of the steps of a workflow, by name.
 fn steps(markdown: &str) -> Vec<(String, String)> {
     let yaml = markdown.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let (mut steps, mut name) = (Vec::new(), String::new());

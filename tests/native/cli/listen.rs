@@ -37,7 +37,7 @@ impl Listener {
         Listener { child, place }
     }
 
-    /// Status, head and body of an answer.
+    /// Sends a request; returns status, head and body of an answer.
     fn ask(&self, line: &str, headers: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
         let host =
             if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.place) };
@@ -69,7 +69,7 @@ fn fixture(folder: &str, name: &str) -> Vec<u8> {
     fixture_files(folder).into_iter().find(|(file, _)| file.ends_with(name)).unwrap().1
 }
 
-/// What `inspect` says of the files that were kept.
+/// Returns what `inspect` says of the files that were kept.
 fn inspect(folder: &Path) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pathlight"));
     let mut files: Vec<_> =
@@ -196,7 +196,7 @@ for name, packing in [("shop", Compression.NoCompression), ("stock", Compression
     provider.shutdown()
 "#;
 
-/// A Python that has the SDK: the machine's own, or one of a folder that is kept between runs.
+/// Returns a Python that has the SDK: the machine's own, or one of a folder that is kept between runs.
 fn python() -> Option<std::path::PathBuf> {
     let knows = |python: &Path| {
         let import = "import opentelemetry.exporter.otlp.proto.http";

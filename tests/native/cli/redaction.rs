@@ -24,7 +24,7 @@ fn run(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A report as text: what stands around the traces, the columns unpacked byte by byte, and as they are read.
+/// Returns a report as text: what stands around the traces, the columns unpacked byte by byte, and as they are read.
 fn opened(html: &str) -> (String, String) {
     let (mut text, mut columns, mut rest) = (String::new(), String::new(), html);
     while let Some((before, after)) = rest.split_once(saved::PART.0) {
@@ -40,7 +40,7 @@ fn opened(html: &str) -> (String, String) {
     (text + rest, columns)
 }
 
-/// Every output of the two commands with these options.
+/// Returns every output of the two commands with these options.
 fn outputs(folder: &Path, options: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
     for threads in ["1", "3"] {
@@ -139,7 +139,7 @@ fn a_name_has_one_pseudonym_in_everything_made_of_the_same_traces() {
     assert!(whole.contains(&format!("`{} @ {}`", words.operations[3], words.services[3])), "{whole}");
 }
 
-/// What the page copies of a diagnosis, of one set and of what changed between two.
+/// Returns what the page copies of a diagnosis, of one set and of what changed between two.
 fn diagnoses(by: &GroupBy, redaction: Redaction) -> Vec<String> {
     let words = words();
     let mut set = TraceSet::new();

@@ -31,7 +31,7 @@ fn run(folder: &Path, args: &[&str], input: &[u8]) -> Output {
     output
 }
 
-/// The summary of an input that is read at once, as the program reads it.
+/// Returns the summary of an input that is read at once, as the program reads it.
 fn at_once(inputs: &[&[u8]]) -> Vec<u8> {
     let mut set = TraceSet::new();
     for input in inputs {
@@ -79,7 +79,7 @@ fn a_large_input_is_summarised_like_a_small_one_by_any_number_of_threads_and_fro
     assert!(said.contains("1400 traces came again"), "{said}");
 }
 
-/// Zipkin spans, one a line, of traces that overlap: each has a root and then `calls` calls.
+/// Returns Zipkin spans, one a line, of traces that overlap: each has a root and then `calls` calls.
 fn scattered(traces: usize, calls: usize) -> Vec<u8> {
     let mut text = String::new();
     // Span k of trace t stands in line t + 40 k.
@@ -170,7 +170,7 @@ fn summaries_of_parts_are_merged_and_shown() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("no.pathlight: it is no summary"));
 }
 
-/// All files below a folder by path.
+/// Returns all files below a folder by path.
 fn tree(folder: &Path) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut out = std::collections::BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {

@@ -23,7 +23,7 @@ fn by_one(text: &[u8]) -> (String, FileReport) {
     (dump(&set), report)
 }
 
-/// The split points found from these places on.
+/// Returns the split points found from these places on.
 fn split_points(text: &[u8], head: usize, places: &[usize]) -> Vec<SplitPoint> {
     let Some(finder) = SplitFinder::of(&text[..head.min(text.len())]) else { return Vec::new() };
     let mut split_points: Vec<SplitPoint> = (places.iter())
@@ -35,7 +35,7 @@ fn split_points(text: &[u8], head: usize, places: &[usize]) -> Vec<SplitPoint> {
     split_points
 }
 
-/// What readers of the chunks give together; `None` if they find that one of the split points is none.
+/// Returns what readers of the chunks give together; `None` if they find that one of the split points is none.
 fn by_chunks(text: &[u8], split_points: &[SplitPoint]) -> Option<(String, FileReport)> {
     let mut set = TraceSet::new();
     let mut reports = Vec::new();
@@ -77,7 +77,7 @@ fn every(step: usize, text: &[u8]) -> Vec<usize> {
     (step..text.len()).step_by(step).collect()
 }
 
-/// A Jaeger trace of `spans` spans whose last tag has this value, as JSON text.
+/// Returns a Jaeger trace of `spans` spans whose last tag has this value, as JSON text.
 fn trace(id: u32, spans: u32, value: &str) -> String {
     let spans: Vec<String> = (1..=spans)
         .map(|span| {
@@ -266,7 +266,7 @@ proptest! {
     }
 }
 
-/// What a set holds of a text of which only some traces are kept.
+/// Returns what a set holds of a text of which only some traces are kept.
 fn kept(text: &[u8], keep: Keep) -> (TraceSet, FileReport) {
     let options = Options { keep, ..Options::default() };
     let mut set = TraceSet::new();

@@ -27,7 +27,7 @@ fn read(text: impl AsRef<[u8]>) -> (TraceSet, FileReport) {
     (set, report)
 }
 
-/// Trace id, span id, parent id, service, operation, start, duration, kind, error of every span.
+/// Returns trace id, span id, parent id, service, operation, start, duration, kind, error of every span.
 fn rows(set: &TraceSet) -> Vec<String> {
     let mut out = Vec::new();
     for (number, trace) in set.traces().iter().enumerate() {

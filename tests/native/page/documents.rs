@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Every Rust file of a folder, as one text.
+/// Adds every Rust file of a folder to one text.
 fn code(folder: &Path, all: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -47,7 +47,7 @@ const ADDRESSES: [(&str, &[&str]); 16] = [
     ("attr(\"style\"", &[]),
 ];
 
-/// Every file of the page that runs.
+/// Adds every file of the page that runs to `all`.
 fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

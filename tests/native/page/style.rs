@@ -8,7 +8,7 @@ fn sheet() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("www/style.css")).unwrap()
 }
 
-/// The colours of services as the sheet must have them.
+/// Returns the colours of services as the sheet must have them.
 fn service_rules() -> String {
     let mut rules = String::new();
     for (dark, root) in [(false, ":root"), (true, ":root[data-theme=\"dark\"]")] {

@@ -8,7 +8,7 @@ fn file(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
-/// One of each kind.
+/// Returns one of each kind.
 fn outgoing() -> Vec<Outgoing> {
     let error = |code| Outgoing::Error { code, message: String::new() };
     vec![
@@ -62,7 +62,7 @@ fn the_example_and_the_plugin_send_what_is_understood() {
     }
 }
 
-/// Pages below a folder.
+/// Adds the pages below a folder to `all`.
 fn pages(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -106,7 +106,7 @@ fn every_page_that_is_shipped_begins_with_a_policy() {
     }
 }
 
-/// Every `X` of `send({ type: "X"`.
+/// Returns every `X` of `send({ type: "X"`.
 fn messages(text: &str) -> Vec<String> {
     let pieces = text.split("send({ type: \"").skip(1);
     pieces.filter_map(|piece| piece.split('"').next()).map(str::to_owned).collect()

@@ -28,7 +28,7 @@ fn columns(set: &TraceSet) -> Vec<u8> {
     out
 }
 
-/// Traces with every defect the generator knows, more than one record of them.
+/// Makes traces with every defect the generator knows, more than one record of them.
 fn traces() -> TraceSet {
     let mut json = Vec::new();
     let options = Generate {
@@ -41,7 +41,7 @@ fn traces() -> TraceSet {
     read("traces.json", &json, 1 << 20, 0).0
 }
 
-/// Everything in a set but how often a tag was read: columns hold a set of tags once.
+/// Returns everything in a set but how often a tag was read: columns hold a set of tags once.
 fn written(set: &TraceSet) -> String {
     let lines = dump(set);
     let lines = lines.lines().map(|line| match line.split_once("occurrences: ") {

@@ -224,7 +224,7 @@ impl Bench {
         Ok((done, ran_ms, waited_ms))
     }
 
-    /// How smoothly large charts are moved, and how soon a step is seen.
+    /// Measures how smoothly large charts are moved, and how soon a step is seen.
     async fn frames(&self) -> Outcome {
         let group = "Large charts in Chromium, moved";
         self.scheduled.take();
@@ -270,7 +270,7 @@ impl Bench {
         self.folder.join(name)
     }
 
-    /// Megabytes of a file, or of all files of a folder.
+    /// Returns the megabytes of a file, or of all files of a folder.
     fn megabytes(&self, name: &str) -> Outcome<f64> {
         let path = self.file(name);
         let facts = std::fs::metadata(&path)?;
@@ -380,7 +380,7 @@ impl Bench {
         Ok(client.find(Locator::Css("#bench-file")).await?.send_keys(&paths.join("\n")).await?)
     }
 
-    /// Milliseconds of `text()` and `JSON.parse` of files, and of `JSON.parse` alone.
+    /// Returns the milliseconds of `text()` and `JSON.parse` of files, and of `JSON.parse` alone.
     async fn peer(&self, names: &[&str], at_once: bool) -> Outcome<[f64; 2]> {
         self.choose(names).await?;
         let answer = self.page.client().execute_async(PEER, vec![json!(at_once)]).await?;
@@ -480,7 +480,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Every view of a million spans, through the address as a link would, and then changes of what it is about.
+    /// Measures every view of a million spans, through the address as a link would, and then changes of what it is
+    /// about.
     async fn questions(&self) -> Outcome {
         let group = "Views of 1,000,000 spans, two workers, drawn";
         self.scheduled.take();
@@ -521,7 +522,7 @@ impl Bench {
         Ok(())
     }
 
-    /// From the question which of 20,000 requests are abnormal to its answer, drawn.
+    /// Measures the time from the question which of 20,000 requests are abnormal to its answer, drawn.
     async fn abnormal_requests(&self) -> Outcome {
         self.workers(2).await?;
         self.drop("view=flame", &["twenty-thousand.json"]).await?;
@@ -537,7 +538,7 @@ impl Bench {
         }
     }
 
-    /// From the end of a load to the findings of it.
+    /// Measures the time from the end of a load to the findings of it.
     async fn findings(&self) -> Outcome {
         self.workers(2).await?;
         self.scheduled.take();
@@ -565,7 +566,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Milliseconds from following a link to its picture; `None` if the page does not have the view.
+    /// Returns the milliseconds from following a link to its picture; `None` if the page does not have the view.
     async fn go(&self, fragment: &str) -> Outcome<Option<f64>> {
         let script = format!(
             "bench.done = null; bench.start = performance.now(); location.hash = {}",
@@ -623,7 +624,7 @@ fn write(path: &Path, traces: impl Iterator<Item = (u32, Vec<Value>)>) -> Outcom
     Ok(std::fs::write(path, json!({ "data": traces }).to_string())?)
 }
 
-/// One trace of calls one after the other that each make calls one after the other, all of other names.
+/// Writes one trace of calls one after the other that each make calls one after the other, all of other names.
 fn tree(path: &Path, calls: u32, each: u32) -> Outcome {
     let us = 10 * u64::from(each);
     let mut spans = vec![span(1, 1, None, "root", (0, us * u64::from(calls)))];
@@ -639,7 +640,7 @@ fn tree(path: &Path, calls: u32, each: u32) -> Outcome {
     write(path, std::iter::once((1, spans)))
 }
 
-/// Requests that each call ten of the endpoints, one after the other.
+/// Writes requests that each call ten of the endpoints, one after the other.
 fn requests(path: &Path, requests: u32, endpoints: u32) -> Outcome {
     let request = |trace: u32| {
         let calls = (0..10).map(|at| {

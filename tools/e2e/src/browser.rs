@@ -39,7 +39,7 @@ impl Look {
     pub const NARROW: Look = Look { width: 390, height: 844, dark: false };
 }
 
-/// A session with what stands at an address of WebDriver.
+/// Opens a session with what stands at an address of WebDriver.
 ///
 /// # Errors
 /// Nothing does.
@@ -105,7 +105,7 @@ pub fn plain(text: &str) -> String {
 }
 
 impl Page {
-    /// A page of this session; nothing is opened yet.
+    /// Makes a page of this session; nothing is opened yet.
     pub fn new(client: Client, base: &str, pictures: &Path) -> Self {
         Self { client, base: base.to_owned(), pictures: pictures.to_owned(), skipped: RefCell::default() }
     }
@@ -126,7 +126,7 @@ impl Page {
         &self.client
     }
 
-    /// A call of the DevTools protocol.
+    /// Makes a call of the DevTools protocol; returns its answer.
     pub async fn devtools(&self, method: &str, parameters: Value) -> Outcome<Value> {
         let body = json!({ "cmd": method, "params": parameters });
         Ok(self.client.issue_cmd(Extension { path: "goog/cdp/execute", body }).await?)
@@ -161,7 +161,7 @@ impl Page {
         self.until_within(PATIENCE, what, script, accept).await
     }
 
-    /// The same with another patience.
+    /// Asks as [`until`](Self::until) does, with another patience.
     pub async fn until_within(
         &self,
         patience: Duration,
@@ -194,7 +194,7 @@ impl Page {
         self.ready_within(PATIENCE).await
     }
 
-    /// The same with another patience.
+    /// Waits as [`ready`](Self::ready) does, with another patience.
     pub async fn ready_within(&self, patience: Duration) -> Outcome {
         let script = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
         self.until_within(patience, "the page to be ready", script, |found| found == "ready false").await?;
@@ -225,7 +225,7 @@ impl Page {
         self.until(&format!("{selector} to be gone"), &script, |found| found == false).await.map(drop)
     }
 
-    /// The text of the first element that matches, white space joined.
+    /// Returns the text of the first element that matches, white space joined.
     pub async fn text(&self, selector: &str) -> Outcome<String> {
         let script =
             format!("const e = document.querySelector({}); return e && e.innerText", json!(selector));
@@ -235,7 +235,7 @@ impl Page {
         }
     }
 
-    /// An attribute of every element that matches, in document order; elements without it are left out.
+    /// Returns an attribute of every element that matches, in document order; elements without it are left out.
     pub async fn attributes(&self, selector: &str, attribute: &str) -> Outcome<Vec<String>> {
         let script = format!(
             "return [...document.querySelectorAll({})].map((e) => e.getAttribute({})).filter((v) => v !== null)",
@@ -245,7 +245,7 @@ impl Page {
         Ok(serde_json::from_value(self.run(&script).await?)?)
     }
 
-    /// The attribute of the first element that matches, as a number.
+    /// Returns the attribute of the first element that matches, as a number.
     pub async fn number(&self, selector: &str, attribute: &str) -> Outcome<f64> {
         let all = self.attributes(selector, attribute).await?;
         let Some(first) = all.first() else {
@@ -369,7 +369,7 @@ impl Page {
         self.devtools("Input.dispatchMouseEvent", event).await.map(drop)
     }
 
-    /// Left, top, width and height of the first element that matches, in CSS pixels of the window.
+    /// Returns left, top, width and height of the first element that matches, in CSS pixels of the window.
     pub async fn place(&self, selector: &str) -> Outcome<[f64; 4]> {
         let script = format!(
             "const r = document.querySelector({})?.getBoundingClientRect(); return r && [r.x, r.y, r.width, r.height]",
@@ -388,7 +388,7 @@ impl Page {
         self.drag_files_at(kind, files, middle).await
     }
 
-    /// The same at a point of the window, in CSS pixels.
+    /// Drags files at a point of the window, in CSS pixels.
     async fn drag_files_at(&self, kind: &str, files: &[PathBuf], (x, y): (f64, f64)) -> Outcome {
         let mut names = Vec::new();
         for file in files {
@@ -422,13 +422,13 @@ impl Page {
         Ok(())
     }
 
-    /// What the page put on the console as an error since it was opened, uncaught exceptions, refused policies and
-    /// failed requests included. Asking clears the list.
+    /// Returns what the page put on the console as an error since it was opened, uncaught exceptions, refused policies
+    /// and failed requests included. Asking clears the list.
     pub async fn complaints(&self) -> Outcome<Vec<String>> {
         self.console(|entry| entry["level"] == "SEVERE").await
     }
 
-    /// All that stands on the console since then. Asking clears that list too.
+    /// Returns all that stands on the console since then. Asking clears that list too.
     pub async fn logged(&self) -> Outcome<Vec<String>> {
         self.console(|_| true).await
     }
@@ -458,13 +458,13 @@ impl Page {
         Ok(self.client.execute_async(script, Vec::new()).await.map(drop)?)
     }
 
-    /// A picture of the window as it is, as a PNG file.
+    /// Saves a picture of the window as it is, as a PNG file.
     pub async fn picture_to(&self, file: &Path) -> Outcome {
         self.settled().await?;
         Ok(std::fs::write(file, self.client.screenshot().await?)?)
     }
 
-    /// The window as it is.
+    /// Returns a picture of the window as it is.
     pub async fn pixels(&self) -> Outcome<Picture> {
         let options = json!({ "format": "png", "optimizeForSpeed": true });
         let answer = self.devtools("Page.captureScreenshot", options).await?;
@@ -472,7 +472,7 @@ impl Page {
         Picture::decode(&file.map_err(|error| Failure(format!("the picture of the browser: {error}")))?)
     }
 
-    /// Pictures of this state for the documentation: NAME.png, NAME-dark.png and NAME-narrow.png.
+    /// Takes pictures of this state for the documentation: NAME.png, NAME-dark.png and NAME-narrow.png.
     pub async fn picture(&self, name: &str) -> Outcome {
         for (look, suffix) in [(Look::DARK, "-dark"), (Look::NARROW, "-narrow"), (Look::DESKTOP, "")] {
             self.look(look).await?;
@@ -481,7 +481,7 @@ impl Page {
         Ok(())
     }
 
-    /// A picture of the window as it is for the documentation: NAME.png.
+    /// Takes a picture of the window as it is for the documentation: NAME.png.
     pub async fn picture_of(&self, name: &str) -> Outcome {
         std::fs::create_dir_all(&self.pictures)?;
         self.picture_to(&self.pictures.join(format!("{name}.png"))).await

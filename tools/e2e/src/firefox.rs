@@ -67,7 +67,7 @@ impl Firefox {
         Ok(firefox)
     }
 
-    /// A message: its length, a colon, JSON.
+    /// Reads a message: its length, a colon, JSON.
     fn read(&mut self) -> Outcome<Value> {
         let mut length = Vec::new();
         self.socket.read_until(b':', &mut length)?;
@@ -79,7 +79,7 @@ impl Firefox {
         Ok(serde_json::from_slice(&message)?)
     }
 
-    /// A command and its answer.
+    /// Sends a command; returns its answer.
     ///
     /// # Errors
     /// Firefox refuses it.

@@ -137,7 +137,7 @@ impl Jaeger {
         locked(&self.shared.log).clone()
     }
 
-    /// Most requests under way at one time.
+    /// Returns the most requests that were under way at one time.
     pub fn most_open(&self) -> usize {
         self.shared.most_open.load(Ordering::SeqCst)
     }
@@ -494,7 +494,7 @@ fn summaries(traces: &[&Value]) -> Value {
     json!({ "summaries": traces.iter().map(|trace| json!({ "traceID": trace["traceID"] })).collect::<Vec<_>>() })
 }
 
-/// Microseconds since the epoch of `2024-05-01T12:34:56.789123Z`.
+/// Returns the microseconds since the epoch of `2024-05-01T12:34:56.789123Z`.
 fn microseconds(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);

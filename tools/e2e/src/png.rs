@@ -14,7 +14,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// A picture in one colour.
+    /// Makes a picture in one colour.
     pub fn new(width: usize, height: usize, colour: [u8; 3]) -> Picture {
         Picture { width, height, pixels: vec![colour; width * height] }
     }
@@ -33,7 +33,7 @@ impl Picture {
         }
     }
 
-    /// Part of the picture; what lies outside is left out.
+    /// Returns part of the picture; what lies outside is left out.
     pub fn part(&self, x: usize, y: usize, width: usize, height: usize) -> Picture {
         let (width, height) =
             (width.min(self.width.saturating_sub(x)), height.min(self.height.saturating_sub(y)));

@@ -16,7 +16,7 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(2).map_or(manifest.clone(), PathBuf::from)
 }
 
-/// Cargo's target folder.
+/// Returns Cargo's target folder.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
@@ -26,7 +26,7 @@ pub fn dist() -> PathBuf {
     root().join("dist")
 }
 
-/// A folder of this run's own for what tests drop and what failed tests looked like.
+/// Makes a folder of this run's own for what tests drop and what failed tests looked like.
 pub fn scratch() -> Outcome<PathBuf> {
     let folder = target().join("e2e");
     std::fs::create_dir_all(&folder)?;
@@ -41,7 +41,7 @@ fn binary() -> Outcome<PathBuf> {
     fail("there is no native binary yet: run `cargo xtask build` first")
 }
 
-/// What `pathlight ARGUMENTS` prints.
+/// Returns what `pathlight ARGUMENTS` prints.
 pub fn pathlight(arguments: &[&str]) -> Outcome<Vec<u8>> {
     let mut command = Command::new(binary()?);
     // No terminal: names as long as the page copies them.

@@ -32,7 +32,7 @@ impl Site {
         Site::start_at(0, routes)
     }
 
-    /// As `start`, on this port.
+    /// Serves routes as `start` does, on this port.
     ///
     /// # Errors
     /// Somebody else has it.
@@ -62,7 +62,7 @@ pub fn reply(status: u16, kind: &'static str, body: impl Into<Body>) -> Response
     (status, [(CONTENT_TYPE, kind)], body.into()).into_response()
 }
 
-/// JSON whose length promises all of it; the connection ends in the middle.
+/// Returns JSON whose length promises all of it; the connection ends in the middle.
 pub fn broken_off(text: &str) -> Response {
     let half = text[..text.len() / 2].to_owned();
     let parts = unfold(Some(half), |part| async move {

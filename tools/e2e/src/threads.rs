@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use e2e::failure::Outcome;
 
-/// A number of a process's status.
+/// Returns a number of a process's status.
 fn status(process: u64, key: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix(key))?.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// The processes below one.
+/// Returns the processes below one.
 fn descendants(ancestor: u32) -> Outcome<Vec<u64>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")?.flatten() {
@@ -27,7 +27,7 @@ fn descendants(ancestor: u32) -> Outcome<Vec<u64>> {
     Ok(found)
 }
 
-/// By thread below a process: milliseconds it has run on a processor, and waited for one.
+/// Returns, by thread below a process, the milliseconds that it has run on a processor, and waited for one.
 pub fn scheduled(ancestor: u32) -> Outcome<BTreeMap<PathBuf, (f64, f64)>> {
     let mut found = BTreeMap::new();
     for process in descendants(ancestor)? {
@@ -43,7 +43,7 @@ pub fn scheduled(ancestor: u32) -> Outcome<BTreeMap<PathBuf, (f64, f64)>> {
     Ok(found)
 }
 
-/// Bytes that the largest renderer below a process holds.
+/// Returns the bytes that the largest renderer below a process holds.
 pub fn renderer_bytes(ancestor: u32) -> Outcome<f64> {
     let is_renderer = |process: &u64| {
         let command = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();

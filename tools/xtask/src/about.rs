@@ -73,7 +73,7 @@ fn commit() -> Option<String> {
     (!commit.is_empty()).then(|| if is_changed { commit + "+" } else { commit })
 }
 
-/// Who holds the rights of a package, and its terms: of several to choose from the shortest ones.
+/// Returns who holds the rights of a package, and its terms: of several to choose from the shortest ones.
 fn notice(package: &Value) -> Outcome<(Vec<String>, String)> {
     let folder = Path::new(text(package, "manifest_path")).parent().unwrap_or(Path::new("."));
     let mut files = Vec::new();

@@ -60,13 +60,13 @@ pub fn build(fast: bool) -> Outcome {
     Ok(())
 }
 
-/// The native binary, for tests. Not a release build.
+/// Builds the native binary, for tests. Not a release build.
 pub fn native() -> Outcome<PathBuf> {
     sh::run(sh::cargo().args(["build", "--package", "pathlight", "--bin", "pathlight"]))?;
     Ok(sh::target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// `pathlight.js` and `pathlight.wasm`.
+/// Builds `pathlight.js` and `pathlight.wasm` and adds them to `files`.
 fn compile(fast: bool, files: &mut Files) -> Outcome {
     tools::wasm_target()?;
     // On a fresh machine both take minutes, and the page ends with one long link on one core.
@@ -104,7 +104,7 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     Ok(())
 }
 
-/// What a build keeps under a name that its input gives, made by `make` unless it is there; older ones go.
+/// Returns what a build keeps under a name that its input gives, made by `make` unless it is there; older ones go.
 fn kept(key: &[u8], ending: &str, make: impl FnOnce(&Path) -> Outcome) -> Outcome<Vec<u8>> {
     let folder = sh::target().join("page");
     let kept = folder.join(hash(key) + ending);
@@ -121,7 +121,7 @@ fn kept(key: &[u8], ending: &str, make: impl FnOnce(&Path) -> Outcome) -> Outcom
     sh::on(&kept, fs::read(&kept))
 }
 
-/// The module after wasm-opt, or `None` where that is not to be had. Its result is kept.
+/// Returns the module after wasm-opt, or `None` where that is not to be had. Its result is kept.
 ///
 /// The compiler has optimised already, and wasm-opt's own levels only make what gzip has left larger: what helps is to
 /// have like functions beside each other ([`order`]).
@@ -159,7 +159,7 @@ fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
     Ok(made.ok())
 }
 
-/// The same, a twenty-fifth smaller for a quarter of a minute of work. Its result is kept.
+/// Packs as `gzip` does, a twenty-fifth smaller for a quarter of a minute of work. Its result is kept.
 fn gzip_small(bytes: &[u8]) -> Outcome<Vec<u8>> {
     kept(bytes, ".opt.gz", |fresh| {
         let mut out = Vec::new();
@@ -191,14 +191,15 @@ fn is_text(name: &str) -> bool {
     name.ends_with(".css") || name.ends_with(".js")
 }
 
-/// `style-1a2b3c.css` for `www/style.css`; only the last extension counts, but `.json.gz` stays together.
+/// Returns the hashed name of a file: `style-1a2b3c.css` for `www/style.css`; only the last extension counts, but
+/// `.json.gz` stays together.
 fn hashed_name(name: &str, bytes: &[u8]) -> String {
     let file = name.rsplit('/').next().unwrap_or(name);
     let dot = file.find(".json.").or_else(|| file.rfind('.')).unwrap_or(file.len());
     format!("{}-{}{}", &file[..dot], hash(bytes), &file[dot..])
 }
 
-/// The files of `dist/`: hashed names for what is referred to, and every reference following.
+/// Returns the files of `dist/`: hashed names for what is referred to, and every reference following.
 fn assemble(index: &str, files: &Files) -> Outcome<Files> {
     let mut used: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let mut texts = vec![index.to_owned()];

@@ -12,7 +12,7 @@ use crate::{Outcome, sh};
 /// Files by the name `index.html` uses for them.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// `bytes` as a gzip file without a time stamp: same input, same file.
+/// Packs `bytes` as a gzip file without a time stamp: same input, same file.
 pub fn gzip(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).map_err(|error| format!("gzip: {error}"))

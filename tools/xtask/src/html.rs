@@ -91,7 +91,7 @@ pub fn refers(text: &str, name: &str) -> bool {
     places(text, name).next().is_some()
 }
 
-/// `text` with every reference to `from` replaced by one to `to`.
+/// Returns `text` with every reference to `from` replaced by one to `to`.
 pub fn refer(text: &str, from: &str, to: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;

@@ -13,7 +13,7 @@ const PIECE: usize = 7;
 /// What gzip looks back at, less what a function adds.
 const WINDOW: usize = 30_000;
 
-/// `module` with names of functions that sort as they should stand; `None` if it is no wasm module.
+/// Returns `module` with names of functions that sort as they should stand; `None` if it is no wasm module.
 pub fn renamed(module: &[u8]) -> Option<Vec<u8>> {
     let (head, mut rest) = module.split_at_checked(8)?;
     let (mut out, mut imported, mut bodies) = (head.to_vec(), 0, Vec::new());

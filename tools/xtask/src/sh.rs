@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(2).map_or(manifest.clone(), PathBuf::from)
 }
 
-/// Cargo's target folder.
+/// Returns Cargo's target folder.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }

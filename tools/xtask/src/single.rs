@@ -24,7 +24,7 @@ use crate::files::{Files, gzip};
 use crate::html::{self, Element};
 use crate::{Outcome, html::elements};
 
-/// The single file for this index page.
+/// Returns the single file for this index page.
 pub fn page(index: &str, files: &Files) -> Outcome<String> {
     let mut out = String::new();
     let (mut scripts, mut styles) = (String::new(), String::new());
@@ -92,7 +92,7 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
     Ok(out)
 }
 
-/// A script or style as it may stand inside its element, with the line ends a browser will see.
+/// Returns a script or style as it may stand inside its element, with the line ends a browser will see.
 fn text(name: &str, bytes: &[u8]) -> Outcome<String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("{name}: {error}"))?;
     // Only a string or comment can hold these; both forms mean the same in a string.
@@ -115,7 +115,7 @@ fn kept(element: &Element<'_>, dropped: &[&str]) -> String {
     out
 }
 
-/// Base64 with padding, as a `data:` address has it.
+/// Encodes bytes as Base64 with padding, as a `data:` address has it.
 pub fn base64(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(bytes)
 }

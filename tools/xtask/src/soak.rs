@@ -45,7 +45,7 @@ fn builds() -> Outcome {
     Err(format!("two builds differ in {}", differ.join(", ")))
 }
 
-/// Every file of a folder by its name.
+/// Returns every file of a folder by its name.
 fn files(folder: &Path) -> Outcome<BTreeMap<String, Vec<u8>>> {
     let mut all = BTreeMap::new();
     read_folder(folder, "dist", &mut all)?;

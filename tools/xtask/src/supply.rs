@@ -21,7 +21,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// What cargo knows of all packages.
+/// Returns what cargo knows of all packages.
 pub fn metadata(manifest: &str, more: &[&str]) -> Outcome<Value> {
     let mut cargo = sh::cargo();
     cargo.args(["metadata", "--format-version", "1", "--manifest-path", manifest]).args(more);
@@ -37,7 +37,7 @@ pub fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// By name and version: the SHA-256 of a package as the registry has it.
+/// Returns by name and version the SHA-256 of each package as the registry has it.
 fn checksums(lock: &str) -> BTreeMap<(&str, &str), &str> {
     let mut sums = BTreeMap::new();
     for block in lock.split("[[package]]") {
@@ -85,7 +85,8 @@ fn reach(metadata: &Value) -> Outcome<Built<'_>> {
     Ok(Built { packages, uses, root, reached })
 }
 
-/// The packages that are built into package pathlight or run while it is built, itself too, by name and version.
+/// Returns the packages that are built into package pathlight or run while it is built, itself too, by name and
+/// version.
 pub fn built_in(metadata: &Value) -> Outcome<Vec<&Value>> {
     let Built { packages, reached, .. } = reach(metadata)?;
     let mut found: Vec<&Value> = reached.iter().filter_map(|id| packages.get(id).copied()).collect();
@@ -93,8 +94,8 @@ pub fn built_in(metadata: &Value) -> Outcome<Vec<&Value>> {
     Ok(found)
 }
 
-/// The bill of materials of program and page: every crate that is built into one of them or runs while it is built, on any
-/// system. The same lock file gives the same bytes.
+/// Returns the bill of materials of program and page: every crate that is built into one of them or runs while it is
+/// built, on any system. The same lock file gives the same bytes.
 fn bill_of_materials() -> Outcome<Value> {
     let metadata = metadata("Cargo.toml", &[])?;
     let lock = sh::root().join("Cargo.lock");

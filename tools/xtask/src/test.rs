@@ -118,8 +118,8 @@ fn lint(results: &mut Results) {
     results.step("rustdoc", Count::Whole, &mut docs);
 }
 
-/// Licences, sources and versions of dependencies against `deny.toml`, and the advisories against them: where cargo-deny is
-/// installed, and where its database of advisories can be had.
+/// Checks licences, sources and versions of dependencies against `deny.toml`, and the advisories against them: where
+/// cargo-deny is installed, and where its database of advisories can be had.
 fn deny(results: &mut Results) {
     let Some(program) = tools::cargo_deny() else {
         let how = format!("cargo install --locked cargo-deny --version {}", tools::CARGO_DENY);
@@ -180,7 +180,8 @@ fn program(name: &str, is_tested: bool) -> Outcome<PathBuf> {
 /// Tests of `scale/spark/test.py`.
 const SCALE_TESTS: u64 = 11;
 
-/// The job for Apache Spark against the binary. Without Java or pyspark, and if they cannot be installed, it is left out.
+/// Tests the job for Apache Spark against the binary. Without Java or pyspark, and if they cannot be installed, it is
+/// left out.
 fn scale(results: &mut Results, may_install: bool, is_tested: bool) {
     let python = match tools::java(may_install).and_then(|()| tools::pyspark()) {
         Ok(python) => python,
@@ -325,7 +326,8 @@ impl Results {
     }
 }
 
-/// Whether the command ended with status 0, and all its lines, colours taken out. They are shown as they come.
+/// Runs a command; returns whether it ended with status 0, and all its lines, colours taken out. They are shown as they
+/// come.
 fn watch(command: &mut Command) -> Outcome<(bool, Vec<String>)> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| format!("cannot start: {error}"))?;
@@ -361,8 +363,8 @@ fn plain(line: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Passed and failed tests, if this line is the sum a runner closes with: libtest's (`test result: ok. 3 passed; 0
-/// failed; ...`) or nextest's (`Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 timed out, 2 skipped`).
+/// Returns the passed and failed tests, if this line is the sum a runner closes with: libtest's (`test result: ok. 3
+/// passed; 0 failed; ...`) or nextest's (`Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 timed out, 2 skipped`).
 fn tally(line: &str) -> Option<(u64, u64)> {
     let list = if let Some(rest) = line.strip_prefix("test result: ") {
         rest.split_once(". ")?.1

@@ -60,8 +60,8 @@ fn locked(lock: &str, package: &str) -> Option<String> {
     lines.next()?.strip_prefix("version = \"")?.strip_suffix('"').map(str::to_owned)
 }
 
-/// The folder of wasm-bindgen and wasm-bindgen-test-runner, in the very version the crate uses: the two speak a private
-/// format. Installs them on first use, which takes some minutes.
+/// Returns the folder of wasm-bindgen and wasm-bindgen-test-runner, in the very version the crate uses: the two speak a
+/// private format. Installs them on first use, which takes some minutes.
 pub fn wasm_bindgen() -> Outcome<PathBuf> {
     let lock = sh::root().join("Cargo.lock");
     let text = sh::on(&lock, std::fs::read_to_string(&lock))?;
@@ -116,8 +116,8 @@ pub fn axe() {
     }
 }
 
-/// The folder `node_modules` with this version of a package; each has a folder of its own below `target/tools`, since npm
-/// takes away what it was not asked for.
+/// Returns the folder `node_modules` with this version of a package; each has a folder of its own below `target/tools`,
+/// since npm takes away what it was not asked for.
 fn npm(folder: &str, package: &Npm) -> Outcome<PathBuf> {
     let Npm { name, version, integrity } = package;
     let folder = sh::target().join("tools").join(folder);
@@ -140,13 +140,14 @@ fn npm(folder: &str, package: &Npm) -> Outcome<PathBuf> {
     Ok(modules)
 }
 
-/// A chromedriver beside a Chromium. Installs both from Debian's packages where that is possible.
+/// Returns a chromedriver beside a Chromium. Installs both from Debian's packages where that is possible.
 pub fn chromedriver() -> Outcome<PathBuf> {
     let needed = "install Chromium and its chromedriver, or name the latter in CHROMEDRIVER";
     installed("CHROMEDRIVER", "chromedriver", "chromium chromium-driver", needed)
 }
 
-/// A Firefox. Installs Debian's where that is possible. The tests speak its own protocol, so it needs no geckodriver.
+/// Returns a Firefox. Installs Debian's where that is possible. The tests speak its own protocol, so it needs no
+/// geckodriver.
 pub fn firefox() -> Outcome<PathBuf> {
     installed("FIREFOX", "firefox-esr", "firefox-esr", "install Firefox and name it in FIREFOX")
 }
@@ -158,7 +159,8 @@ pub fn webkit() -> Option<PathBuf> {
     found.map_err(|error| eprintln!("{error}: nothing is tried in WebKit.")).ok()
 }
 
-/// A Java on the path, or a folder of one in JAVA_HOME. Installs Debian's where that is possible and asked for.
+/// Looks for a Java on the path, or a folder of one in JAVA_HOME. Installs Debian's where that is possible and asked
+/// for.
 pub fn java(may_install: bool) -> Outcome {
     let needed = "no java here";
     if !may_install && std::env::var_os("JAVA_HOME").is_none() && sh::find("java").is_none() {
@@ -167,7 +169,8 @@ pub fn java(may_install: bool) -> Outcome {
     installed("JAVA_HOME", "java", "default-jre-headless", needed).map(|_| ())
 }
 
-/// A Python with pyspark: the one that PATHLIGHT_PYTHON names, or one in a folder of its own, made on first use.
+/// Returns a Python with pyspark: the one that PATHLIGHT_PYTHON names, or one in a folder of its own, made on first
+/// use.
 pub fn pyspark() -> Outcome<PathBuf> {
     if let Some(given) = std::env::var_os("PATHLIGHT_PYTHON") {
         return Ok(given.into());
@@ -193,7 +196,7 @@ pub fn pyspark() -> Outcome<PathBuf> {
     if has_it() { Ok(python) } else { Err("pyspark cannot be imported".to_owned()) }
 }
 
-/// The program that a variable names, or the one on the path; comes with these packages if there is none.
+/// Returns the program that a variable names, or the one on the path; comes with these packages if there is none.
 fn installed(variable: &str, program: &str, packages: &str, needed: &str) -> Outcome<PathBuf> {
     if let Some(given) = std::env::var_os(variable) {
         return Ok(given.into());

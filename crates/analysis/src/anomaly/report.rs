@@ -248,13 +248,13 @@ impl AnomalyReport {
         AnomalyReport { alpha, asked_alpha, ..self.clone() }
     }
 
-    /// The greatest share of normal requests that may be called abnormal: where training requests may be abnormal, so many
-    /// more than the accepted rate.
+    /// Returns the greatest share of normal requests that may be called abnormal: where training requests may be
+    /// abnormal, so many more than the accepted rate.
     pub fn false_alarms(&self) -> f64 {
         (self.alpha + self.contaminated).min(1.0)
     }
 
-    /// The least score that is abnormal, as far as the training requests tell.
+    /// Returns the least score that is abnormal, as far as the training requests tell.
     pub fn threshold(&self) -> f64 {
         if let Some(thresholds) = self.thresholds {
             return thresholds.learned;

@@ -37,7 +37,7 @@ pub struct VectorRow {
 }
 
 impl VectorsReport {
-    /// Sets of vectors, each with its name, over the call paths that any of them has.
+    /// Makes the report of sets of vectors, each with its name, over the call paths that any of them has.
     pub fn of(encoding: Encoding, sets: Vec<(&str, Features)>) -> VectorsReport {
         let chains = |features: &Features| -> Vec<Vec<Endpoint>> {
             let paths = &features.paths;

@@ -203,7 +203,7 @@ impl Aggregate {
         self.contexts.shape()
     }
 
-    /// Per node the lower median of its exclusive values and their sum.
+    /// Returns per node the lower median of its exclusive values and their sum.
     pub fn targets(&self) -> Vec<(u64, u64)> {
         let mut rest = self.exclusive.as_slice();
         let target = |node: &Context<Sums>| {

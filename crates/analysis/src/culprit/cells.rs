@@ -189,7 +189,7 @@ impl CulpritPart {
         })
     }
 
-    /// Calls between services, by caller and what answers.
+    /// Returns the calls between services, by caller and what answers.
     pub fn calls(&self) -> impl Iterator<Item = CallSums<'_>> {
         self.cells.iter().filter_map(|(key, cell)| {
             let CellKey::Edge { caller, callee } = key else { return None };

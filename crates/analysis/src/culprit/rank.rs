@@ -67,7 +67,7 @@ impl Baseline {
         self.us.mean(self.n)
     }
 
-    /// Sections 4 and 5 of the definition: the excess of a cell of B, and its variance if nothing had changed.
+    /// Returns the excess of a cell of B, and its variance if nothing had changed (sections 4 and 5 of the definition).
     fn excess_of(self, cell: &Cell, requests: u64) -> Sum {
         let (n, k) = (self.n as f64, cell.n as f64);
         let weight = k / requests as f64;
@@ -253,7 +253,8 @@ impl CulpritReport {
     }
 }
 
-/// Services that at most half as large a share of the requests of B use, by no chance; the greatest fall first.
+/// Returns the services that at most half as large a share of the requests of B use, by no chance; the greatest fall
+/// first.
 fn vanished(a: &CulpritPart, b: &CulpritPart) -> Vec<Vanished> {
     let mut found = Vec::new();
     for (service, before) in &a.services {

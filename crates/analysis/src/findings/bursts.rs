@@ -37,7 +37,8 @@ impl Sums<'_> {
     }
 }
 
-/// Bursts among requests by start, each with whether it is slow: at most three, those with most slow requests, by time.
+/// Finds the bursts among requests by start, each with whether it is slow: at most three, those with most slow
+/// requests, by time.
 fn bursts(all: &[(u64, bool)]) -> Vec<Burst> {
     let slow: Vec<usize> = (0..all.len()).filter(|&at| all[at].1).collect();
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return Vec::new() };

@@ -295,7 +295,7 @@ impl Sums<'_> {
         })
     }
 
-    /// Runs of calls of one endpoint by one caller.
+    /// Finds runs of calls of one endpoint by one caller.
     pub fn one_after_the_other(&self) -> Vec<Finding> {
         let found = self.part.runs.iter().map(|((caller, callee), sums)| {
             let (stake_us, interval) = mean(sums.saving, self.requests());
@@ -314,7 +314,7 @@ impl Sums<'_> {
         found.collect()
     }
 
-    /// Calls made again after an error.
+    /// Finds calls made again after an error.
     pub fn retries(&self) -> Vec<Finding> {
         let found = self.part.retries.iter().map(|(endpoint, sums)| {
             let (stake_us, interval) = mean(sums.cost, self.requests());
@@ -431,7 +431,7 @@ impl Sums<'_> {
         }]
     }
 
-    /// Types whose latency changes at some time.
+    /// Finds types whose latency changes at some time.
     pub fn since_when(&self) -> Vec<Finding> {
         self.cuts.iter().filter_map(|cut| self.change(cut)).collect()
     }
@@ -471,7 +471,7 @@ impl Sums<'_> {
         })
     }
 
-    /// Tags whose requests are slower than those of their type with other values.
+    /// Finds tags whose requests are slower than those of their type with other values.
     pub fn who(&self, groups: &[super::tags::TagGroup], tags: &TagsPart) -> Vec<Finding> {
         let mut found = Vec::new();
         for (number, group) in &tags.groups {

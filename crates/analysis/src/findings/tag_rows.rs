@@ -138,7 +138,7 @@ struct Candidate {
 }
 
 impl TagsPart {
-    /// Groups that have slow requests and others.
+    /// Returns the groups that have slow requests and others.
     fn strata(&self) -> impl Iterator<Item = (u32, &super::tags::GroupSums)> {
         let has_both = |group: &super::tags::GroupSums| group.slow > 0 && group.slow < group.requests;
         self.groups.iter().map(|(number, group)| (*number, group)).filter(move |(_, group)| has_both(group))

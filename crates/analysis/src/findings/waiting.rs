@@ -13,7 +13,7 @@ const LONG_US: f64 = 5_000.0;
 const LEAST: u64 = 5;
 
 impl Sums<'_> {
-    /// Calls that some requests wait for far longer than others do.
+    /// Finds calls that some requests wait for far longer than others do.
     pub fn waiting(&self) -> Vec<Finding> {
         self.part
             .waits

@@ -221,7 +221,7 @@ impl Flow {
         edges
     }
 
-    /// Groups of at least two nodes with the same at least two successors in the reduction.
+    /// Finds groups of at least two nodes with the same at least two successors in the reduction.
     pub fn sync_nodes(reduction: &[(u32, u32)]) -> Vec<SyncNode> {
         let mut groups: OrderedMap<Vec<u32>, Vec<u32>> = OrderedMap::new();
         for edges in reduction.chunk_by(|a, b| a.0 == b.0).filter(|edges| edges.len() > 1) {

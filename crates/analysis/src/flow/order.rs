@@ -137,12 +137,12 @@ impl Order {
         self.end_us - self.start_us
     }
 
-    /// Places of the children that the child at place `p` waits for, by end.
+    /// Returns the places of the children that the child at place `p` waits for, by end.
     pub fn waits_for(&self, p: usize) -> &[u32] {
         &self.ends[..self.waits[p] as usize]
     }
 
-    /// Places of all children, by end.
+    /// Returns the places of all children, by end.
     pub fn by_end(&self) -> &[u32] {
         &self.ends
     }
@@ -180,8 +180,8 @@ impl Order {
         }
     }
 
-    /// Places of the children on the parent's critical path, latest first: the last to end, and on from each to the
-    /// last to end of those it waits for (ties: the earliest start).
+    /// Fills `out` with the places of the children on the parent's critical path, latest first: the last to end, and on
+    /// from each to the last to end of those it waits for (ties: the earliest start).
     pub fn critical(&self, out: &mut Vec<u32>) {
         out.clear();
         let mut count = self.ends.len() as u32;

@@ -497,7 +497,7 @@ impl Evaluator {
         last
     }
 
-    /// Calls that decided when the invocation run last ended, latest first.
+    /// Returns the calls that decided when the invocation run last ended, latest first.
     pub fn critical<'a>(
         &'a self,
         prepared: &'a Prepared,

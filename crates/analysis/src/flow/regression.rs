@@ -158,7 +158,7 @@ fn cholesky_solve(lower: &[Vec<f64>], mut values: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Weights for rows of latencies and the parent's latency.
+    /// Returns the weights for rows of latencies and the parent's latency.
     fn fit(rows: &[(&[u64], u64)]) -> Vec<f64> {
         use crate::flow::Child;
         let mut products = Products::new(rows[0].0.len() as u32);

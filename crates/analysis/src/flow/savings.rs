@@ -394,7 +394,8 @@ impl SavingsRun {
     }
 }
 
-/// Callees have greater places than their callers: a folded group stands right after the span it is of.
+/// Returns the place of a target; callees have greater places than their callers: a folded group stands right after the
+/// span it is of.
 fn place(target: u32, prepared: &Prepared, spans: u32) -> u32 {
     if target < spans { 2 * target } else { 2 * prepared.caller_of[target as usize] + 1 }
 }

@@ -147,7 +147,7 @@ pub struct Invocations<O> {
 }
 
 impl<O: Observe> Invocations<O> {
-    /// Invocations by `index`, their edges with or without tolerated overlaps.
+    /// Gives `observer` the invocations by `index`, their edges with or without tolerated overlaps.
     pub fn new(index: NodeIndex, within: Within, overlap: Option<Overlap>, observer: O) -> Invocations<O> {
         let (order, children) = (Order::default(), Vec::new());
         Invocations { observer, index, within, overlap, span: 0, order, children }
@@ -207,7 +207,7 @@ pub struct CalleeCounter {
 }
 
 impl CalleeCounter {
-    /// Counts for one parent, or for all.
+    /// Counts the callees of one parent, or of all.
     pub fn new(
         set: &TraceSet,
         parent: Option<&Endpoint>,

@@ -97,7 +97,7 @@ impl WhatIf {
         std::mem::take(&mut self.calls).unpack()
     }
 
-    /// Calls that timeouts cut, and requests that have such a call.
+    /// Returns how many calls timeouts cut, and how many requests have such a call.
     pub fn cut(&self) -> (u64, u64) {
         self.cut
     }

@@ -106,7 +106,7 @@ impl RequestSearch {
     }
 }
 
-/// Indices within a trace of the spans that are found, ascending.
+/// Returns the indices within a trace of the spans that are found, ascending.
 pub fn found_spans(set: &TraceSet, trace: u32, search: &SpanSearch) -> Vec<u32> {
     let tests = SpanTests::new(set, search);
     let rows = set.traces()[trace as usize];

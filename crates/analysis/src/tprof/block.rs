@@ -50,7 +50,7 @@ impl Shape {
         self.children.of(position as usize)
     }
 
-    /// Subspans of a position: one more than children.
+    /// Returns the number of subspans of a position: one more than children.
     pub fn parts(&self, position: u32) -> usize {
         self.children(position).len() + 1
     }
@@ -377,7 +377,7 @@ impl Block {
         own
     }
 
-    /// Durations of a position in some rows.
+    /// Returns the durations of a position in some rows.
     pub fn durations<'a>(&'a self, position: u32, rows: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
         let (start, end) = (self.start_us.of(position as usize), self.end_us.of(position as usize));
         pick(end, rows).zip(pick(start, rows)).map(|(end, start)| end - start)

@@ -54,7 +54,7 @@ impl TprofReport {
 }
 
 impl Traces {
-    /// Layers, report and the list of what makes the tail slow.
+    /// Makes layers, report and the list of what makes the tail slow.
     pub fn finish(&self, settings: &Settings) -> TprofReport {
         all_at_once(async { self.report(settings, &mut Pace::default()).await })
     }

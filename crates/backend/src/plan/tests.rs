@@ -133,7 +133,7 @@ fn by_number(ids: &BTreeSet<String>) -> BTreeSet<u64> {
     ids.iter().filter_map(|id| u64::from_str_radix(id, 16).ok()).collect()
 }
 
-/// Digits as the ids are read back: they are taken for hexadecimal.
+/// Returns the id that a number is read back as: its digits are taken for hexadecimal.
 fn as_id(at: u64) -> u64 {
     u64::from_str_radix(&at.to_string(), 16).unwrap_or_default()
 }

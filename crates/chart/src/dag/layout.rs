@@ -129,7 +129,7 @@ impl DagLayout {
     }
 }
 
-/// Edges by (from, to) as numbers of items, those of synchronisation nodes replaced, with (binding, both).
+/// Returns the edges by (from, to) as numbers of items, those of synchronisation nodes replaced, with (binding, both).
 fn edges(report: &FlowReport) -> OrderedMap<(u32, u32), (u64, u64)> {
     let n = report.nodes.len() as u32;
     let last = n + report.sync_nodes.len() as u32 + 1;
@@ -266,7 +266,7 @@ impl Graph {
         self.layers = best.1;
     }
 
-    /// Pairs of edges between neighbouring columns that cross.
+    /// Counts the pairs of edges between neighbouring columns that cross.
     fn crossings(&self, place: &mut [usize]) -> u64 {
         let mut total = 0;
         let mut tree: Vec<u32> = Vec::new();
@@ -430,7 +430,7 @@ mod tests {
         FlowReport { nodes: (0..n).map(node).collect(), edges, sync_nodes, ..FlowReport::default() }
     }
 
-    /// Boxes do not overlap, lines run to the right from box to box, all lies inside.
+    /// Checks that boxes do not overlap, lines run to the right from box to box, and all lies inside.
     fn check(layout: &DagLayout) {
         for (i, a) in layout.boxes.iter().enumerate() {
             assert!(a.x >= 0 && a.y >= 0 && a.x + a.w <= layout.width && a.y + a.h <= layout.height);

@@ -32,7 +32,7 @@ pub struct DagView<'a> {
 const ROOMY_NODES: usize = 24;
 
 impl DagSizes {
-    /// Sizes for a flow of so many nodes: boxes of two lines, or of one where many stand in a column.
+    /// Returns the sizes for a flow of so many nodes: boxes of two lines, or of one where many stand in a column.
     pub fn for_nodes(nodes: usize, metrics: Metrics) -> DagSizes {
         let roomy = nodes <= ROOMY_NODES;
         DagSizes {

@@ -87,7 +87,7 @@ impl Points {
         Some(is_second)
     }
 
-    /// Points that are alike stand side by side; at first those that came first.
+    /// Puts points that are alike side by side; at first those that came first.
     fn order(&self, count: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..count).collect();
         let mut waiting = vec![(0, order.len(), HALVINGS)];

@@ -261,7 +261,7 @@ mod tests {
         layout(model, view, size, &mut Advances { font_px: 12.0 })
     }
 
-    /// Runs as "row:x+w heat".
+    /// Returns the runs as "row:x+w heat".
     fn sketch(layout: &HeatLayout) -> Vec<String> {
         let row = |run: &HeatRun| layout.rows[run.place as usize].row.0;
         layout.runs.iter().map(|run| format!("{}:{}+{} {}", row(run), run.x, run.w, run.heat)).collect()

@@ -175,7 +175,7 @@ impl Timeline {
         Rc::make_mut(&mut self.report)
     }
 
-    /// Number of spans.
+    /// Returns the number of spans.
     pub fn len(&self) -> usize {
         self.end.len()
     }

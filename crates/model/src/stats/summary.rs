@@ -162,7 +162,8 @@ impl LogHistogram {
         LogHistogram::over((first, last), bins, below)
     }
 
-    /// Bins from the smallest to the greatest value; `below` counts the values below an edge that it has not counted yet.
+    /// Counts values in bins from the smallest to the greatest value; `below` counts the values below an edge that it
+    /// has not counted yet.
     fn over((first, last): (u64, u64), bins: u32, below: impl FnMut(u64) -> u64) -> LogHistogram {
         let (low, high) = (first.max(1) as f64, last.max(1) as f64 + 1.0);
         let step = (high / low).ln() / f64::from(bins.max(1));

@@ -140,8 +140,9 @@ impl PlaceFacts {
         }
     }
 
-    /// Templates that stand for their names: those of many names in the service, and those of which all services together
-    /// have more names than a set keeps, since which of them were kept follows from the order of reading.
+    /// Returns the templates that stand for their names: those of many names in the service, and those of which all
+    /// services together have more names than a set keeps, since which of them were kept follows from the order of
+    /// reading.
     pub(super) fn folded(&self) -> OrderedSet<Endpoint> {
         let is_over = |template: &str| {
             self.full.contains(template)

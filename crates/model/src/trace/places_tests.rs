@@ -122,7 +122,7 @@ fn the_hundred_and_first_name_folds_them_all() {
     assert_eq!((&a, &other), (&PlaceFacts::of(&many), &PlaceFacts::of(&many)));
 }
 
-/// A set with a span for each of these numbers of users, by service.
+/// Makes a set with a span for each of these numbers of users, by service.
 fn users(parts: &[(&str, std::ops::Range<u32>)]) -> TraceSet {
     let mut set = TraceSet::new();
     for (service, numbers) in parts {

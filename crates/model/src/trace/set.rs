@@ -275,7 +275,7 @@ impl TraceSet {
         self.add_grouped(id.in_group(self.loading_group), spans)
     }
 
-    /// Like [`add_trace`](Self::add_trace), to the group that the id says.
+    /// Adds spans as [`add_trace`](Self::add_trace) does, to the group that the id says.
     pub(super) fn add_grouped(&mut self, id: TraceId, spans: &mut Vec<RawSpan>) -> Result<(), SetFull> {
         if spans.is_empty() {
             return Ok(());
@@ -505,7 +505,7 @@ impl TraceSet {
         self.columns.parent[row as usize]
     }
 
-    /// Flags of a row.
+    /// Returns the flags of a row.
     pub fn flags(&self, row: u32) -> Flags {
         Flags(self.columns.flags[row as usize])
     }

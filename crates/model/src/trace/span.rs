@@ -83,7 +83,7 @@ impl Flags {
     /// A server span that shared its id with its client, now the client's child (Zipkin style).
     pub const SHARED: u16 = 1 << 9;
 
-    /// Flags of a kind and nothing else.
+    /// Returns the flags of a kind and nothing else.
     pub fn of_kind(kind: SpanKind) -> Flags {
         Flags(kind as u16)
     }

@@ -97,7 +97,7 @@ impl TagTable {
         self.add_value(key, value);
     }
 
-    /// Like [`add`](Self::add), by the number of the key. Returns the number of the pair for
+    /// Adds a tag as [`add`](Self::add) does, by the number of the key. Returns the number of the pair for
     /// [`add_pair`](Self::add_pair), or `None` if the value is not stored.
     pub fn add_value(&mut self, key: u32, value: &str) -> Option<u32> {
         let facts = &mut self.facts[key as usize];

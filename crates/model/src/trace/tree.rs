@@ -63,7 +63,7 @@ impl Tree {
         while !self.step(set, usize::MAX) {}
     }
 
-    /// Like [`load`](Self::load), adding what was found to `quality`.
+    /// Sanitises a trace as [`load`](Self::load) does, and adds what was found to `quality`.
     pub fn load_counting(
         &mut self,
         set: &TraceSet,
@@ -328,7 +328,8 @@ impl Tree {
         }
     }
 
-    /// The requests of the trace: its trace root, if [`Rule::Roots`] applies also others, or with an endpoint every topmost span of it (dropped ones have none).
+    /// Fills `out` with the requests of the trace: its trace root, if [`Rule::Roots`] applies also others, or with an
+    /// endpoint every topmost span of it (dropped ones have none).
     pub fn requests(&self, set: &TraceSet, endpoint: Option<EndpointId>, out: &mut Vec<u32>) {
         out.clear();
         let Some(endpoint) = endpoint else {

@@ -12,7 +12,7 @@ fn tail() -> Selection {
     Selection::default().with_range(TAIL)
 }
 
-/// Requests of one span each; two of each latency, so that the range ends between ties.
+/// Adds requests of one span each; two of each latency, so that the range ends between ties.
 fn add(set: &mut TraceSet, numbers: std::ops::Range<u64>) -> Result<(), EngineError> {
     for number in numbers {
         let span = RawSpan {

@@ -5,7 +5,7 @@ use pathlight_ingest::{Options, Reader};
 use pathlight_model::trace::{TraceSet, dump};
 use std::fmt::Write as _;
 
-/// Jaeger traces of three spans each; every span has a tag of this value.
+/// Returns Jaeger traces of three spans each; every span has a tag of this value.
 pub fn jaeger(ids: Range<u32>, value: &str) -> String {
     let mut text = String::from("{\"data\":[");
     for id in ids.clone() {
@@ -29,7 +29,7 @@ pub fn jaeger(ids: Range<u32>, value: &str) -> String {
     text + "]}"
 }
 
-/// Traces in which, as a value that is of no use, other traces stand: split points in there are none.
+/// Returns traces in which, as a value that is of no use, other traces stand: split points in there are none.
 pub fn tricky() -> String {
     let whole = jaeger(1..200, "v");
     let inner = &whole[whole.find("[{").unwrap()..=whole.rfind(']').unwrap()];
@@ -110,7 +110,7 @@ impl Load {
         panic!("the load never ends");
     }
 
-    /// Traces of all readers, which share none here, and the reports of the files.
+    /// Returns traces of all readers, which share none here, and the reports of the files.
     fn end(self) -> (Vec<String>, Vec<Option<FileReport>>) {
         let mut traces: Vec<String> = Vec::new();
         for mut set in self.sets {

@@ -11,14 +11,14 @@ use pathlight_ingest::Keep;
 use sim::{Sim, messages};
 use std::collections::BTreeSet;
 
-/// Some small files and two large ones.
+/// Returns some small files and two large ones.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = (0..8).map(|file| jaeger(1000 + 10 * file..1005 + 10 * file, "v")).collect();
     texts.extend([jaeger(1..100, "v"), jaeger(200..330, "v")]);
     texts
 }
 
-/// Every file holds one span of each of two traces.
+/// Returns files that each hold one span of every trace.
 fn fragments() -> Vec<String> {
     let file = |at: u32| {
         let traces: Vec<String> = (1..40)

@@ -46,7 +46,7 @@ impl Query for Compare {
     }
 }
 
-/// Frames and times of one side.
+/// Returns frames and times of one side.
 async fn side(
     workers: &Workers,
     selection: Selection,

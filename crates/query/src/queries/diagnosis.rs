@@ -141,7 +141,7 @@ impl Query for CompareDiagnoses {
     }
 }
 
-/// Units of work that come of what workers sent.
+/// Returns the units of work that come of what workers sent.
 fn units(partials: &[Vec<u8>]) -> u64 {
     partials.iter().map(|partial| partial.len() as u64 * UNITS_PER_BYTE).sum()
 }

@@ -216,7 +216,7 @@ impl<R> Column<R> {
         Column::text("", "", "", of).low(0).unsorted().csv(&[head])
     }
 
-    /// Fields that stand in files only, under these heads.
+    /// Makes fields that stand in files only, under these heads.
     pub fn fields(heads: Vec<String>, of: fn(&R) -> Vec<String>) -> Self {
         let mut column = Column::text("", "", "", |_| "".into()).low(0).unsorted();
         column.heads = heads.into_iter().map(Cow::Owned).collect();

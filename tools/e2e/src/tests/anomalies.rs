@@ -13,12 +13,12 @@ use super::tables::{catch_files, caught};
 const VIEW: &str = "[data-test='anomaly-view']";
 const STRIP: &str = "[data-test='anomaly-strip']";
 
-/// What the binary finds in one file, each request against all others.
+/// Returns what the binary finds in one file, each request against all others.
 fn ranked(file: &Path, more: &[&str]) -> Outcome<Value> {
     native(&[&["anomaly", "--json"][..], more, &["--train"][..]].concat(), &[file])
 }
 
-/// What the binary finds in one file, learned from another.
+/// Returns what the binary finds in one file, learned from another.
 fn found(train: &Path, test: &Path, more: &[&str]) -> Outcome<Value> {
     let judged = test.to_string_lossy();
     native(&[&["anomaly", "--json"][..], more, &["--test", &*judged, "--train"][..]].concat(), &[train])
@@ -28,7 +28,7 @@ async fn findings(page: &Page) -> Outcome<Value> {
     Ok(serde_json::from_str(&exported(page, VIEW, "json").await?)?)
 }
 
-/// The view after files were dropped, the second as side B.
+/// Opens a view and drops files, the second as side B.
 async fn shown(page: &Page, fragment: &str, files: &[&Path]) -> Outcome {
     page.open(fragment).await?;
     for (at, file) in files.iter().enumerate() {

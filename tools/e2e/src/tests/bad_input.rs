@@ -8,7 +8,7 @@ use e2e::process::scratch;
 
 use super::drop::{generated, summary};
 
-/// Name, content, and a word its sentence must hold.
+/// Writes files that cannot be read; returns each with a word its sentence must hold.
 fn cases() -> Outcome<Vec<(PathBuf, &'static str)>> {
     let whole = std::fs::read(generated("whole.json", "--traces 5 --spans 20 --seed 9")?)?;
     let error =

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::drop::{generated, native, shop};
 
-/// Requests of a shop, some of them delayed in one place.
+/// Opens the diagnosis of requests of a shop, some of them delayed in one place; returns their file.
 async fn diagnosis_at(page: &Page, more: &str) -> Outcome<PathBuf> {
     let file = shop()?;
     page.open(&format!("view=diagnosis{more}")).await?;
@@ -18,7 +18,7 @@ async fn diagnosis_at(page: &Page, more: &str) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// What is copied, or saved, when `selector` is clicked.
+/// Returns what is copied, or saved, when `selector` is clicked.
 async fn written(page: &Page, open: Option<&str>, selector: &str) -> Outcome<String> {
     page.run(
         "delete window.savedText; const make = URL.createObjectURL; \

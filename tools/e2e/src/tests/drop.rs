@@ -14,7 +14,7 @@ use serde_json::Value;
 /// Shows the spans of the timeline as a table too.
 pub const SPANS_AS_TABLE: &str = "const shown = document.querySelector('[data-test=\"as-table\"]'); if (shown.getAttribute('aria-pressed') !== 'true') shown.click()";
 
-/// A file with generated traces, made once a run.
+/// Generates a file of traces with these options; returns its path.
 pub fn generated(name: &str, options: &str) -> Outcome<PathBuf> {
     let file = scratch()?.join(name);
     let mut words: Vec<&str> = options.split(' ').collect();
@@ -25,12 +25,12 @@ pub fn generated(name: &str, options: &str) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-/// 400 requests of a web shop, with its slow tail.
+/// Makes a file of 400 requests of a web shop, with its slow tail.
 pub fn shop() -> Outcome<PathBuf> {
     generated("shop.json", "--traces 400 --spans 30 --shape mixed --seed 21")
 }
 
-/// What the binary prints.
+/// Returns what the binary prints, read as JSON.
 pub fn native(arguments: &[&str], files: &[&Path]) -> Outcome<Value> {
     let mut words = arguments.to_vec();
     let files: Vec<String> = files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
@@ -38,7 +38,7 @@ pub fn native(arguments: &[&str], files: &[&Path]) -> Outcome<Value> {
     Ok(serde_json::from_slice(&pathlight(&words)?)?)
 }
 
-/// Traces, spans and services, counted here from the JSON itself, and endpoints as the binary names them.
+/// Counts traces, spans and services from the JSON itself, and endpoints as the binary names them.
 pub fn count(file: &Path) -> Outcome<[usize; 4]> {
     let document: Value = serde_json::from_slice(&std::fs::read(file)?)?;
     let (mut traces, mut spans) = (BTreeSet::new(), BTreeSet::new());
@@ -57,7 +57,7 @@ pub fn count(file: &Path) -> Outcome<[usize; 4]> {
     Ok([traces.len(), spans.len(), services.len(), endpoints as usize])
 }
 
-/// The same four numbers as the page's summary shows them.
+/// Returns the same four numbers as the page's summary shows them.
 pub async fn summary(page: &Page) -> Outcome<[usize; 4]> {
     let mut shown = [0; 4];
     for (place, name) in shown.iter_mut().zip(["traces", "spans", "services", "endpoints"]) {

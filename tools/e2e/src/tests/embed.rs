@@ -32,7 +32,7 @@ async fn open(page: &Page, host: &Host, options: &str) -> Outcome {
     heard(page, "ready").await.map(drop)
 }
 
-/// The last message of this type that the host has heard.
+/// Returns the last message of this type that the host has heard.
 pub async fn heard(page: &Page, kind: &str) -> Outcome<Value> {
     let script =
         format!("return [...document.querySelectorAll('#log [data-type={kind}]')].at(-1)?.textContent ?? ''");
@@ -40,12 +40,12 @@ pub async fn heard(page: &Page, kind: &str) -> Outcome<Value> {
     Ok(serde_json::from_str(text.as_str().unwrap_or_default())?)
 }
 
-/// What follows happens in the frame of this selector.
+/// Enters the frame of this selector, where what follows happens.
 pub async fn enter(page: &Page, frame: &str) -> Outcome {
     Ok(page.client().find(Locator::Css(frame)).await?.enter_frame().await?)
 }
 
-/// What follows happens in the page around.
+/// Leaves the frame: what follows happens in the page around.
 pub async fn leave(page: &Page) -> Outcome {
     Ok(page.client().clone().enter_parent_frame().await?)
 }
@@ -229,7 +229,7 @@ impl Place {
     }
 }
 
-/// What a message might change: what is loaded, view, colours, and whether requests are listed.
+/// Returns what a message might change: what is loaded, view, colours, and whether requests are listed.
 async fn shown(page: &Page) -> Outcome<Value> {
     let script = "const { state, view, theme } = document.documentElement.dataset; \
                   return [state, view, theme, document.querySelectorAll(\"[data-test='request']\").length > 5]";

@@ -49,7 +49,7 @@ const WORKERS: &str = "const Real = Worker; const all = []; \
     const wait = window.setTimeout.bind(window); \
     window.setTimeout = (run, ms, ...given) => wait(run, window.hurry ? ms / 50 : ms, ...given);";
 
-/// What a view shows, memory aside: what a user would compare.
+/// Returns what a view shows, memory aside: what a user would compare.
 async fn shown(page: &Page) -> Outcome<String> {
     let words = page.run("return document.querySelector('.view').innerText").await?;
     Ok(plain(words.as_str().unwrap_or_default()))

@@ -11,7 +11,7 @@ const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 6] =
     ["flow", "--json", "--service", "edge-gateway", "--operation", "GET /product/{id}"];
 
-/// The flow view of the shop's product page.
+/// Opens the flow view of the shop's product page.
 async fn flow_at(page: &Page, more: &str) -> Outcome<PathBuf> {
     let file = shop()?;
     page.open(&format!("view=flow&{PRODUCT}{more}")).await?;
@@ -24,7 +24,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     OF_PRODUCT.iter().copied().chain(more.iter().copied()).collect()
 }
 
-/// Numbers of the two that differ by rounding only.
+/// Checks that the numbers of page and binary differ by rounding only.
 fn near(what: &str, shown: f64, said: Option<f64>) -> Outcome {
     let said = said.ok_or_else(|| Failure(format!("the binary does not say {what}")))?;
     ensure((shown - said).abs() <= 1e-9 * said.abs().max(1.0), || {
@@ -32,7 +32,7 @@ fn near(what: &str, shown: f64, said: Option<f64>) -> Outcome {
     })
 }
 
-/// What an export writes, by its name in the menu of `place`.
+/// Returns what an export writes, by its name in the menu of `place`.
 pub async fn exported(page: &Page, place: &str, format: &str) -> Outcome<String> {
     page.catch_file().await?;
     page.click(&format!("{place} [data-test='export']")).await?;

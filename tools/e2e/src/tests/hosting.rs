@@ -11,7 +11,7 @@ use super::access::VIEWS;
 use super::drop::shop;
 use super::jaeger::open_host;
 
-/// Every address the page loaded anything from.
+/// Returns every address the page loaded anything from.
 pub async fn addresses(page: &Page) -> Outcome<Vec<String>> {
     let script = "return performance.getEntries().filter((e) => e.name.includes('://')).map((e) => e.name)";
     Ok(serde_json::from_value::<Vec<String>>(page.run(script).await?)?)

@@ -27,7 +27,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A Jaeger with so many traces that behaves like this.
+    /// Starts a Jaeger with so many traces that behaves like this.
     pub fn new(traces: usize, ways: Ways) -> Outcome<Stage> {
         let file = generated("jaeger.json", &format!("--traces {traces} --spans 6 --shape mixed --seed 7"))?;
         let document: Value = serde_json::from_slice(&std::fs::read(file)?)?;
@@ -61,7 +61,7 @@ impl Stage {
         format!("api={api}&service={}&start={from}&end={to}&limit={limit}", self.service)
     }
 
-    /// `pathlight serve` before this Jaeger.
+    /// Starts `pathlight serve` before this Jaeger.
     pub fn proxy(&self) -> Outcome<Server> {
         Server::start_with(&dist(), &["--jaeger", &self.jaeger.url])
     }
@@ -72,7 +72,7 @@ pub fn old() -> Ways {
     Ways { v1: true, ..Ways::default() }
 }
 
-/// A host of the page without a policy.
+/// Starts a host of the page without a policy.
 pub fn open_host() -> Outcome<Jaeger> {
     let files = [("/page/".to_owned(), dist())].into();
     Jaeger::start(&Value::Null, Ways { files, ..Ways::default() })
@@ -83,7 +83,7 @@ pub async fn phase(page: &Page, phase: &str) -> Outcome {
     page.visible(&format!("[data-test='fetch'][data-phase='{phase}']")).await
 }
 
-/// Failed requests are the point of a test: the browser writes each down.
+/// Forgets failed requests, which are the point of a test: the browser writes each down.
 async fn forgive(page: &Page) -> Outcome {
     page.complaints().await.map(drop)
 }

@@ -17,7 +17,7 @@ use super::soak::{REPORTS, all_say_the_same};
 /// Spans of a trace of [`long`].
 const SPANS: u32 = 5;
 
-/// A file that takes a while to read: this many traces of five spans, 2 KB each.
+/// Writes a file that takes a while to read: this many traces of five spans, 2 KB each.
 fn long(name: &str, traces: u32) -> Outcome<PathBuf> {
     let file = scratch()?.join(name);
     let mut out = std::io::BufWriter::new(std::fs::File::create(&file)?);
@@ -78,7 +78,7 @@ pub async fn begin(page: &Page, traces: u32) -> Outcome {
     begun(page).await
 }
 
-/// The same besides what is loaded.
+/// Drops a long file besides what is loaded and waits until some of it is read.
 pub async fn begin_besides(page: &Page, traces: u32) -> Outcome {
     page.drop_files_on("[data-test='drop-add']", &[long("long.json", traces)?]).await?;
     begun(page).await

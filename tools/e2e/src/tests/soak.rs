@@ -121,7 +121,7 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
 /// A figure of a round.
 type Figure = fn(&Round) -> f64;
 
-/// How memory, listeners, elements and timers went from round to round, as a picture.
+/// Draws how memory, listeners, elements and timers went from round to round, as a picture.
 fn curves(rounds: &[Round]) -> Outcome<String> {
     let Some(first) = rounds.get(9.min(rounds.len() / 2)) else { return Ok(String::new()) };
     let of: [(&str, u32, Figure); 5] = [
@@ -300,7 +300,7 @@ pub async fn one_worker_many_and_the_binary_say_the_same(page: &Page) -> Outcome
     ensure(formats >= 12, || format!("only {formats} formats"))
 }
 
-/// Files of a folder, sorted.
+/// Returns the files of a folder, sorted.
 fn sorted(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder)? {

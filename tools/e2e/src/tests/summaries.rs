@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::drop::{generated, native};
 
-/// The summary of a file of traces.
+/// Summarises a file of generated traces; returns the path of the summary.
 pub(super) fn summarised(name: &str, options: &str) -> Outcome<PathBuf> {
     let traces = generated(&format!("{name}.json"), options)?;
     let summary = traces.with_file_name(format!("{name}.pathlight"));

@@ -27,7 +27,7 @@ impl Counted<'_> {
         self.page.ready().await
     }
 
-    /// The answer stands there, and this is what it looks like.
+    /// Checks that the answer stands there, within three clicks, and takes a picture of it.
     async fn answered(&self, name: &str, selector: &str, words: &[&str]) -> Outcome {
         let text = self.page.text(selector).await?;
         for words in words {

@@ -13,7 +13,7 @@ const PRODUCT: &str = "service=edge-gateway&operation=GET%20/product/%7Bid%7D";
 const OF_PRODUCT: [&str; 6] =
     ["critical-path", "--json", "--service", "edge-gateway", "--operation", "GET /product/{id}"];
 
-/// The page with the shop's traces, at this place.
+/// Opens the page with the shop's traces, at this place.
 pub(super) async fn shop_at(page: &Page, fragment: &str) -> Outcome<PathBuf> {
     let file = shop()?;
     page.open(fragment).await?;

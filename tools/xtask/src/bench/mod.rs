@@ -158,7 +158,7 @@ fn release_binary() -> Outcome<PathBuf> {
 /// Rounds that count where commands are timed by turns.
 const ROUNDS: usize = 3;
 
-/// The middle of some figures.
+/// Returns the middle of some figures.
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
@@ -247,7 +247,7 @@ fn page(words: &[&Path], report: &mut Report) -> Outcome {
     measure(page.env("CHROMEDRIVER", tools::chromedriver()?), report)
 }
 
-/// Sizes of the built page as a host sends it, packed.
+/// Adds to the report how large the built page is as a host sends it, packed.
 fn sizes(report: &mut Report) -> Outcome {
     let (mut packed, mut single) = (0, 0);
     for entry in sh::on(&build::dist(), std::fs::read_dir(build::dist()))? {

@@ -17,7 +17,7 @@ pub fn run(sets: &Sets, report: &mut Report) -> Outcome {
     crisp(&Path::new(&peers).join("CRISP"), sets, report)
 }
 
-/// CRISP's Python: one file a trace, one process.
+/// Times CRISP's Python: one file a trace, one process.
 fn crisp(checkout: &Path, sets: &Sets, report: &mut Report) -> Outcome {
     if !checkout.join("process.py").is_file() {
         eprintln!("There is no CRISP with a process.py in {}.", checkout.display());
@@ -69,7 +69,7 @@ fn processor_s(command: &mut Command) -> Outcome<f64> {
     Ok(children_s()? - before)
 }
 
-/// Seconds of the processor that ended children of this process took; Linux counts them in hundredths.
+/// Returns the seconds of the processor that ended children of this process took; Linux counts them in hundredths.
 fn children_s() -> Outcome<f64> {
     let path = Path::new("/proc/self/stat");
     let text = sh::on(path, std::fs::read_to_string(path))?;

@@ -194,7 +194,7 @@ fn date() -> String {
     date.trim().to_owned()
 }
 
-/// Processor, cores, memory, load, compiler and browser.
+/// Describes processor, cores, memory, load, compiler and browser.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, key: &str| {

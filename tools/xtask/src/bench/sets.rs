@@ -43,7 +43,7 @@ impl Maker {
         Ok(maker)
     }
 
-    /// A set, written if it is missing.
+    /// Writes a set if it is missing; returns its path.
     fn write(&self, name: &str, words: &[&str]) -> Outcome<String> {
         let path = self.folder.join(name);
         if !path.is_file() {

@@ -9,7 +9,7 @@ use pathlight_model::stats::ln;
 /// Training calls of each fold.
 pub type Counts = [u32; FOLDS];
 
-/// Calls with a fold left out.
+/// Counts the calls with a fold left out.
 pub fn without(counts: &Counts, fold: usize) -> u32 {
     counts.iter().sum::<u32>() - counts[fold]
 }
@@ -158,7 +158,7 @@ impl Categories {
 mod tests {
     use super::*;
 
-    /// Counts that all belong to fold 0, so that fold 1 leaves all of them.
+    /// Returns counts that all belong to fold 0, so that fold 1 leaves all of them.
     fn calls(n: u32) -> Counts {
         [n, 0, 0, 0, 0]
     }

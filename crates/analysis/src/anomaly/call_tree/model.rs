@@ -121,7 +121,7 @@ pub fn fold(trace_id: &str) -> u8 {
     (!crc % FOLDS as u32) as u8
 }
 
-/// Durations of some rows above 0, and those of them that 10, 100 and 1,000 us divide.
+/// Counts the durations of some rows above 0, and those of them that 10, 100 and 1,000 us divide.
 fn ticks(facts: &Facts, rows: &[u32]) -> [u64; 4] {
     let mut sums = [0u64; 4];
     for &row in rows {
@@ -374,7 +374,7 @@ impl Tables {
         tables
     }
 
-    /// Scores of the training requests, each by what the other folds say, ascending.
+    /// Returns the scores of the training requests, each by what the other folds say, ascending.
     pub fn baseline(&self) -> Vec<f64> {
         self.views.scores()
     }

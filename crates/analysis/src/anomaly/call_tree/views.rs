@@ -116,7 +116,7 @@ fn part(surprises: &ViewScores) -> Part {
 }
 
 impl Views {
-    /// Views of the fold and scores of each training request.
+    /// Makes the views of the fold and scores of each training request.
     pub fn new(calibration: &[(u8, ViewScores)]) -> Views {
         let views = std::array::from_fn(|view| {
             let mut sorted: Vec<f64> = calibration.iter().map(|(_, scores)| scores[view]).collect();

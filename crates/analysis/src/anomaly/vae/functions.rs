@@ -15,7 +15,7 @@ fn polynomial(x: Lanes, coefficients: &[f32]) -> Lanes {
     coefficients.iter().fold(Lanes::all(0.0), |sum, &c| sum * x + Lanes::all(c))
 }
 
-/// e to the power of x; relative error below 3e-7. Below -87 it is as at -87, above 88 as at 88.
+/// Returns e to the power of x; relative error below 3e-7. Below -87 it is as at -87, above 88 as at 88.
 // None of these is inlined: the page would have a copy in every place, and a call costs nothing beside what is in it.
 #[inline(never)]
 fn exps(x: Lanes) -> Lanes {

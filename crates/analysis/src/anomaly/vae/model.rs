@@ -246,8 +246,8 @@ impl<'a> Planar<'a> {
         ln((1.0 + (1.0 - t * t) * self.wu_lifted()).abs().max(1e-12))
     }
 
-    /// From the gradient of the loss by the moved z (`d`, which becomes that by z) and the weight of the logarithm of
-    /// the determinant in the loss, the gradients of u, w and b.
+    /// Adds to the gradients of u, w and b what follows from the gradient of the loss by the moved z (`d`, which
+    /// becomes that by z) and the weight of the logarithm of the determinant in the loss.
     fn backward(&self, z: &[f32], d: &mut [f32], weight: f32, gradient: &mut [f32]) {
         let latent = z.len();
         let (d_u, rest) = gradient.split_at_mut(latent);

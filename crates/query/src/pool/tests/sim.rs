@@ -251,7 +251,7 @@ impl Sim {
         self.handle(Event::Query { query: number, message: message.to_vec() });
     }
 
-    /// Packed reports about all that is loaded.
+    /// Returns packed reports about all that is loaded.
     pub fn reports(&mut self) -> Vec<Vec<u8>> {
         let messages = messages();
         let first = 1000 * u64::from(self.steps) + 1;
@@ -278,7 +278,7 @@ impl Sim {
     }
 }
 
-/// Messages of queries.
+/// Returns messages of queries.
 pub fn messages() -> Vec<Vec<u8>> {
     let range = PercentileRange::open(50_000, 99_000);
     let selection = Selection::default().with_range(range);

@@ -59,7 +59,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Parts of the time from the first start of a request to the last.
+    /// Divides the time from the first start of a request to the last into `number` parts.
     pub fn new(sets: &[&Features], number: u32) -> Parts {
         let starts = || sets.iter().flat_map(|set| set.rows.iter().map(|row| row.start_us));
         let (first_us, last_us) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));

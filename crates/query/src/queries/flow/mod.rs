@@ -114,7 +114,7 @@ fn parent_of(selection: &Selection) -> Option<Endpoint> {
     }
 }
 
-/// Flows of all parents, learned from the whole group.
+/// Learns the flows of all parents from the whole group.
 async fn model(
     workers: &Workers,
     selection: &Selection,
