@@ -302,7 +302,7 @@ impl State {
         names.join("+")
     }
 
-    /// Hashes of the ids of all traces, in no particular order.
+    /// Returns the hashes of the ids of all traces, in no particular order.
     pub fn trace_hashes(&self) -> Vec<u64> {
         self.trace_hashes.iter().copied().collect()
     }

@@ -22,7 +22,7 @@ pub struct PartBox {
     pub is_problem: bool,
 }
 
-/// Halves up, as the engine rounds.
+/// Rounds halves up, as the engine does.
 fn rounded(us: f64) -> u64 {
     (us + 0.5).max(0.0) as u64
 }
