@@ -44,10 +44,15 @@ v=1&view=flow&parents=%5B%22shop%22%2C%22GET%22%5D&panel=whatif&pooled=1&childre
 v=1&view=flow&whatif=%5B%5B%22db%22%2C%22query%22%2C-500000%2C0%2C%22own%22%5D%2C%5B%22db%22%2C%22query%22%2C0%2C500%5D%2C%5B%22db%22%2C%22query%22%2C%5B90000%2C40000%5D%5D%2C%5B%22shop%22%2C%22GET%22%2C%22db%22%2C%22query%22%2C0%2C%22db%22%2C%22write%22%2C1%5D%5D
 v=1&view=diagnosis&tail=95&top=20%2C5%2C5%2C5&list=tail
 v=1&view=anomalies&normal=before%3A1700000000000000&alpha=0.05&detector=vae&network=500%2C10%2C10%2C20%2C1%2C15&explain=1000&evaluate=1
+v=1&view=endpoints&sort=p99&service=shop&operation=GET
+v=1&view=errors&range=tail
+v=1&view=requests&sort=-latency&search=db
+v=1&view=trend&from=10
+v=1&view=anomalies&normal=others&contaminated=0.05
 ";
 
 /// Keys of addresses that no line above may lack.
-const KEYS: [&str; 63] = [
+const KEYS: [&str; 69] = [
     "view",
     "service",
     "operation",
@@ -111,11 +116,17 @@ const KEYS: [&str; 63] = [
     "src",
     "every",
     "maxDuration",
+    "minDuration",
+    "start",
+    "end",
+    "limit",
+    "tags",
+    "contaminated",
 ];
 
 /// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
 /// within a word.
-const JSON: [(&str, &str); 26] = [
+const JSON: [(&str, &str); 28] = [
     ("findings", "findings traces.json"),
     ("findings --baseline", "findings slow.json.gz --baseline fast.json.gz"),
     ("summary", "summary traces.json"),
@@ -139,6 +150,8 @@ const JSON: [(&str, &str); 26] = [
     ("diagnosis, two sets", "diagnosis -a fast.json.gz -b slow.json.gz"),
     ("anomaly", "anomaly --train traces.json"),
     ("anomaly --test", "anomaly --train fast.json.gz --test slow.json.gz"),
+    ("anomaly --evaluate", "anomaly --train fast.json.gz --evaluate --splits 1"),
+    ("anomaly --export-vectors", "anomaly --train fast.json.gz --export-vectors scpv"),
     ("errors", "errors traces.json"),
     ("inspect", "inspect traces.json"),
     ("show", "show summary.pathlight"),

@@ -295,10 +295,8 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
             format!("{indent}{}", name(node.endpoint)),
         ]);
     }
-    let left = [
-        more(selected.endpoints().len(), rows, "endpoints"),
-        more(selected.nodes.len(), rows, "call paths"),
-    ];
+    let left =
+        [more(selected.endpoints().len(), rows, "endpoints"), more(selected.nodes.len(), rows, "call paths")];
     let _ = write!(out, "\n{endpoints}{}\n{nodes}{}", left[0], left[1]);
     out
 }

@@ -497,8 +497,7 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     // The one other request misses another cache.
     let place =
         "They share cache.hit = false on redis GET product_details @ catalog: 4 of 4, 0 of 33 others.";
-    let without =
-        "Without SELECT product_details @ catalog p99 of this request type would fall by 83.8\u{202f}ms to 71.0\u{202f}ms.";
+    let without = "Without SELECT product_details @ catalog p99 of this request type would fall by 83.8\u{202f}ms to 71.0\u{202f}ms.";
     assert!(long.ends_with(&format!("{place} {without}")), "{long}");
     let search = &report.findings[1];
     assert_eq!(search.place, Place::Endpoint(Endpoint::new("search", "POST products/_search")));

@@ -154,10 +154,7 @@ fn summaries_of_parts_are_merged_and_shown() {
 
     let output = run(folder.path(), &["show", "all.pathlight", "--range", "90-100"], &[]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("120 requests, latency mean") && text.contains("call paths below: P"),
-        "{text}"
-    );
+    assert!(text.contains("120 requests, latency mean") && text.contains("call paths below: P"), "{text}");
     let output = run(folder.path(), &["show", "all.pathlight", "--service", "x", "--operation", "y"], &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("No request has the root endpoint y @ x"));
