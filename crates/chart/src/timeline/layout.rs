@@ -125,7 +125,7 @@ pub struct TimelineLayout {
     pub ticks: Vec<Tick>,
 }
 
-/// Lays out what a view shows. `label` measures text of the size of [`Metrics::font_px`], `small` of
+/// Lays out what a view shows. `label` measures text of the size of [`Metrics::font_px`](crate::Metrics::font_px), `small` of
 /// [`TimelineSize::small_px`].
 pub fn layout(
     timeline: &Timeline,

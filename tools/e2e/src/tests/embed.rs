@@ -278,7 +278,7 @@ async fn take_every_shape(page: &Page, place: &Place) -> Outcome {
     }
     place.enter(page).await?;
     // What could not be read is said, and the page goes on.
-    page.visible("[data-test='error']").await?;
+    page.visible("[data-test='message']").await?;
     page.go("view=requests&embed=1&theme=light").await?;
     page.ready().await?;
     same("what is shown in the end", shown(page).await?, before)?;

@@ -50,7 +50,7 @@ async fn why_is_p99_slow(page: &Page) -> Outcome {
     let counted = Counted::start(page).await?;
     counted.click("[data-test='demo']").await?;
     page.hidden("[data-test='findings-coming']").await?;
-    let words = ["SELECT product_details", "p99 would fall", "cache.hit = false"];
+    let words = ["SELECT product_details", "p99 of this request type would fall", "cache.hit = false"];
     counted.answered("p99", "[data-test='finding-text']", &words).await?;
     // The evidence.
     counted.click("[data-test='finding-show']").await?;
