@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use e2e::browser::{Page, session};
 use e2e::failure::{Failure, Outcome, fail};
-use e2e::process::{Driver, Server, dist};
+use e2e::process::{Driver, Server, dist, renderer_bytes};
 use fantoccini::Locator;
 use serde_json::{Value, json};
 
-use crate::threads::{renderer_bytes, scheduled};
+use crate::threads::scheduled;
 
 /// What no step takes, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -476,7 +476,7 @@ impl Bench {
         print(group, "text", self.megabytes("five-million.json")?, "MB", "");
         print(group, "drop to first flame graph", ms / 1e3, "s", "< 9");
         self.print_scheduled(group, 2);
-        print(group, "memory of the renderer", renderer_bytes(self.driver.id())? / 1e6, "MB", "< 700");
+        print(group, "memory of the renderer", renderer_bytes() as f64 / 1e6, "MB", "< 700");
         Ok(())
     }
 
@@ -492,7 +492,7 @@ impl Bench {
         let memory = self.page.number("[data-test='memory']", "data-value").await?;
         let spans = self.page.number("[data-test='spans']", "data-value").await?;
         print(group, "memory of a span, tags interned", memory / spans, "bytes", "< 48");
-        print(group, "memory of the renderer", renderer_bytes(self.driver.id())? / 1e6, "MB", "");
+        print(group, "memory of the renderer", renderer_bytes() as f64 / 1e6, "MB", "");
         let steps = [
             ("another percentile range", "view=flame&range=P95-99", "< 300"),
             ("a third percentile range", "view=flame&range=P50-95", "< 300"),

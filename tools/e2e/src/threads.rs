@@ -1,14 +1,14 @@
-//! What the processes below one take of the machine: time of their threads, memory.
+//! What the threads of the processes below one take of the machine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use e2e::failure::Outcome;
 
-/// Returns a number of a process's status.
-fn status(process: u64, key: &str) -> Option<u64> {
+/// Returns the process that has started another.
+fn parent_of(process: u64) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix(key))?.trim().trim_end_matches(" kB").parse().ok()
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 /// Returns the processes below one.
@@ -20,7 +20,7 @@ fn descendants(ancestor: u32) -> Outcome<Vec<u64>> {
         };
         let mut parent = process;
         while parent > 1 && parent != u64::from(ancestor) {
-            parent = status(parent, "PPid:").unwrap_or(0);
+            parent = parent_of(parent).unwrap_or(0);
         }
         found.extend((parent == u64::from(ancestor)).then_some(process));
     }
@@ -41,15 +41,4 @@ pub fn scheduled(ancestor: u32) -> Outcome<BTreeMap<PathBuf, (f64, f64)>> {
         }
     }
     Ok(found)
-}
-
-/// Returns the bytes that the largest renderer below a process holds.
-pub fn renderer_bytes(ancestor: u32) -> Outcome<f64> {
-    let is_renderer = |process: &u64| {
-        let command = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&command).contains("--type=renderer")
-    };
-    let renderers = descendants(ancestor)?.into_iter().filter(is_renderer);
-    let largest = renderers.filter_map(|process| status(process, "VmRSS:")).max();
-    Ok(largest.unwrap_or(0) as f64 * 1024.0)
 }

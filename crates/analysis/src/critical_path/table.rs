@@ -100,17 +100,14 @@ impl PathTable {
 
     /// Returns the context of just this endpoint below a context, new if no path has it; `guess` is looked at first.
     fn context(&mut self, parent: u32, endpoint: EndpointId, guess: u32) -> u32 {
+        let known = self.own_context(parent, endpoint, guess);
+        if known != NO_ROW {
+            return known;
+        }
         let contexts = &mut self.contexts;
-        if contexts.get(guess as usize) == Some(&(parent, endpoint)) {
-            return guess;
-        }
-        let hash = hash_context(parent, endpoint);
-        if let Some(&found) = self.index.find(hash, |&c| contexts[c as usize] == (parent, endpoint)) {
-            return found;
-        }
         let new = contexts.len() as u32;
         contexts.push((parent, endpoint));
-        self.index.insert_unique(hash, new, |&c| {
+        self.index.insert_unique(hash_context(parent, endpoint), new, |&c| {
             let (parent, endpoint) = contexts[c as usize];
             hash_context(parent, endpoint)
         });

@@ -20,9 +20,8 @@ pub struct RequestEntry {
     pub errors: u32,
     /// Spans on its critical path.
     pub path_spans: u32,
-    /// One past its last row among the entries of its
-    /// [`PathTable`](crate::critical_path::PathTable)(crate::critical_path::PathTable); its first is the end of the
-    /// request before.
+    /// One past its last row among the entries of its [`PathTable`](crate::critical_path::PathTable); its first is the end
+    /// of the request before.
     pub(crate) entries_end: u32,
     /// The same among what it waits for.
     pub(crate) waits_end: u32,

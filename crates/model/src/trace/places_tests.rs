@@ -44,6 +44,16 @@ fn shown(set: &TraceSet) -> Vec<&str> {
 const REAL: fn() -> Reading = Reading::real;
 use SpanKind::{Client, Server, Unspecified};
 
+/// Returns one more name of one shape than are told apart.
+fn hundred_and_one_names() -> Vec<String> {
+    (0..101).map(|i| format!("GET /user/{}", 1000 + i)).collect()
+}
+
+/// Returns a trace of a single span for each name.
+fn roots(names: &[String]) -> Vec<[Spec<'_>; 1]> {
+    names.iter().map(|name| -> [Spec; 1] { [(0, "a", name, Server, &[])] }).collect()
+}
+
 #[test]
 fn a_call_says_its_callee_where_there_are_several() {
     let mut set = set(&[
@@ -102,9 +112,8 @@ fn without_kinds_only_the_calling_half_says_its_callee() {
 
 #[test]
 fn the_hundred_and_first_name_folds_them_all() {
-    let names: Vec<String> = (0..101).map(|i| format!("GET /user/{}", 1000 + i)).collect();
-    let traces: Vec<[Spec; 1]> =
-        names.iter().map(|name| -> [Spec; 1] { [(0, "a", name, Server, &[])] }).collect();
+    let names = hundred_and_one_names();
+    let traces = roots(&names);
     let slices: Vec<&[Spec]> = traces.iter().map(|trace| trace.as_slice()).collect();
     let mut few = set(&slices[..100]);
     name(&mut few, REAL());
@@ -196,9 +205,8 @@ fn a_set_that_grows_is_named_on_and_services_are_places() {
 
 #[test]
 fn a_row_costs_42_bytes_and_4_more_where_places_have_other_names() {
-    let names: Vec<String> = (0..101).map(|i| format!("GET /user/{}", 1000 + i)).collect();
-    let traces: Vec<[Spec; 1]> =
-        names.iter().map(|name| -> [Spec; 1] { [(0, "a", name, Server, &[])] }).collect();
+    let names = hundred_and_one_names();
+    let traces = roots(&names);
     let slices: Vec<&[Spec]> = traces.iter().map(|trace| trace.as_slice()).collect();
     let mut set = set(&slices);
     name(&mut set, REAL());
