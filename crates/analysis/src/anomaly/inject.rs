@@ -268,7 +268,10 @@ impl Copy<'_> {
                 false => SpanId { bits: mix(id.bits ^ mix(time)), text: false },
             };
             for at in self.below(span) {
-                let parent = if at == span { self.raw[at].parent } else { name(self.raw[at].parent) };
+                // The parent that the reading gave it, which is not always the recorded one.
+                let parent = self.tree.parent[self.root as usize + at] - self.root;
+                let parent = self.raw[parent as usize].id;
+                let parent = if at == span { parent } else { name(parent) };
                 let start_us = self.raw[at].start_us + time * length_us;
                 copies.push(RawSpan { id: name(self.raw[at].id), parent, start_us, ..self.raw[at] });
             }

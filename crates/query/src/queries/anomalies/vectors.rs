@@ -128,10 +128,12 @@ impl VectorPass {
                 }
                 let mut part = walk.finish(set);
                 part.lost = lost;
-                // Each copy is a trace of its own, and both come in the order of traces.
-                for (row, (made, _)) in part.rows.iter_mut().zip(&self.injected) {
-                    let names = made.places.iter().map(|&endpoint| set.owned_endpoint(endpoint));
-                    row.injected = Some(names.collect());
+                // Each copy is a trace of its own.
+                for (row, request) in part.rows.iter_mut().zip(&table.requests) {
+                    let made = self.injected.get(request.trace as usize);
+                    row.injected = made.map(|(made, _)| {
+                        made.places.iter().map(|&endpoint| set.owned_endpoint(endpoint)).collect()
+                    });
                 }
                 self.done = flat::write(&part);
             }
