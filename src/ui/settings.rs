@@ -6,7 +6,7 @@ use wasm_bindgen::{JsCast, JsValue};
 
 /// Names of files that were opened in this window.
 pub const OPENED: &str = "pathlight-opened";
-/// Whether the histogram is folded.
+/// Whether the histogram is folded: "1" or "0"; without a choice it is in narrow windows.
 pub const FOLDED: &str = "pathlight-histogram-folded";
 
 /// The dialect a Jaeger or Tempo was understood in; its whole base address follows.

@@ -339,6 +339,11 @@ impl ServiceRow {
         report.services.iter().map(row).collect()
     }
 
+    /// Returns its place in the list; one without a rank comes last.
+    fn place(&self) -> u64 {
+        self.row.rank.map_or(u64::MAX, Into::into)
+    }
+
     /// Returns what is to be said of it in a word.
     fn remark(&self) -> &'static str {
         if self.row.rank.is_none() {
@@ -386,6 +391,7 @@ fn fields(excess: Excess) -> Vec<String> {
 pub fn services() -> Table<ServiceRow> {
     let columns = vec![
         Column::count("rank", "#", "The best explanation is first", |row: &ServiceRow| row.row.rank.into())
+            .by(|a, b| a.place().cmp(&b.place()))
             .low(2)
             .tiny()
             .csv(&["rank"]),

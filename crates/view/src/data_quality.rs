@@ -83,10 +83,14 @@ pub fn has_problems(file: &FileReport) -> bool {
     !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
 }
 
-/// Returns how many notes deserve attention: kinds of facts about the traces, asynchronous spans left out, and files
-/// with problems.
+/// Returns whether a fact deserves attention; asynchronous spans are no fault.
+pub fn is_odd(fact: &Note) -> bool {
+    fact.key != "async-spans"
+}
+
+/// Returns how many notes deserve attention: kinds of facts about the traces, and files with problems.
 pub fn count(overview: &OverviewReport, files: &[FileReport]) -> usize {
-    let odd = facts(overview).iter().filter(|fact| fact.key != "async-spans").count();
+    let odd = facts(overview).iter().filter(|fact| is_odd(fact)).count();
     odd + files.iter().filter(|file| has_problems(file)).count()
 }
 

@@ -275,8 +275,12 @@ pub fn sentence(finding: &Finding) -> Sentence {
         }
         Facts::Errors { requests, ratio, saved } => {
             let out = out.number(count(*requests)).text(" of ").number(counted(finding.of, "request"));
-            let out =
-                out.text(" contain errors; in ").number(count(finding.n)).text(" of them one begins in ");
+            let out = match requests {
+                1 => out.text(" contains errors; one begins in "),
+                _ => {
+                    out.text(" contain errors; in ").number(count(finding.n)).text(" of them one begins in ")
+                }
+            };
             let out = at(out).text(".");
             let out = match ratio {
                 Some(ratio) => out

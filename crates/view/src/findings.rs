@@ -66,6 +66,17 @@ pub fn about(address: &Address, report: &EndpointsReport) -> String {
     words
 }
 
+/// Returns what is said below the figures where the rest of the view is about less than all that is loaded; else nothing.
+pub fn all_loaded(address: &Address, about: &str) -> String {
+    let is_all =
+        address.root == RootEndpoint::TraceRoots && address.range.is_all() && address.filters.is_empty();
+    if is_all {
+        String::new()
+    } else {
+        format!("These figures and the request types are of all that is loaded; the rest is about {about}.")
+    }
+}
+
 /// Returns the title of the ranking. `about` says which requests it is about.
 pub fn ranking_title(about: &str) -> String {
     format!("Where the time of {about} goes: self time on the critical path")

@@ -359,7 +359,7 @@ mod tests {
         let mut table = table();
         table.set_rows(TargetLine::of(&report));
         assert_eq!(table.order(None, None), [0, 1, 2, 3]);
-        assert_eq!(table.cell(0, 0), Cell::Call(Some(("s".to_owned(), "a".to_owned())), String::new()));
+        assert_eq!(table.cell(0, 0), Cell::Call(Some(Endpoint::new("s", "a")), String::new()));
         assert_eq!(table.cell(0, 3), Cell::Call(None, "a, b and c".to_owned()));
         assert_eq!(table.cell(1, 0), Cell::Number("38\u{202f}%".to_owned(), "38".to_owned()));
         assert_eq!(table.cell(1, 1), Cell::Text(DASH.to_owned()));

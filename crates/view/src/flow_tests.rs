@@ -194,7 +194,7 @@ fn calls_are_lines_with_what_they_wait_for() {
     assert_eq!(lines[1], "s:a,s,a,4,0.25,10,11,12,13,20.5,21.5,22.5,23.5,start");
     assert!(lines[3].ends_with(",\"a, b\""), "{}", lines[3]);
     assert!(lines[4].starts_with("(other callees),,,4,"), "{}", lines[4]);
-    let b = Some(("s".to_owned(), "b".to_owned()));
+    let b = Some(Endpoint::new("s", "b"));
     assert_eq!(table.cell(0, 1), Cell::Call(b.clone(), String::new()));
     assert_eq!(table.cell(0, 2), Cell::Call(b, "#2".to_owned()));
     assert_eq!(table.cell(0, 3), Cell::Call(None, "All rarer calls".to_owned()));

@@ -5,7 +5,8 @@ use crate::selection_words::range_words;
 use crate::table::{Column, Number, Table, Width};
 use crate::tip::TipLine;
 use pathlight_query::{
-    Endpoint, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, SplitReport, SplitValue,
+    Endpoint, Filter, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, RootEndpoint,
+    SplitOf, SplitReport, SplitValue,
 };
 use pathlight_text::format;
 
@@ -96,8 +97,8 @@ pub fn endpoint_choices(of: Option<&Endpoint>) -> [(String, String); 2] {
     }
 }
 
-/// Returns the title of the view.
-pub fn title(address: &Address, report: &SplitReport) -> String {
+/// Returns the title of the view; `types` is how many request types are loaded.
+pub fn title(address: &Address, report: &SplitReport, types: usize) -> String {
     let label = match report.range.filter(|range| !range.is_all()) {
         Some(range) => format!("{}, {}", address.root_name(), range_words(range)),
         None => address.root_name(),
@@ -112,6 +113,15 @@ pub fn title(address: &Address, report: &SplitReport) -> String {
             "; {} of {} rarer values not shown",
             format::count(samples),
             format::count(values)
+        ));
+    }
+    words.push('.');
+    let is_of_one = address.filters.iter().any(|filter| matches!(filter, Filter::Type(_)));
+    if report.of == SplitOf::Latency && address.root == RootEndpoint::TraceRoots && !is_of_one && types > 1 {
+        words.push_str(&format!(
+            " These are requests of {}: a value may be slow only because its requests are of a slow type. Choose one type at \
+             the top left to compare like with like.",
+            format::counted(types as u64, "type")
         ));
     }
     words

@@ -1,12 +1,16 @@
 //! The timeline of one trace: its title, the tips of its spans, the table of all of them.
 
 use crate::flame::most_time;
+use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::{Timeline, marks};
+use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
-use pathlight_text::format::{DASH, counted, duration_us, endpoint as endpoint_words, moment, printable};
+use pathlight_text::format::{
+    DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,
+};
 use std::rc::Rc;
 
 /// The words above the timeline.
@@ -49,6 +53,33 @@ pub fn services(report: &TraceReport) -> Vec<(String, f64)> {
     };
     let segments = report.segment_span.iter().zip(report.segment_start_us.iter().zip(&report.segment_end_us));
     most_time(segments.filter_map(|(span, (start, end))| Some((service(*span)?, end.saturating_sub(*start)))))
+}
+
+/// Returns which endpoint has the most self time on the critical path of the request (ties: by name); `None` if the path
+/// takes no time, and of a trace of one span.
+pub fn summary(report: &TraceReport) -> Option<Sentence> {
+    let mut sums: OrderedMap<u32, (u64, OrderedSet<u32>)> = OrderedMap::new();
+    let times = report.segment_start_us.iter().zip(&report.segment_end_us);
+    for (span, (start_us, end_us)) in report.segment_span.iter().zip(times) {
+        let (us, spans) = sums.entry(*report.endpoint.get(*span as usize)?).or_default();
+        *us += end_us.saturating_sub(*start_us);
+        spans.insert(*span);
+    }
+    let name = |of: u32| report.endpoints.get(of as usize);
+    let most = sums
+        .iter()
+        .max_by(|(a, (a_us, _)), (b, (b_us, _))| a_us.cmp(b_us).then_with(|| name(**b).cmp(&name(**a))));
+    let (endpoint, (us, spans)) = most?;
+    if *us == 0 || report.endpoint.len() < 2 {
+        return None;
+    }
+    let latency_us = latency_us(report);
+    let words =
+        Sentence::default().text("Largest part of its critical path: self time of ").name(name(*endpoint)?);
+    let words =
+        words.text(", ").number(duration_us(*us)).text(" of ").number(duration_us(latency_us)).text(" (");
+    let words = words.number(share(*us as f64 / latency_us.max(1) as f64)).text(") in ");
+    Some(words.number(counted(spans.len() as u64, "span")).text("."))
 }
 
 /// Returns why there is no timeline; empty if one is shown. `is_chosen` is whether it is known which trace to show.
@@ -284,6 +315,22 @@ mod tests {
         assert_eq!(table.cell(5, 1), Cell::Bar(0.0, DASH.to_owned()));
         assert_eq!(table.cell(6, 1), Cell::Text(DASH.to_owned()));
         assert_eq!(table.order(None, None), [0, 1]);
+    }
+
+    #[test]
+    fn the_endpoint_with_most_of_the_path_is_named() {
+        let words = |report: &TraceReport| summary(report).map(|words| words.to_text());
+        let space = pathlight_text::format::THIN;
+        let named = |name: &str, us: u64, percent: &str, spans: &str| {
+            let (us, all) = (duration_us(us), duration_us(100));
+            let name = format!("Largest part of its critical path: self time of {name}, {us} of {all}");
+            Some(format!("{name} ({percent}{space}%) in {spans}."))
+        };
+        assert_eq!(words(&report()), named("GET /cart @ shop", 40, "40.0", "1 span"));
+        let own = TraceReport { segment_span: vec![1, 1, 0], segment_start_us: vec![0, 40, 70], ..report() };
+        let own = TraceReport { segment_end_us: vec![40, 70, 100], ..own };
+        assert_eq!(words(&own), named("query @ shop", 70, "70.0", "1 span"));
+        assert_eq!(words(&TraceReport::default()), None);
     }
 
     #[test]

@@ -312,9 +312,13 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     assert!(split::why_empty(PercentileRange::ALL, &report).contains("has the tag host; choose another"));
     report.missing = 3;
     assert_eq!(
-        split::title(&Address::default(), &report),
-        "All requests; latency of one request, by the tag of its root span; 3 without the tag"
+        split::title(&Address::default(), &report, 1),
+        "All requests; latency of one request, by the tag of its root span; 3 without the tag."
     );
+    let mixed = split::title(&Address::default(), &report, 4);
+    assert!(mixed.contains(" These are requests of 4 types: "), "{mixed}");
+    let one_root = Address { root: RootEndpoint::Endpoint(Endpoint::new("a", "b")), ..Address::default() };
+    assert!(!split::title(&one_root, &report, 4).contains("types"));
     let mut table = split::table();
     table.set_rows(vec![value]);
     assert_eq!(

@@ -5,11 +5,12 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use pathlight_ingest::FileReport;
 use pathlight_model::sort::Arrange;
-use pathlight_query::Rule;
+use pathlight_query::{OverviewReport, Rule};
 use pathlight_text::format;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::data_quality::{self, ending, has_problems};
 use pathlight_view::reading_words;
+use pathlight_view::reading_words::Note;
 use pathlight_view::summaries;
 use web_sys::HtmlInputElement;
 
@@ -44,37 +45,29 @@ pub fn show(page: Page) {
         );
     }
     let list = el("dl").class("facts");
-    for fact in &facts {
-        let number = span("number", &format::count(fact.count))
-            .test(&format!("quality-{}", fact.key))
-            .attr("data-value", &fact.count.to_string());
-        let is_grave = fact.key == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
-        number.class_if("grave", is_grave);
-        list.add(&el("dt").child(&number).text(" ").text(&fact.what));
-        let meaning = el("dd").text(&fact.meaning);
-        if !fact.example.is_empty() {
-            let (trace_id, closing) = (fact.example.clone(), close.clone());
-            let open = button("See one").class("link").test("quality-example").on_click(&keep, move || {
-                closing.html().click();
-                page.open_trace(TraceChoice {
-                    trace_id: trace_id.clone(),
-                    root_span_id: None,
-                    span_id: None,
-                });
-            });
-            meaning.add(&open);
-        }
-        list.add(&meaning);
+    // Those that the button counts first.
+    let (odd, calm): (Vec<&Note>, Vec<&Note>) = facts.iter().partition(|fact| data_quality::is_odd(fact));
+    for fact in odd {
+        add_fact(page, (&list, &close, &keep), &overview, fact);
     }
-    if let Some((words, bins)) = reading_words::overlaps(&overview) {
+    body.add(&list);
+    let list = el("dl").class("facts");
+    for fact in &calm {
+        add_fact(page, (&list, &close, &keep), &overview, fact);
+    }
+    let overlaps = reading_words::overlaps(&overview);
+    if let Some((words, bins)) = &overlaps {
         let calls = overview.overlaps.calls;
         let number = span("number", &format::count(calls))
             .test("quality-overlaps")
             .attr("data-value", &calls.to_string());
         list.add(&el("dt").child(&number).text(" ").text("calls that overlap the one before"));
-        list.add(&el("dd").text(&words).child(&distribution(&bins)));
+        list.add(&el("dd").text(words).child(&distribution(bins)));
     }
-    body.add(&list);
+    if overlaps.is_some() || !calm.is_empty() {
+        body.add(&el("h3").text("Also seen, and no fault"));
+        body.add(&list);
+    }
     if !is_summary {
         body.add(&el("h3").text("Reading"));
         body.add(&reading(page, &close, &keep));
@@ -88,6 +81,27 @@ pub fn show(page: Page) {
         .child(&head)
         .child(&body);
     open_dialog(&dialog, &close, keep);
+}
+
+/// Adds a fact to a list, with a button that closes the panel and opens an example.
+fn add_fact(page: Page, (list, close, keep): (&El, &El, &Keep), overview: &OverviewReport, fact: &Note) {
+    let number = span("number", &format::count(fact.count))
+        .test(&format!("quality-{}", fact.key))
+        .attr("data-value", &fact.count.to_string());
+    let is_grave = fact.key == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
+    number.class_if("grave", is_grave);
+    list.add(&el("dt").child(&number).text(" ").text(&fact.what));
+    let meaning = el("dd").text(&fact.meaning);
+    if !fact.example.is_empty() {
+        let (trace_id, closing) = (fact.example.clone(), close.clone());
+        let open = button("See one").class("link").test("quality-example").on_click(keep, move || {
+            closing.html().click();
+            page.open_trace(TraceChoice { trace_id: trace_id.clone(), root_span_id: None, span_id: None });
+        });
+        let meaning = meaning.text(" ").child(&open);
+        return list.add(&meaning);
+    }
+    list.add(&meaning);
 }
 
 /// Returns how many there are in each part of a distribution, as bars.

@@ -1,6 +1,7 @@
 //! Which of the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
 
 use super::filters::{self, FilterForm};
+use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, icon, span};
 use crate::ui::moved;
 use crate::ui::page::{Page, Part};
@@ -12,6 +13,9 @@ use crate::ui::widgets::frame;
 use pathlight_query::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
 use pathlight_view::selection_words::{holds_hint, holds_words, range_words};
+
+/// Windows less wide than this are narrow, as in the style sheet.
+const NARROW_PX: f64 = 720.0;
 
 /// Of each of [`PercentileRange::PRESETS`] what is said beside the pointer.
 const HINTS: [&str; 8] = [
@@ -101,11 +105,12 @@ impl RangeBar {
                 moved();
             }
         };
-        set(settings::get(Store::Browser, settings::FOLDED).is_some());
+        let is_narrow = || dom::window().inner_width().ok().and_then(|px| px.as_f64()) < Some(NARROW_PX);
+        set(settings::get(Store::Browser, settings::FOLDED).map_or_else(is_narrow, |chosen| chosen == "1"));
         let pressed = fold.clone();
         let fold = fold.on_click(&keep, move || {
             let folded = pressed.html().get_attribute("aria-expanded").as_deref() == Some("true");
-            settings::put(Store::Browser, settings::FOLDED, if folded { "1" } else { "" });
+            settings::put(Store::Browser, settings::FOLDED, if folded { "1" } else { "0" });
             set(folded);
         });
         let element = element.child(&fold).child(distribution.element()).child(

@@ -1,15 +1,15 @@
 //! The findings as cards: what each says, a small chart, how it was found, and the way to its evidence.
 
 use crate::ui::dom::{El, Keep, button, div, el, span};
-use crate::ui::page::{Focus, Page};
+use crate::ui::page::Page;
 use crate::ui::widgets::names;
-use pathlight_query::{Endpoint, Finding, FindingsReport, RequestRef};
+use pathlight_query::{Finding, FindingsReport, RequestRef};
 use pathlight_text::format::duration;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::finder::Finder;
 use pathlight_view::finding_charts::{FindingChart, bar_places, finding_chart};
 use pathlight_view::finding_words::{kind_name, left_out, nothing, sentence, show, show_words, stake, why};
-use pathlight_view::sentence::{Part, Sentence};
+use pathlight_view::sentence::Sentence;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -91,9 +91,7 @@ impl FindingList {
             ));
         }
         let words = el("p").class("finding-text").test("finding-text");
-        for part in sentence(&finding).parts {
-            words.add(&self.part(page, part));
-        }
+        words.fill(&names::sentence(page, &self.keep, sentence(&finding)));
         let (to_show, target) = (finding.clone(), button(show_words(&finding)).test("finding-show"));
         let mut foot = div("finding-foot").child(&target.on_click(&self.keep, move || {
             page.change(|address| show(&to_show, address));
@@ -111,21 +109,6 @@ impl FindingList {
         let card =
             el("li").class("finding").test("finding").attr("data-kind", &format!("{kind:?}")).child(&said);
         finding_chart(&finding).into_iter().fold(card, |card, chart| card.child(&drawn(&chart)))
-    }
-
-    fn part(&self, page: Page, part: Part) -> El {
-        match part {
-            Part::Text(text) => span("", &text),
-            Part::Number(number) => span("strong", &number),
-            Part::Service(service) => names::service(&service),
-            Part::Endpoint { service, operation } => {
-                let name = names::endpoint(&service, &operation);
-                let endpoint = Endpoint { service, operation };
-                button("").class("link").child(&name).on_click(&self.keep, move || {
-                    page.set_focus(Focus::Endpoint(endpoint.clone()));
-                })
-            }
-        }
     }
 
     fn example(&self, page: Page, example: &RequestRef) -> El {

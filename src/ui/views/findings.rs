@@ -67,6 +67,8 @@ pub struct Findings {
     by_type: El,
     tags: TagRows,
     cards: El,
+    /// Says that the cards are of more than is selected.
+    all_loaded: El,
     by: El,
     grouping: El,
     why: El,
@@ -110,12 +112,14 @@ impl Findings {
             .child(&half("Latency by service", &by_service))
             .child(&half("Latency by request type", &by_type));
         let cards = div("cards").test("summary");
+        let all_loaded = el("p").class("muted small").test("all-loaded");
         let title = el("h2").class("section-title");
         let copies = copies(page, keep);
         let grouping = el("label").class("muted").text("Group requests by ").child(&by);
         let element = div("findings")
             .test("findings")
             .child(&cards)
+            .child(&all_loaded)
             .child(
                 &div("section-head")
                     .child(&el("h2").class("section-title").text("Findings"))
@@ -147,6 +151,7 @@ impl Findings {
             by_type,
             tags,
             cards,
+            all_loaded,
             by,
             grouping,
             why,
@@ -193,6 +198,9 @@ impl Findings {
     fn take_ranking(&mut self, page: Page, report: &EndpointsReport) {
         let (costs, why) = (Cost::of(report), page.why_empty());
         let about = findings::about(&page.address(), report);
+        let all_loaded = findings::all_loaded(&page.address(), &about);
+        self.all_loaded.set_text(&all_loaded);
+        self.all_loaded.show(!all_loaded.is_empty());
         self.title.set_text(&findings::ranking_title(&about));
         self.bars_keep[1].clear();
         let kept = &self.bars_keep[1];

@@ -1,7 +1,7 @@
 //! Times by the values of a tag in the page: violins and their table; see [`split`].
 
 use crate::canvas::PlotBackend;
-use crate::ui::dom::{El, Keep, div, el, span};
+use crate::ui::dom::{El, Keep, div, el};
 use crate::ui::page::{Focus, Page};
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -124,18 +124,17 @@ impl Split {
         let scales = Segments::new("Axis of times")
             .button(keep, ("Log", "", "axis-log"), move || linear(false))
             .button(keep, ("Linear", "", "axis-linear"), move || linear(true));
-        let title = span("title muted", "").test("split-title");
+        let title = div("note-line muted").test("split-title");
         let table = CompanionTable::new(page, split::table()).on_open(move |row| filter_by(page, &row.value));
         let exports = export::menu(page, keep, "split", None, formats(chart, table));
         let tools = div("tools")
             .child(&select)
             .child(of.element())
-            .child(&title)
             .child(&div("grow"))
             .child(scales.element())
             .child(&exports);
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Split, "split", chart, below).with(&tools).with(&scroller);
+        let frame = Frame::new(View::Split, "split", chart, below).with(&tools).with(&title).with(&scroller);
         Split {
             frame: frame.table(table).fits(chart),
             chart,
@@ -223,7 +222,8 @@ impl PageView for Split {
         };
         self.frame.set_text(&why);
         let Some(report) = report else { return };
-        self.title.set_text(&split::title(&page.address(), &report));
+        let types = page.queries().overview.get().map_or(0, |overview| overview.request_types.len());
+        self.title.set_text(&split::title(&page.address(), &report, types));
         self.table.set_rows(report.values.clone(), &why);
         self.chart.canvas().set("data-values", &report.values.len().to_string());
         self.chart.renew(|chart| chart.plot.report = report);

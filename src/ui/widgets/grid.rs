@@ -615,8 +615,9 @@ fn cell(column: &Head, content: TableCell) -> El {
             cell.child(&if depth > 0 { indented(depth, &name) } else { name })
         }
         TableCell::Call(None, words) => cell.child(&div("indented").child(&span("", &words))),
-        TableCell::Call(Some((service, operation)), words) => {
-            let call = div("indented").child(&names::endpoint(&service, &operation));
+        TableCell::Call(Some(endpoint), words) => {
+            let (service, operation) = endpoint.names();
+            let call = div("indented").child(&names::endpoint(service, operation));
             if !words.is_empty() {
                 call.add(&span("muted", &words));
             }

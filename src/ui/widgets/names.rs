@@ -5,6 +5,7 @@ use crate::ui::page::{Focus, Page};
 use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 use pathlight_view::glossary::{WORDS, terms};
+use pathlight_view::sentence::{Part, Sentence};
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlCollection};
 
@@ -51,6 +52,22 @@ fn cut_in_the_middle(operation: &str) -> El {
 /// Returns a service in one line, with its colour.
 pub fn service(service: &str) -> El {
     div("endpoint").child(&dot(service)).child(&span("operation", &format::printable(service)))
+}
+
+/// Returns the parts of a sentence; a click on an endpoint brings it into focus.
+pub fn sentence(page: Page, keep: &Keep, words: Sentence) -> Vec<El> {
+    let part = |part| match part {
+        Part::Text(text) => span("", &text),
+        Part::Number(number) => span("strong", &number),
+        Part::Service(name) => service(&name),
+        Part::Endpoint { service, operation } => {
+            let name = endpoint(&service, &operation);
+            let endpoint = Endpoint { service, operation };
+            let focus = move || page.set_focus(Focus::Endpoint(endpoint.clone()));
+            button("").class("link").child(&name).on_click(keep, focus)
+        }
+    };
+    words.parts.into_iter().map(part).collect()
 }
 
 /// Returns the beginning of an id, enough to tell it from others.

@@ -50,10 +50,20 @@ pub async fn session_at(address: &str) -> Outcome<Client> {
 
 /// Starts a session with the capabilities of `webdriver.json`.
 pub async fn session(driver: &Driver) -> Outcome<Client> {
+    session_with(driver, &[]).await
+}
+
+/// Starts a session whose browser has more arguments than those of `webdriver.json`.
+pub async fn session_with(driver: &Driver, arguments: &[&str]) -> Outcome<Client> {
     let text = std::fs::read_to_string(root().join("webdriver.json"))?;
     let Value::Object(mut capabilities) = serde_json::from_str(&text)? else {
         return fail("webdriver.json is no object");
     };
+    if let Some(Value::Array(all)) =
+        capabilities.get_mut("goog:chromeOptions").and_then(|of| of.get_mut("args"))
+    {
+        all.extend(arguments.iter().map(|argument| json!(argument)));
+    }
     capabilities.insert("goog:loggingPrefs".to_owned(), json!({ "browser": "ALL" }));
     let mut builder = ClientBuilder::new(HttpConnector::new());
     builder.capabilities(capabilities);

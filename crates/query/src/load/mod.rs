@@ -480,6 +480,15 @@ impl LoadPlanner {
         (0..self.files.len()).filter(|&index| self.files[index].last_load == self.load)
     }
 
+    /// Returns what the bytes of this load are counted by: the chunks of files that are split, and the other files.
+    pub fn parts_of_load(&self) -> impl Iterator<Item = &InputFile> {
+        let is_split = |file: usize| self.files[file].state == FileState::Split;
+        self.files_of_load().map(|file| &self.files[file]).filter(move |input| {
+            // A file that is read whole again after all leaves its chunks behind.
+            input.state != FileState::Split && input.chunk.as_ref().is_none_or(|chunk| is_split(chunk.file))
+        })
+    }
+
     /// Returns the account of a file that was given; `None` of a chunk, and of what was not read.
     pub fn report(&self, file: usize) -> Option<FileReport> {
         let whole = &self.files[file];

@@ -153,6 +153,8 @@ fn a_file_split_at_a_wrong_place_is_read_again_in_one_piece() {
     let many = loaded(3, &texts);
     assert!(many.splits > 0, "nothing was split");
     assert_eq!(many.restarts, 1);
+    let bytes: usize = many.planner.parts_of_load().map(|part| part.bytes as usize).sum();
+    assert_eq!(bytes, texts.iter().map(String::len).sum::<usize>(), "every byte counts once");
     assert!(many.end() == expected);
 }
 

@@ -382,14 +382,11 @@ impl<P: Clone> PoolState<P> {
     fn memory_error(&self, ended_at: &[String]) -> Option<UserError> {
         let first = ended_at.first()?;
         let (mut read, mut total, mut untouched) = (0, 0, OrderedSet::new());
-        for file in self.planner.files_of_load() {
-            let input = &self.planner.files()[file];
-            match input.state {
-                FileState::Split => continue,
-                FileState::Read(_) => read += input.bytes_to_read(),
-                _ => {
-                    untouched.insert(input.source);
-                }
+        for input in self.planner.parts_of_load() {
+            if let FileState::Read(_) = input.state {
+                read += input.bytes_to_read();
+            } else {
+                untouched.insert(input.source);
             }
             total += input.bytes;
         }

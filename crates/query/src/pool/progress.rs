@@ -45,21 +45,13 @@ impl<P: Clone> PoolState<P> {
             progress.traces += worker.progress.traces;
             progress.spans += worker.progress.spans;
         }
-        // Chunks have the bytes, their files are counted.
         let (mut named, mut undone) = (OrderedSet::new(), OrderedSet::new());
-        let files = self.planner.files();
-        for file in self.planner.files_of_load() {
-            let input = &files[file];
-            if input.chunk.as_ref().is_some_and(|chunk| files[chunk.file].state != FileState::Split) {
-                continue;
-            }
+        for input in self.planner.parts_of_load() {
             named.insert(input.source);
-            match input.state {
-                FileState::Split => continue,
-                FileState::Read(_) | FileState::Dropped => progress.bytes += input.bytes_to_read(),
-                FileState::Waiting | FileState::Dispatched(_) => {
-                    undone.insert(input.source);
-                }
+            if let FileState::Waiting | FileState::Dispatched(_) = input.state {
+                undone.insert(input.source);
+            } else {
+                progress.bytes += input.bytes_to_read();
             }
             progress.total_bytes += input.bytes_to_read();
         }

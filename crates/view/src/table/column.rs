@@ -1,7 +1,7 @@
 //! A column of a table: one value from which head, cell, order and fields of files follow.
 
 use super::number::{Number, Unit};
-use pathlight_query::LogHistogram;
+use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -27,7 +27,7 @@ pub enum Cell {
         depth: u32,
     },
     /// A call: its endpoint, or `None`, and words behind it.
-    Call(Option<(String, String)>, String),
+    Call(Option<Endpoint>, String),
     /// A service.
     Service(String),
     /// A histogram as small as a word.
@@ -326,10 +326,7 @@ impl<R> Column<R> {
             }
             Content::Call(of) => {
                 let (endpoint, words) = of(row);
-                Cell::Call(
-                    endpoint.map(|(service, operation)| (service.to_owned(), operation.to_owned())),
-                    words,
-                )
+                Cell::Call(endpoint.map(|(service, operation)| Endpoint::new(service, operation)), words)
             }
             Content::Service(of) => Cell::Service(of(row).to_owned()),
             Content::Spark(of) => Cell::Spark(of(row).cloned().unwrap_or_default()),

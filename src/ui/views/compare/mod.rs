@@ -1,10 +1,12 @@
 //! Two sides against each other in the page; see [`compare`].
 
 pub mod detail;
+pub mod services;
 
 use crate::ui::dom::{El, Keep, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::view::{PageView, SearchResult};
+use crate::ui::views::compare::services::ChangedServices;
 use crate::ui::views::flame::chart;
 use crate::ui::views::flame::chart::{FlameChart, Words};
 use crate::ui::widgets::chart_canvas::ChartCanvas;
@@ -18,13 +20,11 @@ use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_chart::flame::DiffWidth;
 use pathlight_chart::{Shade, Theme};
 use pathlight_query::{Basis, Measure};
-use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
 use pathlight_view::compare;
 use pathlight_view::compare::{ChangeRow, DiffSource};
-use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
-use pathlight_view::culprit::{PlaceRow, ServiceRow};
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
@@ -44,22 +44,15 @@ pub struct Compare {
     legend: Legend,
     changes: CompanionTable<ChangeRow>,
     verdict: El,
-    services: CompanionTable<ServiceRow>,
-    places: CompanionTable<PlaceRow>,
-    places_cut: El,
+    services: ChangedServices,
     tabs: Segments,
     tab: Rc<Cell<Tab>>,
-    /// The service whose places are shown: its place in the list.
-    service: Rc<Cell<usize>>,
-    /// The service whose places stand in the table.
-    listed: Option<usize>,
 }
 
 /// Which table is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Services,
-    Places,
     Changes,
 }
 
@@ -111,10 +104,7 @@ impl Compare {
             .on_select(move |row| page.set_focus(Focus::Path(row.path())))
             .on_open(move |row| page.zoom_here(row.path()));
         let tab = Rc::new(Cell::new(Tab::Services));
-        let service = Rc::new(Cell::new(0));
-        let services = service_table(page, &tab, &service).click_opens();
-        let places =
-            CompanionTable::new(page, culprit::places()).on_open(move |row| open(page, row)).click_opens();
+        let services = ChangedServices::new(page, keep);
         let colours: export::LegendOf = Box::new(move |theme| {
             let colour = |change| Some(theme.fill(Shade::Change(change)));
             let legend = chart.look(|chart| chart.report().map(DiffSource::legend));
@@ -137,26 +127,21 @@ impl Compare {
                 page.refresh();
             }
         };
-        let of_service = "Where in the chosen service, with the request in which it took longest";
         let tabs = Segments::new("Table")
             .button(
                 keep,
                 ("Services", "Which service explains the difference", "tab-services"),
                 show(Tab::Services),
             )
-            .button(keep, ("Places", of_service, "tab-places"), show(Tab::Places))
             .button(keep, ("Largest changes", "Frame by frame", "tab-changes"), show(Tab::Changes));
-        let places_cut = div("muted small").test("places-cut");
-        let below = div("companion").child(&div("tools").child(tabs.element())).children([
-            services.element(),
-            places.element(),
-            &places_cut,
-            changes.element(),
-        ]);
+        let below = div("companion")
+            .child(&div("tools").child(tabs.element()))
+            .children(services.elements())
+            .child(changes.element());
         let verdict = div("verdict").test("verdict");
         let frame = Frame::new(View::Compare, "compare", chart, below).with(&verdict).with(&tools);
         let frame = frame.with(&legend.element).with(chart.element());
-        let frame = frame.table(services).table(places).table(changes).zooms(chart, zooms);
+        let frame = services.into_frame(frame).table(changes).zooms(chart, zooms);
         Compare {
             frame,
             chart,
@@ -169,12 +154,8 @@ impl Compare {
             changes,
             verdict,
             services,
-            places,
-            places_cut,
             tabs,
             tab,
-            service,
-            listed: None,
         }
     }
 }
@@ -198,33 +179,6 @@ impl Legend {
         self.ends.iter().zip(ends).for_each(|(end, words)| end.set_text(&words));
         self.words.set_text(&words);
     }
-}
-
-/// Returns the table of services; a click on one shows its places.
-fn service_table(page: Page, tab: &Rc<Cell<Tab>>, service: &Rc<Cell<usize>>) -> CompanionTable<ServiceRow> {
-    let (tab, service) = (tab.clone(), service.clone());
-    CompanionTable::new(page, culprit::services()).on_open(move |row| {
-        let report = page.queries().compare.get();
-        let rows = report.iter().flat_map(|report| &report.culprit.services);
-        let at = rows.enumerate().find(|(_, each)| each.service == row.row.service);
-        service.set(at.map_or(0, |(at, _)| at));
-        tab.set(Tab::Places);
-        page.refresh();
-    })
-}
-
-/// Opens the request of side B in which a place took longest.
-pub fn open(page: Page, row: &PlaceRow) {
-    let Some(exemplar) = &row.place.exemplar else { return };
-    let choice =
-        TraceChoice { span_id: Some(exemplar.span_id.clone()), ..TraceChoice::from(&exemplar.request) };
-    page.change(move |address| {
-        if address.side(Side::B).group != address.group() {
-            address.speak_of(Side::B);
-        }
-        address.view = View::Trace;
-        address.trace = Some(choice);
-    });
 }
 
 fn formats(
@@ -287,9 +241,7 @@ impl PageView for Compare {
         self.changes.set_rows(ChangeRow::of(&source), empty.as_deref().unwrap_or("No frame on either side."));
         if before.is_none_or(|before| before.0 != now.0) {
             let why = empty.as_deref().unwrap_or("Side B has no request.");
-            self.services.set_rows(ServiceRow::of(&report.culprit), why);
-            self.service.set(0);
-            self.listed = None;
+            self.services.take(&report.culprit, why);
             let words = if empty.is_some() { String::new() } else { culprit::summary(&report.culprit) };
             let (first, rest) = compare::first_sentence(&words);
             self.verdict.clear();
@@ -309,35 +261,22 @@ impl PageView for Compare {
         controls::choose(&self.least, &choices.least_ppm.to_string());
         let tab = self.tab.get();
         self.tabs.press(tab as usize);
-        self.services.show(tab == Tab::Services);
-        self.places.show(tab == Tab::Places);
+        let report = self.source.as_ref().map(|source| &source.report.culprit);
+        self.services.show(tab == Tab::Services, report);
         self.changes.show(tab == Tab::Changes);
-        let mut cut = String::new();
-        if tab == Tab::Places
-            && let Some(source) = &self.source
-        {
-            let at = self.service.get();
-            let service = source.report.culprit.services.get(at);
-            cut = service.map(culprit::places_cut).unwrap_or_default();
-            if self.listed.replace(at) != Some(at) {
-                let rows = service.map(PlaceRow::of).unwrap_or_default();
-                self.places.set_rows(rows, "The service has no time on any critical path.");
-            }
-        }
-        self.places_cut.set_text(&cut);
-        self.places_cut.show(!cut.is_empty());
         self.chart.with(|chart| chart.follow(page));
     }
 
     fn search_again(&self) -> u64 {
-        self.listed.map_or(0, |at| at as u64 + 1)
+        self.services.revision()
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
         self.changes.search(finder);
         // Few rows that say which service it is: the others are compared with, so they stay.
-        self.services.dim_others(self.services.look(|table| compare::found_services(table.rows(), finder)));
-        self.places.dim_others(self.places.look(|table| compare::found_places(table.rows(), finder)));
+        let ChangedServices { services, places, .. } = self.services;
+        services.dim_others(services.look(|table| compare::found_services(table.rows(), finder)));
+        places.dim_others(places.look(|table| compare::found_places(table.rows(), finder)));
         chart::search(self.chart, finder)
     }
 

@@ -10,7 +10,7 @@ use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::redaction_dialog;
 use crate::ui::view::{PageView, SearchResult};
-use crate::ui::views::compare;
+use crate::ui::views::compare::services::ChangedServices;
 use crate::ui::views::diagnosis::trace::{AggregateSpans, Shown};
 use crate::ui::views::diagnosis::tree::DiagnosisTree;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
@@ -28,7 +28,6 @@ use pathlight_query::{AggregateTrace, Aggregates, Endpoint, GroupBy, RequestRef,
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
-use pathlight_view::culprit::{PlaceRow as ServicePlace, ServiceRow};
 use pathlight_view::diagnosis;
 use pathlight_view::diagnosis::Evidence;
 use pathlight_view::diagnosis_choice::DiagnosisList;
@@ -44,7 +43,6 @@ use pathlight_view::redacted::ShareKind;
 use pathlight_view::request_types;
 use pathlight_view::saved::ExportRedaction;
 use pathlight_view::summaries;
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Asks what the view shows.
@@ -90,12 +88,7 @@ pub struct Diagnosis {
     tree: DiagnosisTree,
     places: [CompanionTable<PlaceRow>; 2],
     verdict: El,
-    services: CompanionTable<ServiceRow>,
-    /// The service whose places stand in place of all services.
-    service: Rc<RefCell<Option<String>>>,
-    service_head: El,
-    service_words: El,
-    service_places: CompanionTable<ServicePlace>,
+    services: ChangedServices,
     layers: CompanionTable<LayerRow>,
     none: El,
     /// Revision of what is loaded, and the settings, that are offered.
@@ -134,11 +127,11 @@ impl Diagnosis {
         };
         let legend = service_legend::exported(of_trace.clone());
         let exports = export::menu(page, keep, "diagnosis", legend, exports);
-        let services = service_legend::legend(page, keep, of_trace);
+        let legend = service_legend::legend(page, keep, of_trace);
         let tools = div("tools")
             .child(&title)
             .child(&badge)
-            .child(&services)
+            .child(&legend)
             .child(&div("grow"))
             .children(&examples)
             .child(&zooms.zoom)
@@ -154,22 +147,7 @@ impl Diagnosis {
             })
         });
         let verdict = div("verdict").test("diagnosis-verdict");
-        let service: Rc<RefCell<Option<String>>> = Rc::default();
-        let show_service = move |chosen: Option<String>, service: &Rc<RefCell<Option<String>>>| {
-            service.replace(chosen);
-            page.refresh();
-        };
-        let (opened, closed) = (service.clone(), service.clone());
-        let all_services = button("All services").test("all-services");
-        let all_services = all_services.on_click(keep, move || show_service(None, &closed));
-        let service_words = span("muted", "").test("service-words");
-        let service_head = div("tools").child(&all_services).child(&service_words);
-        let service_places = CompanionTable::new(page, culprit::places())
-            .on_open(move |row| compare::open(page, row))
-            .click_opens();
-        let services = CompanionTable::new(page, culprit::services())
-            .on_open(move |row| show_service(Some(row.row.service.clone()), &opened))
-            .click_opens();
+        let services = ChangedServices::new(page, keep);
         let layers = CompanionTable::new(page, diagnosis_tables::layers()).on_select(move |row| {
             page.set_focus(Focus::endpoint((&row.times.service, &row.times.operation)));
         });
@@ -204,13 +182,11 @@ impl Diagnosis {
             .child(places[0].element())
             .child(places[1].element())
             .child(&verdict)
-            .child(&service_head)
-            .child(services.element())
-            .child(service_places.element())
+            .children(services.elements())
             .child(layers.element());
         let frame = Frame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
         let frame = frame.with(chart.element()).table(places[0]).table(places[1]);
-        let frame = frame.table(services).table(service_places).table(layers);
+        let frame = services.into_frame(frame).table(layers);
         Diagnosis {
             frame: frame.zooms(chart, zooms),
             chart,
@@ -228,10 +204,6 @@ impl Diagnosis {
             places,
             verdict,
             services,
-            service,
-            service_head,
-            service_words,
-            service_places,
             layers,
             none,
             offered: None,
@@ -254,7 +226,7 @@ impl Diagnosis {
     }
 
     /// Shows the list of the address.
-    fn show_list(&self, page: Page) {
+    fn show_list(&mut self, page: Page) {
         let (list, queries) = (page.address().choices.diagnosis.list, page.queries());
         self.lists.press(list as usize);
         let (overview, sets) = (queries.overview.get(), queries.compare_diagnoses.get());
@@ -285,32 +257,16 @@ impl Diagnosis {
         self.note.show(!list.is_of_sides());
         self.places[0].show(shows(DiagnosisList::Tail));
         self.places[1].show(shows(DiagnosisList::Places));
-        self.show_services(shows(DiagnosisList::Services), sets.as_deref());
+        let is_of_services = shows(DiagnosisList::Services);
+        self.services.show(is_of_services, sets.as_deref().map(|sets| &sets.culprit));
+        self.verdict.show(is_of_services && !self.services.is_opened());
         self.layers.show(shows(DiagnosisList::Layers));
         // These wait for another report than the chart.
         let is_stale = queries.compare_diagnoses.is_waiting();
         self.places[1].set_stale(is_stale);
-        self.services.set_stale(is_stale);
-        self.service_places.set_stale(is_stale);
+        self.services.services.set_stale(is_stale);
+        self.services.places.set_stale(is_stale);
         self.tree.element().class_if("stale", queries.diagnosis.is_waiting());
-    }
-
-    /// Shows which services changed, or the places of the one that was opened.
-    fn show_services(&self, is_shown: bool, sets: Option<&SetsReport>) {
-        let service = self.service.borrow();
-        let rows = sets.map_or(&[][..], |sets| &sets.culprit.services);
-        let row = rows.iter().find(|row| Some(&row.service) == service.as_ref());
-        self.verdict.show(is_shown && row.is_none());
-        self.services.show(is_shown && row.is_none());
-        self.service_head.show(is_shown && row.is_some());
-        if let (Some(row), Some(sets)) = (row, sets) {
-            let (words, cut) = (culprit::service_words(&sets.culprit, row), culprit::places_cut(row));
-            let cut = if cut.is_empty() { cut } else { format!(" Below: {cut}.") };
-            self.service_words.set_text(&(words.to_text() + &cut));
-            self.service_places
-                .set_rows(ServicePlace::of(row), "The service has no time on any critical path.");
-        }
-        self.service_places.show(is_shown && row.is_some());
     }
 
     /// Shows what is said of the aggregate trace beside its chart, and how far the queries are.
@@ -383,9 +339,8 @@ impl PageView for Diagnosis {
         {
             let [no_place, no_service] = diagnosis::WHY_NO_CHANGE;
             self.places[1].set_rows(PlaceRow::of(&report.places), no_place);
-            self.services.set_rows(ServiceRow::of(&report.culprit), no_service);
+            self.services.take(&report.culprit, no_service);
             self.verdict.set_text(&culprit::summary(&report.culprit));
-            self.service.replace(None);
         }
     }
 
@@ -410,7 +365,7 @@ impl PageView for Diagnosis {
 
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
         let places = self.places.map(|table| table.search(finder).0);
-        let services = self.services.search(finder).0;
+        let services = self.services.services.search(finder).0;
         let layers = self.layers.search(finder).0;
         let lines = self.tree.search(finder);
         let spans = self.spans.found(finder);
@@ -421,7 +376,7 @@ impl PageView for Diagnosis {
                 (lines, Box::new(move |_, forward| tree.choose_found(forward)))
             }
             DiagnosisList::Services => {
-                let table = self.services;
+                let table = self.services.services;
                 (services, Box::new(move |_, forward| table.select_beside(forward)))
             }
             DiagnosisList::Layers => {

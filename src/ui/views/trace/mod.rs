@@ -35,6 +35,9 @@ pub struct TimelineView {
     chart: ChartCanvas<TimelineChart>,
     overview: ChartCanvas<OverviewChart>,
     title: El,
+    /// Which endpoint has the most of the critical path.
+    summary: El,
+    summary_keep: Keep,
     path_only: El,
     /// Buttons that go to spans of a kind, with the bit and the word of each.
     finds: [(u8, &'static str, El); 2],
@@ -139,12 +142,20 @@ impl TimelineView {
             .child(&exports);
         below.add(table.element());
         let frame = Frame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
-        let frame = frame.with(overview.element()).with(chart.element()).table(table).zooms(chart, zooms);
+        let summary = div("note-line").test("trace-summary");
+        let frame = frame
+            .with(&summary)
+            .with(overview.element())
+            .with(chart.element())
+            .table(table)
+            .zooms(chart, zooms);
         TimelineView {
             frame: frame.also(overview),
             chart,
             overview,
             title,
+            summary,
+            summary_keep: Keep::default(),
             path_only,
             finds,
             grouped,
@@ -171,6 +182,7 @@ impl TimelineView {
         let Some(reported) = page.queries().trace.get() else { return false };
         let Some(report) = &*reported else {
             self.title.clear();
+            self.summary.show(false);
             self.taken = None;
             self.chart.renew(|chart| chart.take(TraceReport::default()));
             return false;
@@ -192,6 +204,10 @@ impl TimelineView {
             self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
         }
         self.show_title(page, report);
+        let summary = trace::summary(report);
+        self.summary.show(summary.is_some());
+        self.summary_keep.clear();
+        self.summary.fill(&names::sentence(page, &self.summary_keep, summary.unwrap_or_default()));
         self.taken = Some(reported);
         is_other
     }

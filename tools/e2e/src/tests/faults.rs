@@ -11,9 +11,9 @@ use axum::Router;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use e2e::browser::{Modifiers, Page, plain};
+use e2e::browser::{Modifiers, Page, plain, session_with};
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::{dist, scratch};
+use e2e::process::{Driver, dist, scratch};
 use e2e::site::{Site, broken_off, reply};
 use serde_json::{Value, json};
 use tower_http::services::ServeDir;
@@ -415,4 +415,36 @@ pub async fn a_refused_clipboard_and_service_worker_are_said(page: &Page) -> Out
     })
     .await?;
     restore(page, prepared).await
+}
+
+/// A browser that gives each WebAssembly instance 25 MB: a diagnosis ends every worker, and what is read again ends where
+/// memory does.
+pub async fn memory_that_ends_in_every_worker_is_said_and_what_fits_is_shown(page: &Page) -> Outcome {
+    let file = generated("fills-memory.json", "--traces 12000 --spans 30 --shape mixed --seed 8")?;
+    let driver = Driver::start()?;
+    let small = session_with(&driver, &["--js-flags=--wasm-max-mem-pages=400"]).await?;
+    let small = Page::new(small, &page.base, &scratch()?);
+    let tried = async {
+        small.open("limit-workers=2&view=diagnosis").await?;
+        let megabytes = fs::metadata(&file)?.len() / 1_000_000;
+        small.drop_files(&[file]).await?;
+        let said = "return document.documentElement.dataset.state === 'ready' \
+            && [...document.querySelectorAll('[data-test=\"message\"]')].map(of => of.textContent).join(' | ')";
+        let ends = ["This query could not be run.", "Memory ended after "];
+        let has_both =
+            |said: &Value| said.as_str().is_some_and(|said| ends.iter().all(|end| said.contains(end)));
+        let patience = Duration::from_secs(120);
+        let said = small.until_within(patience, "the ends of both workers", said, has_both).await?;
+        // Of the file as it is, however often it was read.
+        let of = format!("of {megabytes} MB; what was read until then is kept");
+        let said = plain(said.as_str().unwrap_or_default());
+        ensure(said.contains(&of), || format!("{of:?} is not in {said:?}"))?;
+        small.run("location.hash = 'limit-workers=2&view=findings'").await?;
+        small.visible("[data-test='finding']").await?;
+        let [kept, ..] = summary(&small).await?;
+        ensure(kept > 1_000 && kept < 12_000, || format!("{kept} of 12,000 traces were kept"))
+    };
+    let tried = tried.await;
+    small.close().await;
+    tried
 }

@@ -114,6 +114,7 @@ pub const ALL: &[Test] = tests![
     faults::refused_and_full_storage_take_nothing_but_what_is_remembered,
     faults::a_frozen_tab_goes_on_when_it_is_looked_at_again,
     faults::lost_canvases_are_painted_again_and_without_any_the_tables_stay,
+    faults::memory_that_ends_in_every_worker_is_said_and_what_fits_is_shown,
     faults::a_refused_clipboard_and_service_worker_are_said,
     hostile::markup_and_marks_in_names_are_text_in_every_view,
     hostile::names_of_a_megabyte_do_not_hold_up_the_page,
