@@ -32,6 +32,35 @@ pub struct Job {
     pub state: Rc<Cell<CallState>>,
 }
 
+/// Memory held while files are read and given back at their end, so that there is room for the analyses however much
+/// memory a browser grants: a quarter of all that the worker has beside it. Nobody writes to it, so it costs addresses only.
+#[derive(Default)]
+struct Reserve {
+    blocks: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Reserve {
+    const PAGE_BYTES: usize = 64 << 10;
+    /// So much is taken at least, in pages.
+    const LEAST_PAGES: usize = 16;
+
+    /// Holds a quarter of what the worker has by now; returns whether memory has that much.
+    fn keep_up(&mut self) -> bool {
+        let all = core::arch::wasm32::memory_size(0) * Reserve::PAGE_BYTES;
+        let wanted = (all - self.bytes.min(all)) / 4;
+        let missing = wanted.saturating_sub(self.bytes);
+        if missing < Reserve::LEAST_PAGES * Reserve::PAGE_BYTES {
+            return true;
+        }
+        let mut block = Vec::new();
+        let has_room = block.try_reserve_exact(missing).is_ok();
+        self.bytes += block.capacity();
+        self.blocks.push(block);
+        has_room
+    }
+}
+
 struct Reading<'a> {
     worker: &'a Worker,
     call: u64,
@@ -42,6 +71,7 @@ struct Reading<'a> {
     bytes: u64,
     finished: u32,
     told_ms: f64,
+    reserve: Reserve,
 }
 
 /// Does the job and answers it.
@@ -57,6 +87,7 @@ pub async fn run(worker: &Worker, job: Job) {
         bytes: 0,
         finished: 0,
         told_ms: now_ms(),
+        reserve: Reserve::default(),
     };
     let mut results: Vec<ReadResult> = pieces.iter().map(|_| ReadResult::Untouched).collect();
     let mut reader: Option<(usize, Reader)> = None;
@@ -88,7 +119,8 @@ pub async fn run(worker: &Worker, job: Job) {
         }
         let Some((_, read)) = reader.take() else { break };
         let bytes = reading.bytes - begun_at;
-        let is_cut = is_stopped && fed.is_ok() && !(block.is_last && bytes == source.size(piece));
+        let is_whole = block.is_last && bytes == source.size(piece) && !pieces[piece].is_cut;
+        let is_cut = fed.is_ok() && !is_whole && (is_stopped || pieces[piece].is_cut);
         let report = if is_cut { read.stop() } else { read.finish(&mut worker.session.borrow_mut().set) };
         match fed {
             Err(error) if error.kind == ErrorKind::Memory => {
@@ -144,6 +176,10 @@ impl Reading<'_> {
             };
             self.worker.grown.set(true);
             fed?;
+            if !self.reserve.keep_up() {
+                // The next traces are refused as where the limit of the page is reached.
+                self.worker.session.borrow_mut().set.set_limit(1);
+            }
             self.bytes += u64::from(end - at);
             at = end;
             let took_ms = now_ms() - began_ms;

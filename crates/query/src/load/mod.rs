@@ -202,6 +202,8 @@ pub struct Loss {
     pub had_read: bool,
     /// Files, by index, that are left out now, because readers were lost over them too often.
     pub left_out: Vec<usize>,
+    /// Files, by index, of which only a part is read from now on, for the same reason.
+    pub cut_short: Vec<usize>,
 }
 
 /// The planner; see the [module](self).
@@ -377,8 +379,10 @@ impl LoadPlanner {
         };
     }
 
-    /// Tells that a reader was lost with all it has read. `guilty` are the files it was reading, if it was lost over them.
-    pub fn lose(&mut self, reader: usize, guilty: &[usize]) -> Loss {
+    /// Tells that a reader was lost with all it has read. `guilty` are the files it was reading, if it was lost over them,
+    /// and `bytes` what it had read of them as last heard. Of a file alone that has cost too many readers, three quarters
+    /// of that are read once more: memory may have ended without a word.
+    pub fn lose(&mut self, reader: usize, guilty: &[usize], bytes: u64) -> Loss {
         let mut loss = Loss::default();
         for (index, file) in self.files.iter_mut().enumerate() {
             match file.state {
@@ -390,7 +394,11 @@ impl LoadPlanner {
             file.state = FileState::Waiting;
             if guilty.contains(&index) {
                 file.crash_count += 1;
-                if file.crash_count >= MOST_CRASHES {
+                let rest = bytes / 4 * 3;
+                if file.crash_count == MOST_CRASHES && guilty.len() == 1 && rest > 0 {
+                    file.read_limit = Some(rest.min(file.bytes_to_read()));
+                    loss.cut_short.push(index);
+                } else if file.crash_count >= MOST_CRASHES {
                     file.state = FileState::Dropped;
                     loss.left_out.push(index);
                 }

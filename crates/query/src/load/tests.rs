@@ -68,7 +68,7 @@ impl Load {
         };
         let set = &mut self.sets[reader];
         let _ = open.feed(text, set);
-        let report = open.finish(set);
+        let report = if input.read_limit.is_some() { open.stop() } else { open.finish(set) };
         self.planner.complete(reader, file, ReadResult::Read { report, bytes: text.len() as u64 });
     }
 
@@ -201,24 +201,47 @@ fn what_a_lost_reader_held_waits_again_and_a_deadly_file_is_left_out() {
     assert_eq!(planner.next_step(), Step::Read { batches: 3 });
     let batch = planner.take(0).unwrap();
     let ahead = planner.take(0).unwrap();
-    let loss = planner.lose(0, &batch);
-    assert_eq!(loss, Loss { had_files: true, had_read: false, left_out: vec![] });
+    let loss = planner.lose(0, &batch, 0);
+    assert_eq!(loss, Loss { had_files: true, ..Loss::default() });
     assert_eq!(planner.files()[ahead[0]].state, FileState::Waiting);
     let other = planner.take(1).unwrap();
     other.iter().for_each(|&file| load.read(1, file));
     let planner = &mut load.planner;
     // A reader that had nothing leaves nothing behind, and one that has read something only that.
-    assert_eq!(planner.lose(0, &[]), Loss::default());
+    assert_eq!(planner.lose(0, &[], 0), Loss::default());
     assert_eq!(planner.next_step(), Step::Read { batches: 2 });
     assert_eq!(planner.take(0), Some(ahead), "the file over which a reader was lost comes last");
     assert_eq!(planner.take(0), Some(batch.clone()), "and alone");
-    let loss = planner.lose(0, &batch);
+    let loss = planner.lose(0, &batch, 0);
     assert_eq!(loss.left_out, [batch[0]]);
     load.run();
     assert_eq!(load.planner.files()[batch[0]].state, FileState::Dropped);
     assert_eq!(load.planner.report(batch[0]), None);
-    let loss = load.planner.lose(1, &[]);
+    let loss = load.planner.lose(1, &[], 0);
     assert!(loss.had_files && loss.had_read);
+}
+
+#[test]
+fn of_a_file_that_ends_every_reader_what_comes_before_is_kept() {
+    let text = jaeger(1..50, "v");
+    let mut load = Load::new(1, std::slice::from_ref(&text));
+    load.planner.large_file = u64::MAX;
+    for crash in 0..MOST_CRASHES {
+        load.planner.next_step();
+        let batch = load.planner.take(0).unwrap();
+        let loss = load.planner.lose(0, &batch, 8_000);
+        assert_eq!(loss.cut_short.len(), (crash + 1) as usize / 2);
+        assert!(loss.left_out.is_empty());
+    }
+    load.run();
+    assert_eq!(load.planner.files()[0].range(), 0..6_000);
+    assert_eq!(load.planner.report(0).unwrap().ended, Ended::Stopped);
+    assert!(load.sets[0].traces().len() > 5);
+    // A third time it is left out.
+    load.planner.lose(0, &[], 0);
+    load.planner.next_step();
+    let batch = load.planner.take(0).unwrap();
+    assert_eq!(load.planner.lose(0, &batch, 4_000).left_out, [0]);
 }
 
 #[test]
@@ -227,7 +250,7 @@ fn results_that_come_too_late_are_void() {
     planner.add("a".to_owned(), 5, 0);
     planner.next_step();
     planner.take(0);
-    planner.lose(0, &[]);
+    planner.lose(0, &[], 0);
     planner.complete(0, 0, ReadResult::Unreadable("gone".to_owned()));
     assert_eq!(planner.files()[0].state, FileState::Waiting);
 }
@@ -242,9 +265,14 @@ fn reading_that_was_stopped_ends_at_the_same_place_again() {
     let report = Reader::new("file 0", Options::default()).stop();
     load.planner.complete(0, 0, ReadResult::Read { report, bytes: 1000 });
     assert_eq!(load.planner.next_step(), Step::Done);
-    load.planner.lose(0, &[]);
+    load.planner.lose(0, &[], 0);
     assert_eq!(load.planner.next_step(), Step::Read { batches: 1 });
     assert_eq!(load.planner.files()[0].range(), 0..1000);
+    load.planner.take(0);
+    load.read(0, 0);
+    // The file does not end in the middle, whatever its reader saw.
+    assert_eq!(load.planner.report(0).unwrap().ended, Ended::Stopped);
+    assert_eq!(load.planner.next_step(), Step::Done);
     // A sample is read from the whole file.
     load.planner.keep_only(&Keep::Sample(2));
     assert_eq!(load.planner.files()[0].range(), 0..text.len() as u64);

@@ -91,10 +91,9 @@ impl Load {
         self.full.clear();
     }
 
-    /// Returns the files of the batch that the worker in a slot reads, or is about to.
-    pub fn first_batch(&self, slot: usize) -> Option<Vec<usize>> {
-        let batch = self.batches.values().find(|batch| batch.slot == slot);
-        batch.map(|batch| batch.files.clone())
+    /// Returns the batch that the worker in a slot reads, or is about to.
+    pub fn first_batch(&self, slot: usize) -> Option<&Batch> {
+        self.batches.values().find(|batch| batch.slot == slot)
     }
 }
 
@@ -307,7 +306,8 @@ impl<P: Clone> PoolState<P> {
             let input = &self.planner.files()[file];
             let chunk = input.chunk.as_ref().map(|chunk| (chunk.from.clone(), chunk.until.clone()));
             let (name, keep) = (input.name.clone(), input.keep.clone());
-            pieces.push(Piece { name, group: input.group, keep, chunk });
+            let is_cut = input.read_limit.is_some();
+            pieces.push(Piece { name, group: input.group, keep, chunk, is_cut });
             attachments.push(Attachment::File { source: input.source, range: input.range() });
         }
         let call = Call::Read { pieces, heap_limit: self.limits.memory };

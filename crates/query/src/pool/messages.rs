@@ -96,6 +96,8 @@ pub struct Piece {
     pub keep: Keep,
     /// Of a chunk: where it starts and ends; `None` within is the start or end of the file.
     pub chunk: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
+    /// Whether more follows that is not to be read.
+    pub is_cut: bool,
 }
 
 /// From a worker to the page.

@@ -34,14 +34,14 @@ impl<P: Clone> PoolState<P> {
     /// Lets the files of a lost worker wait again, except one that has cost too many workers.
     fn recover(&mut self, slot: usize, reason: &str, is_failed_start: bool, is_used: bool) {
         // It reads in the order of the calls: the first batch is the one that it died over.
-        let batch = self.load.as_ref().and_then(|load| load.first_batch(slot)).unwrap_or_default();
-        let guilty = if is_failed_start { Vec::new() } else { batch };
+        let batch = self.load.as_ref().and_then(|load| load.first_batch(slot)).filter(|_| !is_failed_start);
+        let (guilty, bytes) = batch.map_or_else(Default::default, |batch| (batch.files.clone(), batch.bytes));
         let name = match guilty.as_slice() {
             [] => String::new(),
             [file] => self.planner.files()[*file].name.clone(),
             files => format!("one of {} files", files.len()),
         };
-        let loss = self.planner.lose(slot, &guilty);
+        let loss = self.planner.lose(slot, &guilty, bytes);
         if loss.had_read && self.has_moved_traces {
             // It held traces of other workers' files as well.
             self.planner.demand_restart();
@@ -59,6 +59,13 @@ impl<P: Clone> PoolState<P> {
                 detail: reason.to_owned(),
                 next_step: "Please report it, with the file if you can share it.".to_owned(),
             }));
+            load.errors.extend(loss.cut_short.iter().map(|&file| UserError {
+                message: cut_short(&files[file]),
+                detail: reason.to_owned(),
+                next_step: "If memory is short, load fewer files or keep a sample of the traces. Else please report it, \
+                            with the file if you can share it."
+                    .to_owned(),
+            }));
         }
         if !is_failed_start {
             if is_used {
@@ -68,6 +75,15 @@ impl<P: Clone> PoolState<P> {
             self.tell(PoolEvent::Failed(no_worker(reason)));
         }
     }
+}
+
+/// Returns what is said of a file of which only a part is read, because workers were lost over the rest.
+fn cut_short(file: &InputFile) -> String {
+    let Range { start, end } = file.range();
+    let (name, start, end) = (&file.name, format::count(start), format::count(end));
+    format!(
+        "Reading {name} ended a worker twice; of what begins at byte {start}, only traces up to byte {end} are loaded."
+    )
 }
 
 /// Returns what is said of a file, or a part of one, over which workers were lost.

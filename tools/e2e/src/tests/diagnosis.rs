@@ -266,7 +266,7 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     // A click leads from a service to its places, and from a place to a request.
     page.click(place).await?;
     page.ready().await?;
-    let words = page.text("[data-test='service-words']").await?;
+    let words = page.text(".companion:not([hidden]) [data-test='service-words']").await?;
     ensure(words.starts_with(&said), || format!("{words:?} above places, not {said:?}"))?;
     let places = page.attributes("[data-test='culprit-place']", "data-operation").await?;
     let of_first = sets["services"][0]["places"].as_array().into_iter().flatten();
@@ -276,7 +276,7 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
         .collect();
     ensure(!places.is_empty(), || "the service has no places".to_owned())?;
     same("places", places, of_first)?;
-    page.click("[data-test='all-services']").await?;
+    page.click(".companion:not([hidden]) [data-test='all-services']").await?;
     page.ready().await?;
     page.visible(place).await
 }

@@ -45,7 +45,8 @@ impl SimWorker {
             }
             read += part.len() as u64;
         }
-        let report = reader.finish(set);
+        let is_cut = piece.is_cut && result.is_ok();
+        let report = if is_cut { reader.stop() } else { reader.finish(set) };
         match result {
             Err(error) if error.kind == ErrorKind::Memory => ReadResult::Full { report, bytes: read },
             _ => ReadResult::Read { report, bytes: bytes.len() as u64 },
