@@ -11,8 +11,8 @@ use crate::tree;
 use crate::tree::Calls;
 use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
 use pathlight_query::{
-    Basis, Change, DiffNode, DiffReport, Endpoint, EndpointId, Interval, Measure, NodeId, Presence,
-    RankedChange,
+    Basis, Change, CulpritService, DiffNode, DiffReport, Endpoint, EndpointId, Interval, Measure, NodeId,
+    Presence, RankedChange,
 };
 use pathlight_text::format;
 use std::rc::Rc;
@@ -204,6 +204,11 @@ impl DiffSource {
             },
             if self.choices.diff.least_ppm > 0 { " or small" } else { "" },
         );
+        let has_culprit = self.report.culprit.services.iter().any(CulpritService::is_significant);
+        let words = match self.flame.changed == 0 && self.report.is_tested() && has_culprit {
+            true => words + " A service can change where no frame does: all of its calls are taken together.",
+            false => words,
+        };
         (ends, words)
     }
 }

@@ -192,6 +192,11 @@ fn changes_say_which_side_has_them() {
     assert!(csv.contains("new") && table.find(&Finder::of_text("new")).matches == 1, "{csv}");
     assert_eq!(source.tip(NodeId(1))[0], TipLine::Strong("New: on side B only".to_owned()));
     assert_eq!(source.presence(&source.report.nodes[1]), "in 0 of 2 requests of A, 1 of 2 of B");
+    let is_explained =
+        |report| DiffSource::new(Rc::new(report), &Choices::default()).legend().1.contains("A service");
+    let same = || DiffReport { nodes: diff().nodes[..1].to_vec(), ..diff() }.judged();
+    assert!(!is_explained(same()), "no service changed");
+    assert!(is_explained(DiffReport { culprit: slow_service(), ..same() }));
 }
 
 #[test]
