@@ -73,7 +73,7 @@ struct Inner {
 }
 
 impl Fetch {
-    /// Begins.
+    /// Starts to fetch what a job names and returns the fetch; `on_event` gets what happens until its end.
     pub fn start(job: Job, on_event: impl Fn(Event) + 'static) -> Fetch {
         let fetch = Fetch(Rc::new(Inner {
             connection: job.connection,

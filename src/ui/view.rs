@@ -65,7 +65,7 @@ pub trait PageView: 'static {
         0
     }
 
-    /// Searches.
+    /// Searches what the view shows and returns what was found.
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult;
 
     /// Follows the focus of the page.
@@ -77,7 +77,7 @@ pub trait PageView: 'static {
     }
 }
 
-/// A view whatever it shows.
+/// A view of any content, for the list of all views.
 pub trait AnyView: Part {
     /// Returns the elements of the view.
     fn frame(&self) -> &Frame;

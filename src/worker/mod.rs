@@ -256,7 +256,7 @@ impl Worker {
         });
     }
 
-    /// Returns what is here, after a call has read so much.
+    /// Returns how much a call has read, as bytes and pieces, and how much the worker holds then.
     fn progress(&self, bytes: u64, pieces: u32) -> Progress {
         let set = &self.session.borrow().set;
         // What summaries sum counts as held.

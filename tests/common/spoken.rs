@@ -119,7 +119,8 @@ fn messages() -> Vec<Vec<u8>> {
 fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
     let pseudonyms = Pool::of(vec![set()]).unwrap().run(queries::Pseudonyms {}).unwrap();
     let redaction = saved::encode_redaction(&(Redaction { tags: true, names: true }, pseudonyms));
-    let piece = Piece { name: "a.json".to_owned(), group: 0, keep: Keep::Sample(2), chunk: None };
+    let piece =
+        Piece { name: "a.json".to_owned(), group: 0, keep: Keep::Sample(2), chunk: None, is_cut: false };
     let calls = [
         Call::Read { pieces: vec![piece], heap_limit: 1 << 30 },
         Call::FindSplitPoints(vec![0, 1000]),

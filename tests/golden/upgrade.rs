@@ -204,7 +204,7 @@ fn write(folder: &Path) {
             run(folder, &["summarise", "traces.json", "-o", summary]);
         }
     }
-    for model in ["anomaly.model", "anomaly4.model", "anomaly5.model"] {
+    for model in ["anomaly.model", "anomaly4.model", "anomaly5.model", "anomaly6.model"] {
         if missing(model) {
             run(folder, &["anomaly", "--train", "traces.json", "--save-model", model]);
         }
@@ -286,6 +286,8 @@ fn what_earlier_versions_wrote_is_read() {
         compare("anomaly4.txt", &judge(["--model", "anomaly4.model"]));
         // The same with the share of its requests that may be abnormal.
         compare("anomaly5.txt", &judge(["--model", "anomaly5.model"]));
+        // The same with the greatest surprise of many facts taken for less.
+        compare("anomaly6.txt", &judge(["--model", "anomaly6.model"]));
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
         compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();

@@ -105,14 +105,14 @@ fn reports_are_the_same_text_however_the_file_comes_in() {
 }
 
 #[wasm_bindgen_test]
-fn reports_of_a_band_of_one_endpoint_with_the_settings_of_the_paper_are_the_same_text() {
+fn reports_of_a_percentile_range_of_one_endpoint_with_the_settings_of_the_paper_are_the_same_text() {
     let range = pathlight::view::address::parse_range("50-95").unwrap();
     let report =
         run(&mut load(1 << 16), queries::CriticalPath { selection: selection("paper").with_range(range) });
     assert_same(
         "the percentile range",
         &(json::critical_path(&report).unwrap() + "\n"),
-        native!("band.json"),
+        native!("range.json"),
     );
 }
 

@@ -16,13 +16,13 @@ const LONGEST: usize = 128;
 /// The result of one request.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// A whole answer.
+    /// The whole answer.
     Answer(Answer),
-    /// None.
+    /// No answer came, and why.
     Lost(Lost),
 }
 
-/// A whole answer.
+/// An answer whose body was read to its end.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// HTTP status.
@@ -123,7 +123,7 @@ impl Scan {
         }
     }
 
-    /// Reads on between strings.
+    /// Reads on between strings; returns what follows the next opening quote, or nothing.
     fn between<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         for (at, byte) in bytes.iter().enumerate() {
             match byte {

@@ -60,7 +60,7 @@ impl Dialect {
     }
 }
 
-/// Returns the names of all services.
+/// Returns the address of the names of all services.
 pub(super) fn services(base: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Tempo {
         return format!("{base}/api/v2/search/tag/resource.service.name/values");
@@ -68,7 +68,7 @@ pub(super) fn services(base: &str, dialect: Dialect) -> String {
     format!("{base}{}/services", dialect.root())
 }
 
-/// Returns the names of the operations of a service.
+/// Returns the address of the names of the operations of a service.
 pub(super) fn operations(base: &str, dialect: Dialect, service: &str) -> String {
     if dialect == Dialect::Tempo {
         let search = Search { service: service.to_owned(), ..Search::default() };
@@ -77,7 +77,7 @@ pub(super) fn operations(base: &str, dialect: Dialect, service: &str) -> String 
     query(format!("{base}{}/operations", dialect.root()), &[("service", service)])
 }
 
-/// Returns one trace.
+/// Returns the address of one trace.
 pub(super) fn trace(base: &str, dialect: Dialect, id: &str) -> String {
     let mut name = String::new();
     encode(id, &mut name);
@@ -85,8 +85,8 @@ pub(super) fn trace(base: &str, dialect: Dialect, id: &str) -> String {
     format!("{base}{}/traces/{}", dialect.root(), name.replace('/', "%2F"))
 }
 
-/// Returns the traces that start from `start_us` to `end_us`, both included, in microseconds since the epoch; at most
-/// `limit`.
+/// Returns the address of the traces that start from `start_us` to `end_us`, both included, in microseconds since
+/// the epoch; at most `limit`.
 pub(super) fn search(
     base: &str,
     dialect: Dialect,

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_shows_bars_band_lines_and_is_the_same_every_time() {
+    fn a_picture_shows_bars_percentile_range_and_lines_and_is_the_same_every_time() {
         let histogram = sample();
         let lines = [("p50", 50_000.0), ("p95", 78_000.0), ("p99", 950_000.0)];
         let view =

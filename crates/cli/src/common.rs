@@ -89,7 +89,7 @@ pub struct ByOption {
 }
 
 impl ByOption {
-    /// Returns what was chosen.
+    /// Returns the chosen grouping, else the automatic one.
     pub fn chosen(&self) -> GroupBy {
         self.by.clone().unwrap_or_default()
     }
@@ -151,7 +151,7 @@ pub struct PathOptions {
 }
 
 impl PathOptions {
-    /// Returns what was chosen.
+    /// Returns the settings of critical paths that the options give.
     pub fn settings(&self) -> PathSettings {
         let mut overlap = Overlap::preset(&self.preset).unwrap_or_default();
         if let Some(overlap_us) = self.overlap_us {
@@ -177,7 +177,7 @@ pub struct SummaryOptions {
 }
 
 impl SummaryOptions {
-    /// Returns what was chosen.
+    /// Returns the settings that a summary is made with.
     pub fn settings(&self) -> pathlight_summary::Settings {
         pathlight_summary::Settings::new(self.root.root(), self.path.settings())
     }

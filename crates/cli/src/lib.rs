@@ -273,6 +273,19 @@ mod tests {
     }
 
     #[test]
+    fn options_of_earlier_versions_are_understood() {
+        for line in [
+            "pathlight critical-path --band 50-95 traces.json",
+            "pathlight compare --band-a 0-50 --band-b 95-100 traces.json",
+            "pathlight show --band 50-95 day1.pathlight",
+        ] {
+            if let Err(error) = CommandLine::try_parse_from(line.split(' ')) {
+                panic!("{line}: {error}");
+            }
+        }
+    }
+
+    #[test]
     fn every_command_has_an_example_that_it_understands() {
         for command in CommandLine::command().get_subcommands() {
             let example =

@@ -14,7 +14,7 @@ pub const MAGIC: &[u8; 8] = b"\x93PLCOL1\n";
 /// A record longer than this is damaged; one has 8,192 spans or a single trace.
 const LONGEST: usize = 1 << 30;
 
-/// Writes a record.
+/// Appends traces to `out` as one record: its length in four bytes, then its bytes.
 pub fn write(portable: &Portable, out: &mut Vec<u8>) {
     let record = flat::write(portable);
     out.extend_from_slice(&(record.len() as u32).to_le_bytes());
@@ -82,7 +82,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Ends the input.
+    /// Returns whether the input ended whole, else after how many bytes it is cut.
     pub fn finish(&self) -> WalkEnd {
         if self.is_damaged || !self.held.is_empty() { WalkEnd::Cut(self.taken) } else { WalkEnd::Whole }
     }

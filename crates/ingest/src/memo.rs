@@ -137,7 +137,7 @@ impl<T: Copy> Memo<T> {
         self.slots[slot] = ((hash >> 32) as u32, number);
     }
 
-    /// Forgets all.
+    /// Forgets all pieces and their values.
     pub fn clear(&mut self) {
         self.slots.fill((0, 0));
         self.pieces.clear();

@@ -12,7 +12,7 @@ pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
     /// Bytes of one.
     const BYTES: usize;
 
-    /// Appends it.
+    /// Appends the bytes of the number to `into`.
     fn pack(self, into: &mut Vec<u8>);
 
     /// Reads it; `None` unless there are [`BYTES`](Self::BYTES) bytes.

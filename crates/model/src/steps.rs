@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// Pending once.
+/// A future that is pending the first time it is polled, so that whoever runs the work gets a turn.
 struct Pause(bool);
 
 impl Future for Pause {

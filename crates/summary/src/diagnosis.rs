@@ -209,7 +209,7 @@ impl DiagnosisSums {
         DiagnosisSums { is_missing: true, ..DiagnosisSums::default() }
     }
 
-    /// Joins those of disjoint requests.
+    /// Returns the sums of disjoint sets of requests as one.
     pub(crate) fn join(mut parts: Vec<DiagnosisSums>) -> DiagnosisSums {
         if parts.len() == 1 {
             return parts.pop().unwrap_or_default();

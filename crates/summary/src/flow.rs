@@ -290,7 +290,7 @@ impl FlowSums {
         FlowSums { is_missing: true, ..FlowSums::default() }
     }
 
-    /// Joins those of disjoint requests.
+    /// Returns the sums of disjoint sets of requests as one.
     pub(crate) fn join(mut parts: Vec<FlowSums>) -> FlowSums {
         if parts.len() == 1 {
             return parts.pop().unwrap_or_default();

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn slower_requests_are_never_in_lower_bands() {
+    fn slower_requests_are_never_in_lower_bins() {
         let mut last = 0;
         for us in (0..300_000).chain((20..63).map(|bit| 1 << bit)) {
             let bin = LatencyBin::of_latency(us);

@@ -66,7 +66,7 @@ impl Normal {
         Normal { is_missing: true, ..Normal::default() }
     }
 
-    /// Returns these facts.
+    /// Returns `facts` as those of a file; `is_missing` says whether they are left out of some file.
     pub(crate) fn of(is_missing: bool, facts: FactPart) -> Normal {
         let pieces = if facts.rows.is_empty() { Vec::new() } else { vec![Piece::of(facts)] };
         Normal { is_missing, pieces }
@@ -86,7 +86,8 @@ impl Normal {
         Normal::of(false, FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
     }
 
-    /// Joins those of disjoint traces. What is packed stays so, as long as it may be among those that are kept.
+    /// Returns the facts of disjoint sets of traces as one. A packed piece stays packed as long as some of its facts may be
+    /// among those that are kept.
     pub(crate) fn join(parts: Vec<Normal>) -> Normal {
         let is_missing = parts.iter().any(|part| part.is_missing);
         let mut pieces: Vec<Piece> = parts.into_iter().flat_map(|part| part.pieces).collect();

@@ -161,7 +161,7 @@ impl Sketch {
         Sketch { held, ..sketch }
     }
 
-    /// Adds other values.
+    /// Adds the values of another sketch.
     pub fn merge(&mut self, other: &Sketch) {
         if other.n > 0 {
             *self = Sketch::sum([&*self, other].into_iter());

@@ -104,30 +104,45 @@ pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
     }
     words = words.text("that is ").number(excess_words(lead.excess)).text(" per request over all requests (");
     words = words.number(format!("{} of {}", row.requests, report.requests[1])).text(" use it).");
-    after_words(words, row, lead, &sides)
+    after_words(words, (report, row), lead, &sides)
 }
 
 /// Returns what is to be kept in mind beside the numbers.
-fn after_words(mut words: Sentence, row: &CulpritService, lead: &Lead, sides: &Sides) -> Sentence {
+fn after_words(
+    mut words: Sentence,
+    (report, row): (&CulpritReport, &CulpritService),
+    lead: &Lead,
+    sides: &Sides,
+) -> Sentence {
     words = words.then(mostly(row, lead));
+    let is_unsure = |name: &String| suspects(report).any(|service| service.service == *name);
     match &lead.slower_callees {
         _ if row.score_us <= 0.0 => {}
         Some(slower) if slower.is_empty() => {
             words = words.text(" No service it calls").text(sides.changed).text(".")
         }
         Some(slower) => {
-            let are_slower = if slower.len() == 1 { sides.one_slower } else { sides.slower };
-            words = words.text(" Of the services it calls, ").services(slower).text(are_slower).text(" too.")
+            // Those that are sure, or all that may be.
+            let sure: Vec<String> = slower.iter().filter(|name| !is_unsure(name)).cloned().collect();
+            let (named, end) = match sure.is_empty() {
+                true => (slower, " too, weakly or by chance."),
+                false => (&sure, " too."),
+            };
+            let are_slower = if named.len() == 1 { sides.one_slower } else { sides.slower };
+            words = words.text(" Of the services it calls, ").services(named).text(are_slower).text(end)
         }
         None => {}
     }
     words.then(caveats(row, lead))
 }
 
-/// Returns the operation that explains most of a part, if there are several.
+/// Returns the operation that explains half of a part or more, if there are several.
 fn mostly(row: &CulpritService, lead: &Lead) -> Sentence {
     let of_part = || row.places.iter().filter(|place| place.part == lead.part);
-    match of_part().find(|place| place.excess.is_some()).filter(|_| of_part().count() > 1) {
+    let half_us = lead.excess.excess_us / 2.0;
+    let is_most =
+        |place: &&CulpritPlace| place.excess.is_some_and(|excess| (excess.excess_us / half_us) >= 1.0);
+    match of_part().find(|place| place.excess.is_some()).filter(is_most).filter(|_| of_part().count() > 1) {
         Some(place) => {
             let calls = counted(place.calls, if lead.part == ServicePart::Own { "visit" } else { "call" });
             let words = Sentence::default().text(" Mostly ").text(&printable(&place.operation));

@@ -3,7 +3,7 @@
 use pathlight_query::{Facts, Finding};
 use pathlight_text::format::{count, counted, duration, share};
 
-/// How what is not there is told.
+/// Says how a saving is estimated. It begins with a space, since it follows another sentence.
 const WHAT_IF: &str =
     " What would be saved is a what-if: every request is run again by what its calls wait for.";
 

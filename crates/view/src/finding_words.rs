@@ -246,7 +246,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                         .number(format!("{:.2}", grows.correlation))
                         .text(").")
                 }
-                None => out.text(" Their number is ").number(format!("{least} to {most}")).text("."),
+                None => out.text(" Such runs have ").number(format!("{least} to {most}")).text(" calls."),
             }
         }
         Facts::Timeout { duration_us, p50_us, is_stretch, stopped, .. } => {
@@ -518,7 +518,17 @@ pub fn show(finding: &Finding, address: &mut Address) {
             Place::Data => String::new(),
         };
     };
+    // Findings of two sets are of side B.
+    let is_of_sets = address.comparison.is_some_and(|comparison| comparison.against == Against::Set);
+    if is_of_sets && !matches!(finding.facts, Facts::Changed(_)) {
+        address.speak_of(Side::B);
+    }
     match &finding.facts {
+        Facts::SlowTail { root, ranges, .. } if is_of_sets => {
+            address.look_at_type(root);
+            (address.range, address.over_all) = (ranges.0, false);
+            search(address, View::Flame);
+        }
         Facts::Changed(_) => {
             address.compare_sets();
             address.view = View::Compare;

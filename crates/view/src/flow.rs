@@ -291,7 +291,7 @@ impl CallLine {
             return (None, OTHERS.to_owned());
         }
         let repeat = node.label.rsplit_once('#').filter(|_| node.index != 1);
-        let repeat = repeat.map_or_else(String::new, |(_, repeat)| format!("#{repeat}"));
+        let repeat = repeat.map_or_else(String::new, |(_, repeat)| format!("call {repeat}"));
         (Some((&node.service, &node.operation)), repeat)
     }
 
@@ -317,7 +317,7 @@ pub fn table() -> Table<CallLine> {
         &line.node().wait_us
     }
     let columns = vec![
-        Column::call("Call", "The callee; #2 is the second call of it in an invocation", CallLine::name)
+        Column::call("Call", "The callee; call 2 is the second call of it in an invocation", CallLine::name)
             .by(|a, b| a.node().label.cmp(&b.node().label))
             .csv_as(&["call", "service", "operation"], |line| {
                 let node = line.node();

@@ -92,7 +92,7 @@ pub enum ChangeAt {
 }
 
 impl ChangeAt {
-    /// Takes it away.
+    /// Removes the change at this place from `changes`.
     pub fn remove(self, changes: &mut Changes) {
         match self {
             ChangeAt::Latency(at) => drop(changes.latencies.remove(at)),

@@ -196,7 +196,7 @@ fn calls_are_lines_with_what_they_wait_for() {
     assert!(lines[4].starts_with("(other callees),,,4,"), "{}", lines[4]);
     let b = Some(Endpoint::new("s", "b"));
     assert_eq!(table.cell(0, 1), Cell::Call(b.clone(), String::new()));
-    assert_eq!(table.cell(0, 2), Cell::Call(b, "#2".to_owned()));
+    assert_eq!(table.cell(0, 2), Cell::Call(b, "call 2".to_owned()));
     assert_eq!(table.cell(0, 3), Cell::Call(None, "All rarer calls".to_owned()));
     let by_call = crate::address::Sort { column: "call".to_owned(), descending: false };
     assert_eq!(table.order(Some(&by_call), None), [3, 0, 1, 2]);

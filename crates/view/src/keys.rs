@@ -1,5 +1,7 @@
 //! The keyboard: the table from which keys are understood, and that of the help.
 
+use crate::views::View;
+
 /// What a key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -111,6 +113,12 @@ const KEYS: &[Key] = &[
     key(&[Writes("Home")], Command::First),
     key(&[Writes("End")], Command::Last),
 ];
+
+/// Returns the hint of the view at a place of the sidebar, with the digit that shows it in brackets if it has a key.
+pub fn view_hint(view: View, at: usize) -> String {
+    let has_key = KEYS.iter().any(|key| key.command == Command::View(at));
+    if has_key { format!("{} ({})", view.hint(), at + 1) } else { view.hint().to_owned() }
+}
 
 /// A line of the help: keys as printed, and what they do.
 pub type Line = (&'static [&'static str], &'static str);
@@ -237,6 +245,17 @@ mod tests {
             }
         }
         assert!(KEYS.len() > 30, "{} keys", KEYS.len());
+    }
+
+    #[test]
+    fn a_hint_names_the_key_of_its_view_where_there_is_one() {
+        for (at, view) in View::ALL.into_iter().enumerate() {
+            let (hint, code) = (view_hint(view, at), format!("Digit{}", at + 1));
+            let press = Press { writes: "", code: &code, control: false, shift: false, alt: false };
+            let has_key = press.command() == Some(Command::View(at));
+            assert_eq!(has_key, at < 9, "{code}");
+            assert_eq!(hint.ends_with(&format!("({})", at + 1)), has_key, "{hint}");
+        }
     }
 
     #[test]

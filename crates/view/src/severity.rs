@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 /// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
 const NOT_ALONE: &str = "as far from the rest as some of the baseline";
 
-/// Returns how the times that reasons of a part tell of are to the baseline's: greater if any is, else less if any is, else
-/// equal; `None` without a reason of the part.
+/// Returns how the times that reasons of a part tell of are to the baseline's: as the first that lies beyond it, else equal;
+/// `None` without a reason of the part.
 fn times(row: &AnomalyRow, part: Part) -> Option<Ordering> {
     let reasons = row.reasons.iter().filter(|reason| reason.part.place() == part.place());
     let order = |reason: &ReasonRow| match reason.baseline {
@@ -17,10 +17,7 @@ fn times(row: &AnomalyRow, part: Part) -> Option<Ordering> {
         Some((low, _)) if (reason.value as f64) < low => Ordering::Less,
         _ => Ordering::Equal,
     };
-    let rank = |order: &Ordering| {
-        [Ordering::Equal, Ordering::Less, Ordering::Greater].iter().position(|o| o == order)
-    };
-    reasons.map(order).max_by_key(rank)
+    reasons.map(order).reduce(|first, next| if first == Ordering::Equal { next } else { first })
 }
 
 /// Returns whether a request is abnormal, and in which part of it; without verdicts only the latter, if it has reasons. It
@@ -168,6 +165,8 @@ mod tests {
             // A reason of the critical path is a delay.
             (off, vec![slow, slow_off], "slow calls"),
             (off, vec![fast_off], "fast calls"),
+            // The first reason stands beside it.
+            (off, vec![fast_off, slow_off], "fast calls"),
             (off, vec![same_off], "other times"),
             // A span that covers a sibling may have delayed the request, whatever reason comes first.
             (off, vec![covering], "slow calls"),

@@ -104,6 +104,10 @@ pub fn title(address: &Address, report: &SplitReport, types: usize) -> String {
         None => address.root_name(),
     };
     let mut words = format!("{}; {}", format::printable(&label), report.of.sample_words());
+    if let [only] = report.values.as_slice() {
+        let value = value_name(&only.value);
+        words.push_str(&format!("; all have the value {value}, so there is nothing to compare it with"));
+    }
     if report.missing > 0 {
         words.push_str(&format!("; {} without the tag", format::count(report.missing)));
     }

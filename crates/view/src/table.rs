@@ -146,7 +146,7 @@ impl<R> Table<R> {
     }
 }
 
-/// A table whatever its rows are.
+/// A table of rows of any type.
 pub trait Rows {
     /// Returns the name that tests know it by.
     fn name(&self) -> &'static str;

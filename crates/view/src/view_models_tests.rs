@@ -420,6 +420,12 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
          ones); at least 100.0 % of 82 calls are slower; that is +1.03 s \u{b1} 1.00 ms per request over all requests (66 \
          of 120 use it). Mostly POST /query, 64 calls. No service it calls differs."
     );
+    let mut of_many = report.clone();
+    for place in &mut of_many.services[0].places {
+        place.excess = Some(Excess { excess_us: 400_000.0, uncertainty_us: 1000.0 });
+    }
+    let words = plain(&culprit::verdict(&of_many));
+    assert!(!words.contains("Mostly"), "no place has half of it: {words}");
     let words = plain(&culprit::explanation(&of_one_set));
     assert!(words.contains("3.50 ms in the fast ones, outside its own spans"), "{words}");
     assert!(words.ends_with("No other service differs beyond the usual drift."), "{words}");

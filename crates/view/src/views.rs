@@ -140,6 +140,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn all_has_every_view_in_the_order_of_their_declaration() {
+        // Of an enum alone nobody can tell how many variants it has, so the source is counted.
+        let (_, after) = include_str!("views.rs").split_once("pub enum View {").unwrap();
+        let (variants, _) = after.split_once("\n}").unwrap();
+        let declared: Vec<&str> = variants
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with("//"))
+            .filter_map(|line| line.strip_suffix(','))
+            .collect();
+        assert_eq!(View::ALL.map(|view| format!("{view:?}")).as_slice(), declared);
+    }
+
+    #[test]
     fn every_key_leads_to_its_view_and_so_does_every_former_key() {
         for view in View::ALL {
             assert_eq!(View::from_key(view.key()), Some(view));

@@ -1,4 +1,4 @@
-//! The data-quality panel: what was odd in the traces and in the files they came from, with examples.
+//! The data-quality panel: what is missing or wrong in the traces and in the files they came from, with examples.
 
 use super::keys::open_dialog;
 use crate::ui::dom::{El, Keep, button, div, el, span};
@@ -41,7 +41,7 @@ pub fn show(page: Page) {
         body.add(
             &el("p")
                 .class("muted")
-                .text("Nothing odd: every span lies inside its parent, every parent is there."),
+                .text("No problems: every span lies inside its parent, every parent is there."),
         );
     }
     let list = el("dl").class("facts");

@@ -18,7 +18,7 @@ use pathlight_query::{Endpoint, PercentileRange, RootEndpoint};
 use pathlight_text::format::printable;
 use pathlight_view::address::{Address, Theme, View};
 use pathlight_view::intake::Intake;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::{Command, view_hint};
 use pathlight_view::palette::{Item, Kind, found};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -80,10 +80,10 @@ impl Palette {
         entries.command("About: version, third-party notices", "", about::show);
         if page.has_data() {
             for (at, view) in View::ALL.into_iter().enumerate() {
-                let key =
-                    if at < 9 { format!("{} ({})", view.hint(), at + 1) } else { view.hint().to_owned() };
-                entries
-                    .add(Kind::View, view.name(), &key, move |_| page.change(|address| address.view = view));
+                let hint = view_hint(view, at);
+                entries.add(Kind::View, view.name(), &hint, move |_| {
+                    page.change(|address| address.view = view);
+                });
             }
         }
         buttons(&mut entries);
@@ -143,9 +143,8 @@ impl Palette {
         entries.command("Remove the percentile range", "", move || {
             page.change(|address| address.range = PercentileRange::ALL);
         });
-        entries.command("Show data quality", "What was odd in the data, and how it is read", move || {
-            notes::show(page);
-        });
+        let quality = "What is missing or wrong in the data, and how it is read";
+        entries.command("Show data quality", quality, move || notes::show(page));
         for (command, name, keys) in [
             (Command::Search, "Search", "/"),
             (Command::NextMatch, "Next match", "N"),
@@ -237,7 +236,7 @@ impl Palette {
     }
 }
 
-/// Adds the buttons in sight and the entries of their menus, but for what has its name already.
+/// Adds the buttons in sight and the entries of their menus, except buttons whose name an earlier entry begins with.
 fn buttons(entries: &mut Entries) {
     let all = dom::document().get_elements_by_tag_name("button");
     for button in (0..all.length()).filter_map(|at| all.item(at)?.dyn_into::<HtmlElement>().ok()) {

@@ -75,7 +75,7 @@ impl SelectionBar {
         let notes = button("")
             .class("quiet notes-button")
             .test("notes-button")
-            .attr("title", "What was odd in the data, and how it is read")
+            .attr("title", "Data quality: what is missing or wrong in the data, and how it is read")
             .on_click(&keep, move || notes::show(page));
         let figures = div("figures").test("range-figures");
         let roll_up = move |by_service: bool| {

@@ -3,7 +3,7 @@
 use crate::ui::dom::{El, Keep, button, el, icon};
 use crate::ui::page::{Page, Part};
 use pathlight_view::address::View;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::{Command, view_hint};
 use web_sys::HtmlSelectElement;
 
 /// Returns the icon of a view, as the data of a path of 16 by 16.
@@ -46,7 +46,7 @@ impl Sidebar {
                 .node(&icon(icon_path(view)))
                 .text(view.name())
                 .class("sidebar-entry")
-                .attr("title", &format!("{} ({})", view.hint(), at + 1))
+                .attr("title", &view_hint(view, at))
                 .test(&format!("view-{}", view.key()))
                 .on_click(&keep, move || page.change(|address| address.view = view));
             buttons.push(entry);

@@ -117,7 +117,11 @@ impl Part for Sides {
             page.address().view == View::Anomalies && anomalies::normal(&page.address()) == Normal::SetA;
         self.speak.show(!is_here && !judges_b);
         let is_findings = page.address().view == View::Findings && comparison.against == Against::Set;
-        self.speaks_of.set_text(if is_findings { "Cards and tables are of" } else { "This view speaks of" });
+        self.speaks_of.set_text(if is_findings {
+            "Findings compare both; tables are of"
+        } else {
+            "This view speaks of"
+        });
         for (side, button) in Side::BOTH.iter().zip(&self.speakers) {
             button.set_flag("aria-pressed", *side == comparison.side);
         }

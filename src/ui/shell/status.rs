@@ -28,7 +28,7 @@ impl Status {
         let quality = button("")
             .class("link")
             .test("clipped")
-            .attr("title", "Show what was odd in the data")
+            .attr("title", "Show data quality: what is missing or wrong in the data")
             .on_click(&keep, move || notes::show(page));
         let element = el("footer")
             .class("status")

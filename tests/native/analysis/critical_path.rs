@@ -344,7 +344,7 @@ proptest! {
     }
 
     #[test]
-    fn the_flame_graph_adds_up_to_the_latencies_of_its_band(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
+    fn the_flame_graph_adds_up_to_the_latencies_of_its_range(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
         let range = PercentileRange::open(lo * 1000, (lo + width).min(100) * 1000);
         let query = queries::CriticalPath { selection: Selection::default().with_range(range) };
         let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();

@@ -9,6 +9,7 @@ use pathlight::query::native::Pool;
 use pathlight::query::{
     Endpoint, Facts, Finding, FindingKind, FindingsReport, PercentileRange, Place, TagsReport, queries,
 };
+use pathlight::view::address::{Address, View};
 use pathlight::view::finding_words;
 
 fn findings(spans: &[Span]) -> FindingsReport {
@@ -171,6 +172,11 @@ fn where_few_requests_take_most_of_the_time_hot_spots_are_those_of_the_others() 
     assert!((0.4..0.5).contains(&share), "{share}");
     let text = finding_words::sentence(finding).to_text();
     assert!(text.contains("of the latency of all but the slowest requests of each type"), "{text}");
+    // Where two sets are loaded, findings are of the second, and so is what they lead to.
+    let mut address = Address::default();
+    address.compare_sets();
+    finding_words::show(finding, &mut address);
+    assert_eq!((address.group(), address.view), (1, View::Flame));
 }
 
 #[test]
@@ -265,7 +271,7 @@ fn calls_whose_number_grows_with_a_result_before_them_are_n_plus_1() {
     assert!(text.ends_with(grows), "{text}");
     let finding = the(&findings(&with_list(false)), FindingKind::OneAfterTheOther);
     let text = finding_words::sentence(&finding).to_text();
-    assert!(text.ends_with(" Their number is 4 to 9."), "{text}");
+    assert!(text.ends_with(" Such runs have 4 to 9 calls."), "{text}");
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
 }
 
 #[test]
-fn a_percentile_range_of_a_summary_is_the_requests_that_bands_allow() {
+fn a_percentile_range_of_a_summary_ends_where_its_latency_bins_do() {
     let bytes = packed(&shop(600, 6));
     let mut summaries = Pool::of(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
     let mut traces = Pool::of(vec![shop(600, 6)]).unwrap();
@@ -444,7 +444,7 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
     for number in 0..2 {
         assert_eq!(layer_of(&found, number), layer_of(&of_traces, number));
     }
-    // Verdicts, parts and the slow tail, with the tail of traces where a band of the summary ends.
+    // Verdicts, parts and the slow tail, with the tail of traces where a latency bin of the summary ends.
     let (mut kinds, mut alike, mut verdicts) = (0, 0, OrderedSet::new());
     for group in &found.layers[1].groups {
         let Some(normal) = group.normal else { continue };

@@ -163,6 +163,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_target_has_a_file_and_an_entry_of_its_name_and_no_other_has() {
+        let folder = sh::root().join("tools/fuzz");
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder.join("fuzz_targets")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let code = std::fs::read_to_string(&path).unwrap();
+            assert!(code.contains(&format!("sow(\"{name}\")")), "{name} begins with the seeds of another");
+            let is_stored = TARGETS[FIRST_STORED..].contains(&name.as_str());
+            assert_eq!(code.contains(&format!("check_stored(\"{name}\", bytes)")), is_stored, "{name}");
+            let entry = format!("name = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"");
+            assert!(manifest.contains(&entry), "{name} has no entry in Cargo.toml");
+            files.push(name);
+        }
+        let mut targets = TARGETS.to_vec();
+        files.sort();
+        targets.sort_unstable();
+        assert_eq!(files, targets);
+    }
+
+    #[test]
     fn the_smallest_inputs_are_kept_and_no_more_than_there_is_room_for() {
         let folder = std::env::temp_dir().join(format!("pathlight-corpus-{}", std::process::id()));
         let (from, into) = (folder.join("from"), folder.join("into"));

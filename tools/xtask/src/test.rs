@@ -204,8 +204,8 @@ const NATIVE: &[(&str, &str)] = &[
     ("traces.json", "generate --traces 150 --spans 20 --shape mixed --seed 11 --defects all"),
     ("all.json", "critical-path --json traces.json"),
     (
-        "band.json",
-        "critical-path --json --band 50-95 --preset paper --service edge-gateway --operation HTTP+GET traces.json",
+        "range.json",
+        "critical-path --json --range 50-95 --preset paper --service edge-gateway --operation HTTP+GET traces.json",
     ),
     ("per-trace.json", "critical-path --json --per-trace traces.json"),
     ("anomaly.json", "anomaly --json --vae --hidden 13 --epochs 2 --train traces.json"),

@@ -8,10 +8,12 @@ use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
-const MAGIC: &[u8] = b"pathlight anomaly model 5\n";
-/// The format before: without the share that may be abnormal, which comes last.
+const MAGIC: &[u8] = b"pathlight anomaly model 6\n";
+/// The format before: without the word on how the greatest surprise is taken, which comes last.
+const RAW: &[u8] = b"pathlight anomaly model 5\n";
+/// The format before that: without the share that may be abnormal too, which comes before it.
 const CLEAN: &[u8] = b"pathlight anomaly model 4\n";
-/// Those before it: without what merging needs; without a checksum too.
+/// Those before these: without what merging needs; without a checksum too.
 const BEFORE: [&[u8]; 2] = [b"pathlight anomaly model 3\n", b"pathlight anomaly model 2\n"];
 
 /// A baseline.
@@ -64,7 +66,8 @@ impl Model {
     /// Returns the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let tree = &self.tree;
-        let model = flat::write(&(self, tree.ticks, tree.learned(), &tree.kept, tree.contaminated_ppm));
+        let model =
+            flat::write(&(self, tree.ticks, tree.learned(), &tree.kept, tree.contaminated_ppm, tree.is_raw));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
@@ -77,27 +80,26 @@ impl Model {
             let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
             if *sum == checksum(model) { Ok(model.to_vec()) } else { Err(ModelError::Changed) }
         };
-        let model: Model = match BEFORE.map(|magic| bytes.strip_prefix(magic)) {
+        let mut is_raw = true;
+        let mut model: Model = match BEFORE.map(|magic| bytes.strip_prefix(magic)) {
             [Some(rest), _] => before(checked(rest)?)?,
             [_, Some(model)] => before(model.to_vec())?,
             _ => {
-                let rest = match (bytes.strip_prefix(MAGIC), bytes.strip_prefix(CLEAN)) {
-                    (Some(rest), _) => checked(rest)?,
-                    (_, Some(rest)) => [checked(rest)?.as_slice(), &[0]].concat(),
+                let rest = match [MAGIC, RAW, CLEAN].map(|magic| bytes.strip_prefix(magic)) {
+                    [Some(rest), ..] => checked(rest)?,
+                    [_, Some(rest), _] => [checked(rest)?.as_slice(), &[1]].concat(),
+                    [.., Some(rest)] => [checked(rest)?.as_slice(), &[0, 1]].concat(),
                     _ => return Err(ModelError::Foreign),
                 };
-                let (mut model, ticks, learned, kept, contaminated_ppm): (
-                    Model,
-                    [u64; 4],
-                    u64,
-                    FactPart,
-                    u32,
-                ) = flat::read(&rest)?;
+                type Parts = (Model, [u64; 4], u64, FactPart, u32, bool);
+                let (mut model, ticks, learned, kept, contaminated_ppm, raw): Parts = flat::read(&rest)?;
+                is_raw = raw;
                 (model.tree.ticks, model.tree.learned, model.tree.kept) = (ticks, learned, kept);
                 model.tree.contaminated_ppm = contaminated_ppm;
                 model
             }
         };
+        model.tree.is_raw = is_raw;
         let vae = model.vae.as_ref();
         if !model.tree.is_sound() || vae.is_some_and(|(_, vae)| !vae.is_sound()) {
             return Err(ModelError::Unsound);

@@ -345,10 +345,12 @@ impl AnomalyReport {
             }
             ReasonKind::NewCall if alike == 0 => format!("{operation} in {service} is new{below}."),
             ReasonKind::NewCall => {
-                format!("{operation} in {service} is called{below}; only {alike} of {calls} do that.")
+                let does = if alike == 1 { "does" } else { "do" };
+                format!("{operation} in {service} is called{below}; only {alike} of {calls} {does} that.")
             }
             ReasonKind::Combination => format!(
-                "The calls of {operation} in {service} do not occur together; {alike} of {calls} have these."
+                "The calls of {operation} in {service} do not occur together; {alike} of {calls} {} these.",
+                if alike == 1 { "has" } else { "have" }
             ),
             ReasonKind::Error if reason.value == 1 => {
                 format!("{operation} in {service} fails{below}; {alike} of {calls} do.")
@@ -387,11 +389,14 @@ impl AnomalyReport {
             ReasonKind::Wait => {
                 format!("The wait of {caller} before it calls {operation} in {service} is {}", times())
             }
-            ReasonKind::Outside => format!(
-                "Calls of {operation} in {service} reach {} beyond it; up to {} is normal ({calls} calls).",
-                time(reason.value as f64),
-                time(reason.baseline.map_or(0.0, |(_, high)| high)),
-            ),
+            ReasonKind::Outside => match reason.baseline {
+                Some((_, high)) if reason.value as f64 >= high => format!(
+                    "Calls of {operation} in {service} reach {} beyond it; up to {} is normal ({calls} calls).",
+                    time(reason.value as f64),
+                    time(high),
+                ),
+                _ => format!("Calls of {operation} in {service} reach beyond it by {}", times()),
+            },
         }
     }
 }

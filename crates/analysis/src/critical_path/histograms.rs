@@ -101,7 +101,7 @@ pub struct HistogramsReport {
     pub distributions: Vec<(Quantity, Distribution)>,
 }
 
-/// The accumulator.
+/// Counts of quantities over some requests; merges with those of other requests into [`HistogramsReport`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HistogramsPart {
     /// Values of the requests by quantity, sorted and packed.

@@ -15,7 +15,7 @@ pub trait Observer {
     /// Takes note of a request of `table`; `tree` is that of its trace.
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32);
 
-    /// Ends.
+    /// Returns the partial result after the last request; `set` holds what was observed.
     fn finish(self, set: &TraceSet) -> Self::Part;
 }
 

@@ -38,7 +38,7 @@ pub struct ErrorTotals {
 }
 
 impl ErrorTotals {
-    /// Adds those of other requests.
+    /// Adds the totals of other requests.
     pub(super) fn merge(&mut self, other: ErrorTotals) {
         self.requests += other.requests;
         self.path_requests += other.path_requests;
@@ -172,7 +172,7 @@ pub struct ErrorsReport {
 }
 
 impl Untried {
-    /// Joins those of disjoint requests.
+    /// Returns what was not tried in disjoint sets of requests, as one.
     pub(super) fn merge(parts: Vec<Untried>) -> Untried {
         let requests = parts.iter().map(|part| part.requests).sum();
         let mut endpoints: OrderedMap<Endpoint, u64> = OrderedMap::new();

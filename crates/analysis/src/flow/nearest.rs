@@ -83,7 +83,7 @@ impl Clusters {
         }
     }
 
-    /// Adds those of other invocations.
+    /// Adds the clusters of other invocations; clusters of the same graph become one.
     pub fn merge(&mut self, other: Clusters) {
         for (graph, members) in other.by_graph {
             match self.by_graph.get_mut(&graph) {

@@ -38,7 +38,7 @@ pub struct Callees {
 }
 
 impl Callees {
-    /// Adds those of other invocations.
+    /// Adds the callees of other invocations of the same endpoint.
     pub fn merge(&mut self, other: Callees) {
         self.invocations += other.invocations;
         self.childless += other.childless;

@@ -78,7 +78,7 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// Adds one invocation.
+    /// Adds the estimates of one invocation, one of each method, and its actual latency.
     pub fn push(&mut self, estimates_us: [f64; METHODS], actual_us: u64) {
         let actual = actual_us as f64;
         for (method, estimate) in estimates_us.into_iter().enumerate() {
@@ -87,7 +87,7 @@ impl Estimates {
         }
     }
 
-    /// Adds other invocations.
+    /// Adds the estimates of other invocations.
     pub fn merge(&mut self, other: Estimates) {
         let all = self.ratios.iter_mut().chain(&mut self.errors);
         for (into, from) in all.zip(other.ratios.into_iter().chain(other.errors)) {
@@ -135,9 +135,9 @@ impl Observe for Tester {
 /// Latencies and waits of one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeSample {
-    /// L of every invocation that has it.
+    /// Latency L of the node in every invocation that has it.
     pub latency_us: Vec<u64>,
-    /// P of the same.
+    /// The parent's own work P before the node, in the same invocations.
     pub wait_us: Vec<u64>,
     /// Invocations in which it is on the parent's critical path.
     pub critical: u64,

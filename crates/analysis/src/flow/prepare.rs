@@ -1,5 +1,5 @@
-//! One trace ready for what-if: every invocation with its gaps relative to the learned flow (execution-flow
-//! `docs/definitions/execution-flow.md` section 4).
+//! One trace ready for what-if: every invocation with its gaps relative to the learned flow
+//! (`docs/definitions/execution-flow.md` section 4).
 //!
 //! An edge counts where the flow has it and the invocation itself does not contradict it: then no gap is below minus
 //! the tolerance, and unchanged latencies give every span its own duration exactly. So does the order of this very

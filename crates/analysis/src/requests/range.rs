@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_of_ranks_holds_these_ranks() {
+    fn a_percentile_range_of_ranks_holds_these_ranks() {
         for n in [1, 2, 3, 7, 100, 997, 50_000] {
             for (from, to) in [(0, 1), (0, n), (n / 3, n / 2 + 1), (n - 1, n), (n / 2, n)] {
                 assert_eq!(PercentileRange::of_ranks(from..to, n).ranks(n), from..to, "{n}");

@@ -61,7 +61,7 @@ pub(crate) struct SpanTests {
 }
 
 impl SpanTests {
-    /// Looks the conditions up.
+    /// Looks up the names and tags of a search in a set and returns the tests of its spans.
     pub(crate) fn new(set: &TraceSet, search: &SpanSearch) -> SpanTests {
         let terms = |terms: &Vec<super::Term>| {
             terms.iter().map(|term| Some((term.negated, Test::new(set, &term.condition)?))).collect()

@@ -17,7 +17,7 @@ const TAIL_RATIO: u128 = 4;
 /// A layer-3 group shatters if its largest layer-4 group holds less than one in so many of its traces.
 const SHATTERED: usize = 20;
 
-/// Step 1.
+/// Step 1: an endpoint, with its request types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedEndpoint {
@@ -169,7 +169,7 @@ pub enum Aggregates {
 /// Spans of an aggregate trace to be drawn.
 const DRAWN: usize = 20_000;
 
-/// Count and sum.
+/// How many values there are, and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     /// Number of values.

@@ -80,12 +80,12 @@ impl Traces {
         groups
     }
 
-    /// Returns the request types.
+    /// Groups traces by request type; returns the number of each type with its traces, the lowest first.
     pub(super) fn by_type(&self, traces: &[u32]) -> Vec<(u32, Vec<u32>)> {
         self.grouped(traces, |t| t.request_type)
     }
 
-    /// Returns the layer 3.
+    /// Groups traces by shape, which gives layer 3; returns the number of each shape with its traces, the lowest first.
     pub(super) fn by_shape(&self, traces: &[u32]) -> Vec<(u32, Vec<u32>)> {
         self.grouped(traces, |t| t.shape)
     }

@@ -36,7 +36,7 @@ pub enum DagItem {
     Return,
 }
 
-/// A box.
+/// The box of a node or call, with its place in pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DagBox {
     /// The node or call that the box stands for.

@@ -82,7 +82,7 @@ impl AcceptedOverlaps {
         self.by_doubling[bin] += 1;
     }
 
-    /// Adds those of other traces.
+    /// Adds the overlaps of other traces.
     pub fn merge(&mut self, other: &AcceptedOverlaps) {
         self.calls += other.calls;
         self.traces += other.traces;

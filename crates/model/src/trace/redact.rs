@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// Adds those of another set.
+    /// Adds the names of another set.
     pub fn merge(&mut self, other: Names) {
         self.endpoints.extend(other.endpoints);
         self.services.extend(other.services);

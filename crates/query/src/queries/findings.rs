@@ -37,7 +37,7 @@ impl Query for Findings {
     }
 }
 
-/// Returns the three passes.
+/// Runs the three passes over the requests and returns the ranked findings.
 async fn find(
     requests: &RangeRequests<'_>,
     facts: RangeFacts,

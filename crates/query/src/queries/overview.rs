@@ -127,7 +127,7 @@ pub struct OverviewReport {
     pub reading: ReadingCounts,
     /// Latency of all trace roots.
     pub latency_us: Summary,
-    /// Histogram of the same.
+    /// Histogram of these latencies.
     pub histogram: LogHistogram,
     /// How requests are grouped; never automatic.
     pub by: GroupBy,

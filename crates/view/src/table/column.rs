@@ -132,7 +132,7 @@ impl<R> Column<R> {
         Column { head, content, heads: Vec::new(), fields: None, order: None }
     }
 
-    /// Returns the text.
+    /// Returns a column of text.
     pub fn text(
         key: &'static str,
         title: &'static str,
@@ -142,7 +142,7 @@ impl<R> Column<R> {
         Column::new((key, title, hint), Width::Words, Content::Text(of))
     }
 
-    /// Returns a number in a unit.
+    /// Returns a column of numbers in a unit.
     pub fn number(
         unit: Unit,
         key: &'static str,
@@ -154,12 +154,12 @@ impl<R> Column<R> {
         Column::new((key, title, hint), width, Content::Number(of, unit))
     }
 
-    /// Returns a count.
+    /// Returns a column of counts.
     pub fn count(key: &'static str, title: &'static str, hint: &'static str, of: fn(&R) -> Number) -> Self {
         Column::number(Unit::Count, key, title, hint, of)
     }
 
-    /// Returns a duration in microseconds.
+    /// Returns a column of durations in microseconds.
     pub fn duration(
         key: &'static str,
         title: &'static str,

@@ -49,7 +49,7 @@ pub async fn the_heat_map_has_the_rows_and_columns_of_the_binary(page: &Page) ->
     page.picture("heat-map-by-row").await
 }
 
-pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_band(page: &Page) -> Outcome {
+pub async fn a_cell_opens_its_trace_and_a_brush_cuts_the_percentile_range(page: &Page) -> Outcome {
     let file = heat_at(page, "view=heatmap").await?;
     let [x, y, width, height] = page.place("[data-test='heat']").await?;
     let (left, right, middle) = (x + width * 0.7, x + width - 1.0, y + height / 2.0);

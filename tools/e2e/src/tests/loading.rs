@@ -50,7 +50,7 @@ fn long(name: &str, traces: u32) -> Outcome<PathBuf> {
     Ok(file)
 }
 
-pub async fn a_file_in_slices_shows_what_one_reader_shows(page: &Page) -> Outcome {
+pub async fn a_file_in_chunks_shows_what_one_reader_shows(page: &Page) -> Outcome {
     let file = shop()?;
     page.open("limit-large-file=200000").await?;
     page.drop_files(std::slice::from_ref(&file)).await?;

@@ -41,7 +41,7 @@ async fn frames_agree(page: &Page, report: &Value) -> Outcome {
     Ok(())
 }
 
-pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_band(page: &Page) -> Outcome {
+pub async fn the_flame_graph_has_the_nodes_of_the_binary_in_every_percentile_range(page: &Page) -> Outcome {
     let file = shop_at(page, &format!("view=flame&{PRODUCT}")).await?;
     frames_agree(page, &native(&OF_PRODUCT, &[&file])?).await?;
     page.picture("flame").await?;

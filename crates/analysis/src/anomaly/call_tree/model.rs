@@ -55,6 +55,10 @@ pub struct TreeModel {
     /// Share of the training requests that may be abnormal, in millionths: so many were left out.
     #[serde(skip)]
     pub contaminated_ppm: u32,
+    /// Whether the greatest surprise of a part is taken as it is, however many facts it has: so did earlier versions, and
+    /// the calibration of their models is made of such.
+    #[serde(skip)]
+    pub(in crate::anomaly) is_raw: bool,
 }
 
 /// What the judgement of a training request was.
@@ -107,6 +111,13 @@ pub(super) struct Place {
     pub cell: u32,
     /// Surprises of a category.
     pub category: [f64; FOLDS],
+}
+
+/// Returns by how much the greatest surprise of so many facts exceeds what one of them has by chance, the logarithm of their
+/// number; if it does not, how near it comes, from -1 up.
+fn beyond_chance(s: f64, facts: u32) -> f64 {
+    let chance = ln(f64::from(facts.max(2)));
+    if s >= chance { s - chance } else { s / chance - 1.0 }
 }
 
 /// Returns the fold of a trace: the CRC-32 of "f" and the canonical trace id, modulo 5.
@@ -514,10 +525,11 @@ impl Tables {
         }
     }
 
-    /// Returns the greatest surprise of each part, and the sum of what exceeds the logarithm of its number of facts.
+    /// Returns by how much the greatest surprise of each part exceeds chance, and the sum of what exceeds the logarithm of
+    /// its number of facts.
     pub(super) fn scores(
         &self,
-        _: &TreeModel,
+        model: &TreeModel,
         located: &Located,
         scratch: &mut Scratch,
         fold: usize,
@@ -540,6 +552,10 @@ impl Tables {
             let part = usize::from(part);
             scores[2 * part] = s.max(scores[2 * part]);
             scores[2 * part + 1] += (s - least[part]).max(0.0);
+        }
+        // Among many facts one is surprising by chance.
+        if !model.is_raw {
+            (0..3).for_each(|part| scores[2 * part] = beyond_chance(scores[2 * part], numbers[part]));
         }
         scores
     }
@@ -593,6 +609,15 @@ impl TreeModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_surprise_counts_less_among_many_facts_and_none_counts_nothing_whatever_their_number() {
+        let many = [1, 2, 3, 1_000].map(|facts| beyond_chance(10.0, facts));
+        assert!(many[0] == many[1] && many.is_sorted_by(|a, b| a >= b) && many[3] > 3.0, "{many:?}");
+        assert_eq!([0, 1, 2, 3, 1_000].map(|facts| beyond_chance(0.0, facts)), [-1.0; 5]);
+        let chance = ln(5.0);
+        assert_eq!([chance / 2.0, chance].map(|s| beyond_chance(s, 5)), [-0.5, 0.0]);
+    }
 
     #[test]
     fn the_fold_of_a_trace_is_its_checksum() {
