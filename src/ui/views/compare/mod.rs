@@ -141,7 +141,7 @@ impl Compare {
         let verdict = div("verdict").test("verdict");
         let frame = Frame::new(View::Compare, "compare", chart, below).with(&verdict).with(&tools);
         let frame = frame.with(&legend.element).with(chart.element());
-        let frame = services.into_frame(frame).table(changes).zooms(chart, zooms);
+        let frame = services.keep_up_in(frame).table(changes).zooms(chart, zooms);
         Compare {
             frame,
             chart,

@@ -50,8 +50,8 @@ impl ChangedServices {
         ChangedServices { services, places, head, words, opened, listed: None, revision: 0 }
     }
 
-    /// Puts the tables into a view.
-    pub fn into_frame(&self, frame: Frame) -> Frame {
+    /// Lets a frame keep the tables up to date.
+    pub fn keep_up_in(&self, frame: Frame) -> Frame {
         frame.table(self.services).table(self.places)
     }
 

@@ -186,7 +186,7 @@ impl Diagnosis {
             .child(layers.element());
         let frame = Frame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
         let frame = frame.with(chart.element()).table(places[0]).table(places[1]);
-        let frame = services.into_frame(frame).table(layers);
+        let frame = services.keep_up_in(frame).table(layers);
         Diagnosis {
             frame: frame.zooms(chart, zooms),
             chart,
