@@ -7,6 +7,7 @@ use std::rc::Rc;
 use js_sys::{Array, Function, Promise, Uint8Array};
 use pathlight::boot::Boot;
 use pathlight::generate::{Options, write_jaeger};
+use pathlight::ingest::Ended;
 use pathlight::pool::{Input, Limits, LoadOutcome, Pool, PoolEvent, QueryError};
 use pathlight::query::{OverviewReport, PercentileRange, Selection, queries};
 use wasm_bindgen::{JsCast, JsValue};
@@ -312,7 +313,7 @@ async fn a_dead_worker_is_replaced_and_reads_its_files_again() {
 }
 
 #[wasm_bindgen_test]
-async fn a_file_that_kills_its_worker_twice_is_left_out() {
+async fn of_a_file_that_kills_its_worker_twice_what_comes_before_is_kept() {
     let bench = Bench::new(1);
     bench.pool.load(vec![long_input("deadly")]);
     for worker in 0..2 {
@@ -322,9 +323,13 @@ async fn a_file_that_kills_its_worker_twice_is_left_out() {
     }
     let outcome = bench.loaded().await;
     assert_eq!(outcome.errors.len(), 1, "{:?}", outcome.errors);
-    assert!(outcome.errors[0].message.contains("deadly"), "{:?}", outcome.errors);
-    bench.load(vec![input("good", &text(10, 1))]).await;
-    assert_eq!(bench.overview().await.traces, 10);
+    let said = &outcome.errors[0].message;
+    assert!(said.contains("deadly ended a worker twice; of what begins at byte 0, only"), "{said}");
+    let kept = bench.overview().await.traces;
+    assert!(kept > 0, "of {said}");
+    assert!(outcome.reports.iter().all(|report| report.ended == Ended::Stopped), "{:?}", outcome.reports);
+    bench.load(vec![input("good", &text(10, 2))]).await;
+    assert_eq!(bench.overview().await.traces, kept + 10);
 }
 
 #[wasm_bindgen_test]
