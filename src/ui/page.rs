@@ -353,6 +353,17 @@ impl Page {
         });
     }
 
+    /// Opens a trace of a side of a comparison in the timeline, which then speaks of that side.
+    pub fn open_trace_of(self, side: Side, choice: TraceChoice) {
+        self.change(|address| {
+            if address.side(side).group != address.group() {
+                address.speak_of(side);
+            }
+            address.view = View::Trace;
+            address.trace = Some(choice);
+        });
+    }
+
     /// Zooms the flame graph to a call path.
     pub fn zoom_to(self, path: Vec<Endpoint>) {
         self.set_focus(Focus::Path(path.clone()));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::pace::{Step, now_ms};
 use super::source::{Block, Source};
-use super::{CallState, Worker};
+use super::{CallState, Worker, memory_bytes};
 use pathlight_ingest::{ErrorKind, IngestError, Options, Reader};
 use pathlight_query::load::ReadResult;
 use pathlight_query::pool::messages::{Done, FromWorker, Piece, Progress};
@@ -41,16 +41,14 @@ struct Reserve {
 }
 
 impl Reserve {
-    const PAGE_BYTES: usize = 64 << 10;
-    /// So much is taken at least, in pages.
-    const LEAST_PAGES: usize = 16;
+    /// So much is taken at once, at least.
+    const LEAST_BYTES: usize = 1 << 20;
 
     /// Holds a quarter of what the worker has by now; returns whether memory has that much.
     fn keep_up(&mut self) -> bool {
-        let all = core::arch::wasm32::memory_size(0) * Reserve::PAGE_BYTES;
-        let wanted = (all - self.bytes.min(all)) / 4;
-        let missing = wanted.saturating_sub(self.bytes);
-        if missing < Reserve::LEAST_PAGES * Reserve::PAGE_BYTES {
+        let beside = (memory_bytes() as usize).saturating_sub(self.bytes);
+        let missing = (beside / 4).saturating_sub(self.bytes);
+        if missing < Reserve::LEAST_BYTES {
             return true;
         }
         let mut block = Vec::new();
@@ -119,8 +117,8 @@ pub async fn run(worker: &Worker, job: Job) {
         }
         let Some((_, read)) = reader.take() else { break };
         let bytes = reading.bytes - begun_at;
-        let is_whole = block.is_last && bytes == source.size(piece) && !pieces[piece].is_cut;
-        let is_cut = fed.is_ok() && !is_whole && (is_stopped || pieces[piece].is_cut);
+        let is_whole = block.is_last && bytes == source.size(piece);
+        let is_cut = fed.is_ok() && (pieces[piece].is_cut || is_stopped && !is_whole);
         let report = if is_cut { read.stop() } else { read.finish(&mut worker.session.borrow_mut().set) };
         match fed {
             Err(error) if error.kind == ErrorKind::Memory => {

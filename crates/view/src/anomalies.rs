@@ -1,7 +1,6 @@
 //! Which requests are abnormal, and why: what is learned from, groups of reasons, the table, the detector's own report card.
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
-use crate::comparing::{Against, Comparison};
 pub use crate::severity::{reasons, severity, severity_behind};
 use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
@@ -35,9 +34,8 @@ pub const NOT_LOADED: [&str; 2] = [
 
 /// Returns what requests are judged against: what was chosen, else set A where set B is compared with it.
 pub fn normal(address: &Address) -> Normal {
-    let is_set = |comparison: Comparison| comparison.against == Against::Set;
     match address.anomaly.normal {
-        Normal::Default if address.comparison.is_some_and(is_set) => Normal::SetA,
+        Normal::Default if address.compares_sets() => Normal::SetA,
         Normal::Default => Normal::Others,
         chosen => chosen,
     }

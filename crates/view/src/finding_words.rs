@@ -519,7 +519,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
         };
     };
     // Findings of two sets are of side B.
-    let is_of_sets = address.comparison.is_some_and(|comparison| comparison.against == Against::Set);
+    let is_of_sets = address.compares_sets();
     if is_of_sets && !matches!(finding.facts, Facts::Changed(_)) {
         address.speak_of(Side::B);
     }

@@ -6,7 +6,6 @@ use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::{Timeline, marks};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
 use pathlight_text::format::{
     DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,
@@ -58,27 +57,27 @@ pub fn services(report: &TraceReport) -> Vec<(String, f64)> {
 /// Returns which endpoint has the most self time on the critical path of the request (ties: by name); `None` if the path
 /// takes no time, and of a trace of one span.
 pub fn summary(report: &TraceReport) -> Option<Sentence> {
-    let mut sums: OrderedMap<u32, (u64, OrderedSet<u32>)> = OrderedMap::new();
+    let mut sums = vec![0; report.endpoints.len()];
     let times = report.segment_start_us.iter().zip(&report.segment_end_us);
     for (span, (start_us, end_us)) in report.segment_span.iter().zip(times) {
-        let (us, spans) = sums.entry(*report.endpoint.get(*span as usize)?).or_default();
-        *us += end_us.saturating_sub(*start_us);
-        spans.insert(*span);
+        let endpoint = *report.endpoint.get(*span as usize)?;
+        *sums.get_mut(endpoint as usize)? += end_us.saturating_sub(*start_us);
     }
-    let name = |of: u32| report.endpoints.get(of as usize);
-    let most = sums
-        .iter()
-        .max_by(|(a, (a_us, _)), (b, (b_us, _))| a_us.cmp(b_us).then_with(|| name(**b).cmp(&name(**a))));
-    let (endpoint, (us, spans)) = most?;
-    if *us == 0 || report.endpoint.len() < 2 {
+    let named = report.endpoints.iter().zip(sums).enumerate();
+    let (endpoint, (name, us)) =
+        named.max_by(|(_, (a, a_us)), (_, (b, b_us))| a_us.cmp(b_us).then(b.cmp(a)))?;
+    if us == 0 || report.endpoint.len() < 2 {
         return None;
     }
+    let is_of_it = |span: &u32| report.endpoint[*span as usize] as usize == endpoint;
+    let mut spans: Vec<u32> = report.segment_span.iter().copied().filter(is_of_it).collect();
+    spans.sort_unstable();
+    spans.dedup();
     let latency_us = latency_us(report);
+    let words = Sentence::default().text("Largest part of its critical path: self time of ").name(name);
     let words =
-        Sentence::default().text("Largest part of its critical path: self time of ").name(name(*endpoint)?);
-    let words =
-        words.text(", ").number(duration_us(*us)).text(" of ").number(duration_us(latency_us)).text(" (");
-    let words = words.number(share(*us as f64 / latency_us.max(1) as f64)).text(") in ");
+        words.text(", ").number(duration_us(us)).text(" of ").number(duration_us(latency_us)).text(" (");
+    let words = words.number(share(us as f64 / latency_us.max(1) as f64)).text(") in ");
     Some(words.number(counted(spans.len() as u64, "span")).text("."))
 }
 

@@ -9,7 +9,7 @@ use crate::ui::shell::undo::Undo;
 use pathlight_backend::source::Wanted;
 use pathlight_ingest::Keep;
 use pathlight_view::address::Address;
-use pathlight_view::comparing::{Against, Side, set_name};
+use pathlight_view::comparing::{Side, set_name};
 use pathlight_view::intake::Intake;
 use pathlight_view::saved;
 use pathlight_view::saved::ExportRedaction;
@@ -53,7 +53,7 @@ impl Page {
                     address.source.wanted = Wanted::Nothing;
                     address.source.files.clear();
                     address.trace = None;
-                    if address.comparison.is_some_and(|comparison| comparison.against == Against::Set) {
+                    if address.compares_sets() {
                         address.stop_comparing();
                     }
                 });
@@ -168,7 +168,7 @@ impl Page {
 
     /// Returns whether sets are compared that were loaded apart.
     pub fn compares_sets(self) -> bool {
-        self.0.address.borrow().comparison.is_some_and(|comparison| comparison.against == Against::Set)
+        self.0.address.borrow().compares_sets()
     }
 
     fn load_group(self, inputs: Vec<Input>, group: u8) {

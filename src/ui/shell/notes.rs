@@ -91,15 +91,14 @@ fn add_fact(page: Page, (list, close, keep): (&El, &El, &Keep), overview: &Overv
     let is_grave = fact.key == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
     number.class_if("grave", is_grave);
     list.add(&el("dt").child(&number).text(" ").text(&fact.what));
-    let meaning = el("dd").text(&fact.meaning);
+    let mut meaning = el("dd").text(&fact.meaning);
     if !fact.example.is_empty() {
         let (trace_id, closing) = (fact.example.clone(), close.clone());
         let open = button("See one").class("link").test("quality-example").on_click(keep, move || {
             closing.html().click();
             page.open_trace(TraceChoice { trace_id: trace_id.clone(), root_span_id: None, span_id: None });
         });
-        let meaning = meaning.text(" ").child(&open);
-        return list.add(&meaning);
+        meaning = meaning.text(" ").child(&open);
     }
     list.add(&meaning);
 }

@@ -12,6 +12,11 @@ impl Address {
         self.comparison.or_else(|| (self.view == View::Compare).then(|| Comparison::of_ranges(self.range).0))
     }
 
+    /// Returns whether sets are compared that were loaded apart.
+    pub fn compares_sets(&self) -> bool {
+        self.comparison.is_some_and(|comparison| comparison.against == Against::Set)
+    }
+
     /// Returns the [group](Selection::group) that views speak of.
     pub fn group(&self) -> u8 {
         self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
@@ -66,8 +71,7 @@ impl Address {
     /// Compares with the set that is loaded second, the same percentile range of both; nothing changes if that is so
     /// already.
     pub fn compare_sets(&mut self) {
-        let is_begun = self.comparison.is_some_and(|comparison| comparison.against == Against::Set);
-        if !is_begun {
+        if !self.compares_sets() {
             let range = if self.comparison.is_some() { PercentileRange::ALL } else { self.range };
             self.range = range;
             self.comparison =

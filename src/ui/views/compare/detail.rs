@@ -6,7 +6,7 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::tip;
 use pathlight_query::{Endpoint, FrameSums, RequestRef};
 use pathlight_text::format;
-use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::address::TraceChoice;
 use pathlight_view::compare::{DiffSource, one_sided};
 use pathlight_view::comparing::Side;
 use pathlight_view::tree;
@@ -52,15 +52,5 @@ fn example(page: Page, keep: &Keep, side: Side, sums: &FrameSums, request: &Requ
         .child(&span("mono", &names::short_id(&request.trace_id)))
         .child(&span("", &format!("{} here", format::duration_us(sums.example_us))))
         .child(&span("muted", &format!("of {}", format::duration_us(request.latency_us))))
-        .on_click(keep, move || {
-            let choice = choice.clone();
-            page.change(|address| {
-                // The timeline speaks of the side that the trace is from.
-                if address.side(side).group != address.group() {
-                    address.speak_of(side);
-                }
-                address.view = View::Trace;
-                address.trace = Some(choice);
-            });
-        })
+        .on_click(keep, move || page.open_trace_of(side, choice.clone()))
 }

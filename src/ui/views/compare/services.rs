@@ -5,7 +5,7 @@ use crate::ui::page::Page;
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_query::CulpritReport;
-use pathlight_view::address::{TraceChoice, View};
+use pathlight_view::address::TraceChoice;
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
 use pathlight_view::culprit::{PlaceRow, ServiceRow};
@@ -102,11 +102,5 @@ fn open_longest(page: Page, row: &PlaceRow) {
     let Some(exemplar) = &row.place.exemplar else { return };
     let choice =
         TraceChoice { span_id: Some(exemplar.span_id.clone()), ..TraceChoice::from(&exemplar.request) };
-    page.change(move |address| {
-        if address.side(Side::B).group != address.group() {
-            address.speak_of(Side::B);
-        }
-        address.view = View::Trace;
-        address.trace = Some(choice);
-    });
+    page.open_trace_of(Side::B, choice);
 }
