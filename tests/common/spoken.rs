@@ -11,7 +11,8 @@ use pathlight::query::pool::Server;
 use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
 use pathlight::query::{
     Aggregates, Changes, ColumnOrder, Encoding, Endpoint, FlowSettings, PathSettings, PercentileRange,
-    Quantile, Query, RootEndpoint, Selection, Session, SpanKey, SpanSearch, SplitOf, TprofSettings, queries,
+    Quantile, Query, RootEndpoint, Selection, Session, SpanKey, SpanSearch, SplitOf, TprofSettings,
+    plan_joining, queries,
 };
 use pathlight::view::address::Address;
 use pathlight::view::contract::{Envelope, Incoming, follow};
@@ -126,8 +127,9 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
         Call::FindSplitPoints(vec![0, 1000]),
         Call::Seal,
         Call::Unload { group: 1 },
-        Call::TraceKeys,
-        Call::PlanMoves,
+        Call::Keys,
+        Call::PlanJoining,
+        Call::MarkCrowded,
         Call::TakeTraces,
         Call::PutTraces,
         Call::WriteDemo,
@@ -203,8 +205,10 @@ pub fn calls() -> Vec<Vec<u8>> {
     let set = set();
     let portable = flat::write(&Portable::copy(&set, 0..3));
     seeds.push(of(1, &portable));
-    let keys = Session::of(set).trace_keys();
-    seeds.extend([of(2, &keys), of(3, &keys)]);
+    let keys = Session::of(set).keys();
+    let plan = plan_joining(&[keys.clone(), keys.clone()]).unwrap();
+    let moved = plan.moves.iter().flatten().map(|(_, keys)| of(2, keys));
+    seeds.extend(moved.chain([of(3, &keys)]));
     seeds.extend([&keys, &portable, &MESSAGES[0]].iter().flat_map(|it| envelopes(it)).map(|it| of(6, &it)));
     seeds.sort();
     seeds.dedup();
@@ -231,8 +235,8 @@ pub fn check_call(bytes: &[u8]) {
         }
         6 => hear(&mut session, rest),
         _ => {
-            let keys = session.trace_keys();
-            let _ = pathlight::query::plan_moves(&[keys, rest.to_vec()]);
+            let keys = session.keys();
+            let _ = plan_joining(&[keys, rest.to_vec()]);
         }
     }
     let message = queries::Endpoints { selection: Selection::default() }.to_message();

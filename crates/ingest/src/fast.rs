@@ -388,7 +388,7 @@ impl Fast {
         if let Some(tag) = self.tags.number(hash, raw) {
             let KnownTag { pair, facts, .. } = self.tags.value(tag);
             let key = stored.key_of_pair(pair);
-            if stored.is_high_cardinality(key) && facts.is_none() {
+            if stored.stores_nothing(key) && facts.is_none() {
                 self.unstored.push(key);
             } else if is_known && let Some(list) = self.lists.child(self.list, tag) {
                 self.list = list;
@@ -400,7 +400,7 @@ impl Fast {
         let new = self.new_tag(view, at, after, hash)?;
         // Both ends were found to be UTF-8.
         let key = std::str::from_utf8(&view.text[new.key.0..new.key.1]).unwrap_or_default();
-        match stored.find_key(key).filter(|&key| stored.is_high_cardinality(key)) {
+        match stored.find_key(key).filter(|&key| stored.stores_nothing(key)) {
             Some(number) if !SpanFacts::wants(key) => {
                 self.unstored.push(number);
                 if let Some(value_at) = new.value_at.filter(|_| is_known) {
@@ -603,7 +603,7 @@ pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> 
     let hash = memo::hash(node.text);
     if let Some(known) = state.fast.processes.find(hash, node.text) {
         let keys = &state.fast.process_keys[known.keys.0 as usize..known.keys.1 as usize];
-        let high = keys.iter().filter(|&&key| set.tags.is_high_cardinality(key)).count();
+        let high = keys.iter().filter(|&&key| set.tags.stores_nothing(key)).count();
         // Once a key stops storing values, the same text means another set of tags.
         if high == known.high as usize {
             keys.iter().for_each(|&key| set.tags.count_key(key));
@@ -622,7 +622,7 @@ pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> 
         let start = fast.process_keys.len() as u32;
         fast.process_keys.extend_from_slice(&state.tag_keys);
         let keys = (start, fast.process_keys.len() as u32);
-        let high = state.tag_keys.iter().filter(|&&key| set.tags.is_high_cardinality(key)).count() as u32;
+        let high = state.tag_keys.iter().filter(|&&key| set.tags.stores_nothing(key)).count() as u32;
         fast.processes.insert(hash, node.text, KnownProcess { process, keys, high });
     }
     Ok(process)

@@ -64,7 +64,7 @@ mod summaries;
 mod workers;
 
 pub use cuts::Cuts;
-pub use moves::{Moves, plan_moves};
+pub use moves::{JoinPlan, Moves, plan_joining};
 pub use plan::{Next, Plan};
 pub use queries::{
     EndpointCount, OverviewReport, PerRequestReport, Query, SpanKey, SpanReport, SummaryFacts, TagKey,

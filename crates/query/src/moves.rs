@@ -1,10 +1,10 @@
-//! Bringing together what several workers saw of one trace.
+//! Bringing together what several workers saw of one trace, and agreeing on which tags have too many values.
 
 use super::{EngineError, Session};
 use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{Portable, TraceId, hash_bytes};
+use pathlight_model::trace::{CrowdedKeys, KeyValues, Portable, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 
 /// A trace id that means the same in every set: group and id.
@@ -21,12 +21,22 @@ impl Session {
         (id.group, if id.text { Name::Text(id.to_text(&self.set.id_texts)) } else { Name::Hex(id.bits) })
     }
 
-    /// Returns the ids of all traces held, for [`plan_moves`]. Call
+    /// Returns the ids of all traces held and the keys of tags with many values, for [`plan_joining`]. Call
     /// [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
-    pub fn trace_keys(&self) -> Vec<u8> {
+    pub fn keys(&self) -> Vec<u8> {
         let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
         keys.arrange();
-        flat::write(&keys)
+        flat::write(&(keys, self.set.tags.key_values()))
+    }
+
+    /// Takes over which keys have too many values in all workers together, as [`plan_joining`] wrote them.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the bytes are not from a plan.
+    pub fn mark_crowded(&mut self, crowded: &[u8]) -> Result<(), EngineError> {
+        self.set.mark_crowded(&flat::read(crowded)?);
+        self.invalidate();
+        Ok(())
     }
 
     /// Removes the traces that a plan names and returns them for [`put_traces`](Self::put_traces) elsewhere.
@@ -71,16 +81,28 @@ impl Session {
 /// What one worker has to send: (receiver, keys for [`Session::take_traces`]).
 pub type Moves = Vec<(usize, Vec<u8>)>;
 
-/// Returns what each worker has to send where, so that every trace lies in one worker only. A trace held by several
-/// goes to its owner, its hash modulo the workers.
+/// What brings the traces of several workers together.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct JoinPlan {
+    /// By worker what it has to send where, so that every trace lies in one worker only. A trace held by several goes to
+    /// its owner, its hash modulo the workers.
+    pub moves: Vec<Moves>,
+    /// For [`Session::mark_crowded`] of every worker, if there is anything to mark.
+    pub crowded: Option<Vec<u8>>,
+}
+
+/// Returns the plan for workers with these keys.
 ///
 /// # Errors
-/// [`EngineError::Message`] if `keys` are not from [`Session::trace_keys`].
-pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
+/// [`EngineError::Message`] if `keys` are not from [`Session::keys`].
+pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
     let workers = keys.len();
     let mut holders: OrderedMap<Key, Vec<usize>> = OrderedMap::new();
+    let mut values = Vec::with_capacity(workers);
     for (worker, bytes) in keys.iter().enumerate() {
-        for key in flat::read::<Vec<Key>>(bytes)? {
+        let (keys, key_values) = flat::read::<(Vec<Key>, Vec<KeyValues>)>(bytes)?;
+        values.push(key_values);
+        for key in keys {
             holders.entry(key).or_default().push(worker);
         }
     }
@@ -103,5 +125,9 @@ pub fn plan_moves(keys: &[Vec<u8>]) -> Result<Vec<Moves>, EngineError> {
     let written = |moves: OrderedMap<usize, Vec<Key>>| {
         moves.into_iter().map(|(to, keys)| (to, flat::write(&keys))).collect()
     };
-    Ok(plan.into_iter().map(written).collect())
+    let crowded = CrowdedKeys::of(values);
+    Ok(JoinPlan {
+        moves: plan.into_iter().map(written).collect(),
+        crowded: (!crowded.is_empty()).then(|| flat::write(&crowded)),
+    })
 }

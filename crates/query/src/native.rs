@@ -2,7 +2,7 @@
 
 use super::cuts::Cuts;
 use super::queries::Query;
-use super::{EngineError, Plan, Session, plan_moves};
+use super::{EngineError, JoinPlan, Plan, Session, plan_joining};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_model::trace::{TraceId, TraceSet};
 use std::collections::HashSet;
@@ -34,8 +34,12 @@ impl Pool {
             sessions.push(Session::new());
         }
         seal(&mut sessions)?;
-        let keys: Vec<_> = sessions.iter().map(Session::trace_keys).collect();
-        for (from, moves) in plan_moves(&keys)?.into_iter().enumerate() {
+        let keys: Vec<_> = sessions.iter().map(Session::keys).collect();
+        let JoinPlan { moves, crowded } = plan_joining(&keys)?;
+        if let Some(crowded) = crowded {
+            sessions.iter_mut().try_for_each(|session| session.mark_crowded(&crowded))?;
+        }
+        for (from, moves) in moves.into_iter().enumerate() {
             for (to, keys) in moves {
                 let bytes = sessions[from].take_traces(&keys)?;
                 sessions[to].put_traces(&bytes)?;

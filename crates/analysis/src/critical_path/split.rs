@@ -101,7 +101,7 @@ pub struct SplitReport {
     pub key: String,
     /// Samples without the tag.
     pub missing: u64,
-    /// The key has too many values to store; samples of some count as missing.
+    /// The key has too many values to store; all samples count as missing.
     pub high_cardinality: bool,
     /// Values left out, and their samples.
     pub others: (u64, u64),
@@ -237,7 +237,7 @@ impl SplitObserver {
             numbers: OrderedMap::new(),
             samples: Vec::new(),
             missing: 0,
-            high_cardinality: set.tags.keys().iter().any(|(k, facts)| *k == key && facts.high_cardinality),
+            high_cardinality: set.tags.find_key(key).is_some_and(|key| set.tags.is_high_cardinality(key)),
             current: OrderedMap::new(),
         }
     }

@@ -75,10 +75,11 @@ pub struct TagValuesObserver {
 impl TagValuesObserver {
     /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, key: &str) -> TagValuesObserver {
+        let high_cardinality = set.tags.find_key(key).is_some_and(|key| set.tags.is_high_cardinality(key));
         let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
         let mut names = Vec::new();
         let values_of = (0..set.tags.sets() as u32).map(|tags| {
-            let values = set.tags.get(TagSetId(tags)).filter(|(k, _)| *k == key);
+            let values = set.tags.get(TagSetId(tags)).filter(|(k, _)| *k == key && !high_cardinality);
             let number = |(_, value)| {
                 *numbers.entry(value).or_insert_with(|| {
                     names.push(String::from(value));
@@ -88,12 +89,7 @@ impl TagValuesObserver {
             values.map(number).collect()
         });
         let values_of = values_of.collect();
-        TagValuesObserver {
-            values_of,
-            counts: vec![(0, None); names.len()],
-            names,
-            high_cardinality: set.tags.keys().iter().any(|(k, facts)| *k == key && facts.high_cardinality),
-        }
+        TagValuesObserver { values_of, counts: vec![(0, None); names.len()], names, high_cardinality }
     }
 }
 

@@ -247,7 +247,8 @@ impl Siblings {
                 let known = &mut self.values[pair as usize];
                 let (key, value) = set.tags.pair(pair);
                 if *known == UNKNOWN {
-                    *known = value.parse().ok().filter(|value| *value <= GREATEST).unwrap_or(NONE);
+                    let number = value.parse().ok().filter(|value| *value <= GREATEST);
+                    *known = number.filter(|_| !set.tags.is_high_cardinality(key)).unwrap_or(NONE);
                 }
                 if *known != NONE {
                     note(key, *known);

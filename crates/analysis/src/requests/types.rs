@@ -8,7 +8,8 @@ use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::mix;
 use pathlight_model::trace::{
-    Endpoint, EndpointId, Flags, NO_ROW, TraceSet, hash_bytes, is_declared_async, template,
+    ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, TagTable, TraceSet, address_template, hash_bytes,
+    is_declared_async,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -87,12 +88,24 @@ impl RequestType {
     }
 }
 
+/// What says a request's route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum RouteSource {
+    /// The tag [`ROUTE_KEY`]. The first: as many as are counted of these do not depend on the others.
+    Tag,
+    /// An address, or where there is none the only endpoint called.
+    Other,
+}
+
+/// The tag that states a route.
+const ROUTE_KEY: &str = "http.route";
+
 /// Shapes and routes of the requests of one root endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct RootFacts {
     requests: u64,
-    /// By route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
-    routes: OrderedMap<String, u64>,
+    /// By what said it, and by route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
+    routes: OrderedMap<(RouteSource, String), u64>,
     /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
     shapes: OrderedMap<u64, (u64, OrderedSet<Endpoint>)>,
     /// Requests by what they call.
@@ -103,6 +116,10 @@ struct RootFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeFacts {
     roots: OrderedMap<Endpoint, RootFacts>,
+    /// The tag [`ROUTE_KEY`] has too many values: some requests have lost theirs.
+    is_tag_crowded: bool,
+    /// Addresses have too many templates.
+    are_addresses_crowded: bool,
 }
 
 /// How requests are grouped, decided over all that is loaded.
@@ -115,6 +132,25 @@ pub struct TypeNames {
     shapes: OrderedMap<Endpoint, OrderedMap<u64, String>>,
     /// By root endpoint whose requests are told apart: the routes that are types.
     routes: OrderedMap<Endpoint, OrderedSet<String>>,
+    /// Which routes count, if any; of other groupings none.
+    sources: Option<Sources>,
+}
+
+/// From what routes are told: whatever has more values than a worker stores tells none, lest workers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Sources {
+    All,
+    TagOnly,
+}
+
+impl Sources {
+    fn count(self, source: RouteSource) -> bool {
+        self == Sources::All || source == RouteSource::Tag
+    }
+}
+
+fn is_crowded(tags: &TagTable, key: &str, is_it: impl Fn(&TagTable, u32) -> bool) -> bool {
+    tags.find_key(key).is_some_and(|key| is_it(tags, key))
 }
 
 fn keep_first<K: Ord, V>(map: &mut OrderedMap<K, V>) {
@@ -126,7 +162,13 @@ fn keep_first<K: Ord, V>(map: &mut OrderedMap<K, V>) {
 impl TypeFacts {
     /// Returns what a set holds.
     pub fn of(set: &TraceSet) -> TypeFacts {
-        let mut facts = TypeFacts::default();
+        let mut facts = TypeFacts {
+            roots: OrderedMap::new(),
+            is_tag_crowded: is_crowded(&set.tags, ROUTE_KEY, TagTable::is_high_cardinality),
+            are_addresses_crowded: ADDRESS_KEYS
+                .iter()
+                .any(|key| is_crowded(&set.tags, key, TagTable::stores_nothing)),
+        };
         let mut visit = Visit::default();
         for trace in set.traces() {
             let is_root =
@@ -155,6 +197,8 @@ impl TypeFacts {
 
     /// Adds what another set holds.
     pub fn merge(&mut self, other: TypeFacts) {
+        self.is_tag_crowded |= other.is_tag_crowded;
+        self.are_addresses_crowded |= other.are_addresses_crowded;
         for (root, from) in other.roots {
             let into = self.roots.entry(root).or_default();
             into.requests += from.requests;
@@ -172,21 +216,27 @@ impl TypeFacts {
         }
     }
 
+    fn sources(&self) -> Option<Sources> {
+        let sources = if self.are_addresses_crowded { Sources::TagOnly } else { Sources::All };
+        (!self.is_tag_crowded).then_some(sources)
+    }
+
     /// Returns how requests are grouped by this.
     pub fn names(&self, by: &GroupBy) -> TypeNames {
         let by = match by {
             GroupBy::Automatic => self.choose(),
             by => by.clone(),
         };
-        let mut names = TypeNames { by, ..TypeNames::default() };
+        let sources = (by == GroupBy::Route).then(|| self.sources()).flatten();
+        let mut names = TypeNames { by, sources, ..TypeNames::default() };
         for (root, facts) in &self.roots {
             match names.by {
-                GroupBy::Route if facts.has_routes() => {
-                    let mut routes: Vec<(&String, u64)> =
-                        facts.routes.iter().map(|(route, count)| (route, *count)).collect();
+                GroupBy::Route => {
+                    let Some(routes) = facts.routes(names.sources) else { continue };
+                    let mut routes: Vec<(&str, u64)> = routes.into_iter().collect();
                     // Stable: equal ones stay by name.
                     routes.arrange_by_key(|route| std::cmp::Reverse(route.1));
-                    let named = routes.iter().take(MOST_NAMED).map(|(route, _)| (*route).clone());
+                    let named = routes.iter().take(MOST_NAMED).map(|(route, _)| (*route).to_owned());
                     names.routes.insert(root.clone(), named.collect());
                 }
                 GroupBy::Shape if facts.has_shapes() => {
@@ -206,9 +256,10 @@ impl TypeFacts {
             counts.filter(|count| count * 100 >= of * LEAST_PERCENT).count() >= 2
         };
         let by_route = roots.clone().any(|facts| {
-            let routed: u64 = facts.routes.values().sum();
-            let none = facts.requests.saturating_sub(routed);
-            facts.has_routes() && divides(&mut facts.routes.values().copied().chain([none]), facts.requests)
+            facts.routes(self.sources()).is_some_and(|routes| {
+                let none = facts.requests.saturating_sub(routes.values().sum());
+                divides(&mut routes.values().copied().chain([none]), facts.requests)
+            })
         });
         if by_route {
             return GroupBy::Route;
@@ -221,9 +272,18 @@ impl TypeFacts {
 }
 
 impl RootFacts {
-    fn has_routes(&self) -> bool {
-        let has_none = self.routes.values().sum::<u64>() < self.requests;
-        (2..=MOST_COUNTED).contains(&(self.routes.len() + usize::from(has_none && !self.routes.is_empty())))
+    /// Returns the requests by route, if these tell the requests apart and are few enough.
+    fn routes(&self, sources: Option<Sources>) -> Option<OrderedMap<&str, u64>> {
+        let sources = sources?;
+        let counted = || self.routes.iter().filter(|((source, _), _)| sources.count(*source));
+        let mut routes: OrderedMap<&str, u64> = OrderedMap::new();
+        for ((_, route), count) in counted() {
+            *routes.entry(route).or_default() += count;
+        }
+        let has_none = routes.values().sum::<u64>() < self.requests;
+        let types = routes.len() + usize::from(has_none && !routes.is_empty());
+        let is_whole = counted().count() <= MOST_COUNTED;
+        (is_whole && (2..=MOST_COUNTED).contains(&types)).then_some(routes)
     }
 
     fn has_shapes(&self) -> bool {
@@ -280,13 +340,6 @@ fn is_method(operation: &str) -> bool {
     matches!(method, "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "HEAD" | "OPTIONS" | "HTTP")
 }
 
-/// Returns the path of an address: no host, no query.
-fn path_of(address: &str) -> &str {
-    let after =
-        address.split_once("://").map_or(address, |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
-    after.split(['?', '#']).next().unwrap_or("")
-}
-
 /// What the service of a request's root calls; keeps its memory from request to request.
 #[derive(Default)]
 struct Visit {
@@ -331,14 +384,18 @@ impl Visit {
     }
 
     /// Returns the route of the request: its tag, its path, or the only endpoint it calls.
-    fn route(&self, set: &TraceSet, root: u32, end: u32) -> Option<String> {
-        let tag = |key| set.tags.value(set.tag_set(root), key).filter(|value| !value.is_empty());
-        if let Some(route) = tag("http.route") {
-            return Some(route.to_owned());
+    fn route(&self, set: &TraceSet, root: u32, end: u32) -> Option<(RouteSource, String)> {
+        let tag = |key| set.tags.stored_value(set.tag_set(root), key).filter(|value| !value.is_empty());
+        if let Some(route) = tag(ROUTE_KEY) {
+            return Some((RouteSource::Tag, route.to_owned()));
         }
-        if let Some(address) = ["url.path", "http.target", "http.url"].into_iter().find_map(tag) {
-            return Some(template(path_of(address)).into_owned()).filter(|path| !path.is_empty());
-        }
+        let mut paths = ADDRESS_KEYS.into_iter().filter_map(tag).map(address_template);
+        let path = paths.find(|path| !path.is_empty()).map(Cow::into_owned);
+        Some((RouteSource::Other, path.or_else(|| self.only_callee(set, end))?))
+    }
+
+    /// Returns the operation of the only endpoint called, and where that is a bare method of HTTP, of its only child.
+    fn only_callee(&self, set: &TraceSet, end: u32) -> Option<String> {
         let &[(number, row)] = self.callees.as_slice() else { return None };
         let operation = set.endpoint_name(EndpointId(number)).1;
         if !is_method(operation) {
@@ -404,11 +461,15 @@ impl RequestTypes {
                 GroupBy::Route => {
                     visit.look(set, row, end());
                     number(None, &|| match names.routes.get(&set.owned_endpoint(root)) {
-                        Some(routes) => match visit.route(set, row, end()) {
-                            None => "(no route)".to_owned(),
-                            Some(route) if routes.contains(&route) => route,
-                            Some(_) => "(other routes)".to_owned(),
-                        },
+                        Some(routes) => {
+                            let route = visit.route(set, row, end());
+                            match route.filter(|(source, _)| names.sources.is_some_and(|s| s.count(*source)))
+                            {
+                                None => "(no route)".to_owned(),
+                                Some((_, route)) if routes.contains(&route) => route,
+                                Some(_) => "(other routes)".to_owned(),
+                            }
+                        }
                         None => String::new(),
                     })
                 }

@@ -1,5 +1,5 @@
 use super::*;
-use pathlight_model::trace::{RawSpan, SpanId, SpanKind, TagSetId, TraceId};
+use pathlight_model::trace::{CrowdedKeys, RawSpan, SpanId, SpanKind, TagSetId, TraceId};
 
 /// A span as (parent, service, operation, tags), numbered from 1 in its trace.
 type Spec<'a> = (u64, &'a str, &'a str, &'a [(&'a str, &'a str)]);
@@ -105,6 +105,52 @@ fn facts_of_several_workers_are_those_of_one() {
     assert_eq!((&left, &other), (&whole, &whole));
 }
 
+/// Returns facts and types of the requests as so many workers see them together, each with every so manieth trace.
+fn by_workers(traces: &[Vec<Spec>], workers: usize) -> (TypeFacts, Vec<(usize, String)>) {
+    let part = |worker| traces.iter().skip(worker).step_by(workers).cloned().collect::<Vec<_>>();
+    let mut sets: Vec<TraceSet> = (0..workers).map(|worker| set(&part(worker))).collect();
+    let crowded = CrowdedKeys::of(sets.iter().map(|set| set.tags.key_values()));
+    sets.iter_mut().for_each(|set| set.mark_crowded(&crowded));
+    let mut facts = TypeFacts::default();
+    sets.iter().rev().for_each(|set| facts.merge(TypeFacts::of(set)));
+    let names = facts.names(&GroupBy::Route);
+    let mut types: Vec<(usize, String)> = Vec::new();
+    for (worker, set) in sets.iter().enumerate() {
+        let of = RequestTypes::new(set, set.traces().iter().map(|trace| trace.first), &names);
+        let types_of = (0..set.traces().len()).map(|r| of.names()[of.of(r as u32) as usize].part.clone());
+        types.extend(types_of.enumerate().map(|(at, part)| (worker + at * workers, part)));
+    }
+    types.sort();
+    (facts, types)
+}
+
+#[test]
+fn routes_of_more_addresses_than_are_stored_are_the_same_for_any_number_of_workers() {
+    let word = |i: usize| i.to_string().bytes().map(|digit| char::from(digit + 49)).collect::<String>();
+    // Few paths with many numbers in them, and many paths; in both some requests state their route.
+    for is_many in [false, true] {
+        let paths =
+            |i: usize| if is_many { format!("/{}", word(i)) } else { format!("/{}/{i}", word(i % 7)) };
+        let addresses: Vec<String> = (0..13_000).map(|i| format!("http://shop{}", paths(i))).collect();
+        let tags: Vec<[(&str, &str); 1]> = (addresses.iter().enumerate())
+            .map(|(i, address)| match i % 5 {
+                0 => [("http.route", if i % 2 == 0 { "/even" } else { "/odd" })],
+                _ => [("http.url", address.as_str())],
+            })
+            .collect();
+        let traces: Vec<Vec<Spec>> =
+            tags.iter().map(|tags| vec![(0, "front", "/*", tags as &[_]), (1, "back", "get", &[])]).collect();
+        let (facts, types) = by_workers(&traces, 1);
+        let routes: OrderedSet<&str> = types.iter().map(|(_, part)| part.as_str()).collect();
+        let expected = if is_many { 3 } else { 9 };
+        assert_eq!(routes.len(), expected, "{routes:?}");
+        assert_eq!(facts.sources(), Some(if is_many { Sources::TagOnly } else { Sources::All }));
+        for workers in [2, 3, 5] {
+            assert!(by_workers(&traces, workers).1 == types, "{workers} workers");
+        }
+    }
+}
+
 #[test]
 fn ways_are_read_as_they_are_written() {
     for by in [
@@ -117,5 +163,4 @@ fn ways_are_read_as_they_are_written() {
         assert_eq!(GroupBy::parse(&by.key()), Some(by));
     }
     assert_eq!((GroupBy::parse("tag="), GroupBy::parse("x")), (None, None));
-    assert_eq!(path_of("https://a"), "/");
 }

@@ -2,6 +2,7 @@
 
 pub mod calls;
 mod clocks;
+mod crowded;
 mod dump;
 mod endpoint;
 mod facts;
@@ -23,6 +24,7 @@ mod tags;
 mod templates;
 mod tree;
 
+pub use crowded::{CrowdedKeys, KeyValues};
 pub use dump::dump;
 pub use endpoint::Endpoint;
 pub use facts::{HOST_KEYS, SpanFacts};
@@ -40,6 +42,6 @@ pub use redact::{Names, Pseudonyms, Redaction};
 pub use seal::Sealing;
 pub use set::{EndpointId, LoadedSummary, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
 pub use span::{Flags, ProcessId, RawSpan, SpanKind};
-pub use tags::{KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
-pub use templates::template;
+pub use tags::{ADDRESS_KEYS, KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
+pub use templates::{address_template, template};
 pub use tree::{Role, Tree, is_declared_async};

@@ -223,7 +223,8 @@ impl Targets {
     fn new(set: &TraceSet, wanted: Option<Vec<bool>>) -> Targets {
         let place = |key: u32| PEER_KEYS.iter().position(|peer| *peer == set.tags.key_name(key));
         let places: Vec<u8> = (0..set.tags.key_count() as u32)
-            .map(|key| place(key).map_or(NO_PLACE, |place| place as u8))
+            .map(|key| place(key).filter(|_| !set.tags.is_high_cardinality(key)))
+            .map(|place| place.map_or(NO_PLACE, |place| place as u8))
             .collect();
         let place_of = if places.iter().all(|&place| place == NO_PLACE) {
             Vec::new()

@@ -1,13 +1,18 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
-use super::names::{Interner, Symbol};
+use super::names::{Interner, Symbol, hash_bytes};
 use super::set::with_slack;
+use super::templates::address_template;
 use crate::sort::Arrange;
 use hashbrown::HashTable;
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 /// Distinct values of one key that are stored; a key with more is "high cardinality".
 pub const MAX_VALUES_PER_KEY: u32 = 4096;
+/// Keys whose values are addresses: of one with more values than that, the templates of further paths are stored, if these
+/// are not more, since routes follow from them.
+pub const ADDRESS_KEYS: [&str; 3] = ["url.path", "http.target", "http.url"];
 /// Longest stored value in bytes; a longer one is cut there and ends in an ellipsis.
 pub const MAX_VALUE_BYTES: usize = 256;
 
@@ -36,6 +41,9 @@ pub struct KeyFacts {
 pub struct TagTable {
     keys: Interner,
     facts: Vec<KeyFacts>,
+    /// By key: of an address, once it has too many values, hashes of their templates; one more than the most once these
+    /// are too many too.
+    templates: Vec<Option<FxHashSet<u64>>>,
     values: Interner,
     pairs: Vec<(u32, u32)>,
     pair_table: HashTable<u32>,
@@ -51,6 +59,7 @@ impl Default for TagTable {
         let mut table = TagTable {
             keys: Interner::default(),
             facts: Vec::new(),
+            templates: Vec::new(),
             values: Interner::default(),
             pairs: Vec::new(),
             pair_table: HashTable::new(),
@@ -87,11 +96,13 @@ impl TagTable {
         let symbol = self.keys.intern(key).0;
         if symbol as usize == self.facts.len() {
             self.facts.push(KeyFacts::default());
+            self.templates.push(ADDRESS_KEYS.contains(&key).then(FxHashSet::default));
         }
         symbol
     }
 
-    /// Adds a tag to the set begun. The value of a high-cardinality key is counted and not stored.
+    /// Adds a tag to the set begun. The value of a high-cardinality key is counted and not stored; of an address the
+    /// template of its path is.
     pub fn add(&mut self, key: &str, value: &str) {
         let key = self.key(key);
         self.add_value(key, value);
@@ -100,9 +111,8 @@ impl TagTable {
     /// Adds a tag as [`add`](Self::add) does, by the number of the key. Returns the number of the pair for
     /// [`add_pair`](Self::add_pair), or `None` if the value is not stored.
     pub fn add_value(&mut self, key: u32, value: &str) -> Option<u32> {
-        let facts = &mut self.facts[key as usize];
-        facts.occurrences += 1;
-        if facts.high_cardinality {
+        self.facts[key as usize].occurrences += 1;
+        if self.stores_nothing(key) {
             return None;
         }
         let cut;
@@ -116,34 +126,72 @@ impl TagTable {
         } else {
             value
         };
+        if !self.facts[key as usize].high_cardinality {
+            let is_full = self.facts[key as usize].values >= MAX_VALUES_PER_KEY;
+            if let Some((pair, is_new)) = self.known_or_new(key, value, is_full) {
+                self.facts[key as usize].values += u32::from(is_new);
+                return Some(pair);
+            }
+            self.mark_crowded(key);
+        }
+        let template = address_template(value);
+        let Some(Some(templates)) = self.templates.get_mut(key as usize).map(Option::as_mut) else {
+            return None;
+        };
+        templates.insert(hash_bytes(template.as_bytes()));
+        if self.stores_nothing(key) {
+            self.generation += 1;
+            return None;
+        }
+        Some(self.known_or_new(key, &template, false)?.0)
+    }
+
+    /// Adds the pair of a key and a value to the set begun, unless it would be new and `is_full`. Returns its number and
+    /// whether it is new.
+    fn known_or_new(&mut self, key: u32, value: &str, is_full: bool) -> Option<(u32, bool)> {
         let symbol = self.values.intern(value).0;
         let TagTable { pairs, pair_table, scratch, .. } = self;
         let hash = hash_pair(key, symbol);
         if let Some(&pair) = pair_table.find(hash, |&i| pairs[i as usize] == (key, symbol)) {
             scratch.push(pair);
-            return Some(pair);
+            return Some((pair, false));
         }
-        if facts.values >= MAX_VALUES_PER_KEY {
-            facts.high_cardinality = true;
-            self.generation += 1;
+        if is_full {
             return None;
         }
-        facts.values += 1;
         let pair = pairs.len() as u32;
         pairs.push((key, symbol));
         pair_table.insert_unique(hash, pair, |&i| hash_pair(pairs[i as usize].0, pairs[i as usize].1));
         scratch.push(pair);
-        Some(pair)
+        Some((pair, true))
+    }
+
+    /// Values of a key are no longer stored.
+    fn mark_crowded(&mut self, key: u32) {
+        self.generation += 1;
+        if self.facts[key as usize].high_cardinality {
+            return;
+        }
+        self.facts[key as usize].high_cardinality = true;
+        if let Some(templates) = &mut self.templates[key as usize] {
+            let of_key = self.pairs.iter().filter(|pair| pair.0 == key);
+            let values = of_key.map(|&(_, value)| self.values.get(Symbol(value)));
+            templates.extend(values.map(|value| hash_bytes(address_template(value).as_bytes())));
+        }
     }
 
     /// Adds a pair whose number [`add_value`](Self::add_value) returned. The result is that of [`add`](Self::add) with
     /// its key and value, without looking them up.
     pub fn add_pair(&mut self, pair: u32) {
-        let key = self.pairs[pair as usize].0;
-        let facts = &mut self.facts[key as usize];
-        facts.occurrences += 1;
-        if !facts.high_cardinality {
+        let (key, value) = self.pairs[pair as usize];
+        if !self.facts[key as usize].high_cardinality {
+            self.facts[key as usize].occurrences += 1;
             self.scratch.push(pair);
+        } else if self.stores_nothing(key) {
+            self.facts[key as usize].occurrences += 1;
+        } else {
+            let value = self.values.get(Symbol(value)).to_owned();
+            self.add_value(key, &value);
         }
     }
 
@@ -181,7 +229,13 @@ impl TagTable {
         self.generation
     }
 
-    /// Returns whether values of a key, by its number, are no longer stored.
+    /// Returns whether neither values of a key, by its number, nor templates of them are stored any longer.
+    pub fn stores_nothing(&self, key: u32) -> bool {
+        let is_full = |templates: &FxHashSet<u64>| templates.len() > MAX_VALUES_PER_KEY as usize;
+        self.facts[key as usize].high_cardinality && self.templates[key as usize].as_ref().is_none_or(is_full)
+    }
+
+    /// Returns whether a key, by its number, has more values than are stored.
     pub fn is_high_cardinality(&self, key: u32) -> bool {
         self.facts[key as usize].high_cardinality
     }
@@ -248,8 +302,16 @@ impl TagTable {
         self.facts.len()
     }
 
-    /// Returns the value of `key` in a set; of several, the smallest.
+    /// Returns the value of `key` in a set; of several, the smallest. Of a key with too many values none: which of them
+    /// are stored depends on what was read before.
     pub fn value(&self, set: TagSetId, key: &str) -> Option<&str> {
+        let number = self.keys.find(key)?.0;
+        if self.is_high_cardinality(number) { None } else { self.stored_value(set, key) }
+    }
+
+    /// Returns what is stored of `key` in a set: a value, of several the smallest, or of an address with too many the
+    /// template of its path.
+    pub fn stored_value(&self, set: TagSetId, key: &str) -> Option<&str> {
         let key = self.keys.find(key)?.0;
         set_slice(&self.set_pairs, &self.set_ends, set.0)
             .iter()
@@ -259,9 +321,12 @@ impl TagTable {
             .min()
     }
 
-    /// Returns whether the set has `key` = `value`.
+    /// Returns whether the set has `key` = `value`; with a key of too many values it never has.
     pub fn contains(&self, set: TagSetId, key: &str, value: &str) -> bool {
         let (Some(key), Some(value)) = (self.keys.find(key), self.values.find(value)) else { return false };
+        if self.is_high_cardinality(key.0) {
+            return false;
+        }
         let TagTable { pairs, .. } = self;
         match self.pair_table.find(hash_pair(key.0, value.0), |&i| pairs[i as usize] == (key.0, value.0)) {
             Some(pair) => set_slice(&self.set_pairs, &self.set_ends, set.0).binary_search(pair).is_ok(),
@@ -297,8 +362,21 @@ impl TagTable {
     /// Says that a key has too many values, as another table found.
     pub fn mark_high_cardinality(&mut self, key: &str) {
         let key = self.key(key);
-        self.facts[key as usize].high_cardinality = true;
-        self.generation += 1;
+        self.mark_crowded(key);
+    }
+
+    /// Says that a key has too many templates too, as several tables together found.
+    pub(super) fn stop_storing(&mut self, key: &str) {
+        let key = self.key(key);
+        self.mark_crowded(key);
+        if let Some(templates) = &mut self.templates[key as usize] {
+            templates.extend(0..=u64::from(MAX_VALUES_PER_KEY));
+        }
+    }
+
+    /// Returns whether the values of a key, by its number, are addresses.
+    pub(super) fn is_address(&self, key: u32) -> bool {
+        self.templates[key as usize].is_some()
     }
 
     /// Gives back most of what growing has reserved ahead.
@@ -362,6 +440,34 @@ mod tests {
         let keys = table.keys();
         assert_eq!(keys[1], ("id", KeyFacts { occurrences: 5000, values: 4096, high_cardinality: true }));
         assert_eq!(keys[0].1.values, 1);
+    }
+
+    #[test]
+    fn of_an_address_with_too_many_values_the_templates_of_paths_stay() {
+        let mut table = TagTable::default();
+        let address = |i: usize, word: &str| format!("http://shop:80/{word}/{i}?page=2");
+        let first = set(&mut table, &[("http.url", &address(1, "cart"))]);
+        for i in 0..5000 {
+            set(&mut table, &[("http.url", &address(i, "cart"))]);
+        }
+        let later = set(&mut table, &[("http.url", &address(1, "cart"))]);
+        assert_eq!(table.value(first, "http.url"), None);
+        assert_eq!(table.stored_value(first, "http.url"), Some("http://shop:80/cart/1?page=2"));
+        assert_eq!(table.stored_value(later, "http.url"), Some("/cart/{n}"));
+        // A pair that is remembered becomes the same set as its text.
+        let key = table.key("http.url");
+        let pair = table.pairs_of(first)[0];
+        table.begin();
+        table.add_pair(pair);
+        assert_eq!(table.finish(), later);
+        assert_eq!(table.keys()[0].1, KeyFacts { occurrences: 5003, values: 4096, high_cardinality: true });
+        assert!(!table.stores_nothing(key));
+        for i in 0..5000 {
+            let word: String = i.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
+            set(&mut table, &[("http.url", &address(i, &word))]);
+        }
+        assert!(table.stores_nothing(key));
+        assert_eq!(set(&mut table, &[("http.url", &address(1, "cart"))]), TagSetId::EMPTY);
     }
 
     #[test]

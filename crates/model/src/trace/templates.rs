@@ -46,6 +46,21 @@ pub fn template(name: &str) -> Cow<'_, str> {
     if out == name { Cow::Borrowed(name) } else { Cow::Owned(out) }
 }
 
+/// Returns the template of the path of an address, without host and query; a template is its own.
+pub fn address_template(address: &str) -> Cow<'_, str> {
+    template(path_of(address))
+}
+
+fn path_of(address: &str) -> &str {
+    let is_scheme =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte));
+    let after = match address.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => rest.find('/').map_or("/", |at| &rest[at..]),
+        _ => address,
+    };
+    after.split(['?', '#']).next().unwrap_or("")
+}
+
 /// Operations of one template that a set keeps as they were recorded.
 pub(super) const MOST_RECORDED: u32 = 1 << 14;
 
@@ -303,6 +318,21 @@ mod tests {
             ("don't fold", "don't fold"),
         ] {
             assert_eq!(template(name), expected);
+        }
+    }
+
+    #[test]
+    fn the_template_of_an_address_is_that_of_its_path() {
+        for (address, expected) in [
+            ("http://shop:80/cart/17?page=2#top", "/cart/{n}"),
+            ("https://shop.example", "/"),
+            ("/cart/17?to=http://a/b", "/cart/{n}"),
+            ("/a://b/17", "/a://b/{n}"),
+            ("https://a/x://b/c", "/x://b/c"),
+            ("?q=1", ""),
+        ] {
+            assert_eq!(address_template(address), expected);
+            assert_eq!(address_template(expected), expected);
         }
     }
 

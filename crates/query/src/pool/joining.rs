@@ -1,8 +1,8 @@
 //! The end of a load: what belongs to one trace comes together, and groups that are to go are taken away.
 //!
-//! Steps: every worker seals what it has read; groups that are to go are unloaded; all workers tell their trace keys, the
-//! coordinator plans who gives which traces to whom, they go there, and every worker seals again. The next step begins
-//! when all answers of the one before are there.
+//! Steps: every worker seals what it has read; groups that are to go are unloaded; all workers tell their keys, the
+//! coordinator plans who gives which traces to whom and which tags have too many values, these tags are marked, the traces
+//! go there, and every worker seals again. The next step begins when all answers of the one before are there.
 
 use super::loading::{MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, Done};
@@ -21,10 +21,12 @@ pub(super) struct Join<P> {
     open: OrderedMap<u64, JoinCall>,
     /// Groups still to be unloaded.
     groups: OrderedSet<u8>,
-    /// The trace keys of every worker that has told them, by number of the call, which is the order of the slots.
+    /// The keys of every worker that has told them, by number of the call, which is the order of the slots.
     keys: OrderedMap<u64, Vec<P>>,
     /// Moves planned, with their keys.
     moves: Vec<((u32, u32), P)>,
+    /// The keys of tags that are to be marked.
+    crowded: Option<P>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +34,8 @@ enum JoinStep {
     Seal,
     Unload { before: Option<u8> },
     TellKeys,
-    PlanMoves,
+    Plan,
+    Mark,
     Move,
     SealAgain,
     End,
@@ -43,7 +46,7 @@ enum JoinCall {
     /// What it answers does not matter; that it cannot be done for want of memory is told to the user.
     Plain,
     TellKeys,
-    PlanMoves,
+    Plan,
     /// Its traces go to the worker in this slot.
     TakeTraces {
         to: usize,
@@ -62,6 +65,7 @@ impl<P: Clone> PoolState<P> {
             groups: OrderedSet::new(),
             keys: OrderedMap::new(),
             moves: Vec::new(),
+            crowded: None,
         });
     }
 
@@ -99,14 +103,23 @@ impl<P: Clone> PoolState<P> {
                 }
             }
             JoinStep::TellKeys => {
-                join.next = JoinStep::PlanMoves;
-                self.on_all(&slots, JoinCall::TellKeys, &Call::TraceKeys);
+                join.next = JoinStep::Plan;
+                self.on_all(&slots, JoinCall::TellKeys, &Call::Keys);
             }
-            JoinStep::PlanMoves => {
-                join.next = JoinStep::Move;
+            JoinStep::Plan => {
+                join.next = JoinStep::Mark;
                 let keys = std::mem::take(&mut join.keys).into_values().flatten();
                 let keys = keys.map(Attachment::Move).collect();
-                self.call_to_join(COORDINATOR, JoinCall::PlanMoves, Call::PlanMoves, keys);
+                self.call_to_join(COORDINATOR, JoinCall::Plan, Call::PlanJoining, keys);
+            }
+            JoinStep::Mark => {
+                join.next = JoinStep::Move;
+                if let Some(crowded) = join.crowded.take() {
+                    for &slot in &slots {
+                        let attached = vec![Attachment::Copy(crowded.clone())];
+                        self.call_to_join(slot, JoinCall::Plain, Call::MarkCrowded, attached);
+                    }
+                }
             }
             JoinStep::Move => {
                 let moves = std::mem::take(&mut join.moves);
@@ -166,10 +179,12 @@ impl<P: Clone> PoolState<P> {
             (JoinCall::TellKeys, Ok((_, keys))) => {
                 join.keys.insert(number, keys);
             }
-            (JoinCall::PlanMoves, Ok((done, keys))) => {
+            (JoinCall::Plan, Ok((done, attached))) => {
+                let mut attached = attached.into_iter();
                 if let Done::Moves(moves) = done {
-                    join.moves = moves.into_iter().zip(keys).collect();
+                    join.moves = moves.into_iter().zip(attached.by_ref()).collect();
                 }
+                join.crowded = attached.next();
             }
             (JoinCall::TakeTraces { to }, Ok((_, traces))) => {
                 let traces = traces.into_iter().map(Attachment::Move).collect();

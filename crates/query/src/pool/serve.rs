@@ -4,7 +4,7 @@
 //! for is a function of its session and of the plans under way.
 
 use super::messages::{Call, Done};
-use crate::{Cuts, EngineError, Next, Plan, Session, plan_moves};
+use crate::{Cuts, EngineError, Next, Plan, Session, plan_joining};
 use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
@@ -114,15 +114,17 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
             unload(session, *group);
             Ok(none(()))
         }
-        Call::TraceKeys => Ok(one(session.trace_keys())),
-        Call::PlanMoves => plan_moves(attachments).map(|plan| {
+        Call::Keys => Ok(one(session.keys())),
+        Call::MarkCrowded => session.mark_crowded(first).map(none),
+        Call::PlanJoining => plan_joining(attachments).map(|plan| {
             let (mut moves, mut lists) = (Vec::new(), Vec::new());
-            for (from, targets) in plan.into_iter().enumerate() {
+            for (from, targets) in plan.moves.into_iter().enumerate() {
                 for (to, keys) in targets {
                     moves.push((from as u32, to as u32));
                     lists.push(keys);
                 }
             }
+            lists.extend(plan.crowded);
             (Done::Moves(moves), lists)
         }),
         Call::TakeTraces => session.take_traces(first).map(one),

@@ -7,6 +7,8 @@ use super::messages::FromWorker;
 use super::*;
 use crate::load::tests::{jaeger, tricky};
 use crate::{PercentileRange, Query as _, Selection, queries};
+use pathlight_analysis::critical_path::SplitOf;
+use pathlight_analysis::requests::{Filter, GroupBy};
 use pathlight_ingest::Keep;
 use sim::{Sim, messages};
 use std::collections::BTreeSet;
@@ -78,6 +80,53 @@ fn a_file_that_was_split_at_a_wrong_place_is_read_again_in_one_piece() {
         assert_eq!(many.load(&texts), outcome);
         assert!(many.starts > 3, "the workers are new");
         assert!(many.reports() == expected);
+    }
+}
+
+/// Returns files of requests with ids and addresses that are too many only in all files together; every third request
+/// states its route.
+fn crowded() -> Vec<String> {
+    let trace = |id: u32| {
+        let word: String = id.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
+        let (key, value) = match id % 3 {
+            0 => ("http.route", format!("/route{}", id % 2)),
+            _ => ("http.url", format!("http://shop/{word}?page=1")),
+        };
+        format!(
+            r#"{{"traceID":"{id:x}","spans":[{{"traceID":"{id:x}","spanID":"1","operationName":"get","references":[],"startTime":{},"duration":{},"tags":[{{"key":"{key}","type":"string","value":"{value}"}},{{"key":"id","type":"string","value":"{word}"}}],"logs":[],"processID":"p"}}],"processes":{{"p":{{"serviceName":"s","tags":[]}}}}}}"#,
+            1_000_000 + id,
+            1000 + id,
+        )
+    };
+    let file = |at: u32| {
+        let traces: Vec<String> = (1 + 2000 * at..=2000 * (at + 1)).map(trace).collect();
+        format!("{{\"data\":[{}]}}", traces.join(","))
+    };
+    (0..4).map(file).collect()
+}
+
+#[test]
+fn keys_with_too_many_values_are_the_same_for_any_number_of_workers() {
+    let by = |by| Selection { by, ..Selection::default().with_range(PercentileRange::open(95_000, 99_000)) };
+    let (selection, key) = (Selection::default(), "id".to_owned());
+    let filter = Filter::Tag { key: key.clone(), value: "b".to_owned() };
+    let tagged = Selection { filters: vec![filter], ..selection.clone() };
+    let messages = vec![
+        queries::Requests { selection: by(GroupBy::Route), limit: 400 }.to_message(),
+        queries::Requests { selection: by(GroupBy::Tag(key.clone())), limit: 400 }.to_message(),
+        queries::Requests { selection: tagged, limit: 400 }.to_message(),
+        queries::Split { selection: selection.clone(), of: SplitOf::Latency, key: key.clone() }.to_message(),
+        queries::TagValues { selection, key }.to_message(),
+    ];
+    let said = |workers: usize| {
+        let mut sim = Sim::new(workers, 3);
+        sim.load(&crowded());
+        assert_eq!(sim.starts as usize, workers);
+        sim.answers_to(&messages)
+    };
+    let one = said(1);
+    for workers in [2, 4] {
+        assert!(said(workers) == one, "{workers} workers");
     }
 }
 

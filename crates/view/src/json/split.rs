@@ -24,7 +24,7 @@ public_json! {
         per: &'static str = report.of.sample(),
         /// Samples without the tag.
         missing: u64 = report.missing,
-        /// Whether the key has too many values to store; samples of some then count as missing.
+        /// Whether the key has too many values to store; all samples then count as missing.
         high_cardinality: bool = report.high_cardinality,
         /// Values left out because 20 others have more samples.
         other_values: u64 = report.others.0,

@@ -254,7 +254,10 @@ impl Sim {
 
     /// Returns packed reports about all that is loaded.
     pub fn reports(&mut self) -> Vec<Vec<u8>> {
-        let messages = messages();
+        self.answers_to(&messages())
+    }
+
+    pub fn answers_to(&mut self, messages: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let first = 1000 * u64::from(self.steps) + 1;
         for (message, number) in messages.iter().zip(first..) {
             self.query(number, message);
