@@ -500,9 +500,24 @@ fn parse_sort(text: &str) -> Option<Sort> {
     (!column.is_empty()).then(|| Sort { column: column.to_owned(), descending })
 }
 
-/// Keys, and values of a key, that were renamed: old and new.
-const KEYS: [(&str, &str); 3] = [("band", "range"), ("bandB", "rangeB"), ("subject", "rootEndpoint")];
-const VALUES: [(&str, &str, &str); 1] = [("against", "band", "range")];
+/// Keys that were renamed: old and new. Addresses and messages of a page around may still have the old ones, here and
+/// below; nothing writes them.
+const FORMER_KEYS: [(&str, &str); 3] = [("band", "range"), ("bandB", "rangeB"), ("subject", "rootEndpoint")];
+/// Values that were renamed: the key, old and new.
+const FORMER_VALUES: [(&str, &str, &str); 6] = [
+    ("against", "band", "range"),
+    ("view", "diff", "compare"),
+    ("view", "heat", "heatmap"),
+    ("view", "bottom", "endpoints"),
+    ("view", "tprof", "diagnosis"),
+    ("view", "anomaly", "anomalies"),
+];
+
+/// Returns the value that a key has now in place of a former one.
+pub(crate) fn current_value<'a>(key: &str, value: &'a str) -> &'a str {
+    let renamed = FORMER_VALUES.iter().find(|(of, old, _)| *of == key && *old == value);
+    renamed.map_or(value, |&(.., new)| new)
+}
 
 /// Brings the pairs of an older version up to [`VERSION`]. A fragment without `v` is one written by hand.
 fn upgrade(pairs: &mut Vec<(String, String)>) {
@@ -512,12 +527,10 @@ fn upgrade(pairs: &mut Vec<(String, String)>) {
         pairs.retain(|(key, _)| key == "theme" || key == "embed");
     }
     for (key, value) in pairs {
-        if let Some((_, new)) = KEYS.iter().find(|(old, _)| old == key) {
+        if let Some((_, new)) = FORMER_KEYS.iter().find(|(old, _)| old == key) {
             *key = (*new).to_owned();
         }
-        if let Some((.., new)) = VALUES.iter().find(|(of, old, _)| of == key && old == value) {
-            *value = (*new).to_owned();
-        }
+        *value = current_value(key, value).to_owned();
     }
 }
 

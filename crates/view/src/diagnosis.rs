@@ -5,10 +5,10 @@ use crate::comparing::Against;
 use crate::diagnosis_choice::{DiagnosisChoice, DiagnosisList};
 use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
 use crate::diagnosis_words::statistic_words;
-use crate::flame::most_time;
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::{Timeline, part_name};
+use pathlight_query::queries::most_time;
 use pathlight_query::{
     AggregateTrace, Endpoint, OverviewReport, RequestRef, SetsReport, Statistic, TprofReport, TraceReport,
 };

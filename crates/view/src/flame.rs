@@ -7,8 +7,8 @@ use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
 use pathlight_chart::flame::{FlameTree, FlameWords, Frame};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
+use pathlight_query::queries::most_time;
 use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, NodeId, RangeFacts, Waiting, Weight};
 use pathlight_text::format;
 use std::rc::Rc;
@@ -222,24 +222,6 @@ pub fn services(report: &CriticalPathReport) -> Vec<(String, f64)> {
         Some((endpoint.service.as_str(), node.exclusive_us.sum))
     });
     most_time(own)
-}
-
-/// Services of a legend: more than a dozen colours nobody tells apart.
-const LEGEND: usize = 12;
-
-/// Returns the services with the most time, with their shares of all of it (ties: by name).
-pub fn most_time<'a>(times: impl Iterator<Item = (&'a str, u64)>) -> Vec<(String, f64)> {
-    let mut sums: OrderedMap<&str, u64> = OrderedMap::new();
-    let mut whole = 0;
-    for (service, us) in times {
-        *sums.entry(service).or_default() += us;
-        whole += us;
-    }
-    let mut services: Vec<(&str, u64)> = sums.into_iter().collect();
-    services.arrange_by_key(|(_, us)| std::cmp::Reverse(*us));
-    services.truncate(LEGEND);
-    let share = |us: u64| us as f64 / whole.max(1) as f64;
-    services.into_iter().map(|(service, us)| (service.to_owned(), share(us))).collect()
 }
 
 /// Returns the companion table. Files have a line for every calling context, in the order of the tree.

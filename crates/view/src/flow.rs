@@ -2,7 +2,6 @@
 
 use crate::address::Address;
 use crate::finder::Finder;
-use crate::flame::most_time;
 use crate::flow_choice::FlowPanel;
 use crate::table::{Column, Number, Table};
 use crate::tip::{Numbers, TipLine};
@@ -11,6 +10,7 @@ use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
+use pathlight_query::queries::most_time;
 use pathlight_query::{Endpoint, FlowParent, FlowReport, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, printable, share};

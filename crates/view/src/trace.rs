@@ -1,11 +1,11 @@
 //! The timeline of one trace: its title, the tips of its spans, the table of all of them.
 
-use crate::flame::most_time;
 use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
 use pathlight_chart::timeline::{Timeline, marks};
+use pathlight_query::queries::most_time;
 use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
 use pathlight_text::format::{
     DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,

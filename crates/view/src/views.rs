@@ -1,5 +1,7 @@
 //! The views of the page: their order, their names, and what each of them answers.
 
+use crate::address::current_value;
+
 /// What stands where something will be.
 pub const WORKING: &str = "Working\u{2026}";
 
@@ -34,16 +36,6 @@ pub enum View {
     /// Summaries over time.
     Trend,
 }
-
-/// Keys that views had before, with those they have now. Addresses and messages of a page around may still have the old
-/// ones; nothing writes them.
-const SYNONYMS: [(&str, &str); 5] = [
-    ("diff", "compare"),
-    ("heat", "heatmap"),
-    ("bottom", "endpoints"),
-    ("tprof", "diagnosis"),
-    ("anomaly", "anomalies"),
-];
 
 impl View {
     /// Every view, in the order of the sidebar.
@@ -92,7 +84,7 @@ impl View {
 
     /// Returns the view of a key, be it a former one; `None` for other text.
     pub fn from_key(key: &str) -> Option<View> {
-        let key = SYNONYMS.iter().find(|(former, _)| *former == key).map_or(key, |(_, now)| now);
+        let key = current_value("view", key);
         View::ALL.into_iter().find(|view| view.key() == key)
     }
 

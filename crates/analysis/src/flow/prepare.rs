@@ -373,7 +373,7 @@ impl Stretches {
             for at in from..self.starts.len() {
                 let (start, end) = (self.starts[at].0, self.end_of(at, invocation));
                 let before = |target: u32| prepared.before_us[target as usize];
-                self.starts[at].1 = evaluator.stretch(prepared, invocation, start..end, before);
+                self.starts[at].1 = evaluator.complete(prepared, invocation, start..end, 0, before);
                 let complete = evaluator.complete_us.iter().zip(0..);
                 let mut deciding = complete.max_by_key(|&(us, _)| *us).map_or(NO_ROW, |(_, call)| call);
                 while deciding != NO_ROW {
@@ -410,9 +410,17 @@ impl Stretches {
             let (start, was) = self.starts[at];
             done = self.end_of(at, invocation);
             cost += (done - start) as usize;
-            us += evaluator.stretch(prepared, invocation, start..done, &latency_us) - was;
+            us += evaluator.complete(prepared, invocation, start..done, 0, &latency_us) - was;
         }
         (us.max(0) as u64, cost)
+    }
+}
+
+/// Returns a gap of which `own_us` are own work, after that changes by `own_ppm` millionths.
+fn changed_gap_us(gap_us: i64, own_us: u64, own_ppm: i64) -> i64 {
+    match own_ppm {
+        0 => gap_us,
+        _ => gap_us - own_us as i64 + scaled_us(own_us, own_ppm) as i64,
     }
 }
 
@@ -435,53 +443,31 @@ impl Evaluator {
         own_ppm: i64,
         latency_us: impl Fn(u32) -> u64,
     ) -> u64 {
-        let Invocation { first, end, is_group, .. } = invocation;
-        let calls = &prepared.calls[first as usize..end as usize];
-        self.complete_us.clear();
-        self.bound_to.clear();
-        let mut from = invocation.first_wait;
-        let (mut base, mut binding) = (0, NO_ROW);
-        let mut last = 0;
-        let changed = |gap_us: i64, own_us: u64| match own_ppm {
-            0 => gap_us,
-            _ => gap_us - own_us as i64 + scaled_us(own_us, own_ppm) as i64,
-        };
-        for call in calls {
-            if !is_group {
-                (base, binding) = (0, NO_ROW);
-            }
-            for &q in &prepared.waits[from as usize..call.waits_end as usize] {
-                let complete = self.complete_us[q as usize];
-                if binding == NO_ROW || complete > base {
-                    (base, binding) = (complete, q);
-                }
-            }
-            from = call.waits_end;
-            // A call that takes no time completes no earlier than what it waits for.
-            let own = (changed(call.gap_us, call.own_us) + latency_us(call.target) as i64).max(0);
-            self.complete_us.push(base + own);
-            self.bound_to.push(binding);
-            last = last.max(base + own);
-        }
-        (last + changed(invocation.return_gap_us, invocation.return_own_us)).max(0) as u64
+        let calls = invocation.first..invocation.end;
+        let last = self.complete(prepared, invocation, calls, own_ppm, latency_us);
+        let Invocation { return_gap_us, return_own_us, .. } = invocation;
+        (last + changed_gap_us(return_gap_us, return_own_us, own_ppm)).max(0) as u64
     }
 
-    /// Returns how long a stretch of a folded group takes: from the end of all that was before it to that of its last
-    /// call.
-    fn stretch(
+    /// Completes some calls of an invocation that wait for no other ones, or the first of which waits for all others
+    /// before it. Returns when the last of them completes, counted from when the first could begin.
+    fn complete(
         &mut self,
         prepared: &Prepared,
         invocation: Invocation,
         calls: Range<u32>,
+        own_ppm: i64,
         latency_us: impl Fn(u32) -> u64,
     ) -> i64 {
         self.complete_us.clear();
         self.bound_to.clear();
-        // Its first call waits for all before it, which is where the stretch begins.
         let before = calls.start - invocation.first;
         let mut from = invocation.first_wait + before;
         let (mut base, mut binding, mut last) = (0, NO_ROW, 0);
         for call in &prepared.calls[calls.start as usize..calls.end as usize] {
+            if !invocation.is_group {
+                (base, binding) = (0, NO_ROW);
+            }
             for &q in &prepared.waits[from as usize..call.waits_end as usize] {
                 let complete = self.complete_us[(q - before) as usize];
                 if binding == NO_ROW || complete > base {
@@ -489,7 +475,9 @@ impl Evaluator {
                 }
             }
             from = call.waits_end;
-            let own = (call.gap_us + latency_us(call.target) as i64).max(0);
+            // A call that takes no time completes no earlier than what it waits for.
+            let gap_us = changed_gap_us(call.gap_us, call.own_us, own_ppm);
+            let own = (gap_us + latency_us(call.target) as i64).max(0);
             self.complete_us.push(base + own);
             self.bound_to.push(binding);
             last = last.max(base + own);

@@ -6,7 +6,7 @@
 
 use super::loading::{MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, Done};
-use super::workers::{Answer, CallError, Purpose};
+use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, PoolEvent, PoolState, UserError};
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 
@@ -161,7 +161,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    pub(super) fn on_join_answer(&mut self, number: u64, answer: Answer<P>) {
+    pub(super) fn on_join_answer(&mut self, number: u64, answer: CallResult<P>) {
         let Some(join) = &mut self.join else { return };
         let Some(kind) = join.open.remove(&number) else { return };
         match (kind, answer) {

@@ -2,7 +2,7 @@
 
 use super::messages::{Call, Done, Piece, ToWorker};
 use super::recovery::{MOST_FAILED_STARTS, no_worker};
-use super::workers::{Answer, CallError, Purpose};
+use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, Command, LoadOutcome, MemoryForecast, PoolEvent, PoolState, UserError};
 use crate::load::{FileState, Meter, ReadResult, Step};
 use pathlight_ingest::Keep;
@@ -261,7 +261,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    pub(super) fn on_split_points(&mut self, file: usize, answer: Answer<P>) {
+    pub(super) fn on_split_points(&mut self, file: usize, answer: CallResult<P>) {
         let points = match answer {
             Ok((Done::SplitPoints(points), _)) => points,
             _ => Vec::new(),
@@ -334,7 +334,7 @@ impl<P: Clone> PoolState<P> {
     }
 
     /// Takes what became of a batch.
-    pub(super) fn complete(&mut self, number: u64, answer: Answer<P>) {
+    pub(super) fn complete(&mut self, number: u64, answer: CallResult<P>) {
         let Some(load) = &mut self.load else { return };
         // The batches of a lost worker are forgotten already.
         let Some(batch) = load.batches.remove(&number) else { return };

@@ -5,7 +5,7 @@
 //! stale.
 
 use super::messages::{Call, Done, ToWorker};
-use super::workers::{Answer, CallError, Purpose};
+use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, Command, PoolState, QueryError};
 use pathlight_model::ordered::OrderedMap;
 
@@ -52,7 +52,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    pub(super) fn on_query_answer(&mut self, number: u64, call: u64, answer: Answer<P>) {
+    pub(super) fn on_query_answer(&mut self, number: u64, call: u64, answer: CallResult<P>) {
         let Some(query) = self.queries.get_mut(&number) else { return };
         let (done, attachments) = match answer {
             Ok(answer) => answer,

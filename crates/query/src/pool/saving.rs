@@ -3,7 +3,7 @@
 //! The columns come from one worker after the other, in parts.
 
 use super::messages::{Call, Done};
-use super::workers::{Answer, CallError, Purpose};
+use super::workers::{CallError, CallResult, Purpose};
 use super::{COORDINATOR, Command, PoolState};
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ impl<P: Clone> PoolState<P> {
         }
     }
 
-    pub(super) fn on_columns(&mut self, save: u64, answer: Answer<P>) {
+    pub(super) fn on_columns(&mut self, save: u64, answer: CallResult<P>) {
         let is_loading = self.is_loading();
         let Some(state) = self.saves.get_mut(&save) else { return };
         let (done, buffers) = match answer {

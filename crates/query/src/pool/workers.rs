@@ -55,7 +55,7 @@ pub(super) enum CallError {
 }
 
 /// The answer to a call, with its attachments.
-pub(super) type Answer<P> = Result<(Done, Vec<P>), CallError>;
+pub(super) type CallResult<P> = Result<(Done, Vec<P>), CallError>;
 
 impl<P: Clone> PoolState<P> {
     /// Starts the worker of a slot, if there is none.
@@ -194,14 +194,14 @@ impl<P: Clone> PoolState<P> {
     }
 
     /// Handles the answer to a call; one that was given up has none.
-    fn on_answer(&mut self, number: u64, answer: Answer<P>) {
+    fn on_answer(&mut self, number: u64, answer: CallResult<P>) {
         if let Some(call) = self.calls.remove(&number) {
             self.deliver(number, call, answer);
         }
     }
 
     /// Brings the answer of a call to whom it is for.
-    pub(super) fn deliver(&mut self, number: u64, call: InFlightCall, answer: Answer<P>) {
+    pub(super) fn deliver(&mut self, number: u64, call: InFlightCall, answer: CallResult<P>) {
         match call.purpose {
             Purpose::Split { file } => self.on_split_points(file, answer),
             Purpose::Read => self.complete(number, answer),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 const HISTOGRAM_BINS: u32 = 96;
 const SPARK_BINS: u32 = 24;
-/// Services in [`OverviewReport::most_time`].
+/// Services in [`OverviewReport::most_time`] and in a legend: more than a dozen colours nobody tells apart.
 pub const MOST_TIME: usize = 12;
 /// Traces between two looks at the clock.
 const CHUNK: usize = 64;
@@ -189,8 +189,8 @@ impl OverviewReport {
         self.error_spans = all.endpoints.values().map(|part| part.errors).sum();
         let services: OrderedSet<&str> = all.endpoints.keys().map(|of| of.service.as_str()).collect();
         self.services = services.len() as u64;
-        let own = all.endpoints.iter().map(|(of, part)| (of.service.clone(), part.self_time.sum_us()));
-        self.most_time = most_time(own);
+        let own = all.endpoints.iter().map(|(of, part)| (of.service.as_str(), part.self_time.sum_us()));
+        self.most_time = most_time(own).into_iter().map(|(service, _)| service).collect();
         self.tag_keys.clear();
         self.summary = Some(SummaryFacts {
             files,
@@ -224,17 +224,19 @@ pub(crate) struct OverviewPartial {
     tag_keys: OrderedMap<String, (bool, OrderedSet<String>)>,
 }
 
-/// Returns the services with the most time.
-fn most_time(times: impl Iterator<Item = (String, u64)>) -> Vec<String> {
+/// Returns the services with the most time, at most [`MOST_TIME`], with their shares of all of it (ties: by name).
+pub fn most_time(times: impl Iterator<Item = (impl Into<String>, u64)>) -> Vec<(String, f64)> {
     let mut sums: OrderedMap<String, u64> = OrderedMap::new();
+    let mut whole = 0;
     for (service, us) in times {
-        *sums.entry(service).or_default() += us;
+        *sums.entry(service.into()).or_default() += us;
+        whole += us;
     }
     let mut services: Vec<(String, u64)> = sums.into_iter().collect();
     // Stable: equal times stay by name.
     services.arrange_by_key(|(_, us)| std::cmp::Reverse(*us));
     services.truncate(MOST_TIME);
-    services.into_iter().map(|(service, _)| service).collect()
+    services.into_iter().map(|(service, us)| (service, us as f64 / whole.max(1) as f64)).collect()
 }
 
 impl OverviewPartial {
@@ -300,7 +302,7 @@ impl OverviewPartial {
         let services: OrderedSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
-        let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.clone(), sums[1])));
+        let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.as_str(), sums[1])));
         let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
             let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
             let listed = !high_cardinality && values.len() <= TagKey::LISTED;
@@ -334,7 +336,7 @@ impl OverviewPartial {
                     spans,
                 })
                 .collect(),
-            most_time,
+            most_time: most_time.into_iter().map(|(service, _)| service).collect(),
             tag_keys: tag_keys.collect(),
             summary: None,
             is_other_summary: false,

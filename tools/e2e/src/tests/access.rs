@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::drop::{generated, shop};
 use super::summaries::summarised;
 
-/// Every view of the sidebar.
-pub const VIEWS: [&str; 12] = [
+/// Every view of the sidebar; the last one is about summaries.
+pub const VIEWS: [&str; 13] = [
     "findings",
     "flame",
     "compare",
@@ -22,6 +22,7 @@ pub const VIEWS: [&str; 12] = [
     "errors",
     "requests",
     "trace",
+    "trend",
 ];
 
 /// What opens a menu, panel or dialog: the view, what is clicked there one after the other, and what is in sight then.

@@ -19,6 +19,11 @@ use super::summaries::summarised;
 /// What is not seen with the demo alone: two sets, and summaries over time.
 const OTHERS: [&str; 2] = ["compare", "trend"];
 
+/// Returns the views of the demo, then the others.
+fn rows() -> Vec<&'static str> {
+    VIEWS.into_iter().filter(|view| *view != "trend").chain(OTHERS).collect()
+}
+
 /// Widths of a text in the fonts of the page: where they are others than those of the golden picture, so are the machine's
 /// fonts, and every line of text would count as different.
 const FONTS: &str = "
@@ -72,10 +77,10 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
     let columns = columns();
     let row_height = columns.iter().map(|(_, [.., height])| *height).max().unwrap_or_default();
     let width = columns.iter().map(|(_, [left, width, _])| left + width).max().unwrap_or_default();
-    let mut now = Picture::new(width, row_height * (VIEWS.len() + OTHERS.len()), [0; 3]);
+    let mut now = Picture::new(width, row_height * rows().len(), [0; 3]);
     let mut whole = Vec::new();
-    for (row, view) in VIEWS.into_iter().chain(OTHERS).enumerate() {
-        if row >= VIEWS.len() {
+    for (row, view) in rows().into_iter().enumerate() {
+        if row + OTHERS.len() >= rows().len() {
             page.look(Look::DESKTOP).await?;
             open_others(page, view).await?;
         }
@@ -102,13 +107,13 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
     let before = Picture::decode(&before)?;
     let mut different = Vec::new();
     let mut most = 0.0_f64;
-    for (row, view) in VIEWS.into_iter().chain(OTHERS).enumerate() {
+    for (row, view) in rows().into_iter().enumerate() {
         for (at, (look, [left, width, height])) in columns.iter().enumerate() {
             let of = |all: &Picture| all.part(*left, row * row_height, *width, *height);
             let found = Difference::between(&of(&before), &of(&now));
             most = most.max(found.share());
             if found.share() * 1000.0 > SHARE_TOLERANCE as f64 {
-                let sets = if row == VIEWS.len() { "-sets" } else { "" };
+                let sets = if row + OTHERS.len() == rows().len() { "-sets" } else { "" };
                 let name = format!("{view}{sets}-{}{}", look.width, if look.dark { "-dark" } else { "" });
                 let file = scratch()?.join(format!("look-{name}.png"));
                 std::fs::write(&file, whole[row * columns.len() + at].encode()?)?;
