@@ -54,7 +54,7 @@ pub fn service(service: &str) -> El {
     div("endpoint").child(&dot(service)).child(&span("operation", &format::printable(service)))
 }
 
-/// Returns the parts of a sentence; a click on an endpoint brings it into focus.
+/// Returns the parts of a sentence; a click on an endpoint brings it into focus. No line begins with what ends a clause.
 pub fn sentence(page: Page, keep: &Keep, words: Sentence) -> Vec<El> {
     let part = |part| match part {
         Part::Text(text) => span("", &text),
@@ -67,7 +67,21 @@ pub fn sentence(page: Page, keep: &Keep, words: Sentence) -> Vec<El> {
             button("").class("link").child(&name).on_click(keep, focus)
         }
     };
-    words.parts.into_iter().map(part).collect()
+    let mut out: Vec<El> = Vec::new();
+    let mut is_after_name = false;
+    for mut next in words.parts {
+        if let Part::Text(text) = &mut next
+            && text.starts_with([',', '.', ';', ':', ')'])
+            && let Some(name) = out.pop_if(|_| is_after_name)
+        {
+            let rest = text.split_off(1);
+            out.push(span("one-line", "").child(&name).text(text));
+            *text = rest;
+        }
+        is_after_name = matches!(next, Part::Endpoint { .. } | Part::Service(_));
+        out.push(part(next));
+    }
+    out
 }
 
 /// Returns the beginning of an id, enough to tell it from others.

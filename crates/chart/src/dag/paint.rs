@@ -208,10 +208,17 @@ impl Painter<'_> {
                 put(text, x + pad, Align::Left, top, high, font_px, false);
             }
             let wait = format::duration(facts.wait_us.mean);
-            let share = format::share(facts.critical_share());
             let left = f64::from(w - 2 * pad);
+            let share = facts.invocations as f64 / self.view.report.invocations.max(1) as f64;
+            // A call that not every invocation makes.
+            let often = if share < 1.0 { format!(", in {}", format::share(share)) } else { String::new() };
             // A number that is cut reads as another one, so the last ones go as a whole.
-            let lines = [format!("{mean} after {wait}, {share}"), format!("{mean} after {wait}"), mean];
+            let lines = [
+                format!("{mean} after {wait}{often}"),
+                format!("{mean}{often}"),
+                format!("{mean} after {wait}"),
+                mean,
+            ];
             if let Some(text) = lines.into_iter().find(|words| self.small.text_px(words) <= left) {
                 put(text, x + pad, Align::Left, top + high, small_px + px(2.0), small_px, false);
             }
