@@ -112,12 +112,31 @@ struct End {
     k: u32,
 }
 
+/// Returns the table of places of ascending numbers; none where it would be much larger than they are.
+fn places(values: &[u16]) -> Vec<u16> {
+    let (Some(&least), Some(&greatest)) = (values.first(), values.last()) else { return Vec::new() };
+    if usize::from(greatest - least) >= 4 * values.len() {
+        return Vec::new();
+    }
+    let mut at = 0;
+    let place = |q: u16| {
+        while values[at] < q {
+            at += 1;
+        }
+        at as u16
+    };
+    (least..=greatest).map(place).collect()
+}
+
 /// Numbers of training, for any fold left out.
 #[derive(Clone, Debug)]
 pub struct Tail {
     prior: Prior,
     /// Numbers seen, ascending.
     values: Vec<u16>,
+    /// By difference to the least number, the place of the first that is at least as great; empty where numbers seen are
+    /// too far apart for that.
+    places: Vec<u16>,
     /// Of each number the surprise of at least as great ones and of at most as great ones, with each fold left out.
     surprises: Vec<[[f32; FOLDS]; 2]>,
     /// Training calls with each fold left out.
@@ -134,9 +153,11 @@ impl Tail {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
         let all: u32 = total.iter().sum();
+        let values: Vec<u16> = histogram.iter().map(|(q, _)| *q).collect();
         let mut tail = Tail {
             prior,
-            values: histogram.iter().map(|(q, _)| *q).collect(),
+            places: places(&values),
+            values,
             surprises: vec![[[0.0; FOLDS]; 2]; histogram.len()],
             n: total.map(|fold| all - fold),
             high: Default::default(),
@@ -214,12 +235,23 @@ impl Tail {
         (self.n[fold] > 0 && high == low).then_some(high)
     }
 
+    /// Returns the place of the first number seen that is at least as great.
+    fn place(&self, q: u16) -> usize {
+        match self.values.first() {
+            Some(least) if !self.places.is_empty() => {
+                let place = self.places.get(usize::from(q.saturating_sub(*least)));
+                place.map_or(self.values.len(), |place| usize::from(*place))
+            }
+            _ => self.values.partition_point(|&value| value < q),
+        }
+    }
+
     /// Returns the surprise of a number with a fold left out, at least 0.
     pub fn surprise(&self, fold: usize, q: u16) -> f64 {
         if self.n[fold] == 0 {
             return 0.0;
         }
-        let at = self.values.partition_point(|&value| value < q);
+        let at = self.place(q);
         if self.values.get(at) == Some(&q) {
             let [high, low] = &self.surprises[at];
             return f64::from(high[fold].max(low[fold])).max(0.0);
@@ -295,6 +327,17 @@ mod tests {
         assert!((tail.surprise(1, 161) - (ln(8.0) - LN_2)).abs() < 1e-9);
         assert_eq!(tail.only_value(1), None);
         assert_eq!(Tail::new(&of(&[7, 7]), COUNTS).only_value(1), Some(7));
+    }
+
+    #[test]
+    fn a_number_is_found_by_a_table_as_by_a_search() {
+        for values in [vec![5], vec![7, 8, 10, 13, 14, 20], vec![3, 400, 4000], vec![]] {
+            let tail = Tail::new(&of(&values), TIMES);
+            assert_eq!(tail.places.is_empty(), values.is_empty() || values[0] == 3);
+            for q in (0..30).chain([399, 400, 401, 3999, 4000, 4436]) {
+                assert_eq!(tail.place(q), values.partition_point(|&value| value < q), "{q} in {values:?}");
+            }
+        }
     }
 
     #[test]
