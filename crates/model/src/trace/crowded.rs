@@ -30,29 +30,34 @@ pub struct CrowdedKeys {
     keys: OrderedMap<String, bool>,
 }
 
-fn hashes<T: AsRef<str>>(texts: impl Iterator<Item = T>) -> Vec<u64> {
-    let all: FxHashSet<u64> = texts.map(|text| hash_bytes(text.as_ref().as_bytes())).collect();
-    all.into_iter().collect()
+fn hash_of(text: &str) -> u64 {
+    hash_bytes(text.as_bytes())
 }
 
 impl TagTable {
     /// Returns the keys that may have too many values together with those of other workers.
     pub fn key_values(&self) -> Vec<KeyValues> {
-        let mut found = Vec::new();
-        for (name, facts, values) in self.keys_with_values() {
-            if facts.values < LEAST_VALUES && !facts.high_cardinality {
-                continue;
+        let may_be = |key: &u32| self.values_stored(*key) >= LEAST_VALUES || self.is_high_cardinality(*key);
+        let keys: Vec<u32> = (0..self.key_count() as u32).filter(may_be).collect();
+        let mut found: Vec<[FxHashSet<u64>; 2]> = vec![Default::default(); keys.len()];
+        // One sweep, and none where keys have few values.
+        for pair in 0..if keys.is_empty() { 0 } else { self.pairs() as u32 } {
+            let (key, value) = self.pair(pair);
+            let Ok(at) = keys.binary_search(&key) else { continue };
+            let [values, templates] = &mut found[at];
+            values.insert(hash_of(value));
+            if self.is_address(key) {
+                templates.insert(hash_of(&address_template(value)));
             }
-            let Some(key) = self.find_key(name) else { continue };
-            let templates = match self.is_address(key) {
-                true if self.stores_nothing(key) => None,
-                true => Some(hashes(values.iter().map(|value| address_template(value)))),
-                false => Some(Vec::new()),
-            };
-            let values = (!facts.high_cardinality).then(|| hashes(values.iter()));
-            found.push(KeyValues { key: name.to_owned(), values, templates });
         }
-        found
+        let of = |(&key, [values, templates]): (&u32, [FxHashSet<u64>; 2])| KeyValues {
+            key: self.key_name(key).to_owned(),
+            values: (!self.is_high_cardinality(key)).then(|| values.into_iter().collect()),
+            // Where there are no addresses there are no templates.
+            templates: (!self.is_address(key) || !self.stores_nothing(key))
+                .then(|| templates.into_iter().collect()),
+        };
+        keys.iter().zip(found).map(of).collect()
     }
 }
 

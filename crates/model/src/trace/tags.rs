@@ -374,6 +374,11 @@ impl TagTable {
         }
     }
 
+    /// Returns how many values of a key, by its number, are stored.
+    pub(super) fn values_stored(&self, key: u32) -> u32 {
+        self.facts[key as usize].values
+    }
+
     /// Returns whether the values of a key, by its number, are addresses.
     pub(super) fn is_address(&self, key: u32) -> bool {
         self.templates[key as usize].is_some()
