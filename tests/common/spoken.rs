@@ -5,7 +5,7 @@ use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
 use pathlight::model::flat;
-use pathlight::model::trace::{Portable, Redaction, TraceSet};
+use pathlight::model::trace::{CrowdedKeys, Portable, Redaction, TagTable, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::pool::Server;
 use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
@@ -209,7 +209,17 @@ pub fn calls() -> Vec<Vec<u8>> {
     let plan = plan_joining(&[keys.clone(), keys.clone()]).unwrap();
     let moved = plan.moves.iter().flatten().map(|(_, keys)| of(2, keys));
     seeds.extend(moved.chain([of(3, &keys)]));
-    seeds.extend([&keys, &portable, &MESSAGES[0]].iter().flat_map(|it| envelopes(it)).map(|it| of(6, &it)));
+    let mut tags = TagTable::default();
+    for i in 0..5000 {
+        tags.begin();
+        tags.add("http.url", &format!("/cart/{i}"));
+        tags.add("id", &i.to_string());
+        tags.finish();
+    }
+    let crowded = flat::write(&CrowdedKeys::of([tags.key_values()]));
+    seeds.extend(
+        [&keys, &portable, &MESSAGES[0], &crowded].iter().flat_map(|it| envelopes(it)).map(|it| of(6, &it)),
+    );
     seeds.sort();
     seeds.dedup();
     seeds

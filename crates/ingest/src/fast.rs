@@ -513,6 +513,8 @@ impl Fast {
                         is_simple = key != "span.kind" || alone != SpanFacts::default();
                         said = Some(alone);
                     }
+                    // Of a key with too many values none comes again soon.
+                    is_simple &= !set.tags.is_high_cardinality(number);
                     pair.filter(|_| is_simple).and_then(|pair| {
                         let text = &view.text[raw.0..raw.1];
                         let value_at = value_at.map_or(0, |at| (at - raw.0) as u32);
@@ -598,14 +600,20 @@ pub(super) fn span_of_trace(
     Some((parsed.end, Ok(())))
 }
 
+/// Returns a number that grows whenever keys store less than before: first no values, then nothing at all.
+fn unstored(keys: &[u32], tags: &TagTable) -> u32 {
+    let of = |&key: &u32| u32::from(tags.is_high_cardinality(key)) + u32::from(tags.stores_nothing(key));
+    keys.iter().map(of).sum()
+}
+
 /// Returns a process, remembered by its text.
 pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
     let hash = memo::hash(node.text);
     if let Some(known) = state.fast.processes.find(hash, node.text) {
         let keys = &state.fast.process_keys[known.keys.0 as usize..known.keys.1 as usize];
-        let high = keys.iter().filter(|&&key| set.tags.stores_nothing(key)).count();
+        let high = unstored(keys, &set.tags);
         // Once a key stops storing values, the same text means another set of tags.
-        if high == known.high as usize {
+        if high == known.high {
             keys.iter().for_each(|&key| set.tags.count_key(key));
             return Ok(known.process);
         }
@@ -622,7 +630,7 @@ pub(super) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> 
         let start = fast.process_keys.len() as u32;
         fast.process_keys.extend_from_slice(&state.tag_keys);
         let keys = (start, fast.process_keys.len() as u32);
-        let high = state.tag_keys.iter().filter(|&&key| set.tags.stores_nothing(key)).count() as u32;
+        let high = unstored(&state.tag_keys, &set.tags);
         fast.processes.insert(hash, node.text, KnownProcess { process, keys, high });
     }
     Ok(process)

@@ -30,14 +30,26 @@ fn generated_traces_read_the_same_both_ways() {
 
 #[test]
 fn many_values_of_a_key_read_the_same_both_ways() {
+    let word = |n: usize| n.to_string().bytes().map(|digit| char::from(digit + 49)).collect::<String>();
+    many_values("n", &|n| n.to_string());
+    // Of these the templates of paths stay: one, too many, one that is longer than a stored value.
+    many_values("http.url", &|n| format!("http://shop/cart/{n}?page=1"));
+    many_values("http.url", &|n| format!("/{}/1", word(n)));
+    many_values("http.url", &|n| format!("/{}{n}", "7,".repeat(110)));
+    many_values("server.address", &|n| format!("pod{n}"));
+}
+
+fn many_values(key: &str, value: &dyn Fn(usize) -> String) {
     // Tags and processes that are remembered must notice when a key stops storing values.
+    let process = value(7);
     let mut text = String::from("[");
     for trace in 0..40 {
         let spans: Vec<String> = (0..200)
             .map(|i| {
                 let n = if trace % 3 == 2 { i } else { trace * 200 + i };
+                let value = value(n);
                 format!(
-                    r#"{{"traceID":"{:x}","spanID":"{:x}","operationName":"o","references":[],"startTime":1,"duration":1,"tags":[{{"key":"n","type":"int64","value":{n}}},{{"key":"s","type":"string","value":"a\n{n}"}}],"logs":[],"processID":"p{}"}}"#,
+                    r#"{{"traceID":"{:x}","spanID":"{:x}","operationName":"o","references":[],"startTime":1,"duration":1,"tags":[{{"key":"{key}","type":"string","value":"{value}"}},{{"key":"s","type":"string","value":"a\n{n}"}}],"logs":[],"processID":"p{}"}}"#,
                     trace + 1,
                     i + 1,
                     i % 2
@@ -45,7 +57,7 @@ fn many_values_of_a_key_read_the_same_both_ways() {
             })
             .collect();
         text += &format!(
-            r#"{{"traceID":"{:x}","spans":[{}],"processes":{{"p0":{{"serviceName":"a","tags":[{{"key":"n","value":7}}]}},"p1":{{"serviceName":"b","tags":[]}}}}}},"#,
+            r#"{{"traceID":"{:x}","spans":[{}],"processes":{{"p0":{{"serviceName":"a","tags":[{{"key":"{key}","value":"{process}"}}]}},"p1":{{"serviceName":"b","tags":[]}}}}}},"#,
             trace + 1,
             spans.join(",")
         );

@@ -224,28 +224,9 @@ fn native_side(is_tested: bool) -> Outcome<PathBuf> {
 }
 
 fn wasm(results: &mut Results, is_tested: bool) -> Outcome {
-    tools::wasm_target()?;
-    let runner = tools::wasm_bindgen()?.join("wasm-bindgen-test-runner");
-    let driver = tools::chromedriver()?;
-    // In the page's profile: what page and tests both need is then built once.
-    let mut tests = sh::cargo();
-    tests
-        .args([
-            "test",
-            "-p",
-            "pathlight",
-            "--target",
-            tools::WASM,
-            "--profile",
-            "page",
-            "--no-default-features",
-        ])
-        .args(["--test", "web"])
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
-        .env("CHROMEDRIVER", driver)
-        .env("PATHLIGHT_NATIVE", native_side(is_tested)?)
-        // Seconds for all of them; the default is 20.
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
+    // Seconds for all of them; the default is 20.
+    let mut tests = tools::wasm_runner("600")?;
+    tests.args(["--test", "web"]).env("PATHLIGHT_NATIVE", native_side(is_tested)?);
     results.step("wasm tests", Count::Output, &mut tests);
     Ok(())
 }

@@ -97,6 +97,22 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
     Ok(bin)
 }
 
+/// Returns the command that runs tests of the page's crate in headless Chromium, for at most so many seconds in all; which
+/// tests is to be added.
+pub fn wasm_runner(most_seconds: &str) -> Outcome<Command> {
+    wasm_target()?;
+    let (runner, driver) = (wasm_bindgen()?.join("wasm-bindgen-test-runner"), chromedriver()?);
+    let mut tests = sh::cargo();
+    // In the page's profile: what page and tests both need is then built once. Not quietly: cargo would hand that word on
+    // to the runner, which does not know it.
+    tests
+        .args(["test", "-p", "pathlight", "--target", WASM, "--profile", "page", "--no-default-features"])
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
+        .env("CHROMEDRIVER", driver)
+        .env("WASM_BINDGEN_TEST_TIMEOUT", most_seconds);
+    Ok(tests)
+}
+
 /// Returns a wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on
 /// it.
 pub fn wasm_opt() -> Option<Command> {

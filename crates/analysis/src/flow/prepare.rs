@@ -449,7 +449,7 @@ impl Evaluator {
         (last + changed_gap_us(return_gap_us, return_own_us, own_ppm)).max(0) as u64
     }
 
-    /// Completes some calls of an invocation that wait for no other ones, or the first of which waits for all others
+    /// Completes some calls of an invocation that wait for none outside of these, or the first of which waits for all
     /// before it. Returns when the last of them completes, counted from when the first could begin.
     fn complete(
         &mut self,

@@ -385,13 +385,16 @@ impl Visit {
 
     /// Returns the route of the request: its tag, its path, or the only endpoint it calls.
     fn route(&self, set: &TraceSet, root: u32, end: u32) -> Option<(RouteSource, String)> {
-        let tag = |key| set.tags.stored_value(set.tag_set(root), key).filter(|value| !value.is_empty());
-        if let Some(route) = tag(ROUTE_KEY) {
+        let tags = set.tag_set(root);
+        if let Some(route) = set.tags.value(tags, ROUTE_KEY).filter(|value| !value.is_empty()) {
             return Some((RouteSource::Tag, route.to_owned()));
         }
-        let mut paths = ADDRESS_KEYS.into_iter().filter_map(tag).map(address_template);
-        let path = paths.find(|path| !path.is_empty()).map(Cow::into_owned);
-        Some((RouteSource::Other, path.or_else(|| self.only_callee(set, end))?))
+        // Of several the smallest template: which of the addresses are stored depends on what was read before.
+        let path = ADDRESS_KEYS.into_iter().find_map(|key| {
+            let paths = set.tags.stored_values(tags, key).map(address_template);
+            paths.filter(|path| !path.is_empty()).min()
+        });
+        Some((RouteSource::Other, path.map(Cow::into_owned).or_else(|| self.only_callee(set, end))?))
     }
 
     /// Returns the operation of the only endpoint called, and where that is a bare method of HTTP, of its only child.

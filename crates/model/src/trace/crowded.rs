@@ -1,7 +1,7 @@
 //! Which keys of tags have too many values, decided over all workers: what an analysis says must not depend on how the
 //! traces lie in them.
 
-use super::names::hash_bytes;
+use super::names::hash_text;
 use super::places::Places;
 use super::set::TraceSet;
 use super::tags::{MAX_VALUES_PER_KEY, TagTable};
@@ -10,16 +10,13 @@ use crate::ordered::OrderedMap;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-/// A key with fewer values in every worker has not too many in all of them: there are not so many workers.
-const LEAST_VALUES: u32 = MAX_VALUES_PER_KEY / 256;
-
 /// The values of a key in one worker, as hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyValues {
     key: String,
     /// `None`: too many for one worker.
     values: Option<Vec<u64>>,
-    /// Of an address the templates of its values; `None`: too many of these too.
+    /// Of an address the templates of its values, of other keys none; `None`: too many of these too.
     templates: Option<Vec<u64>>,
 }
 
@@ -30,34 +27,26 @@ pub struct CrowdedKeys {
     keys: OrderedMap<String, bool>,
 }
 
-fn hash_of(text: &str) -> u64 {
-    hash_bytes(text.as_bytes())
-}
-
 impl TagTable {
-    /// Returns the keys that may have too many values together with those of other workers.
+    /// Returns all keys with their values.
     pub fn key_values(&self) -> Vec<KeyValues> {
-        let may_be = |key: &u32| self.values_stored(*key) >= LEAST_VALUES || self.is_high_cardinality(*key);
-        let keys: Vec<u32> = (0..self.key_count() as u32).filter(may_be).collect();
-        let mut found: Vec<[FxHashSet<u64>; 2]> = vec![Default::default(); keys.len()];
-        // One sweep, and none where keys have few values.
-        for pair in 0..if keys.is_empty() { 0 } else { self.pairs() as u32 } {
-            let (key, value) = self.pair(pair);
-            let Ok(at) = keys.binary_search(&key) else { continue };
-            let [values, templates] = &mut found[at];
-            values.insert(hash_of(value));
-            if self.is_address(key) {
-                templates.insert(hash_of(&address_template(value)));
+        let mut all: Vec<KeyValues> = (0..self.key_count() as u32)
+            .map(|key| KeyValues {
+                key: self.key_name(key).to_owned(),
+                values: (!self.is_high_cardinality(key)).then(Vec::new),
+                templates: (!self.is_address(key) || !self.stores_nothing(key)).then(Vec::new),
+            })
+            .collect();
+        for (key, value) in (0..self.pairs() as u32).map(|pair| self.pair(pair)) {
+            let KeyValues { values, templates, .. } = &mut all[key as usize];
+            if let Some(values) = values {
+                values.push(hash_text(value));
+            }
+            if let Some(templates) = templates.as_mut().filter(|_| self.is_address(key)) {
+                templates.push(hash_text(&address_template(value)));
             }
         }
-        let of = |(&key, [values, templates]): (&u32, [FxHashSet<u64>; 2])| KeyValues {
-            key: self.key_name(key).to_owned(),
-            values: (!self.is_high_cardinality(key)).then(|| values.into_iter().collect()),
-            // Where there are no addresses there are no templates.
-            templates: (!self.is_address(key) || !self.stores_nothing(key))
-                .then(|| templates.into_iter().collect()),
-        };
-        keys.iter().zip(found).map(of).collect()
+        all
     }
 }
 

@@ -111,7 +111,7 @@ pub(super) fn mark(set: &TraceSet, tree: &mut Tree, candidates: &mut Vec<u32>, c
         }
         let tags = set.tag_set(tree.row(span));
         if calls.are_under(tree.start_us[at], tree.end_us[at])
-            && PEER_KEYS.iter().all(|key| set.tags.value(tags, key).is_none())
+            && PEER_KEYS.iter().all(|key| set.tags.stored_values(tags, key).next().is_none())
         {
             tree.role[at] = Role::Overlay;
         }

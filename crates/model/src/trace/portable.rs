@@ -6,6 +6,7 @@ use super::set::{SetFull, TraceSet};
 use super::span::{Flags, ProcessId, RawSpan};
 use super::tags::TagSetId;
 use crate::ordered::OrderedMap;
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 /// Some traces with their own names, independent of any set.
@@ -15,6 +16,7 @@ pub struct Portable {
     pub(super) id_texts: Interner,
     /// Tag sets as (key, value) names.
     pub(super) tag_sets: Vec<Vec<(Symbol, Symbol)>>,
+    /// Keys that have too many values; those of which nothing stands for further ones are there twice.
     pub(super) high_cardinality: Vec<String>,
     /// (service, host, tag set).
     pub(super) processes: Vec<(Symbol, Option<Symbol>, u32)>,
@@ -67,6 +69,9 @@ impl Portable {
         }
         let high = set.tags.keys().into_iter().filter(|(_, facts)| facts.high_cardinality);
         copier.out.high_cardinality = high.map(|(key, _)| key.to_owned()).collect();
+        let is_full = |key: &&String| set.tags.find_key(key).is_some_and(|key| set.tags.stores_nothing(key));
+        let full: Vec<String> = copier.out.high_cardinality.iter().filter(is_full).cloned().collect();
+        copier.out.high_cardinality.extend(full);
         copier.out
     }
 
@@ -115,8 +120,13 @@ impl Portable {
                 set.tags.finish()
             })
             .collect();
+        let mut marked = FxHashSet::default();
         for key in &self.high_cardinality {
-            set.tags.mark_high_cardinality(key);
+            if marked.insert(key) {
+                set.tags.mark_high_cardinality(key);
+            } else {
+                set.tags.stop_storing(key);
+            }
         }
         let tag_set = |number: u32| tag_sets.get(number as usize).copied().unwrap_or(TagSetId::EMPTY);
         let processes: Vec<ProcessId> = self

@@ -1,12 +1,14 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
-use super::names::{Interner, Symbol, hash_bytes};
+use super::names::{Interner, Symbol, hash_text};
+use super::overlays::PEER_KEYS;
 use super::set::with_slack;
 use super::templates::address_template;
 use crate::sort::Arrange;
 use hashbrown::HashTable;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Distinct values of one key that are stored; a key with more is "high cardinality".
 pub const MAX_VALUES_PER_KEY: u32 = 4096;
@@ -30,10 +32,36 @@ impl TagSetId {
 pub struct KeyFacts {
     /// How often the key was seen.
     pub occurrences: u64,
-    /// How many distinct values are stored.
+    /// How many distinct values are stored, not counting what stands for others.
     pub values: u32,
-    /// Whether more than [`MAX_VALUES_PER_KEY`] distinct values were seen.
+    /// Whether more than [`MAX_VALUES_PER_KEY`] distinct values were seen, here or by all workers together.
     pub high_cardinality: bool,
+}
+
+/// What is stored in place of the values of a key that has too many.
+#[derive(Clone)]
+enum StandIns {
+    Nothing,
+    /// That there is a value.
+    Presence,
+    /// Templates of addresses; hashes of those that the key has, noted once it has too many values. When there are more
+    /// than [`MAX_VALUES_PER_KEY`] of them, nothing is stored any longer.
+    Templates(FxHashSet<u64>),
+}
+
+/// What stands for a value of which only the presence is stored.
+const PRESENT: &str = "…";
+
+impl StandIns {
+    fn of(key: &str) -> StandIns {
+        if ADDRESS_KEYS.contains(&key) {
+            StandIns::Templates(FxHashSet::default())
+        } else if PEER_KEYS.contains(&key) {
+            StandIns::Presence
+        } else {
+            StandIns::Nothing
+        }
+    }
 }
 
 /// All tags of a trace set.
@@ -41,9 +69,8 @@ pub struct KeyFacts {
 pub struct TagTable {
     keys: Interner,
     facts: Vec<KeyFacts>,
-    /// By key: of an address, once it has too many values, hashes of their templates; one more than the most once these
-    /// are too many too.
-    templates: Vec<Option<FxHashSet<u64>>>,
+    /// By key.
+    stand_ins: Vec<StandIns>,
     values: Interner,
     pairs: Vec<(u32, u32)>,
     pair_table: HashTable<u32>,
@@ -59,7 +86,7 @@ impl Default for TagTable {
         let mut table = TagTable {
             keys: Interner::default(),
             facts: Vec::new(),
-            templates: Vec::new(),
+            stand_ins: Vec::new(),
             values: Interner::default(),
             pairs: Vec::new(),
             pair_table: HashTable::new(),
@@ -96,13 +123,13 @@ impl TagTable {
         let symbol = self.keys.intern(key).0;
         if symbol as usize == self.facts.len() {
             self.facts.push(KeyFacts::default());
-            self.templates.push(ADDRESS_KEYS.contains(&key).then(FxHashSet::default));
+            self.stand_ins.push(StandIns::of(key));
         }
         symbol
     }
 
     /// Adds a tag to the set begun. The value of a high-cardinality key is counted and not stored; of an address the
-    /// template of its path is.
+    /// template of its path is, and of a name of a peer that there is one.
     pub fn add(&mut self, key: &str, value: &str) {
         let key = self.key(key);
         self.add_value(key, value);
@@ -117,11 +144,7 @@ impl TagTable {
         }
         let cut;
         let value = if value.len() > MAX_VALUE_BYTES {
-            let mut end = MAX_VALUE_BYTES;
-            while !value.is_char_boundary(end) {
-                end -= 1;
-            }
-            cut = format!("{}…", &value[..end]);
+            cut = format!("{}…", &value[..value.floor_char_boundary(MAX_VALUE_BYTES)]);
             &cut
         } else {
             value
@@ -134,16 +157,20 @@ impl TagTable {
             }
             self.mark_crowded(key);
         }
-        let template = address_template(value);
-        let Some(Some(templates)) = self.templates.get_mut(key as usize).map(Option::as_mut) else {
-            return None;
+        let stand_in = match &mut self.stand_ins[key as usize] {
+            StandIns::Nothing => return None,
+            StandIns::Presence => Cow::Borrowed(PRESENT),
+            StandIns::Templates(seen) => {
+                let template = address_template(value);
+                seen.insert(hash_text(&template));
+                if seen.len() > MAX_VALUES_PER_KEY as usize {
+                    self.generation += 1;
+                    return None;
+                }
+                template
+            }
         };
-        templates.insert(hash_bytes(template.as_bytes()));
-        if self.stores_nothing(key) {
-            self.generation += 1;
-            return None;
-        }
-        Some(self.known_or_new(key, &template, false)?.0)
+        Some(self.known_or_new(key, &stand_in, false)?.0)
     }
 
     /// Adds the pair of a key and a value to the set begun, unless it would be new and `is_full`. Returns its number and
@@ -166,17 +193,17 @@ impl TagTable {
         Some((pair, true))
     }
 
-    /// Values of a key are no longer stored.
+    /// Stops storing values of a key; of an address notes the templates of those stored.
     fn mark_crowded(&mut self, key: u32) {
         self.generation += 1;
         if self.facts[key as usize].high_cardinality {
             return;
         }
         self.facts[key as usize].high_cardinality = true;
-        if let Some(templates) = &mut self.templates[key as usize] {
+        if let StandIns::Templates(seen) = &mut self.stand_ins[key as usize] {
             let of_key = self.pairs.iter().filter(|pair| pair.0 == key);
             let values = of_key.map(|&(_, value)| self.values.get(Symbol(value)));
-            templates.extend(values.map(|value| hash_bytes(address_template(value).as_bytes())));
+            seen.extend(values.map(|value| hash_text(&address_template(value))));
         }
     }
 
@@ -229,10 +256,14 @@ impl TagTable {
         self.generation
     }
 
-    /// Returns whether neither values of a key, by its number, nor templates of them are stored any longer.
+    /// Returns whether neither values of a key, by its number, nor what stands for them are stored any longer.
     pub fn stores_nothing(&self, key: u32) -> bool {
-        let is_full = |templates: &FxHashSet<u64>| templates.len() > MAX_VALUES_PER_KEY as usize;
-        self.facts[key as usize].high_cardinality && self.templates[key as usize].as_ref().is_none_or(is_full)
+        self.facts[key as usize].high_cardinality
+            && match &self.stand_ins[key as usize] {
+                StandIns::Nothing => true,
+                StandIns::Presence => false,
+                StandIns::Templates(seen) => seen.len() > MAX_VALUES_PER_KEY as usize,
+            }
     }
 
     /// Returns whether a key, by its number, has more values than are stored.
@@ -306,19 +337,15 @@ impl TagTable {
     /// are stored depends on what was read before.
     pub fn value(&self, set: TagSetId, key: &str) -> Option<&str> {
         let number = self.keys.find(key)?.0;
-        if self.is_high_cardinality(number) { None } else { self.stored_value(set, key) }
+        if self.is_high_cardinality(number) { None } else { self.stored_values(set, key).min() }
     }
 
-    /// Returns what is stored of `key` in a set: a value, of several the smallest, or of an address with too many the
-    /// template of its path.
-    pub fn stored_value(&self, set: TagSetId, key: &str) -> Option<&str> {
-        let key = self.keys.find(key)?.0;
-        set_slice(&self.set_pairs, &self.set_ends, set.0)
-            .iter()
-            .map(|&pair| self.pairs[pair as usize])
-            .filter(|&(k, _)| k == key)
-            .map(|(_, value)| self.values.get(Symbol(value)))
-            .min()
+    /// Returns what is stored of `key` in a set: values, or what stands for them where there are too many.
+    pub fn stored_values(&self, set: TagSetId, key: &str) -> impl Iterator<Item = &str> {
+        let found = self.keys.find(key).map(|key| (key.0, set_slice(&self.set_pairs, &self.set_ends, set.0)));
+        let pairs = found.into_iter().flat_map(|(key, pairs)| pairs.iter().map(move |&pair| (key, pair)));
+        let values = pairs.map(|(key, pair)| (key, self.pairs[pair as usize]));
+        values.filter(|(key, pair)| pair.0 == *key).map(|(_, (_, value))| self.values.get(Symbol(value)))
     }
 
     /// Returns whether the set has `key` = `value`; with a key of too many values it never has.
@@ -369,19 +396,15 @@ impl TagTable {
     pub(super) fn stop_storing(&mut self, key: &str) {
         let key = self.key(key);
         self.mark_crowded(key);
-        if let Some(templates) = &mut self.templates[key as usize] {
-            templates.extend(0..=u64::from(MAX_VALUES_PER_KEY));
+        if let StandIns::Templates(seen) = &mut self.stand_ins[key as usize] {
+            // As many as make it too many.
+            seen.extend(0..=u64::from(MAX_VALUES_PER_KEY));
         }
-    }
-
-    /// Returns how many values of a key, by its number, are stored.
-    pub(super) fn values_stored(&self, key: u32) -> u32 {
-        self.facts[key as usize].values
     }
 
     /// Returns whether the values of a key, by its number, are addresses.
     pub(super) fn is_address(&self, key: u32) -> bool {
-        self.templates[key as usize].is_some()
+        matches!(self.stand_ins[key as usize], StandIns::Templates(_))
     }
 
     /// Gives back most of what growing has reserved ahead.
@@ -457,8 +480,8 @@ mod tests {
         }
         let later = set(&mut table, &[("http.url", &address(1, "cart"))]);
         assert_eq!(table.value(first, "http.url"), None);
-        assert_eq!(table.stored_value(first, "http.url"), Some("http://shop:80/cart/1?page=2"));
-        assert_eq!(table.stored_value(later, "http.url"), Some("/cart/{n}"));
+        assert_eq!(table.stored_values(first, "http.url").next(), Some("http://shop:80/cart/1?page=2"));
+        assert_eq!(table.stored_values(later, "http.url").next(), Some("/cart/{n}"));
         // A pair that is remembered becomes the same set as its text.
         let key = table.key("http.url");
         let pair = table.pairs_of(first)[0];
@@ -473,6 +496,16 @@ mod tests {
         }
         assert!(table.stores_nothing(key));
         assert_eq!(set(&mut table, &[("http.url", &address(1, "cart"))]), TagSetId::EMPTY);
+    }
+
+    #[test]
+    fn of_peers_with_too_many_names_it_stays_that_there_is_one() {
+        let mut table = TagTable::default();
+        let sets: Vec<TagSetId> =
+            (0..5000).map(|i| set(&mut table, &[("server.address", &format!("10.0.0.{i}"))])).collect();
+        let stored = |at: usize| table.stored_values(sets[at], "server.address").next();
+        assert_eq!([stored(0), stored(4096), stored(4999)], [Some("10.0.0.0"), Some("…"), Some("…")]);
+        assert_eq!(table.value(sets[0], "server.address"), None);
     }
 
     #[test]

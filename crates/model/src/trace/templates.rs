@@ -2,6 +2,7 @@
 
 use super::names::Symbol;
 use super::set::TraceSet;
+use super::tags::MAX_VALUE_BYTES;
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -46,9 +47,17 @@ pub fn template(name: &str) -> Cow<'_, str> {
     if out == name { Cow::Borrowed(name) } else { Cow::Owned(out) }
 }
 
-/// Returns the template of the path of an address, without host and query; a template is its own.
+/// Returns the template of the path of an address, without host and query; a template is its own. A long one is cut after
+/// a slash, as a stored value is after [`MAX_VALUE_BYTES`], and ends in an ellipsis.
 pub fn address_template(address: &str) -> Cow<'_, str> {
-    template(path_of(address))
+    let whole = template(path_of(address));
+    if whole.len() <= MAX_VALUE_BYTES {
+        return whole;
+    }
+    let kept = &whole[..whole.floor_char_boundary(MAX_VALUE_BYTES)];
+    // A word that is cut may look like a value.
+    let end = kept.rfind('/').map_or(kept.len(), |at| at + 1);
+    Cow::Owned(format!("{}…", &kept[..end]))
 }
 
 fn path_of(address: &str) -> &str {
@@ -333,6 +342,12 @@ mod tests {
         ] {
             assert_eq!(address_template(address), expected);
             assert_eq!(address_template(expected), expected);
+        }
+        let numbers: String = (0..120).map(|i| format!("{i},")).collect();
+        for long in [format!("/batch/{numbers}/x/y"), format!("/{}/é", "deadbeefdeadbeefz/1/".repeat(40))] {
+            let template = address_template(&long);
+            assert!(template.len() <= MAX_VALUE_BYTES + 3 && template.ends_with('…'), "{template}");
+            assert_eq!(address_template(&template), template);
         }
     }
 

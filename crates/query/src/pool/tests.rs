@@ -102,7 +102,8 @@ fn crowded() -> Vec<String> {
         let traces: Vec<String> = (1 + 2000 * at..=2000 * (at + 1)).map(trace).collect();
         format!("{{\"data\":[{}]}}", traces.join(","))
     };
-    (0..4).map(file).collect()
+    let last = format!("{{\"data\":[{}]}}", (8001..8010).map(trace).collect::<Vec<_>>().join(","));
+    (0..4).map(file).chain([last]).collect()
 }
 
 #[test]

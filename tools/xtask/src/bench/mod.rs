@@ -211,29 +211,8 @@ fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
     sets::five_million(quick)?;
     // Groups that are refused keep no other from being measured.
     let paged = page(&[&sets.folder], report);
-    let driver = tools::chromedriver()?;
-    let mut worker = sh::cargo();
-    worker
-        .args([
-            // Not quietly: cargo would hand that word on to the runner, which does not know it.
-            "test",
-            "-p",
-            "pathlight",
-            "--target",
-            tools::WASM,
-            "--profile",
-            "page",
-            "--no-default-features",
-            "--bench",
-            "browser",
-        ])
-        .args(["--", "--nocapture"])
-        .env(
-            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
-            tools::wasm_bindgen()?.join("wasm-bindgen-test-runner"),
-        )
-        .env("CHROMEDRIVER", driver)
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "1200");
+    let mut worker = tools::wasm_runner("1200")?;
+    worker.args(["--bench", "browser", "--", "--nocapture"]);
     if quick {
         worker.env("PATHLIGHT_BENCH_QUICK", "1");
     }
