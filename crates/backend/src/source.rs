@@ -152,6 +152,8 @@ impl Source {
                 if let Some(value) = take_first(pairs, key) {
                     search.set(key, value);
                 }
+                // One that were left would be the first of the address as it is written.
+                pairs.retain(|(other, _)| other != key);
             }
             source.wanted = Wanted::Search(Box::new(search));
             return source;
