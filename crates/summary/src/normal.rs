@@ -135,9 +135,12 @@ impl Normal {
 
     /// Returns whether it can be joined, if it came from elsewhere; what is packed is looked at when it is opened.
     pub(crate) fn is_sound(&self) -> bool {
-        let is_piece = |piece: &Piece| match &piece.facts {
-            Held::Open(facts) => facts.is_sound(),
-            Held::Packed(_) => piece.keys.is_sorted(),
+        let is_piece = |piece: &Piece| {
+            piece.keys.is_sorted()
+                && match &piece.facts {
+                    Held::Open(facts) => facts.is_sound(),
+                    Held::Packed(_) => true,
+                }
         };
         self.pieces.iter().all(is_piece)
     }
