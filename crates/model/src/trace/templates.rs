@@ -48,7 +48,7 @@ pub fn template(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the template of the path of an address, without host and query; a template is its own. A long one is cut after
-/// a slash, as a stored value is after [`MAX_VALUE_BYTES`], and ends in an ellipsis.
+/// a slash, as a stored value is after 256 bytes, and ends in an ellipsis.
 pub fn address_template(address: &str) -> Cow<'_, str> {
     let whole = template(path_of(address));
     if whole.len() <= MAX_VALUE_BYTES {

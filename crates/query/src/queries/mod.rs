@@ -44,7 +44,9 @@ pub use heatmap::Heatmap;
 pub use histograms::Histograms;
 pub use late_findings::LateFindingsQuery;
 pub use names::Pseudonyms;
-pub use overview::{EndpointCount, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow, most_time};
+pub use overview::{
+    EndpointCount, MOST_TIME, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow, most_time,
+};
 pub use per_request::{PerRequest, PerRequestReport};
 pub use proposals::Proposals;
 pub use range::Range;
