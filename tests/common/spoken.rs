@@ -5,7 +5,7 @@ use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
 use pathlight::model::flat;
-use pathlight::model::trace::{CrowdedKeys, Portable, Redaction, TagTable, TraceSet};
+use pathlight::model::trace::{HighCardinalityKeys, Portable, Redaction, TagTable, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::pool::Server;
 use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
@@ -129,7 +129,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
         Call::Unload { group: 1 },
         Call::Keys,
         Call::PlanJoining,
-        Call::MarkCrowded,
+        Call::MarkHighCardinality,
         Call::TakeTraces,
         Call::PutTraces,
         Call::WriteDemo,
@@ -216,9 +216,12 @@ pub fn calls() -> Vec<Vec<u8>> {
         tags.add("id", &i.to_string());
         tags.finish();
     }
-    let crowded = flat::write(&CrowdedKeys::of([tags.key_values()]));
+    let high_cardinality = flat::write(&HighCardinalityKeys::of([tags.key_values()]));
     seeds.extend(
-        [&keys, &portable, &MESSAGES[0], &crowded].iter().flat_map(|it| envelopes(it)).map(|it| of(6, &it)),
+        [&keys, &portable, &MESSAGES[0], &high_cardinality]
+            .iter()
+            .flat_map(|it| envelopes(it))
+            .map(|it| of(6, &it)),
     );
     seeds.sort();
     seeds.dedup();

@@ -461,10 +461,7 @@ fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
     let Filter::Search(search) = filter else { return None };
     search.terms().find_map(|term| {
         let Condition::Tag { key, .. } = &term.condition else { return None };
-        let is_unknown = pool.sessions().iter().any(|session| {
-            let tags = &session.set.tags;
-            tags.find_key(key).is_some_and(|key| tags.is_high_cardinality(key))
-        });
+        let is_unknown = pool.sessions().iter().any(|session| session.set.tags.has_too_many_values(key));
         is_unknown.then_some(key.as_str())
     })
 }

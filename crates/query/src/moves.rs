@@ -4,7 +4,7 @@ use super::{EngineError, Session};
 use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{CrowdedKeys, KeyValues, Portable, TraceId, hash_bytes};
+use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 
 /// A trace id that means the same in every set: group and id.
@@ -21,7 +21,7 @@ impl Session {
         (id.group, if id.text { Name::Text(id.to_text(&self.set.id_texts)) } else { Name::Hex(id.bits) })
     }
 
-    /// Returns the ids of all traces held and the keys of tags with many values, for [`plan_joining`]. Call
+    /// Returns the ids of all traces held and the values of tags by key, for [`plan_joining`]. Call
     /// [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
     pub fn keys(&self) -> Vec<u8> {
         let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
@@ -33,8 +33,8 @@ impl Session {
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from a plan.
-    pub fn mark_crowded(&mut self, crowded: &[u8]) -> Result<(), EngineError> {
-        self.set.mark_crowded(&flat::read(crowded)?);
+    pub fn mark_high_cardinality(&mut self, high_cardinality: &[u8]) -> Result<(), EngineError> {
+        self.set.mark_high_cardinality(&flat::read(high_cardinality)?);
         self.invalidate();
         Ok(())
     }
@@ -87,8 +87,8 @@ pub struct JoinPlan {
     /// By worker what it has to send where, so that every trace lies in one worker only. A trace held by several goes to
     /// its owner, its hash modulo the workers.
     pub moves: Vec<Moves>,
-    /// For [`Session::mark_crowded`] of every worker, if there is anything to mark.
-    pub crowded: Option<Vec<u8>>,
+    /// For [`Session::mark_high_cardinality`] of every worker, if there is anything to mark.
+    pub high_cardinality: Option<Vec<u8>>,
 }
 
 /// Returns the plan for workers with these keys.
@@ -125,9 +125,9 @@ pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
     let written = |moves: OrderedMap<usize, Vec<Key>>| {
         moves.into_iter().map(|(to, keys)| (to, flat::write(&keys))).collect()
     };
-    let crowded = CrowdedKeys::of(values);
+    let high_cardinality = HighCardinalityKeys::of(values);
     Ok(JoinPlan {
         moves: plan.into_iter().map(written).collect(),
-        crowded: (!crowded.is_empty()).then(|| flat::write(&crowded)),
+        high_cardinality: (!high_cardinality.is_empty()).then(|| flat::write(&high_cardinality)),
     })
 }

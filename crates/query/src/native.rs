@@ -17,6 +17,22 @@ fn seal(sessions: &mut [Session]) -> Result<(), EngineError> {
     })
 }
 
+/// Brings together what several sessions saw of one trace, and marks which tags have too many values in all of them.
+fn join(sessions: &mut [Session]) -> Result<(), EngineError> {
+    let keys: Vec<_> = sessions.iter().map(Session::keys).collect();
+    let JoinPlan { moves, high_cardinality } = plan_joining(&keys)?;
+    if let Some(high_cardinality) = high_cardinality {
+        sessions.iter_mut().try_for_each(|session| session.mark_high_cardinality(&high_cardinality))?;
+    }
+    for (from, moves) in moves.into_iter().enumerate() {
+        for (to, keys) in moves {
+            let bytes = sessions[from].take_traces(&keys)?;
+            sessions[to].put_traces(&bytes)?;
+        }
+    }
+    seal(sessions)
+}
+
 /// Sessions, one a thread.
 pub struct Pool {
     sessions: Vec<Session>,
@@ -34,18 +50,10 @@ impl Pool {
             sessions.push(Session::new());
         }
         seal(&mut sessions)?;
-        let keys: Vec<_> = sessions.iter().map(Session::keys).collect();
-        let JoinPlan { moves, crowded } = plan_joining(&keys)?;
-        if let Some(crowded) = crowded {
-            sessions.iter_mut().try_for_each(|session| session.mark_crowded(&crowded))?;
+        // One alone knows all.
+        if sessions.len() > 1 {
+            join(&mut sessions)?;
         }
-        for (from, moves) in moves.into_iter().enumerate() {
-            for (to, keys) in moves {
-                let bytes = sessions[from].take_traces(&keys)?;
-                sessions[to].put_traces(&bytes)?;
-            }
-        }
-        seal(&mut sessions)?;
         let has_summaries = sessions.iter().any(|session| !session.set.summaries.is_empty());
         Ok(Pool { sessions, cuts: Cuts::of_data(has_summaries) })
     }

@@ -237,7 +237,7 @@ impl SplitObserver {
             numbers: OrderedMap::new(),
             samples: Vec::new(),
             missing: 0,
-            high_cardinality: set.tags.find_key(key).is_some_and(|key| set.tags.is_high_cardinality(key)),
+            high_cardinality: set.tags.has_too_many_values(key),
             current: OrderedMap::new(),
         }
     }

@@ -75,7 +75,7 @@ pub struct TagValuesObserver {
 impl TagValuesObserver {
     /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, key: &str) -> TagValuesObserver {
-        let high_cardinality = set.tags.find_key(key).is_some_and(|key| set.tags.is_high_cardinality(key));
+        let high_cardinality = set.tags.has_too_many_values(key);
         let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
         let mut names = Vec::new();
         let values_of = (0..set.tags.sets() as u32).map(|tags| {

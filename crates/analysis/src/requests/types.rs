@@ -8,7 +8,7 @@ use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::mix;
 use pathlight_model::trace::{
-    ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, TagTable, TraceSet, address_template, hash_bytes,
+    ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, TraceSet, address_template, hash_bytes,
     is_declared_async,
 };
 use rustc_hash::FxHashMap;
@@ -88,8 +88,9 @@ impl RequestType {
     }
 }
 
-/// What says a request's route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// What says a request's route. A source that has more values than a worker stores does not count, nor does any after it,
+/// lest workers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 enum RouteSource {
     /// The tag [`ROUTE_KEY`]. The first: as many as are counted of these do not depend on the others.
     Tag,
@@ -117,9 +118,9 @@ struct RootFacts {
 pub struct TypeFacts {
     roots: OrderedMap<Endpoint, RootFacts>,
     /// The tag [`ROUTE_KEY`] has too many values: some requests have lost theirs.
-    is_tag_crowded: bool,
+    is_tag_lost: bool,
     /// Addresses have too many templates.
-    are_addresses_crowded: bool,
+    are_addresses_lost: bool,
 }
 
 /// How requests are grouped, decided over all that is loaded.
@@ -132,25 +133,8 @@ pub struct TypeNames {
     shapes: OrderedMap<Endpoint, OrderedMap<u64, String>>,
     /// By root endpoint whose requests are told apart: the routes that are types.
     routes: OrderedMap<Endpoint, OrderedSet<String>>,
-    /// Which routes count, if any; of other groupings none.
-    sources: Option<Sources>,
-}
-
-/// From what routes are told: whatever has more values than a worker stores tells none, lest workers differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Sources {
-    All,
-    TagOnly,
-}
-
-impl Sources {
-    fn count(self, source: RouteSource) -> bool {
-        self == Sources::All || source == RouteSource::Tag
-    }
-}
-
-fn is_crowded(tags: &TagTable, key: &str, is_it: impl Fn(&TagTable, u32) -> bool) -> bool {
-    tags.find_key(key).is_some_and(|key| is_it(tags, key))
+    /// The last source whose routes count, if any; of other groupings none.
+    last_source: Option<RouteSource>,
 }
 
 fn keep_first<K: Ord, V>(map: &mut OrderedMap<K, V>) {
@@ -164,10 +148,11 @@ impl TypeFacts {
     pub fn of(set: &TraceSet) -> TypeFacts {
         let mut facts = TypeFacts {
             roots: OrderedMap::new(),
-            is_tag_crowded: is_crowded(&set.tags, ROUTE_KEY, TagTable::is_high_cardinality),
-            are_addresses_crowded: ADDRESS_KEYS
+            is_tag_lost: set.tags.has_too_many_values(ROUTE_KEY),
+            are_addresses_lost: ADDRESS_KEYS
                 .iter()
-                .any(|key| is_crowded(&set.tags, key, TagTable::stores_nothing)),
+                .filter_map(|key| set.tags.find_key(key))
+                .any(|key| set.tags.stores_nothing(key)),
         };
         let mut visit = Visit::default();
         for trace in set.traces() {
@@ -197,8 +182,8 @@ impl TypeFacts {
 
     /// Adds what another set holds.
     pub fn merge(&mut self, other: TypeFacts) {
-        self.is_tag_crowded |= other.is_tag_crowded;
-        self.are_addresses_crowded |= other.are_addresses_crowded;
+        self.is_tag_lost |= other.is_tag_lost;
+        self.are_addresses_lost |= other.are_addresses_lost;
         for (root, from) in other.roots {
             let into = self.roots.entry(root).or_default();
             into.requests += from.requests;
@@ -216,9 +201,10 @@ impl TypeFacts {
         }
     }
 
-    fn sources(&self) -> Option<Sources> {
-        let sources = if self.are_addresses_crowded { Sources::TagOnly } else { Sources::All };
-        (!self.is_tag_crowded).then_some(sources)
+    /// Returns the last source whose routes count.
+    fn last_source(&self) -> Option<RouteSource> {
+        let last = if self.are_addresses_lost { RouteSource::Tag } else { RouteSource::Other };
+        (!self.is_tag_lost).then_some(last)
     }
 
     /// Returns how requests are grouped by this.
@@ -227,12 +213,12 @@ impl TypeFacts {
             GroupBy::Automatic => self.choose(),
             by => by.clone(),
         };
-        let sources = (by == GroupBy::Route).then(|| self.sources()).flatten();
-        let mut names = TypeNames { by, sources, ..TypeNames::default() };
+        let last_source = (by == GroupBy::Route).then(|| self.last_source()).flatten();
+        let mut names = TypeNames { by, last_source, ..TypeNames::default() };
         for (root, facts) in &self.roots {
             match names.by {
                 GroupBy::Route => {
-                    let Some(routes) = facts.routes(names.sources) else { continue };
+                    let Some(routes) = facts.routes(names.last_source) else { continue };
                     let mut routes: Vec<(&str, u64)> = routes.into_iter().collect();
                     // Stable: equal ones stay by name.
                     routes.arrange_by_key(|route| std::cmp::Reverse(route.1));
@@ -256,7 +242,7 @@ impl TypeFacts {
             counts.filter(|count| count * 100 >= of * LEAST_PERCENT).count() >= 2
         };
         let by_route = roots.clone().any(|facts| {
-            facts.routes(self.sources()).is_some_and(|routes| {
+            facts.routes(self.last_source()).is_some_and(|routes| {
                 let none = facts.requests.saturating_sub(routes.values().sum());
                 divides(&mut routes.values().copied().chain([none]), facts.requests)
             })
@@ -273,9 +259,8 @@ impl TypeFacts {
 
 impl RootFacts {
     /// Returns the requests by route, if these tell the requests apart and are few enough.
-    fn routes(&self, sources: Option<Sources>) -> Option<OrderedMap<&str, u64>> {
-        let sources = sources?;
-        let counted = || self.routes.iter().filter(|((source, _), _)| sources.count(*source));
+    fn routes(&self, last: Option<RouteSource>) -> Option<OrderedMap<&str, u64>> {
+        let counted = || self.routes.iter().filter(|((source, _), _)| Some(*source) <= last);
         let mut routes: OrderedMap<&str, u64> = OrderedMap::new();
         for ((_, route), count) in counted() {
             *routes.entry(route).or_default() += count;
@@ -466,8 +451,7 @@ impl RequestTypes {
                     number(None, &|| match names.routes.get(&set.owned_endpoint(root)) {
                         Some(routes) => {
                             let route = visit.route(set, row, end());
-                            match route.filter(|(source, _)| names.sources.is_some_and(|s| s.count(*source)))
-                            {
+                            match route.filter(|(source, _)| Some(*source) <= names.last_source) {
                                 None => "(no route)".to_owned(),
                                 Some((_, route)) if routes.contains(&route) => route,
                                 Some(_) => "(other routes)".to_owned(),

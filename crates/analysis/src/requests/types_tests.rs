@@ -1,5 +1,5 @@
 use super::*;
-use pathlight_model::trace::{CrowdedKeys, RawSpan, SpanId, SpanKind, TagSetId, TraceId};
+use pathlight_model::trace::{HighCardinalityKeys, RawSpan, SpanId, SpanKind, TagSetId, TraceId};
 
 /// A span as (parent, service, operation, tags), numbered from 1 in its trace.
 type Spec<'a> = (u64, &'a str, &'a str, &'a [(&'a str, &'a str)]);
@@ -109,8 +109,8 @@ fn facts_of_several_workers_are_those_of_one() {
 fn by_workers(traces: &[Vec<Spec>], workers: usize) -> (TypeFacts, Vec<(usize, String)>) {
     let part = |worker| traces.iter().skip(worker).step_by(workers).cloned().collect::<Vec<_>>();
     let mut sets: Vec<TraceSet> = (0..workers).map(|worker| set(&part(worker))).collect();
-    let crowded = CrowdedKeys::of(sets.iter().map(|set| set.tags.key_values()));
-    sets.iter_mut().for_each(|set| set.mark_crowded(&crowded));
+    let high_cardinality = HighCardinalityKeys::of(sets.iter().map(|set| set.tags.key_values()));
+    sets.iter_mut().for_each(|set| set.mark_high_cardinality(&high_cardinality));
     let mut facts = TypeFacts::default();
     sets.iter().rev().for_each(|set| facts.merge(TypeFacts::of(set)));
     let names = facts.names(&GroupBy::Route);
@@ -144,7 +144,7 @@ fn routes_of_more_addresses_than_are_stored_are_the_same_for_any_number_of_worke
         let routes: OrderedSet<&str> = types.iter().map(|(_, part)| part.as_str()).collect();
         let expected = if is_many { 3 } else { 9 };
         assert_eq!(routes.len(), expected, "{routes:?}");
-        assert_eq!(facts.sources(), Some(if is_many { Sources::TagOnly } else { Sources::All }));
+        assert_eq!(facts.last_source(), Some(if is_many { RouteSource::Tag } else { RouteSource::Other }));
         for workers in [2, 3, 5] {
             assert!(by_workers(&traces, workers).1 == types, "{workers} workers");
         }

@@ -1,8 +1,8 @@
 //! The columnar trace set: interned names, canonical ids, normalised trees, sanitised intervals, data quality.
 
 pub mod calls;
+mod cardinality;
 mod clocks;
-mod crowded;
 mod dump;
 mod endpoint;
 mod facts;
@@ -24,7 +24,7 @@ mod tags;
 mod templates;
 mod tree;
 
-pub use crowded::{CrowdedKeys, KeyValues};
+pub use cardinality::{HighCardinalityKeys, KeyValues};
 pub use dump::dump;
 pub use endpoint::Endpoint;
 pub use facts::{HOST_KEYS, SpanFacts};

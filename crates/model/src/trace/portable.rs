@@ -125,7 +125,7 @@ impl Portable {
             if marked.insert(key) {
                 set.tags.mark_high_cardinality(key);
             } else {
-                set.tags.stop_storing(key);
+                set.tags.stop_storing_templates(key);
             }
         }
         let tag_set = |number: u32| tag_sets.get(number as usize).copied().unwrap_or(TagSetId::EMPTY);

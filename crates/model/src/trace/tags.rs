@@ -155,7 +155,7 @@ impl TagTable {
                 self.facts[key as usize].values += u32::from(is_new);
                 return Some(pair);
             }
-            self.mark_crowded(key);
+            self.stop_storing_values(key);
         }
         let stand_in = match &mut self.stand_ins[key as usize] {
             StandIns::Nothing => return None,
@@ -194,7 +194,7 @@ impl TagTable {
     }
 
     /// Stops storing values of a key; of an address notes the templates of those stored.
-    fn mark_crowded(&mut self, key: u32) {
+    fn stop_storing_values(&mut self, key: u32) {
         self.generation += 1;
         if self.facts[key as usize].high_cardinality {
             return;
@@ -266,7 +266,12 @@ impl TagTable {
             }
     }
 
-    /// Returns whether a key, by its number, has more values than are stored.
+    /// Returns whether a key has more values than are stored.
+    pub fn has_too_many_values(&self, key: &str) -> bool {
+        self.find_key(key).is_some_and(|key| self.is_high_cardinality(key))
+    }
+
+    /// Returns the same of a key by its number.
     pub fn is_high_cardinality(&self, key: u32) -> bool {
         self.facts[key as usize].high_cardinality
     }
@@ -389,13 +394,13 @@ impl TagTable {
     /// Says that a key has too many values, as another table found.
     pub fn mark_high_cardinality(&mut self, key: &str) {
         let key = self.key(key);
-        self.mark_crowded(key);
+        self.stop_storing_values(key);
     }
 
     /// Says that a key has too many templates too, as several tables together found.
-    pub(super) fn stop_storing(&mut self, key: &str) {
+    pub(super) fn stop_storing_templates(&mut self, key: &str) {
         let key = self.key(key);
-        self.mark_crowded(key);
+        self.stop_storing_values(key);
         if let StandIns::Templates(seen) = &mut self.stand_ins[key as usize] {
             // As many as make it too many.
             seen.extend(0..=u64::from(MAX_VALUES_PER_KEY));

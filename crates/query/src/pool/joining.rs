@@ -26,7 +26,7 @@ pub(super) struct Join<P> {
     /// Moves planned, with their keys.
     moves: Vec<((u32, u32), P)>,
     /// The keys of tags that are to be marked.
-    crowded: Option<P>,
+    high_cardinality: Option<P>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl<P: Clone> PoolState<P> {
             groups: OrderedSet::new(),
             keys: OrderedMap::new(),
             moves: Vec::new(),
-            crowded: None,
+            high_cardinality: None,
         });
     }
 
@@ -114,10 +114,10 @@ impl<P: Clone> PoolState<P> {
             }
             JoinStep::Mark => {
                 join.next = JoinStep::Move;
-                if let Some(crowded) = join.crowded.take() {
+                if let Some(high_cardinality) = join.high_cardinality.take() {
                     for &slot in &slots {
-                        let attached = vec![Attachment::Copy(crowded.clone())];
-                        self.call_to_join(slot, JoinCall::Plain, Call::MarkCrowded, attached);
+                        let attached = vec![Attachment::Copy(high_cardinality.clone())];
+                        self.call_to_join(slot, JoinCall::Plain, Call::MarkHighCardinality, attached);
                     }
                 }
             }
@@ -184,7 +184,7 @@ impl<P: Clone> PoolState<P> {
                 if let Done::Moves(moves) = done {
                     join.moves = moves.into_iter().zip(attached.by_ref()).collect();
                 }
-                join.crowded = attached.next();
+                join.high_cardinality = attached.next();
             }
             (JoinCall::TakeTraces { to }, Ok((_, traces))) => {
                 let traces = traces.into_iter().map(Attachment::Move).collect();

@@ -43,14 +43,14 @@ pub enum Call {
         /// The group.
         group: u8,
     },
-    /// Tell which traces are here, and which keys of tags have many values. Answered by one attachment.
+    /// Tell which traces are here, and the values of tags by key. Answered by one attachment.
     Keys,
     /// Work out where traces must go that are at several workers. Keys are attached, one list a worker. Answered by
     /// [`Done::Moves`] with the keys of each move attached, and after these what is to be marked, if anything is.
     PlanJoining,
     /// Mark the keys of tags that have too many values in all workers together; they are attached. Answered by
     /// [`Done::Nothing`].
-    MarkCrowded,
+    MarkHighCardinality,
     /// Give away the traces of the attached keys. Answered by one attachment.
     TakeTraces,
     /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].

@@ -115,7 +115,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
             Ok(none(()))
         }
         Call::Keys => Ok(one(session.keys())),
-        Call::MarkCrowded => session.mark_crowded(first).map(none),
+        Call::MarkHighCardinality => session.mark_high_cardinality(first).map(none),
         Call::PlanJoining => plan_joining(attachments).map(|plan| {
             let (mut moves, mut lists) = (Vec::new(), Vec::new());
             for (from, targets) in plan.moves.into_iter().enumerate() {
@@ -124,7 +124,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
                     lists.push(keys);
                 }
             }
-            lists.extend(plan.crowded);
+            lists.extend(plan.high_cardinality);
             (Done::Moves(moves), lists)
         }),
         Call::TakeTraces => session.take_traces(first).map(one),

@@ -85,7 +85,7 @@ fn a_file_that_was_split_at_a_wrong_place_is_read_again_in_one_piece() {
 
 /// Returns files of requests with ids and addresses that are too many only in all files together; every third request
 /// states its route.
-fn crowded() -> Vec<String> {
+fn high_cardinality() -> Vec<String> {
     let trace = |id: u32| {
         let word: String = id.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
         let (key, value) = match id % 3 {
@@ -121,7 +121,7 @@ fn keys_with_too_many_values_are_the_same_for_any_number_of_workers() {
     ];
     let said = |workers: usize| {
         let mut sim = Sim::new(workers, 3);
-        sim.load(&crowded());
+        sim.load(&high_cardinality());
         assert_eq!(sim.starts as usize, workers);
         sim.answers_to(&messages)
     };

@@ -77,10 +77,12 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
     let columns = columns();
     let row_height = columns.iter().map(|(_, [.., height])| *height).max().unwrap_or_default();
     let width = columns.iter().map(|(_, [left, width, _])| left + width).max().unwrap_or_default();
-    let mut now = Picture::new(width, row_height * rows().len(), [0; 3]);
+    let rows = rows();
+    let alone = rows.len() - OTHERS.len();
+    let mut now = Picture::new(width, row_height * rows.len(), [0; 3]);
     let mut whole = Vec::new();
-    for (row, view) in rows().into_iter().enumerate() {
-        if row + OTHERS.len() >= rows().len() {
+    for (row, view) in rows.iter().copied().enumerate() {
+        if row >= alone {
             page.look(Look::DESKTOP).await?;
             open_others(page, view).await?;
         }
@@ -107,13 +109,13 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
     let before = Picture::decode(&before)?;
     let mut different = Vec::new();
     let mut most = 0.0_f64;
-    for (row, view) in rows().into_iter().enumerate() {
+    for (row, view) in rows.iter().copied().enumerate() {
         for (at, (look, [left, width, height])) in columns.iter().enumerate() {
             let of = |all: &Picture| all.part(*left, row * row_height, *width, *height);
             let found = Difference::between(&of(&before), &of(&now));
             most = most.max(found.share());
             if found.share() * 1000.0 > SHARE_TOLERANCE as f64 {
-                let sets = if row + OTHERS.len() == rows().len() { "-sets" } else { "" };
+                let sets = if row == alone { "-sets" } else { "" };
                 let name = format!("{view}{sets}-{}{}", look.width, if look.dark { "-dark" } else { "" });
                 let file = scratch()?.join(format!("look-{name}.png"));
                 std::fs::write(&file, whole[row * columns.len() + at].encode()?)?;

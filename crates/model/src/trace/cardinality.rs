@@ -16,14 +16,14 @@ pub struct KeyValues {
     key: String,
     /// `None`: too many for one worker.
     values: Option<Vec<u64>>,
-    /// Of an address the templates of its values, of other keys none; `None`: too many of these too.
+    /// Of an address the templates of its values; `None`: nothing stands for further values.
     templates: Option<Vec<u64>>,
 }
 
 /// The keys that have too many values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CrowdedKeys {
-    /// By key: whether even the templates of its values are too many.
+pub struct HighCardinalityKeys {
+    /// By key: whether nothing stands for further values, as where the templates of an address are too many too.
     keys: OrderedMap<String, bool>,
 }
 
@@ -34,7 +34,7 @@ impl TagTable {
             .map(|key| KeyValues {
                 key: self.key_name(key).to_owned(),
                 values: (!self.is_high_cardinality(key)).then(Vec::new),
-                templates: (!self.is_address(key) || !self.stores_nothing(key)).then(Vec::new),
+                templates: (!self.stores_nothing(key)).then(Vec::new),
             })
             .collect();
         for (key, value) in (0..self.pairs() as u32).map(|pair| self.pair(pair)) {
@@ -50,9 +50,9 @@ impl TagTable {
     }
 }
 
-impl CrowdedKeys {
+impl HighCardinalityKeys {
     /// Returns the keys with too many values in all workers together.
-    pub fn of(workers: impl IntoIterator<Item = Vec<KeyValues>>) -> CrowdedKeys {
+    pub fn of(workers: impl IntoIterator<Item = Vec<KeyValues>>) -> HighCardinalityKeys {
         let mut all: OrderedMap<String, [Option<FxHashSet<u64>>; 2]> = OrderedMap::new();
         for KeyValues { key, values, templates } in workers.into_iter().flatten() {
             let known =
@@ -65,8 +65,10 @@ impl CrowdedKeys {
                 into.take_if(|values| values.len() > MAX_VALUES_PER_KEY as usize);
             }
         }
-        let crowded = all.into_iter().filter(|(_, [values, _])| values.is_none());
-        CrowdedKeys { keys: crowded.map(|(key, [_, templates])| (key, templates.is_none())).collect() }
+        let high_cardinality = all.into_iter().filter(|(_, [values, _])| values.is_none());
+        HighCardinalityKeys {
+            keys: high_cardinality.map(|(key, [_, templates])| (key, templates.is_none())).collect(),
+        }
     }
 
     /// Returns whether there is none.
@@ -77,11 +79,11 @@ impl CrowdedKeys {
 
 impl TraceSet {
     /// Takes over which keys have too many values in all workers together.
-    pub fn mark_crowded(&mut self, crowded: &CrowdedKeys) {
-        for (key, has_too_many_templates) in &crowded.keys {
+    pub fn mark_high_cardinality(&mut self, high_cardinality: &HighCardinalityKeys) {
+        for (key, stores_nothing) in &high_cardinality.keys {
             self.tags.mark_high_cardinality(key);
-            if *has_too_many_templates {
-                self.tags.stop_storing(key);
+            if *stores_nothing {
+                self.tags.stop_storing_templates(key);
             }
         }
         // Names of places follow from tags.
