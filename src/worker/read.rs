@@ -69,6 +69,10 @@ struct Reading<'a> {
     bytes: u64,
     finished: u32,
     told_ms: f64,
+    /// Bytes of heap from which on progress is told at once: whether the rest will fit must be known before memory ends.
+    tell_from: u64,
+    /// By how much that grows.
+    tell_step: u64,
     reserve: Reserve,
 }
 
@@ -85,6 +89,8 @@ pub async fn run(worker: &Worker, job: Job) {
         bytes: 0,
         finished: 0,
         told_ms: now_ms(),
+        tell_from: worker.session.borrow().set.heap_bytes() as u64 + heap_limit / 16,
+        tell_step: heap_limit / 16,
         reserve: Reserve::default(),
     };
     let mut results: Vec<ReadResult> = pieces.iter().map(|_| ReadResult::Untouched).collect();
@@ -196,8 +202,10 @@ impl Reading<'_> {
         if !self.step.is_over() && !self.worker.has_passes() {
             return;
         }
-        if now_ms() - self.told_ms > PROGRESS_MS {
+        let heap = self.worker.session.borrow().set.heap_bytes() as u64;
+        if now_ms() - self.told_ms > PROGRESS_MS || heap > self.tell_from {
             self.told_ms = now_ms();
+            self.tell_from = heap + self.tell_step;
             self.worker.post(&FromWorker::Progress(self.call, self.progress()), &[]);
         }
         self.worker.pace.yield_now().await;
