@@ -132,6 +132,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
         Call::MarkHighCardinality,
         Call::TakeTraces,
         Call::PutTraces,
+        Call::ForgetParts,
         Call::WriteDemo,
         Call::CopyColumns { from: 0, first: 1, redaction: String::new() },
         Call::CopyColumns { from: 1, first: 7, redaction },

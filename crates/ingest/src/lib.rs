@@ -36,7 +36,8 @@ pub use keep::Keep;
 pub use masks::Masks;
 pub use reader::{Options, Reader, Unpack};
 pub use report::{
-    Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, Problem, ProblemKind, Progress,
+    Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, Problem, ProblemKind,
+    Progress,
 };
 pub use walk::split::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
 pub use wire::otlp_json;

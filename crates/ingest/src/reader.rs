@@ -8,7 +8,7 @@ use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
 use super::walk::split::SplitPoint;
-use pathlight_model::trace::{LoadedSummary, TraceSet};
+use pathlight_model::trace::{LoadedSummary, TraceId, TraceSet};
 
 /// What can be read, for messages.
 const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
@@ -66,6 +66,8 @@ pub struct Reader {
     start: u64,
     /// Whether it reads a chunk, and where that ends; `None` is the end of the input.
     chunk: Option<Option<SplitPoint>>,
+    /// The trace inside which it begins, if it does.
+    inside: Option<TraceId>,
     bytes: u64,
     head: Vec<u8>,
     /// Bytes on their way from [`Reader::feed_by`] to [`Reader::feed`].
@@ -83,6 +85,7 @@ impl Reader {
             options,
             start: 0,
             chunk: None,
+            inside: None,
             bytes: 0,
             head: Vec::new(),
             rest: Vec::new(),
@@ -103,6 +106,7 @@ impl Reader {
         if let Some(point) = from {
             reader.source = Source::from_split_point(point, reader.options.reference, reader.options.masks);
             reader.start = point.at;
+            reader.inside = point.trace();
         }
         reader.chunk = Some(until);
         reader
@@ -165,6 +169,9 @@ impl Reader {
         }
         if self.bytes == 0 {
             self.state.remember(set);
+            if let Some(trace) = self.inside {
+                self.state.building.begin_inside(trace, self.start);
+            }
         }
         self.bytes += bytes as u64;
         let Options { reference, masks, .. } = self.options;
@@ -188,13 +195,16 @@ impl Reader {
     /// wait for [`TraceSet::seal`].
     pub fn finish(mut self, set: &mut TraceSet) -> FileReport {
         let mut agrees = true;
-        let mut ended = match self.failed.take() {
-            Some(error) => Ended::Failed(error),
-            None if matches!(self.chunk, Some(Some(_))) => {
-                agrees = self.chunk.iter().flatten().any(|point| self.source.meets(point));
+        let mut ended = match (self.failed.take(), &self.chunk) {
+            (Some(error), _) => Ended::Failed(error),
+            (None, Some(Some(point))) => {
+                agrees = self.source.meets(point, &self.state);
+                if agrees && point.trace().is_some() {
+                    self.state.finish_part(set, Some(point.at));
+                }
                 Ended::Whole
             }
-            None => {
+            (None, _) => {
                 let Options { reference, masks, .. } = self.options;
                 let mut cx = Context { state: &mut self.state, set, reference, masks };
                 match self.source.finish(&mut cx) {
@@ -204,7 +214,8 @@ impl Reader {
                 }
             }
         };
-        let traces = self.trace_hashes();
+        agrees &= !self.state.has_odd_part;
+        let chunk = self.chunk_end(agrees);
         let summaries = std::mem::take(&mut self.state.summaries);
         set.summaries.extend(summaries.into_iter().map(|mut summary| {
             // Of an archive with several, each has the name of its member.
@@ -220,21 +231,25 @@ impl Reader {
         if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
             ended = Ended::Failed(self.nothing());
         }
-        self.report(ended, ChunkEnd { agrees, traces })
+        self.report(ended, chunk)
     }
 
     /// Gives up the rest of the input, keeping what is in the set, and gives the account of it.
     pub fn stop(mut self) -> FileReport {
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
-        let traces = self.trace_hashes();
-        self.report(ended, ChunkEnd { agrees: true, traces })
+        let chunk = self.chunk_end(true);
+        self.report(ended, chunk)
     }
 
-    fn trace_hashes(&self) -> Vec<u64> {
-        if self.chunk.is_some() { self.state.trace_hashes() } else { Vec::new() }
+    fn chunk_end(&mut self, agrees: bool) -> Option<ChunkEnd> {
+        self.chunk.is_some().then(|| ChunkEnd {
+            agrees,
+            traces: self.state.trace_hashes(),
+            parts: std::mem::take(&mut self.state.parts),
+        })
     }
 
-    fn report(self, ended: Ended, chunk: ChunkEnd) -> FileReport {
+    fn report(self, ended: Ended, chunk: Option<ChunkEnd>) -> FileReport {
         FileReport {
             name: self.name,
             format: self.state.format_names(),
@@ -244,7 +259,7 @@ impl Reader {
             problems: self.state.problems.list,
             ended,
             keep: self.options.keep,
-            chunk: self.chunk.is_some().then_some(chunk),
+            chunk,
         }
     }
 

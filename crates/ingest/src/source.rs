@@ -104,8 +104,8 @@ impl Source {
     }
 
     /// Returns whether this reader has reached the split point in the state that the next reader assumed.
-    pub fn meets(&self, point: &SplitPoint) -> bool {
-        matches!(&self.opened, Opened::Text(text) if text.walker.meets(point))
+    pub fn meets(&self, point: &SplitPoint, state: &State) -> bool {
+        matches!(&self.opened, Opened::Text(text) if text.walker.meets(point, &state.building))
     }
 
     /// Takes bytes.

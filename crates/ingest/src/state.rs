@@ -5,11 +5,12 @@ use super::keep::Keep;
 use super::node::{Bad, Node, Number};
 use super::otlp;
 use super::reader::Unpack;
-use super::report::{ProblemKind, Problems};
+use super::report::{PartEnd, ProblemKind, Problems};
 use super::window::Window;
 use hashbrown::HashTable;
 use pathlight_model::trace::{
-    Flags, LoadedSummary, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet, hash_bytes,
+    Flags, LoadedSummary, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TracePart, TraceSet,
+    hash_bytes,
 };
 
 /// Why a value was not taken.
@@ -92,6 +93,8 @@ pub(super) struct Building {
     pub id: Option<TraceId>,
     /// Offset of its object.
     pub at: u64,
+    /// The split point inside the trace at which reading began, if it did.
+    from: Option<u64>,
     /// Trace id of the first span that has one.
     first_own: Option<TraceId>,
     spans: Vec<RawSpan>,
@@ -138,6 +141,9 @@ pub(super) struct State {
     pub left_out: u64,
     /// The function that unpacks summaries; `None`: they are refused.
     pub unpack: Option<Unpack>,
+    /// Of a chunk: the traces that it shares with others, and whether one of them cannot be shared.
+    pub parts: Vec<PartEnd>,
+    pub has_odd_part: bool,
     /// The summaries found, named after their archive member.
     pub summaries: Vec<LoadedSummary>,
 }
@@ -147,6 +153,7 @@ impl Building {
     pub fn begin(&mut self, at: u64) {
         self.id = None;
         self.at = at;
+        self.from = None;
         self.first_own = None;
         self.spans.clear();
         if self.spans.capacity() > 1 << 16 {
@@ -161,6 +168,34 @@ impl Building {
         self.table.clear();
         self.is_bad = false;
         self.has_inline_process = false;
+    }
+
+    /// Starts over at a split point inside a trace.
+    pub fn begin_inside(&mut self, trace: TraceId, at: u64) {
+        self.begin(at);
+        self.from = Some(at);
+        (self.id, self.first_own) = (Some(trace), Some(trace));
+    }
+
+    /// Returns the trace that all spans so far are of, if readers can share it: nothing about it is odd.
+    pub fn shared_trace(&self) -> Option<TraceId> {
+        let is_odd = self.is_bad || self.has_inline_process || !self.strangers.is_empty();
+        let first = self.first_own.filter(|id| !is_odd && !id.text)?;
+        self.id.is_none_or(|id| id == first).then_some(first)
+    }
+
+    /// Returns the spans as a part of a trace; `None` if a process has a name that is no text.
+    fn take_part(&mut self, trace: TraceId, until: Option<u64>) -> Option<TracePart> {
+        let mut part = TracePart::new(trace, self.from, until);
+        for number in 0..self.ends.len() as u32 {
+            let name = &self.names[Self::name(&self.names, &self.ends, number)];
+            part.processes.push((std::str::from_utf8(name).ok()?.to_owned(), self.found[number as usize]));
+        }
+        part.spans = std::mem::take(&mut self.spans);
+        for span in &mut part.spans {
+            span.process.0 &= !LOCAL;
+        }
+        Some(part)
     }
 
     fn name(names: &[u8], ends: &[u32], i: u32) -> std::ops::Range<usize> {
@@ -216,6 +251,10 @@ impl Building {
             self.strangers.push((self.spans.len() as u32, own));
         }
         self.spans.push(span);
+    }
+
+    pub fn first_span(&self) -> Option<&RawSpan> {
+        self.spans.first()
     }
 
     /// Gives up what is held.
@@ -359,7 +398,38 @@ impl State {
         result
     }
 
+    /// Ends the part of the trace under construction that this reader has, at the next split point or (`None`) with the
+    /// trace.
+    pub fn finish_part(&mut self, set: &mut TraceSet, until: Option<u64>) {
+        let mut building = std::mem::take(&mut self.building);
+        self.add_part(set, &mut building, until);
+        building.begin(0);
+        self.building = building;
+    }
+
+    fn add_part(&mut self, set: &mut TraceSet, building: &mut Building, until: Option<u64>) {
+        self.saw(Format::Jaeger);
+        let trace = building.shared_trace().filter(|_| self.keep.is_all());
+        let Some(part) = trace.and_then(|trace| building.take_part(trace, until)) else {
+            self.has_odd_part = true;
+            return;
+        };
+        let processes = part.processes.iter().map(|(name, process)| (name.clone(), process.is_some()));
+        self.parts.push(PartEnd {
+            trace: part.trace.content_hash(&set.id_texts),
+            spans: part.spans.len() as u64,
+            from: part.from,
+            until,
+            processes: processes.collect(),
+        });
+        set.add_part(part);
+    }
+
     fn add_built(&mut self, set: &mut TraceSet, building: &mut Building) -> Result<(), SetFull> {
+        if building.from.is_some() {
+            self.add_part(set, building, None);
+            return Ok(());
+        }
         self.saw(if building.has_inline_process { Format::JaegerUi } else { Format::Jaeger });
         if building.is_bad || building.spans.is_empty() {
             return Ok(());

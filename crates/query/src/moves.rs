@@ -4,7 +4,7 @@ use super::{EngineError, Session};
 use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
-use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, TraceId, hash_bytes};
+use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 
 /// A trace id that means the same in every set: group and id.
@@ -24,8 +24,10 @@ impl Session {
     /// Returns the ids of all traces held and the values of tags by key, for [`plan_joining`]. Call
     /// [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
     pub fn keys(&self) -> Vec<u8> {
-        let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
+        let traces = self.set.traces().iter().map(|trace| trace.id).chain(self.set.traces_in_parts());
+        let mut keys: Vec<Key> = traces.map(|id| self.key(id)).collect();
         keys.arrange();
+        keys.dedup();
         flat::write(&(keys, self.set.tags.key_values()))
     }
 
@@ -56,10 +58,15 @@ impl Session {
             })
             .collect();
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
-        let bytes = flat::write(&Portable::copy(&self.set, numbers.iter().copied()));
         let mut sorted: Vec<TraceId> = ids;
         sorted.arrange();
-        self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
+        let traces = Portable::copy(&self.set, numbers.iter().copied());
+        let parts = PortableParts::take(&mut self.set, |id| sorted.binary_search(&id).is_ok());
+        let bytes = flat::write(&(traces, parts));
+        // To leave traces out, all others are moved.
+        if !numbers.is_empty() {
+            self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
+        }
         self.set.forget_losers(&sorted);
         self.invalidate();
         Ok(bytes)
@@ -71,9 +78,10 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not from [`take_traces`](Self::take_traces), [`EngineError::Full`] when
     /// memory ends.
     pub fn put_traces(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        let portable: Portable = flat::read(bytes)?;
+        let (traces, parts): (Portable, PortableParts) = flat::read(bytes)?;
         self.invalidate();
-        portable.add_to(&mut self.set)?;
+        traces.add_to(&mut self.set)?;
+        parts.add_to(&mut self.set);
         Ok(())
     }
 }

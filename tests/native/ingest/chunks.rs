@@ -23,11 +23,26 @@ fn by_one(text: &[u8]) -> (String, FileReport) {
     (dump(&set), report)
 }
 
+/// Where a text may be cut.
+#[derive(Clone, Copy, PartialEq)]
+enum Cut {
+    /// Between traces.
+    Between,
+    /// Between spans of one trace.
+    Inside,
+    /// By turns.
+    Both,
+}
+
 /// Returns the split points found from these places on.
-fn split_points(text: &[u8], head: usize, places: &[usize]) -> Vec<SplitPoint> {
+fn split_points(text: &[u8], head: usize, places: &[usize], cut: Cut) -> Vec<SplitPoint> {
     let Some(finder) = SplitFinder::of(&text[..head.min(text.len())]) else { return Vec::new() };
-    let mut split_points: Vec<SplitPoint> = (places.iter())
-        .filter_map(|&place| finder.find(text.get(place..)?, place as u64))
+    let mut split_points: Vec<SplitPoint> = (places.iter().enumerate())
+        .filter_map(|(number, &place)| {
+            let is_inside = cut == Cut::Inside || cut == Cut::Both && number % 2 == 0;
+            let part = text.get(place..)?;
+            if is_inside { finder.find_inside(part, place as u64) } else { finder.find(part, place as u64) }
+        })
         .filter(|point| point.at > 0)
         .collect();
     split_points.sort_by_key(|point| point.at);
@@ -48,14 +63,21 @@ fn by_chunks(text: &[u8], split_points: &[SplitPoint]) -> Option<(String, FileRe
         reports.push(feed(reader, &text[start..end], &mut set));
     }
     // In any order, as workers take them.
-    let whole = FileReport::of_chunks(reports)?;
+    let whole = FileReport::of_chunks(reports, true)?;
     set.seal().unwrap();
     Some((dump(&set), whole))
 }
 
-/// Reads a text in chunks and compares; returns how many split points were used, or `None` if they did not agree.
+/// Reads a text in chunks and compares, cut between traces and otherwise; returns how many split points between traces
+/// were used, or `None` if they did not agree.
 fn compare(name: &str, text: &[u8], head: usize, places: &[usize]) -> Option<usize> {
-    let split_points = split_points(text, head, places);
+    compare_cut(name, text, head, places, Cut::Inside);
+    compare_cut(name, text, head, places, Cut::Both);
+    compare_cut(name, text, head, places, Cut::Between)
+}
+
+fn compare_cut(name: &str, text: &[u8], head: usize, places: &[usize], cut: Cut) -> Option<usize> {
+    let split_points = split_points(text, head, places, cut);
     let in_chunks = by_chunks(text, &split_points)?;
     assert_eq!(
         in_chunks,
@@ -216,19 +238,101 @@ fn damage_is_told_as_one_reader_tells_it_or_the_chunks_do_not_agree() {
 }
 
 #[test]
-fn one_huge_trace_is_not_cut() {
-    let text = format!(r#"{{"data":[{}]}}"#, trace(1, 400, "v"));
-    assert_eq!(compare("one trace", text.as_bytes(), 5000, &every(500, text.as_bytes())), Some(0));
-    // Between others it is passed over.
-    let text = format!(r#"{{"data":[{},{},{}]}}"#, trace(1, 2, "v"), trace(2, 400, "v"), trace(3, 2, "v"));
-    assert_eq!(compare("among others", text.as_bytes(), 900, &every(700, text.as_bytes())), Some(1));
+fn one_huge_trace_is_cut_between_its_spans() {
+    let among = |own: &str| format!(r#"{{"data":[{},{own},{}]}}"#, trace(1, 2, "v"), trace(3, 2, "v"));
+    let own = trace(2, 400, "v");
+    let in_lines = own.replace("},{\"traceID", "},\n  {\"traceID");
+    for (name, text) in [
+        ("alone", format!(r#"{{"data":[{own}]}}"#)),
+        ("in an array", format!("[{own}]")),
+        ("among others", among(&own)),
+        ("in lines", among(&in_lines)),
+        ("in lines of a list", format!("[\n{in_lines}\n]")),
+    ] {
+        let text = text.as_bytes();
+        for step in [5000, 9001] {
+            let used = compare_cut(name, text, 3000, &every(step, text), Cut::Inside);
+            assert!(used.is_some_and(|used| used > 5), "{name}: {used:?}");
+        }
+        let between = compare_cut(name, text, 3000, &every(700, text), Cut::Between);
+        assert!(between.is_some_and(|used| used < 3), "{name}: {between:?} split points between traces");
+    }
+    // Two huge ones, one of which comes in two pieces.
+    let text = format!("[{own},{},{own}]", trace(4, 300, "v"));
+    assert!(compare_cut("two", text.as_bytes(), 3000, &every(4000, text.as_bytes()), Cut::Inside) > Some(20));
+    // A line of its own is no list: nothing says whether another trace follows in it.
+    assert_eq!(compare_cut("lines", own.as_bytes(), 3000, &every(700, own.as_bytes()), Cut::Inside), Some(0));
+}
+
+#[test]
+fn a_huge_trace_with_something_odd_is_read_in_one_piece() {
+    let own = trace(2, 400, "v");
+    let span_200 = r#"{"traceID":"2","spanID":"c8""#;
+    assert!(own.contains(span_200));
+    let odd = [
+        ("another trace", own.replace(span_200, r#"{"traceID":"9","spanID":"c8""#)),
+        ("no trace", own.replace(span_200, r#"{"spanID":"c8""#)),
+        (
+            "the object says another trace",
+            own.replacen(r#"{"traceID":"2","spans""#, r#"{"traceID":"7","spans""#, 1),
+        ),
+        ("another trace at its end", own.replace(r#""processes""#, r#""traceID":"7","processes""#)),
+        (
+            "a process in a span",
+            own.replace(span_200, &format!(r#"{},"process":{{"serviceName":"x"}}"#, span_200)),
+        ),
+        ("an unknown process", own.replace(r#""processes":{"p1""#, r#""processes":{"p2""#)),
+        ("no processes", own.replace(r#""processes":{"p1""#, r#""x":{"p1""#)),
+        (
+            "two tables of processes",
+            own.replace(r#""processes":{"#, r#""processes":{"p1":{"serviceName":"first"}},"processes":{"#)
+                .replacen(r#""spans":["#, r#""processes":{"p1":{"serviceName":"zeroth"}},"spans":["#, 1),
+        ),
+        (
+            "a bad span",
+            own.replace(
+                &format!(r#"{span_200},"operationName":"op""#),
+                &format!(r#"{span_200},"operationName":[]"#),
+            ),
+        ),
+        ("bad syntax", own.replace(span_200, &format!("{span_200},,"))),
+        ("cut off", own[..own.len() - 200].to_owned()),
+    ];
+    for (name, own) in odd {
+        let text = format!(r#"{{"data":[{},{own}]}}"#, trace(1, 2, "v"));
+        let places = every(9001, text.as_bytes());
+        assert!(split_points(text.as_bytes(), 3000, &places, Cut::Inside).len() > 5, "{name}");
+        let used = compare_cut(name, text.as_bytes(), 3000, &places, Cut::Inside);
+        assert_eq!(used, None, "{name}");
+    }
+    // Processes that stand first are known to the first reader alone, which is enough.
+    let processes = r#""processes":{"p1":{"serviceName":"s2","tags":[]}}"#;
+    let first = own.replace(&format!(",{processes}"), "").replacen(
+        r#""spans""#,
+        &format!(r#"{processes},"spans""#),
+        1,
+    );
+    let text = format!("[{first}]");
+    assert!(
+        compare_cut("first", text.as_bytes(), 3000, &every(9001, text.as_bytes()), Cut::Inside) > Some(5)
+    );
+}
+
+#[test]
+fn of_a_huge_trace_only_some_kept_means_one_piece() {
+    let text = format!("[{}]", trace(2, 400, "v"));
+    let points = split_points(text.as_bytes(), 3000, &[20_000], Cut::Inside);
+    let options = Options { keep: Keep::Service("s2".into()), ..Options::default() };
+    let reader = Reader::of_chunk("input", options, None, points.first().cloned());
+    let report = feed(reader, &text.as_bytes()[..points[0].at as usize], &mut TraceSet::new());
+    assert!(!report.chunk.unwrap().agrees);
 }
 
 #[test]
 fn a_trace_in_two_chunks_is_one_trace() {
     let halves = [trace(7, 3, "v"), trace(8, 3, "v"), trace(7, 5, "v"), trace(9, 3, "v")];
     let text = format!("[{}]", halves.join(","));
-    let split_points = split_points(text.as_bytes(), 600, &[600, 1900]);
+    let split_points = split_points(text.as_bytes(), 600, &[600, 1900], Cut::Between);
     assert_eq!(split_points.len(), 2);
     let (_, report) = by_chunks(text.as_bytes(), &split_points).unwrap();
     assert_eq!((report.traces, report.spans), (3, 14));

@@ -10,9 +10,9 @@ use super::{Expect, Frame, Step, Walker};
 use crate::report::ProblemKind;
 use crate::sniff;
 use crate::sniff::Kind;
-use crate::state::State;
+use crate::state::{Building, State};
 use crate::window::Window;
-use pathlight_model::trace::TraceSet;
+use pathlight_model::trace::{Flags, TraceId, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of an input that [`SplitFinder::of`] is shown, and that one search for a split point covers at most.
@@ -26,12 +26,26 @@ const TRIAL_BYTES: usize = 2 << 10;
 /// Objects that are looked at in one search for a split point.
 const MOST_TRIED: usize = 4096;
 
-/// A place in a text where a reader may begin: before the first byte of a document or of an OTLP resource.
+/// A place in a text where a reader may begin: before the first byte of a document, of an OTLP resource, or of a span of
+/// a large Jaeger trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SplitPoint {
     /// Byte offset in the text.
     pub at: u64,
     context: Context,
+    /// The trace inside which it stands, if it does.
+    trace: Option<TraceId>,
+}
+
+impl SplitPoint {
+    /// Returns whether it stands inside a trace.
+    pub fn is_inside(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    pub(crate) fn trace(&self) -> Option<TraceId> {
+        self.trace
+    }
 }
 
 /// What a walker must know to go on.
@@ -60,6 +74,8 @@ pub struct SplitFinder {
     unit: Unit,
     /// The first key of a unit with its quotes, if a split point stands right before it: that alone rules out most objects.
     key: Vec<u8>,
+    /// The same for spans of Jaeger traces in a list.
+    inside: Option<(Context, Vec<u8>)>,
 }
 
 impl SplitFinder {
@@ -72,43 +88,71 @@ impl SplitFinder {
             Some(_) => first_key(head.get(probe.walker.pos as usize..)?),
             None => Vec::new(),
         };
+        let span_key = probe.enter_spans().and_then(|at| Some(first_key(head.get(at as usize + 1..)?)));
         probe.run(&head[probe.window.end() as usize..]);
         let level = unit.around.iter().rposition(|frame| frame.is_array()).map_or(0, |place| place + 1);
         let is_first = probe.walker.documents <= 1 && level > 0;
         let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
         let key = if frames == unit.around { key } else { Vec::new() };
         let one_line = is_first && probe.walker.one_line;
-        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, key })
+        let inside = span_key.filter(|_| level > 0).map(|key| {
+            let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
+            (Context { frames, is_first: probe.walker.documents <= 1, one_line }, key)
+        });
+        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, key, inside })
     }
 
-    /// Returns the first split point in `part`, which stands at byte offset `at` of the text, or `None`. The work is about
-    /// proportional to the part.
+    /// Returns the first split point between units in `part`, which stands at byte offset `at` of the text, or `None`. The
+    /// work is about proportional to the part.
     pub fn find(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
-        let mut tried = 0;
-        for place in memchr::memchr_iter(b'{', part) {
-            let Some(newline) = self.may_follow(&part[..place]) else { continue };
-            if !self.key.is_empty() && !part[place + 1..].trim_ascii_start().starts_with(&self.key) {
-                continue;
-            }
-            tried += 1;
-            if tried > MOST_TRIED {
-                return None;
-            }
-            let mut context = self.context.clone();
-            context.one_line &= !newline;
-            let point = SplitPoint { at: at + place as u64, context };
-            let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
-            if probe.first_unit(&part[place..]).as_ref() == Some(&self.unit) {
-                return Some(point);
-            }
-        }
-        None
+        search(part, at, &self.context, &self.key, |probe, text| {
+            (probe.first_unit(text).as_ref() == Some(&self.unit)).then_some(None)
+        })
     }
 
+    /// Returns the first split point between two spans of one Jaeger trace, as [`find`](Self::find) does. Only
+    /// [`TraceSet::seal`] puts what is on both sides together, so both must come into one set.
+    pub fn find_inside(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
+        let (context, key) = self.inside.as_ref()?;
+        search(part, at, context, key, |probe, text| probe.first_span(text).map(Some))
+    }
+}
+
+/// Returns the first split point of this context in a part of the text. What `begins` says of a walk from there is the
+/// trace inside which it is, or `None` if it is none.
+fn search(
+    part: &[u8],
+    at: u64,
+    context: &Context,
+    key: &[u8],
+    begins: impl Fn(&mut Probe, &[u8]) -> Option<Option<TraceId>>,
+) -> Option<SplitPoint> {
+    let mut tried = 0;
+    for place in memchr::memchr_iter(b'{', part) {
+        let Some(newline) = context.may_follow(&part[..place]) else { continue };
+        if !key.is_empty() && !part[place + 1..].trim_ascii_start().starts_with(key) {
+            continue;
+        }
+        tried += 1;
+        if tried > MOST_TRIED {
+            return None;
+        }
+        let mut context = context.clone();
+        context.one_line &= !newline;
+        let point = SplitPoint { at: at + place as u64, context, trace: None };
+        let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
+        if let Some(trace) = begins(&mut probe, &part[place..]) {
+            return Some(SplitPoint { trace, ..point });
+        }
+    }
+    None
+}
+
+impl Context {
     /// Returns whether a unit may stand after this text, and then whether a line break lies between it and what came
     /// before.
     fn may_follow(&self, before: &[u8]) -> Option<bool> {
-        if self.context.frames.is_empty() {
+        if self.frames.is_empty() {
             return before.ends_with(b"\n").then_some(true);
         }
         let trimmed = before.trim_ascii_end();
@@ -171,6 +215,41 @@ impl Probe {
         None
     }
 
+    /// Walks on from the start of a unit into its list of spans; returns the offset of the first span.
+    fn enter_spans(&mut self) -> Option<u64> {
+        loop {
+            if self.walker.frames.last() == Some(&Frame::Spans) {
+                self.walker.skip_space(&self.window)?;
+                return Some(self.walker.pos);
+            }
+            match self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()? {
+                Step::On if self.walker.frames.contains(&Frame::Trace) => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// Walks over a span of a trace; returns the id of the trace. `None` if something else comes.
+    fn first_span(&mut self, text: &[u8]) -> Option<TraceId> {
+        for piece in text.chunks(TRIAL_BYTES) {
+            self.window.push(piece).then_some(())?;
+            loop {
+                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
+                if let Some(span) = self.state.building.first_span() {
+                    let is_span = !span.id.is_none() && !span.flags.has(Flags::START_MISSING);
+                    return self.state.building.shared_trace().filter(|_| is_span);
+                }
+                if self.walker.frames.last() != Some(&Frame::Spans) || !self.state.problems.list.is_empty() {
+                    return None;
+                }
+                if let Step::Starved = step {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
     /// Walks over the rest of what is there.
     fn run(&mut self, text: &[u8]) {
         for piece in std::iter::once(&[][..]).chain(text.chunks(TRIAL_BYTES)) {
@@ -198,7 +277,10 @@ impl Walker {
 
     /// Returns whether this walk, over all text before a split point, has come to the state in which a walk from there
     /// begins.
-    pub fn meets(&self, point: &SplitPoint) -> bool {
+    pub fn meets(&self, point: &SplitPoint, building: &Building) -> bool {
+        if point.trace.is_some() && building.shared_trace() != point.trace {
+            return false;
+        }
         let Context { frames, is_first, one_line } = &point.context;
         if self.resync.is_some() {
             // The line break is there, and the split point begins the line that is looked for.

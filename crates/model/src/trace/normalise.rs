@@ -8,6 +8,7 @@ use super::set::{NO_ROW, TraceSet};
 use super::span::{Flags, RawSpan, SpanKind};
 use crate::sort::sort_by_number;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::cmp::Ordering;
 use std::hash::Hasher as _;
 
@@ -34,10 +35,8 @@ impl TraceShape {
 /// Scratch space of normalising, kept between traces.
 #[derive(Default)]
 pub(super) struct Normaliser {
-    /// The live spans of the last trace.
+    /// The live spans of the last trace; at its end with missing starts filled in.
     pub spans: Vec<RawSpan>,
-    /// Their starts, missing ones filled in.
-    pub starts: Vec<u64>,
     /// The result: index into `spans` and the place of its parent in this very list, in pre-order.
     pub order: Vec<(u32, u32)>,
     parents: Vec<u32>,
@@ -88,10 +87,12 @@ impl Normaliser {
                 continue;
             }
             let hash = hash_id(span.id);
-            if by_id.find(hash, |&j| spans[j as usize].id == span.id).is_some() {
-                repeats = true;
-            } else {
-                by_id.insert_unique(hash, i as u32, |&j| hash_id(spans[j as usize].id));
+            let is_same = |&j: &u32| spans[j as usize].id == span.id;
+            match by_id.entry(hash, is_same, |&j| hash_id(spans[j as usize].id)) {
+                Entry::Occupied(_) => repeats = true,
+                Entry::Vacant(place) => {
+                    place.insert(i as u32);
+                }
             }
         }
         repeats
@@ -203,7 +204,7 @@ impl Normaliser {
             let mut cut = at;
             let mut walk = self.parents[at as usize];
             while walk != at {
-                if sibling_order(&self.spans, &self.raw_start(), set, walk, cut) == Ordering::Less {
+                if sibling_order(&self.spans, set, walk, cut) == Ordering::Less {
                     cut = walk;
                 }
                 walk = self.parents[walk as usize];
@@ -214,18 +215,12 @@ impl Normaliser {
         }
     }
 
-    fn raw_start(&self) -> impl Fn(u32) -> u64 {
-        |i| self.spans[i as usize].start_us
-    }
-
     /// Gives spans without a start that of their parent, roots that of the earliest span below.
     ///
     /// An explicit 0 is a real start where the trace itself stands at 0 (hand-made traces do): when the span, taken from
     /// 0, touches what it is to be placed by.
     fn fill_starts(&mut self) {
-        self.starts.clear();
-        self.starts.extend(self.spans.iter().map(|s| s.start_us));
-        if self.starts.iter().all(|&s| s != 0) {
+        if self.spans.iter().all(|span| span.start_us != 0) {
             return;
         }
         let n = self.spans.len();
@@ -240,7 +235,8 @@ impl Normaliser {
                 .extend_from_slice(&self.children[self.child_at[i] as usize..self.child_at[i + 1] as usize]);
             at += 1;
         }
-        let mut earliest: Vec<u64> = self.starts.iter().map(|&s| if s == 0 { u64::MAX } else { s }).collect();
+        let raw = self.spans.iter().map(|span| span.start_us);
+        let mut earliest: Vec<u64> = raw.map(|start| if start == 0 { u64::MAX } else { start }).collect();
         for &i in topological.iter().rev() {
             let parent = self.parents[i as usize];
             if parent != NO_ROW {
@@ -248,20 +244,21 @@ impl Normaliser {
             }
         }
         for &i in &topological {
+            let parent = self.parents[i as usize];
+            let start_of_parent = self.spans.get(parent as usize).map_or(0, |span| span.start_us);
             let span = &mut self.spans[i as usize];
             if span.start_us != 0 {
                 continue;
             }
-            let parent = self.parents[i as usize];
             let place = match parent {
                 NO_ROW if earliest[i as usize] == u64::MAX => 0,
                 NO_ROW => earliest[i as usize],
-                _ => self.starts[parent as usize],
+                _ => start_of_parent,
             };
             let is_real =
                 !span.flags.has(Flags::START_MISSING) && parent == NO_ROW && span.duration_us >= place;
             if !is_real {
-                self.starts[i as usize] = place;
+                span.start_us = place;
                 span.flags.set(Flags::START_MISSING, true);
             }
         }
@@ -295,14 +292,13 @@ impl Normaliser {
 
     fn write_order(&mut self, set: &TraceSet, shape: &mut TraceShape) {
         let n = self.spans.len();
-        let (spans, starts) = (&self.spans, &self.starts);
-        let start = |i: u32| starts[i as usize];
+        let spans = &self.spans;
         // What mostly decides stands in the keys, beside each other in memory.
         self.keys.clear();
-        self.keys.extend((0..n as u32).map(|i| (start(i), i)));
+        self.keys.extend(spans.iter().zip(0..).map(|(span, i)| (span.start_us, i)));
         sort_by_number(&mut self.keys);
         for equal in self.keys.chunk_by_mut(|a, b| a.0 == b.0) {
-            equal.sort_unstable_by(|a, b| sibling_order(spans, &start, set, a.1, b.1));
+            equal.sort_unstable_by(|a, b| sibling_order(spans, set, a.1, b.1));
         }
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.clear();
@@ -339,10 +335,10 @@ impl Normaliser {
 
 /// Returns the order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is
 /// total.
-fn sibling_order(spans: &[RawSpan], start: &impl Fn(u32) -> u64, set: &TraceSet, a: u32, b: u32) -> Ordering {
+fn sibling_order(spans: &[RawSpan], set: &TraceSet, a: u32, b: u32) -> Ordering {
     let (x, y) = (&spans[a as usize], &spans[b as usize]);
-    start(a)
-        .cmp(&start(b))
+    x.start_us
+        .cmp(&y.start_us)
         .then_with(|| y.duration_us.cmp(&x.duration_us))
         .then_with(|| x.id.compare(y.id, &set.id_texts))
         .then_with(|| by_names(x, y, set))

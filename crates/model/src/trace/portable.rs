@@ -2,11 +2,12 @@
 
 use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
+use super::parts::TracePart;
 use super::set::{SetFull, TraceSet};
 use super::span::{Flags, ProcessId, RawSpan};
 use super::tags::TagSetId;
 use crate::ordered::OrderedMap;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// Some traces with their own names, independent of any set.
@@ -52,8 +53,7 @@ impl Portable {
         for &(id, span) in &set.losers {
             losers.entry(id).or_default().push(span);
         }
-        let mut copier =
-            Copier { set, out: Portable::default(), tags: OrderedMap::new(), processes: OrderedMap::new() };
+        let mut copier = Copier::of(set);
         for trace in traces {
             let row = set.traces()[trace as usize];
             let before = copier.out.spans.len();
@@ -64,15 +64,10 @@ impl Portable {
                 copier.push(loser);
             }
             let spans = (copier.out.spans.len() - before) as u32;
-            let bits = if row.id.text { u128::from(copier.text(row.id.bits as u64)) } else { row.id.bits };
-            copier.out.traces.push((TraceId { bits, ..row.id }, spans));
+            let id = copier.trace_id(row.id);
+            copier.out.traces.push((id, spans));
         }
-        let high = set.tags.keys().into_iter().filter(|(_, facts)| facts.high_cardinality);
-        copier.out.high_cardinality = high.map(|(key, _)| key.to_owned()).collect();
-        let is_full = |key: &&String| set.tags.find_key(key).is_some_and(|key| set.tags.stores_nothing(key));
-        let full: Vec<String> = copier.out.high_cardinality.iter().filter(is_full).cloned().collect();
-        copier.out.high_cardinality.extend(full);
-        copier.out
+        copier.finish()
     }
 
     /// Takes along what the set has counted over all it ever read. Once: whoever adds it counts it again.
@@ -106,10 +101,39 @@ impl Portable {
     /// # Errors
     /// [`SetFull`] when memory ends.
     pub fn add_to(&self, set: &mut TraceSet) -> Result<(), SetFull> {
-        set.logs += self.logs;
-        set.copies += self.copies;
-        let name = |symbol: &Symbol| self.names.get(*symbol);
-        let tag_sets: Vec<TagSetId> = self
+        let mut numbers = Numbers::of(self, set);
+        let mut raw = Vec::new();
+        let mut rest = self.spans.as_slice();
+        for &(id, spans) in &self.traces {
+            let (own, others) = rest.split_at((spans as usize).min(rest.len()));
+            rest = others;
+            for span in own {
+                let Some(&process) = numbers.processes.get(span.process as usize) else { continue };
+                raw.push(numbers.raw(span, process, set));
+            }
+            let id = numbers.trace_id(id, set);
+            set.add_grouped(id, &mut raw)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the numbers of some portable traces are in the set that they are added to.
+struct Numbers<'a> {
+    of: &'a Portable,
+    /// By symbol; [`Symbol::NONE`] until it is asked for.
+    operations: Vec<Symbol>,
+    tag_sets: Vec<TagSetId>,
+    processes: Vec<ProcessId>,
+}
+
+impl Numbers<'_> {
+    /// Brings names, tags and processes into the set, with what was counted.
+    fn of<'a>(of: &'a Portable, set: &mut TraceSet) -> Numbers<'a> {
+        set.logs += of.logs;
+        set.copies += of.copies;
+        let name = |symbol: &Symbol| of.names.get(*symbol);
+        let tag_sets: Vec<TagSetId> = of
             .tag_sets
             .iter()
             .map(|pairs| {
@@ -121,7 +145,7 @@ impl Portable {
             })
             .collect();
         let mut marked = FxHashSet::default();
-        for key in &self.high_cardinality {
+        for key in &of.high_cardinality {
             if marked.insert(key) {
                 set.tags.mark_high_cardinality(key);
             } else {
@@ -129,54 +153,178 @@ impl Portable {
             }
         }
         let tag_set = |number: u32| tag_sets.get(number as usize).copied().unwrap_or(TagSetId::EMPTY);
-        let processes: Vec<ProcessId> = self
+        let processes: Vec<ProcessId> = of
             .processes
             .iter()
             .map(|(service, host, tags)| {
                 set.process(name(service), host.as_ref().map_or("", name), tag_set(*tags))
             })
             .collect();
-        let mut rest = self.spans.as_slice();
-        let mut raw = Vec::new();
-        for &(id, spans) in &self.traces {
-            let (own, others) = rest.split_at((spans as usize).min(rest.len()));
-            rest = others;
-            for span in own {
-                let Some(&process) = processes.get(span.process as usize) else { continue };
-                let mut id_of = |id: SpanId| match id.text {
-                    true => SpanId::parse(self.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts),
-                    false => id,
-                };
-                raw.push(RawSpan {
-                    id: id_of(span.id),
-                    parent: id_of(span.parent),
-                    start_us: span.start_us,
-                    duration_us: span.duration_us,
-                    operation: set.names.intern(name(&span.operation)),
-                    process,
-                    tags: tag_set(span.tags),
-                    flags: Flags(span.flags),
-                });
-            }
-            let id = match id.text {
-                true => TraceId::parse(self.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts)
-                    .in_group(id.group),
-                false => id,
-            };
-            set.add_grouped(id, &mut raw)?;
+        Numbers { of, operations: vec![Symbol::NONE; of.names.len()], tag_sets, processes }
+    }
+
+    fn trace_id(&self, id: TraceId, set: &mut TraceSet) -> TraceId {
+        match id.text {
+            true => TraceId::parse(self.of.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts)
+                .in_group(id.group),
+            false => id,
         }
-        Ok(())
+    }
+
+    fn span_id(&self, id: SpanId, set: &mut TraceSet) -> SpanId {
+        match id.text {
+            true => SpanId::parse(self.of.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts),
+            false => id,
+        }
+    }
+
+    fn operation(&mut self, symbol: Symbol, set: &mut TraceSet) -> Symbol {
+        let name = self.of.names.get(symbol);
+        match self.operations.get_mut(symbol.0 as usize) {
+            Some(known) => {
+                if *known == Symbol::NONE {
+                    *known = set.names.intern(name);
+                }
+                *known
+            }
+            None => set.names.intern(name),
+        }
+    }
+
+    fn raw(&mut self, span: &PortableSpan, process: ProcessId, set: &mut TraceSet) -> RawSpan {
+        RawSpan {
+            id: self.span_id(span.id, set),
+            parent: self.span_id(span.parent, set),
+            start_us: span.start_us,
+            duration_us: span.duration_us,
+            operation: self.operation(span.operation, set),
+            process,
+            tags: self.tag_sets.get(span.tags as usize).copied().unwrap_or(TagSetId::EMPTY),
+            flags: Flags(span.flags),
+        }
+    }
+}
+
+/// [`TracePart`]s on their way to another set.
+#[derive(Default, Serialize, Deserialize)]
+pub struct PortableParts {
+    /// Names, tags and processes; no traces.
+    numbers: Portable,
+    parts: Vec<PortablePart>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PortablePart {
+    trace: TraceId,
+    from: Option<u64>,
+    until: Option<u64>,
+    processes: Vec<(String, Option<u32>)>,
+    /// [`PortableSpan::pack`]: there may be a million.
+    #[serde(with = "crate::packed")]
+    spans: Vec<u64>,
+}
+
+impl PortableSpan {
+    fn pack(&self) -> [u64; 6] {
+        let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let texts = u32::from(self.id.text) | u32::from(self.parent.text) << 1;
+        [
+            self.id.bits,
+            self.parent.bits,
+            self.start_us,
+            self.duration_us,
+            two(self.operation.0, self.process),
+            two(self.tags, texts << 16 | u32::from(self.flags)),
+        ]
+    }
+
+    fn unpack([id, parent, start_us, duration_us, names, rest]: [u64; 6]) -> PortableSpan {
+        PortableSpan {
+            id: SpanId { bits: id, text: rest >> 16 & 1 != 0 },
+            parent: SpanId { bits: parent, text: rest >> 17 & 1 != 0 },
+            start_us,
+            duration_us,
+            operation: Symbol((names >> 32) as u32),
+            process: names as u32,
+            tags: (rest >> 32) as u32,
+            flags: rest as u16,
+        }
+    }
+}
+
+impl PortableParts {
+    /// Takes the parts of some traces out of a set.
+    pub fn take(set: &mut TraceSet, is_taken: impl Fn(TraceId) -> bool) -> PortableParts {
+        let all = std::mem::take(&mut set.parts);
+        let (taken, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|part| is_taken(part.trace));
+        set.parts = kept;
+        let mut copier = Copier::of(set);
+        let mut parts = Vec::with_capacity(taken.len());
+        for part in taken {
+            let trace = copier.trace_id(part.trace);
+            let spans =
+                part.spans.iter().flat_map(|&span| copier.span(span, span.process.0).pack()).collect();
+            let processes = part.processes.into_iter();
+            let processes = processes.map(|(name, process)| (name, process.map(|of| copier.process(of))));
+            let processes = processes.collect();
+            parts.push(PortablePart { trace, from: part.from, until: part.until, processes, spans });
+        }
+        PortableParts { numbers: copier.finish(), parts }
+    }
+
+    /// Adds all parts to a set; call [`TraceSet::seal`] after the last of such calls.
+    pub fn add_to(self, set: &mut TraceSet) {
+        let mut numbers = Numbers::of(&self.numbers, set);
+        for part in self.parts {
+            let (packed, _) = part.spans.as_chunks();
+            let mut spans = Vec::with_capacity(packed.len());
+            for &packed in packed {
+                let span = PortableSpan::unpack(packed);
+                spans.push(numbers.raw(&span, ProcessId(span.process), set));
+            }
+            let known = |number: u32| numbers.processes.get(number as usize).copied();
+            let processes = part.processes.into_iter();
+            let processes = processes.map(|(name, process)| (name, process.and_then(known))).collect();
+            let trace = numbers.trace_id(part.trace, set);
+            set.parts.push(TracePart { trace, from: part.from, until: part.until, spans, processes });
+        }
     }
 }
 
 struct Copier<'a> {
     set: &'a TraceSet,
     out: Portable,
-    tags: OrderedMap<u32, u32>,
-    processes: OrderedMap<u32, u32>,
+    operations: FxHashMap<Symbol, Symbol>,
+    tags: FxHashMap<u32, u32>,
+    processes: FxHashMap<u32, u32>,
 }
 
-impl Copier<'_> {
+impl<'a> Copier<'a> {
+    fn of(set: &'a TraceSet) -> Copier<'a> {
+        Copier {
+            set,
+            out: Portable::default(),
+            operations: FxHashMap::default(),
+            tags: FxHashMap::default(),
+            processes: FxHashMap::default(),
+        }
+    }
+
+    fn trace_id(&mut self, id: TraceId) -> TraceId {
+        if id.text { TraceId { bits: u128::from(self.text(id.bits as u64)), ..id } } else { id }
+    }
+
+    fn finish(mut self) -> Portable {
+        let tags = &self.set.tags;
+        let high = tags.keys().into_iter().filter(|(_, facts)| facts.high_cardinality);
+        let mut keys: Vec<String> = high.map(|(key, _)| key.to_owned()).collect();
+        let is_full = |key: &&String| tags.find_key(key).is_some_and(|key| tags.stores_nothing(key));
+        let full: Vec<String> = keys.iter().filter(is_full).cloned().collect();
+        keys.extend(full);
+        self.out.high_cardinality = keys;
+        self.out
+    }
+
     fn text(&mut self, symbol: u64) -> u32 {
         self.out.id_texts.intern(self.set.id_texts.get(Symbol(symbol as u32))).0
     }
@@ -215,17 +363,27 @@ impl Copier<'_> {
         number
     }
 
-    fn push(&mut self, span: RawSpan) {
-        let portable = PortableSpan {
+    fn operation(&mut self, operation: Symbol) -> Symbol {
+        let (set, names) = (self.set, &mut self.out.names);
+        *self.operations.entry(operation).or_insert_with(|| names.intern(set.names.get(operation)))
+    }
+
+    fn span(&mut self, span: RawSpan, process: u32) -> PortableSpan {
+        PortableSpan {
             id: self.id(span.id),
             parent: self.id(span.parent),
             start_us: span.start_us,
             duration_us: span.duration_us,
-            operation: self.out.names.intern(self.set.names.get(span.operation)),
-            process: self.process(span.process),
+            operation: self.operation(span.operation),
+            process,
             tags: self.tag_set(span.tags),
             flags: span.flags.0,
-        };
+        }
+    }
+
+    fn push(&mut self, span: RawSpan) {
+        let process = self.process(span.process);
+        let portable = self.span(span, process);
         self.out.spans.push(portable);
     }
 }

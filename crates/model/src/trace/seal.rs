@@ -25,6 +25,8 @@ pub struct Sealing {
 
 #[derive(Clone, Copy)]
 enum State {
+    /// Making traces of parts.
+    Parts,
     /// Making traces of staged spans.
     Staged,
     /// Taking out the traces that have several fragments; the next one to look at.
@@ -91,7 +93,7 @@ impl Sealing {
     pub fn begin(set: &mut TraceSet) -> Sealing {
         Sealing {
             strays: Strays::of(std::mem::take(&mut set.staged)),
-            state: State::Staged,
+            state: State::Parts,
             limit: set.max_bytes.take(),
         }
     }
@@ -112,6 +114,10 @@ impl Sealing {
     fn advance(&mut self, set: &mut TraceSet, is_over: &mut dyn FnMut() -> bool) -> Result<bool, SetFull> {
         loop {
             match self.state {
+                State::Parts => {
+                    set.join_parts()?;
+                    self.state = State::Staged;
+                }
                 State::Staged | State::Join => {
                     if !self.strays.step(set, is_over)? {
                         return Ok(false);

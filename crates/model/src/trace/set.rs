@@ -4,6 +4,7 @@ use super::endpoint::Endpoint;
 use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::normalise::{Normaliser, TraceShape};
+use super::parts::TracePart;
 use super::places::Places;
 use super::seal::Sealing;
 use super::span::{Flags, ProcessId, RawSpan, SpanKind};
@@ -88,6 +89,7 @@ pub struct TraceSet {
     /// Traces with a second fragment, to be joined by `seal`.
     pub(super) split: Vec<TraceId>,
     pub(super) staged: Vec<(TraceId, RawSpan)>,
+    pub(super) parts: Vec<TracePart>,
     /// Spans that lost against another of the same id; kept for the next fragment of their trace.
     pub(super) losers: Vec<(TraceId, RawSpan)>,
     /// Identical copies removed so far.
@@ -186,8 +188,8 @@ impl Columns {
         self.flags.try_reserve_exact(extra).map_err(full)
     }
 
-    pub fn push(&mut self, span: &RawSpan, start_us: u64, parent: u32, endpoint: u32) {
-        self.start_us.push(start_us);
+    pub fn push(&mut self, span: &RawSpan, parent: u32, endpoint: u32) {
+        self.start_us.push(span.start_us);
         self.duration_us.push(span.duration_us);
         self.span_id.push(span.id.bits);
         self.parent.push(parent);
@@ -297,7 +299,7 @@ impl TraceSet {
             if span.flags.has(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED) {
                 columns.odd_parents.push((here, span.parent));
             }
-            columns.push(span, normaliser.starts[row as usize], parent_row, endpoint);
+            columns.push(span, parent_row, endpoint);
         }
         self.normaliser = normaliser;
         let end = self.columns.start_us.len() as u32;
@@ -443,7 +445,7 @@ impl TraceSet {
 
     /// Returns the number of spans that wait for [`seal`](Self::seal).
     pub fn staged_spans(&self) -> usize {
-        self.staged.len()
+        self.staged.len() + self.spans_in_parts()
     }
 
     /// Returns all traces of all groups; after [`seal`](Self::seal) one per id.
@@ -556,5 +558,6 @@ impl TraceSet {
             + self.traces.capacity() * size_of::<TraceRow>()
             + self.trace_table.capacity() * 5
             + (self.staged.capacity() + self.losers.capacity()) * size_of::<(TraceId, RawSpan)>()
+            + self.parts.iter().map(|part| part.spans.capacity()).sum::<usize>() * size_of::<RawSpan>()
     }
 }

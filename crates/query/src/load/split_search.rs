@@ -3,7 +3,7 @@
 //! The search says which bytes it wants to see next ([`SplitSearch::wanted`]), and its caller, who can read the file, shows
 //! them ([`SplitSearch::show`]), until nothing more is wanted. First comes the head of the file, from which a
 //! [`SplitFinder`] learns how traces are wrapped; then, from each of the given places on, some bytes in which a split point
-//! is looked for.
+//! is looked for: between traces if one ends near, else between the spans of a trace.
 
 use pathlight_ingest::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint};
 use std::collections::VecDeque;
@@ -11,6 +11,9 @@ use std::ops::Range;
 
 /// Bytes that the first look from a place covers: a split point is near, unless traces are large.
 const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
+/// Bytes in which a split point between traces is looked for if the last one found stands inside a trace: every span of
+/// it is looked at, which takes long.
+const NEAR_BYTES: usize = 64 << 10;
 
 /// A search for split points; see the module.
 #[derive(Debug)]
@@ -20,6 +23,8 @@ pub struct SplitSearch {
     /// Byte offsets from which to look; the first one is being looked from.
     places: VecDeque<u64>,
     found: Vec<SplitPoint>,
+    /// The last split point stands inside a trace: the next place probably does.
+    is_inside: bool,
     wanted: Option<Range<u64>>,
 }
 
@@ -27,7 +32,7 @@ impl SplitSearch {
     /// Starts a search for one split point after each of these byte offsets, which are in ascending order.
     pub fn new(places: Vec<u64>) -> SplitSearch {
         let wanted = (!places.is_empty()).then_some(0..HEAD_BYTES);
-        SplitSearch { finder: None, places: places.into(), found: Vec::new(), wanted }
+        SplitSearch { finder: None, places: places.into(), found: Vec::new(), is_inside: false, wanted }
     }
 
     /// Returns what the search will want to see if every place has a split point near, in that order; so it can be read
@@ -53,16 +58,21 @@ impl SplitSearch {
                 return self.look_on();
             }
         };
-        match finder.find(bytes, shown.start) {
+        let is_first_look = shown.end - shown.start < SEARCH_BYTES;
+        let near = if self.is_inside && is_first_look { bytes.len().min(NEAR_BYTES) } else { bytes.len() };
+        // Inside a trace only if none ends near: its parts must be brought together again.
+        let between = finder.find(&bytes[..near], shown.start);
+        match between.or_else(|| finder.find_inside(bytes, shown.start)) {
             Some(point) => {
                 self.places.retain(|&place| place > point.at);
+                self.is_inside = point.is_inside();
                 self.found.push(point);
                 self.look_on();
             }
-            None if shown.end - shown.start < SEARCH_BYTES => {
+            None if is_first_look => {
                 self.wanted = Some(shown.start..shown.start + SEARCH_BYTES);
             }
-            // Where traces are so large, the next place is probably inside one as well, and looking on costs more than
+            // Where units are so large, the next place is probably inside one as well, and looking on costs more than
             // chunks save.
             None => {}
         }
@@ -131,6 +141,27 @@ mod tests {
         // Two places before one split point give that one once.
         let (found, _) = search(text.as_bytes(), &[third, third + 1, 2 * third]);
         assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn a_trace_that_goes_on_is_split_between_spans_and_only_that() {
+        let span = |id: u32| {
+            format!(
+                r#"{{"traceID":"9","spanID":"{id:x}","operationName":"","startTime":1,"duration":1,"processID":"p"}}"#
+            )
+        };
+        let spans: Vec<String> = (1..30_000).map(span).collect();
+        let huge = format!(r#"{{"traceID":"9","spans":[{}],"processes":{{}}}}"#, spans.join(","));
+        let text = format!("[{},{huge},{},{}]", trace(1, 10), trace(3, 10), trace(4, 10));
+        let mut search = SplitSearch::new(vec![1 << 20, 2 << 20, huge.len() as u64]);
+        while let Some(wanted) = search.wanted() {
+            search.show(&text.as_bytes()[wanted.start as usize..text.len().min(wanted.end as usize)]);
+        }
+        let found = search.finish();
+        let is_inside: Vec<bool> = found.iter().map(SplitPoint::is_inside).collect();
+        assert_eq!(is_inside, [true, true, false]);
+        assert!(text[found[1].at as usize..].starts_with(&span(1)[..16]));
+        assert!(found[1].at < (2 << 20) + 200, "the first span after the place");
     }
 
     #[test]

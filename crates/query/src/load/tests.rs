@@ -29,6 +29,29 @@ pub fn jaeger(ids: Range<u32>, value: &str) -> String {
     text + "]}"
 }
 
+/// Returns small traces, and after them one of so many spans.
+pub fn huge(spans: u32) -> String {
+    let small = jaeger(1..5, "v");
+    let mut text = small[..small.len() - 2].to_owned();
+    text.push_str(r#",{"traceID":"99","spans":["#);
+    for span in 1..=spans {
+        let comma = if span == 1 { "" } else { "," };
+        write!(
+            text,
+            r#"{comma}{{"traceID":"99","spanID":"{span:x}","operationName":"op{}","references":[{{"refType":"CHILD_OF","traceID":"99","spanID":"{:x}"}}],"startTime":{},"duration":{},"tags":[],"logs":[],"processID":"p{}"}}"#,
+            span % 7,
+            span / 3,
+            1000 + span,
+            2 * spans - span,
+            span % 5
+        )
+        .unwrap();
+    }
+    let processes: Vec<String> = (0..5).map(|n| format!(r#""p{n}":{{"serviceName":"s{n}"}}"#)).collect();
+    write!(text, "],\"processes\":{{{}}}}}]}}", processes.join(",")).unwrap();
+    text
+}
+
 /// Returns traces in which, as a value that is of no use, other traces stand: split points in there are none.
 pub fn tricky() -> String {
     let whole = jaeger(1..200, "v");

@@ -2,9 +2,9 @@
 //!
 //! Steps: every worker seals what it has read; groups that are to go are unloaded; all workers tell their keys, the
 //! coordinator plans who gives which traces to whom and which tags have too many values, these tags are marked, the traces
-//! go there, and every worker seals again. The next step begins when all answers of the one before are there.
+//! go there, and every worker seals again; parts of traces that were not read to their end are dropped. The next step begins when all answers of the one before are there.
 
-use super::loading::{MOST_FAILED_JOINS, Phase};
+use super::loading::{Load, MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, Done};
 use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, PoolEvent, PoolState, UserError};
@@ -38,6 +38,7 @@ enum JoinStep {
     Mark,
     Move,
     SealAgain,
+    Forget,
     End,
 }
 
@@ -92,7 +93,7 @@ impl<P: Clone> PoolState<P> {
                 let group = join.groups.pop_first();
                 join.next = match group {
                     Some(_) => JoinStep::Unload { before: group },
-                    None if slots.len() < 2 => JoinStep::End,
+                    None if slots.len() < 2 => JoinStep::Forget,
                     None => JoinStep::TellKeys,
                 };
                 if let Some(unloaded) = before {
@@ -123,7 +124,7 @@ impl<P: Clone> PoolState<P> {
             }
             JoinStep::Move => {
                 let moves = std::mem::take(&mut join.moves);
-                join.next = if moves.is_empty() { JoinStep::End } else { JoinStep::SealAgain };
+                join.next = if moves.is_empty() { JoinStep::Forget } else { JoinStep::SealAgain };
                 self.has_moved_traces |= !moves.is_empty();
                 let slot_of = |at: u32| slots.get(at as usize).copied().unwrap_or(COORDINATOR);
                 for ((from, to), keys) in moves {
@@ -132,8 +133,14 @@ impl<P: Clone> PoolState<P> {
                 }
             }
             JoinStep::SealAgain => {
-                join.next = JoinStep::End;
+                join.next = JoinStep::Forget;
                 self.on_all(&slots, JoinCall::Plain, &Call::Seal);
+            }
+            JoinStep::Forget => {
+                join.next = JoinStep::End;
+                if self.load.as_ref().is_some_and(Load::is_cut_short) {
+                    self.on_all(&slots, JoinCall::Plain, &Call::ForgetParts);
+                }
             }
             JoinStep::End => {
                 self.join = None;

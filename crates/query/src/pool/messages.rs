@@ -55,6 +55,8 @@ pub enum Call {
     TakeTraces,
     /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
     PutTraces,
+    /// Drop parts of traces of which others are missing. Answered by [`Done::Nothing`].
+    ForgetParts,
     /// Write the demo traces. Answered by one attachment: Jaeger JSON.
     WriteDemo,
     /// Copy columns for a saved report, from this trace on. Answered by [`Done::Columns`] with them attached.

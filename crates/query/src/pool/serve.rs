@@ -116,6 +116,10 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
         }
         Call::Keys => Ok(one(session.keys())),
         Call::MarkHighCardinality => session.mark_high_cardinality(first).map(none),
+        Call::ForgetParts => {
+            session.set.forget_parts();
+            Ok(none(()))
+        }
         Call::PlanJoining => plan_joining(attachments).map(|plan| {
             let (mut moves, mut lists) = (Vec::new(), Vec::new());
             for (from, targets) in plan.moves.into_iter().enumerate() {

@@ -5,7 +5,7 @@ mod sim;
 
 use super::messages::FromWorker;
 use super::*;
-use crate::load::tests::{jaeger, tricky};
+use crate::load::tests::{huge, jaeger, tricky};
 use crate::{PercentileRange, Query as _, Selection, queries};
 use pathlight_analysis::critical_path::SplitOf;
 use pathlight_analysis::requests::{Filter, GroupBy};
@@ -67,6 +67,54 @@ fn a_large_file_in_chunks_gives_what_one_reader_gives() {
     assert_eq!(many.load(&texts), outcome);
     assert_eq!(many.starts, 3, "the file was not split");
     assert!(many.reports() == expected);
+}
+
+#[test]
+fn a_huge_trace_is_shared_among_workers_and_comes_together() {
+    let texts = [huge(600)];
+    let mut one = Sim::new(1, 0);
+    let (outcome, expected) = (one.load(&texts), one.reports());
+    assert_eq!((outcome.reports[0].traces, outcome.reports[0].spans), (5, 612));
+    one.load(&texts);
+    let twice = one.reports();
+    for (workers, seed) in [(2, 1), (3, 2), (3, 9)] {
+        let mut many = Sim::new(workers, seed);
+        many.limit(8 << 10, u64::MAX);
+        assert_eq!(many.load(&texts), outcome, "{workers} workers");
+        assert!(many.pool.has_moved_traces, "nothing had to be moved");
+        assert_eq!(many.traces(0), 5);
+        assert!(many.reports() == expected, "{workers} workers");
+        // The same file once more: its spans are there already.
+        many.load(&texts);
+        assert!(many.reports() == twice, "{workers} workers, twice");
+    }
+    // One with an unknown process is read again in one piece.
+    let odd = [huge(600).replace("\"p3\":", "\"p9\":")];
+    let mut one = Sim::new(1, 0);
+    let (outcome, expected) = (one.load(&odd), one.reports());
+    assert_eq!(outcome.reports[0].problems[0].count, 120);
+    let mut many = Sim::new(2, 3);
+    many.limit(8 << 10, u64::MAX);
+    assert_eq!(many.load(&odd), outcome);
+    assert!(many.reports() == expected);
+}
+
+#[test]
+fn of_a_huge_trace_that_is_not_read_to_its_end_nothing_stays() {
+    for steps in 0..80 {
+        let mut sim = Sim::new(2, 11);
+        sim.limit(8 << 10, u64::MAX);
+        sim.add(&[huge(600)], 0);
+        (0..steps).for_each(|_| {
+            sim.step();
+        });
+        sim.handle(Event::CancelLoad { keep: true });
+        sim.settle();
+        let spans: u64 = sim.outcome().reports.iter().map(|report| report.spans).sum();
+        let held = sim.spans();
+        assert!(held == spans, "{held} spans are held and {spans} reported after {steps} steps");
+        assert!(spans <= 12 || spans == 612, "{spans} spans after {steps} steps");
+    }
 }
 
 #[test]
@@ -150,7 +198,7 @@ fn parts_of_one_trace_in_several_files_meet_wherever_they_were_read() {
 
 #[test]
 fn a_worker_may_die_at_any_time() {
-    for (texts, step) in [(texts(), 1), (fragments(), 1), (vec![tricky()], 3)] {
+    for (texts, step) in [(texts(), 1), (fragments(), 1), (vec![tricky()], 3), (vec![huge(600)], 1)] {
         let mut one = Sim::new(1, 0);
         one.load(&texts);
         let expected = one.reports();

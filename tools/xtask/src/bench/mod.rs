@@ -31,7 +31,7 @@ use crate::{Outcome, build, files, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [trace] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
@@ -47,6 +47,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         "browser",
         "cards",
         "frames",
+        "trace",
     ];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
@@ -100,13 +101,15 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
         let file = PathBuf::from(sets::million(quick)?);
         page(&[file.parent().unwrap_or(&file), "cards".as_ref()], report)?;
     }
-    if !wanted("native") && !wanted("browser") && !wanted("frames") {
+    let views = ["frames", "trace"].into_iter().filter(|part| wanted(part) && !wanted("browser"));
+    let views: Vec<&str> = views.collect();
+    if !wanted("native") && !wanted("browser") && views.is_empty() {
         return Ok(());
     }
     let sets = Sets::generate(quick)?;
-    if wanted("frames") && !wanted("browser") {
+    for part in views {
         build::build(false)?;
-        page(&[&sets.folder, "frames".as_ref()], report)?;
+        page(&[&sets.folder, part.as_ref()], report)?;
     }
     if wanted("native") {
         native(&sets, report)?;

@@ -271,6 +271,12 @@ impl Sim {
         sets.map(|set| set.traces().iter().filter(|trace| trace.id.group == group).count()).sum()
     }
 
+    /// Returns the number of spans held, in traces or not.
+    pub fn spans(&self) -> u64 {
+        let sets = self.workers.values().map(|worker| &worker.session.set);
+        sets.map(|set| (set.spans() + set.staged_spans()) as u64).sum()
+    }
+
     pub fn kill(&mut self, slot: usize) {
         let Some(worker) = self.workers.remove(&slot) else { return };
         self.events.retain(|event| !matches!(event, Event::Message { slot: of, .. } if *of == slot));

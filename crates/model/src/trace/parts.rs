@@ -1,0 +1,100 @@
+//! Parts of traces whose text several readers share.
+//!
+//! A reader that begins or ends inside a trace does not know the processes of its spans: Jaeger writes them after the spans.
+//! So its part of the trace is kept as it is until [`TraceSet::seal`] finds all parts in one set.
+
+use super::ids::TraceId;
+use super::set::{SetFull, TraceSet};
+use super::span::{ProcessId, RawSpan};
+use super::tags::TagSetId;
+use crate::ordered::OrderedMap;
+
+/// The spans of a trace between two byte offsets of its text.
+#[derive(Debug)]
+pub struct TracePart {
+    /// Id of the trace.
+    pub trace: TraceId,
+    /// Where the part before ends; `None`: the trace begins in this one.
+    pub from: Option<u64>,
+    /// Where the next part begins; `None`: the trace ends in this one.
+    pub until: Option<u64>,
+    /// The spans; a process is a place in `processes`.
+    pub spans: Vec<RawSpan>,
+    /// What the trace calls a process, and which one that is, if this part says it.
+    pub processes: Vec<(String, Option<ProcessId>)>,
+}
+
+impl TracePart {
+    /// Returns a part without spans.
+    pub fn new(trace: TraceId, from: Option<u64>, until: Option<u64>) -> TracePart {
+        TracePart { trace, from, until, spans: Vec::new(), processes: Vec::new() }
+    }
+}
+
+impl TraceSet {
+    /// Keeps a part of a trace of the [`loading_group`](Self::loading_group) until [`seal`](Self::seal) finds all others.
+    pub fn add_part(&mut self, part: TracePart) {
+        self.parts.push(TracePart { trace: part.trace.in_group(self.loading_group), ..part });
+    }
+
+    /// Returns the ids of the traces of which there are only parts; one may come several times.
+    pub fn traces_in_parts(&self) -> impl Iterator<Item = TraceId> {
+        self.parts.iter().map(|part| part.trace)
+    }
+
+    /// Drops all parts: the others will not come.
+    pub fn forget_parts(&mut self) {
+        self.parts = Vec::new();
+    }
+
+    pub(super) fn spans_in_parts(&self) -> usize {
+        self.parts.iter().map(|part| part.spans.len()).sum()
+    }
+
+    /// Makes traces of which all parts are there.
+    pub(super) fn join_parts(&mut self) -> Result<(), SetFull> {
+        let mut first = Vec::new();
+        let mut later: OrderedMap<(TraceId, u64), Vec<TracePart>> = OrderedMap::new();
+        for part in std::mem::take(&mut self.parts) {
+            match part.from {
+                None => first.push(part),
+                Some(from) => later.entry((part.trace, from)).or_default().push(part),
+            }
+        }
+        for part in first {
+            let trace = part.trace;
+            let mut until = part.until;
+            let mut parts = vec![part];
+            while let Some(at) = until {
+                let Some(next) = later.get_mut(&(trace, at)).and_then(Vec::pop) else { break };
+                until = next.until;
+                parts.push(next);
+            }
+            match until {
+                None => self.add_joined(trace, parts)?,
+                Some(_) => self.parts.extend(parts),
+            }
+        }
+        self.parts.extend(later.into_values().flatten());
+        Ok(())
+    }
+
+    fn add_joined(&mut self, trace: TraceId, parts: Vec<TracePart>) -> Result<(), SetFull> {
+        let said = parts.iter().flat_map(|part| &part.processes);
+        let known: OrderedMap<String, ProcessId> =
+            said.filter_map(|(name, process)| Some((name.clone(), (*process)?))).collect();
+        let mut spans = Vec::new();
+        spans.try_reserve_exact(parts.iter().map(|part| part.spans.len()).sum()).map_err(|_| SetFull)?;
+        for part in parts {
+            let names = part.processes.iter().map(|(name, _)| known.get(name).copied());
+            let processes: Vec<ProcessId> = names
+                .map(|process| process.unwrap_or_else(|| self.process("", "", TagSetId::EMPTY)))
+                .collect();
+            spans.extend(part.spans.into_iter().map(|span| RawSpan {
+                process: processes.get(span.process.0 as usize).copied().unwrap_or(span.process),
+                ..span
+            }));
+        }
+        self.add_grouped(trace, &mut spans)
+    }
+}
