@@ -5,7 +5,10 @@ use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
 use pathlight::model::flat;
-use pathlight::model::trace::{HighCardinalityKeys, Portable, Redaction, TagTable, TraceSet};
+use pathlight::model::trace::{
+    HighCardinalityKeys, Portable, PortableParts, ProcessId, RawSpan, Redaction, TagSetId, TagTable, TraceId,
+    TracePart, TraceSet,
+};
 use pathlight::query::native::Pool;
 use pathlight::query::pool::Server;
 use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
@@ -204,7 +207,19 @@ pub fn calls() -> Vec<Vec<u8>> {
         assert!(is_done, "query {number}");
     }
     let set = set();
-    let portable = flat::write(&Portable::copy(&set, 0..3));
+    let mut sharing = TraceSet::new();
+    let process = sharing.process("service", "", TagSetId::EMPTY);
+    let operation = sharing.operation("operation");
+    let tags = TagSetId::EMPTY;
+    let spans = vec![RawSpan { operation, tags, process: ProcessId(0), ..set.raw(0) }];
+    for (from, until) in [(None, Some(9)), (Some(9), None)] {
+        let processes = vec![("p1".to_owned(), from.map(|_| process))];
+        let part =
+            TracePart { trace: TraceId::hex(7), file: 1, from, until, spans: spans.clone(), processes };
+        sharing.add_part(part);
+    }
+    let parts = PortableParts::take(&mut sharing, |_| true);
+    let portable = flat::write(&(Portable::copy(&set, 0..3), parts));
     seeds.push(of(1, &portable));
     let keys = Session::of(set).keys();
     let plan = plan_joining(&[keys.clone(), keys.clone()]).unwrap();

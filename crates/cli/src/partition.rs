@@ -4,6 +4,7 @@ use super::output::{Inputs, OutputFile};
 use super::{Failure, input, parse};
 use pathlight_ingest::{Keep, columns};
 use pathlight_model::trace::{Portable, TraceSet};
+use pathlight_query::native::Pool;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -37,9 +38,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     (0..args.into).try_for_each(|number| inputs.refuse(&args.out.join(number.to_string())))?;
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
     let mut loaded = input::load(&[&args.files], args.threads, &keep, None)?;
-    for set in &mut loaded.sets {
-        set.seal().map_err(|error| Failure::Usage(error.to_string()))?;
-    }
+    loaded.sets = Pool::of(loaded.sets)?.into_sets();
     if loaded.sets.iter().all(|set| set.traces().is_empty()) {
         return Err(Failure::NoTrace);
     }

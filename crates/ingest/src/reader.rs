@@ -8,7 +8,7 @@ use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
 use super::walk::split::SplitPoint;
-use pathlight_model::trace::{LoadedSummary, TraceId, TraceSet};
+use pathlight_model::trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 
 /// What can be read, for messages.
 const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
@@ -108,6 +108,7 @@ impl Reader {
             reader.start = point.at;
             reader.inside = point.trace();
         }
+        reader.state.file = from.or(until.as_ref()).map_or(0, |point| point.file);
         reader.chunk = Some(until);
         reader
     }
@@ -171,6 +172,12 @@ impl Reader {
             self.state.remember(set);
             if let Some(trace) = self.inside {
                 self.state.building.begin_inside(trace, self.start);
+                // Parts are refused in between only.
+                if set.is_over_limit() {
+                    let error = self.stopped(Stop::Full(SetFull));
+                    self.failed = Some(error.clone());
+                    return Err(error);
+                }
             }
         }
         self.bytes += bytes as u64;
@@ -192,7 +199,7 @@ impl Reader {
     }
 
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
-    /// wait for [`TraceSet::seal`].
+    /// wait for [`TraceSet::seal`], and so do parts of traces that go on in other chunks.
     pub fn finish(mut self, set: &mut TraceSet) -> FileReport {
         let mut agrees = true;
         let mut ended = match (self.failed.take(), &self.chunk) {

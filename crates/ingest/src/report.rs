@@ -204,11 +204,13 @@ pub struct FileReport {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChunkEnd {
     /// Whether the reader stood at the next chunk's start in the state in which that one began. If not, the input was split
-    /// at a wrong place: whatever its chunks gave is void, and it must be read in one piece.
+    /// at a wrong place: whatever its chunks gave is void, and it must be read in one piece. So it must if a trace that it
+    /// shares with other chunks is odd.
     pub agrees: bool,
     /// Hashes of its trace ids, in no particular order: a trace may lie in several chunks.
     pub traces: Vec<u64>,
-    /// The traces in which it begins and ends, if a split point lies inside them. They count neither there nor as spans.
+    /// The traces in which it begins and ends, if a split point lies inside them. They are in neither `traces` nor the count
+    /// of spans.
     pub parts: Vec<PartEnd>,
 }
 
@@ -268,8 +270,9 @@ impl SharedTraces {
 
 impl FileReport {
     /// Returns the account of an input from those of its chunks, in order: what one reader would have said. `None` if
-    /// a chunk does not agree with the next, or nothing was found (then only one reader can say why). If `is_whole`, there
-    /// are all chunks, and `None` if a trace that several share is not sound.
+    /// a chunk does not agree with the next, or nothing was found (then only one reader can say why). With `is_whole` the
+    /// chunks are all that there are, and `None` also says that the parts of a trace do not fit together; without, what is
+    /// odd about such a trace is not told.
     pub fn of_chunks(chunks: impl IntoIterator<Item = FileReport>, is_whole: bool) -> Option<FileReport> {
         let mut whole: Option<FileReport> = None;
         let mut traces: Vec<u64> = Vec::new();

@@ -141,6 +141,8 @@ pub(super) struct State {
     pub left_out: u64,
     /// The function that unpacks summaries; `None`: they are refused.
     pub unpack: Option<Unpack>,
+    /// Of a chunk: the number of the input.
+    pub file: u32,
     /// Of a chunk: the traces that it shares with others, and whether one of them cannot be shared.
     pub parts: Vec<PartEnd>,
     pub has_odd_part: bool,
@@ -185,8 +187,9 @@ impl Building {
     }
 
     /// Returns the spans as a part of a trace; `None` if a process has a name that is no text.
-    fn take_part(&mut self, trace: TraceId, until: Option<u64>) -> Option<TracePart> {
-        let mut part = TracePart::new(trace, self.from, until);
+    fn take_part(&mut self, trace: TraceId, file: u32, until: Option<u64>) -> Option<TracePart> {
+        let (spans, processes) = (Vec::new(), Vec::new());
+        let mut part = TracePart { trace, file, from: self.from, until, spans, processes };
         for number in 0..self.ends.len() as u32 {
             let name = &self.names[Self::name(&self.names, &self.ends, number)];
             part.processes.push((std::str::from_utf8(name).ok()?.to_owned(), self.found[number as usize]));
@@ -410,7 +413,7 @@ impl State {
     fn add_part(&mut self, set: &mut TraceSet, building: &mut Building, until: Option<u64>) {
         self.saw(Format::Jaeger);
         let trace = building.shared_trace().filter(|_| self.keep.is_all());
-        let Some(part) = trace.and_then(|trace| building.take_part(trace, until)) else {
+        let Some(part) = trace.and_then(|trace| building.take_part(trace, self.file, until)) else {
             self.has_odd_part = true;
             return;
         };

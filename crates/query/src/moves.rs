@@ -41,7 +41,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes the traces that a plan names and returns them for [`put_traces`](Self::put_traces) elsewhere.
+    /// Removes the traces that a plan names, and the parts of traces, and returns them for [`put_traces`](Self::put_traces) elsewhere.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from a plan.
@@ -81,7 +81,7 @@ impl Session {
         let (traces, parts): (Portable, PortableParts) = flat::read(bytes)?;
         self.invalidate();
         traces.add_to(&mut self.set)?;
-        parts.add_to(&mut self.set);
+        parts.add_to(&mut self.set)?;
         Ok(())
     }
 }

@@ -130,6 +130,35 @@ fn an_input_is_never_written_over() {
 }
 
 #[test]
+fn a_huge_trace_is_whole_however_many_threads_share_it() {
+    let folder = Scratch::new("huge");
+    let generate = ["generate", "--traces", "1", "--spans", "100000", "--shape", "mixed", "--out", "in.json"];
+    assert_eq!(run(folder.path(), &generate).1, 0);
+    assert!(
+        fs::metadata(folder.path().join("in.json")).unwrap().len() > 34 << 20,
+        "it must be worth sharing"
+    );
+    for (command, out) in [
+        (&["critical-path", "--json", "in.json", "--out"][..], "path"),
+        (&["inspect", "--json", "in.json", "--out"], "account"),
+        (&["partition", "in.json", "--into", "1", "--out"], "parts"),
+        (&["critical-path", "--json", "parts", "--out"], "path-of-parts"),
+    ] {
+        for threads in ["1", "3"] {
+            let out = format!("{out}-{threads}");
+            let input = format!("parts-{threads}");
+            let args: Vec<&str> = (command.iter().map(|word| if *word == "parts" { &input } else { *word }))
+                .chain([out.as_str(), "--threads", threads])
+                .collect();
+            let (output, status) = run(folder.path(), &args);
+            assert_eq!(status, 0, "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let read = |threads: &str| fs::read(folder.path().join(format!("{out}-{threads}")));
+        assert!(out == "parts" || read("1").unwrap() == read("3").unwrap(), "{out}");
+    }
+}
+
+#[test]
 fn a_result_that_cannot_be_written_leaves_the_old_one() {
     let folder = Scratch::new("whole");
     fs::write(folder.path().join("out.json"), "old").unwrap();

@@ -2,7 +2,7 @@
 //!
 //! A reader can begin in the middle of a text if it knows which containers are open there. A [`SplitFinder`] learns from
 //! the first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere: a [`SplitPoint`] is
-//! such a start. It is a guess, because a string may hold anything, but every guess is checked. The reader of the chunk
+//! such a start, or the start of a span inside a large trace. It is a guess, because a string may hold anything, but every guess is checked. The reader of the chunk
 //! before must arrive at the split point, having read everything up to it, in the very state in which the next reader has
 //! begun. If it does, both have read what one reader would have read.
 
@@ -32,6 +32,8 @@ const MOST_TRIED: usize = 4096;
 pub struct SplitPoint {
     /// Byte offset in the text.
     pub at: u64,
+    /// Number of the input, for whoever reads several: their parts of traces are told apart by it.
+    pub file: u32,
     context: Context,
     /// The trace inside which it stands, if it does.
     trace: Option<TraceId>,
@@ -72,10 +74,10 @@ struct Unit {
 pub struct SplitFinder {
     context: Context,
     unit: Unit,
-    /// The first key of a unit with its quotes, if a split point stands right before it: that alone rules out most objects.
-    key: Vec<u8>,
+    /// The first keys of a unit with their quotes, if a split point stands right before it: they rule out most objects.
+    keys: Keys,
     /// The same for spans of Jaeger traces in a list.
-    inside: Option<(Context, Vec<u8>)>,
+    inside: Option<(Context, Keys)>,
 }
 
 impl SplitFinder {
@@ -84,28 +86,30 @@ impl SplitFinder {
         let Kind::Text(skip) = sniff::sniff(head) else { return None };
         let mut probe = Probe::new(Walker::new(skip as u64), skip as u64);
         let unit = probe.first_unit(&head[skip..])?;
-        let key = match unit.frame {
-            Some(_) => first_key(head.get(probe.walker.pos as usize..)?),
-            None => Vec::new(),
+        let keys = match unit.frame {
+            // The spans of a Jaeger trace often begin with the same key as the trace.
+            Some(frame) => Keys::of(head.get(probe.walker.pos as usize..)?, frame == Frame::Trace),
+            None => Keys::default(),
         };
-        let span_key = probe.enter_spans().and_then(|at| Some(first_key(head.get(at as usize + 1..)?)));
+        let keys_of_span =
+            probe.enter_spans().and_then(|at| Some(Keys::of(head.get(at as usize + 1..)?, false)));
         probe.run(&head[probe.window.end() as usize..]);
         let level = unit.around.iter().rposition(|frame| frame.is_array()).map_or(0, |place| place + 1);
         let is_first = probe.walker.documents <= 1 && level > 0;
         let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
-        let key = if frames == unit.around { key } else { Vec::new() };
+        let keys = if frames == unit.around { keys } else { Keys::default() };
         let one_line = is_first && probe.walker.one_line;
-        let inside = span_key.filter(|_| level > 0).map(|key| {
+        let inside = keys_of_span.filter(|_| level > 0).map(|keys| {
             let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
-            (Context { frames, is_first: probe.walker.documents <= 1, one_line }, key)
+            (Context { frames, is_first, one_line }, keys)
         });
-        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, key, inside })
+        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, keys, inside })
     }
 
     /// Returns the first split point between units in `part`, which stands at byte offset `at` of the text, or `None`. The
     /// work is about proportional to the part.
     pub fn find(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
-        search(part, at, &self.context, &self.key, |probe, text| {
+        search(part, at, &self.context, &self.keys, |probe, text| {
             (probe.first_unit(text).as_ref() == Some(&self.unit)).then_some(None)
         })
     }
@@ -113,8 +117,8 @@ impl SplitFinder {
     /// Returns the first split point between two spans of one Jaeger trace, as [`find`](Self::find) does. Only
     /// [`TraceSet::seal`] puts what is on both sides together, so both must come into one set.
     pub fn find_inside(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
-        let (context, key) = self.inside.as_ref()?;
-        search(part, at, context, key, |probe, text| probe.first_span(text).map(Some))
+        let (context, keys) = self.inside.as_ref()?;
+        search(part, at, context, keys, |probe, text| probe.first_span(text).map(Some))
     }
 }
 
@@ -124,13 +128,13 @@ fn search(
     part: &[u8],
     at: u64,
     context: &Context,
-    key: &[u8],
+    keys: &Keys,
     begins: impl Fn(&mut Probe, &[u8]) -> Option<Option<TraceId>>,
 ) -> Option<SplitPoint> {
     let mut tried = 0;
     for place in memchr::memchr_iter(b'{', part) {
         let Some(newline) = context.may_follow(&part[..place]) else { continue };
-        if !key.is_empty() && !part[place + 1..].trim_ascii_start().starts_with(key) {
+        if !keys.may_begin(&part[place + 1..]) {
             continue;
         }
         tried += 1;
@@ -139,7 +143,7 @@ fn search(
         }
         let mut context = context.clone();
         context.one_line &= !newline;
-        let point = SplitPoint { at: at + place as u64, context, trace: None };
+        let point = SplitPoint { at: at + place as u64, file: 0, context, trace: None };
         let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
         if let Some(trace) = begins(&mut probe, &part[place..]) {
             return Some(SplitPoint { trace, ..point });
@@ -167,7 +171,36 @@ pub fn places_to_split(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
     (1..chunks).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(chunks)) as u64).collect()
 }
 
-/// Returns the key that a text inside an object begins with; empty if there is none.
+/// The first key of an object and, where it is looked at, the second; empty: any.
+#[derive(Clone, Debug, Default)]
+struct Keys {
+    first: Vec<u8>,
+    second: Vec<u8>,
+}
+
+impl Keys {
+    /// Returns the keys of an object, whose text is given without the opening bracket.
+    fn of(text: &[u8], has_second: bool) -> Keys {
+        let second = if has_second { after_first(text).map(first_key) } else { None };
+        Keys { first: first_key(text), second: second.unwrap_or_default() }
+    }
+
+    /// Returns whether an object with these keys may begin so; the opening bracket is not given.
+    fn may_begin(&self, text: &[u8]) -> bool {
+        text.trim_ascii_start().starts_with(&self.first)
+            && (self.second.is_empty() || after_first(text).is_none_or(|text| text.starts_with(&self.second)))
+    }
+}
+
+/// Returns the text from the second key of an object on, if the first value is a short string.
+fn after_first(text: &[u8]) -> Option<&[u8]> {
+    let text = &text[..text.len().min(TRIAL_BYTES)];
+    let value = text[memchr::memchr(b':', text)? + 1..].trim_ascii_start().strip_prefix(b"\"")?;
+    let rest = value[memchr::memchr(b'"', value)? + 1..].trim_ascii_start();
+    Some(rest.strip_prefix(b",")?.trim_ascii_start())
+}
+
+/// Returns the first key that a text inside an object begins with; empty if there is none.
 fn first_key(text: &[u8]) -> Vec<u8> {
     let text = text.trim_ascii_start();
     let end = memchr::memchr(b':', text).unwrap_or(0);

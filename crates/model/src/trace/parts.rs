@@ -14,6 +14,8 @@ use crate::ordered::OrderedMap;
 pub struct TracePart {
     /// Id of the trace.
     pub trace: TraceId,
+    /// Number of the input; offsets of others mean something else.
+    pub file: u32,
     /// Where the part before ends; `None`: the trace begins in this one.
     pub from: Option<u64>,
     /// Where the next part begins; `None`: the trace ends in this one.
@@ -24,62 +26,59 @@ pub struct TracePart {
     pub processes: Vec<(String, Option<ProcessId>)>,
 }
 
-impl TracePart {
-    /// Returns a part without spans.
-    pub fn new(trace: TraceId, from: Option<u64>, until: Option<u64>) -> TracePart {
-        TracePart { trace, from, until, spans: Vec::new(), processes: Vec::new() }
-    }
-}
-
 impl TraceSet {
     /// Keeps a part of a trace of the [`loading_group`](Self::loading_group) until [`seal`](Self::seal) finds all others.
     pub fn add_part(&mut self, part: TracePart) {
         self.parts.push(TracePart { trace: part.trace.in_group(self.loading_group), ..part });
     }
 
-    /// Returns the ids of the traces of which there are only parts; one may come several times.
+    /// Returns the ids of the traces that have parts here; one may come several times.
     pub fn traces_in_parts(&self) -> impl Iterator<Item = TraceId> {
         self.parts.iter().map(|part| part.trace)
     }
 
-    /// Drops all parts: the others will not come.
-    pub fn forget_parts(&mut self) {
-        self.parts = Vec::new();
+    /// Drops the parts of some traces: the others will not come.
+    pub fn forget_parts(&mut self, is_forgotten: impl Fn(TraceId) -> bool) {
+        self.parts.retain(|part| !is_forgotten(part.trace));
     }
 
     pub(super) fn spans_in_parts(&self) -> usize {
         self.parts.iter().map(|part| part.spans.len()).sum()
     }
 
-    /// Makes traces of which all parts are there.
-    pub(super) fn join_parts(&mut self) -> Result<(), SetFull> {
+    /// Takes out the traces of which all parts are there.
+    pub(super) fn take_joined(&mut self) -> Vec<Vec<TracePart>> {
         let mut first = Vec::new();
-        let mut later: OrderedMap<(TraceId, u64), Vec<TracePart>> = OrderedMap::new();
+        let mut later: OrderedMap<(TraceId, u32, u64), TracePart> = OrderedMap::new();
         for part in std::mem::take(&mut self.parts) {
             match part.from {
                 None => first.push(part),
-                Some(from) => later.entry((part.trace, from)).or_default().push(part),
+                Some(from) => {
+                    later.insert((part.trace, part.file, from), part);
+                }
             }
         }
+        let mut joined = Vec::new();
         for part in first {
-            let trace = part.trace;
+            let (trace, file) = (part.trace, part.file);
             let mut until = part.until;
             let mut parts = vec![part];
-            while let Some(at) = until {
-                let Some(next) = later.get_mut(&(trace, at)).and_then(Vec::pop) else { break };
+            while let Some(next) = until.and_then(|at| later.remove(&(trace, file, at))) {
                 until = next.until;
                 parts.push(next);
             }
             match until {
-                None => self.add_joined(trace, parts)?,
+                None => joined.push(parts),
                 Some(_) => self.parts.extend(parts),
             }
         }
-        self.parts.extend(later.into_values().flatten());
-        Ok(())
+        self.parts.extend(later.into_values());
+        joined
     }
 
-    fn add_joined(&mut self, trace: TraceId, parts: Vec<TracePart>) -> Result<(), SetFull> {
+    /// Makes a trace of all its parts.
+    pub(super) fn add_joined(&mut self, parts: Vec<TracePart>) -> Result<(), SetFull> {
+        let Some(trace) = parts.first().map(|part| part.trace) else { return Ok(()) };
         let said = parts.iter().flat_map(|part| &part.processes);
         let known: OrderedMap<String, ProcessId> =
             said.filter_map(|(name, process)| Some((name.clone(), (*process)?))).collect();
@@ -90,9 +89,8 @@ impl TraceSet {
             let processes: Vec<ProcessId> = names
                 .map(|process| process.unwrap_or_else(|| self.process("", "", TagSetId::EMPTY)))
                 .collect();
-            spans.extend(part.spans.into_iter().map(|span| RawSpan {
-                process: processes.get(span.process.0 as usize).copied().unwrap_or(span.process),
-                ..span
+            spans.extend(part.spans.into_iter().filter_map(|span| {
+                Some(RawSpan { process: *processes.get(span.process.0 as usize)?, ..span })
             }));
         }
         self.add_grouped(trace, &mut spans)

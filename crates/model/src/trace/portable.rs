@@ -216,6 +216,7 @@ pub struct PortableParts {
 #[derive(Serialize, Deserialize)]
 struct PortablePart {
     trace: TraceId,
+    file: u32,
     from: Option<u64>,
     until: Option<u64>,
     processes: Vec<(String, Option<u32>)>,
@@ -258,36 +259,48 @@ impl PortableParts {
         let all = std::mem::take(&mut set.parts);
         let (taken, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|part| is_taken(part.trace));
         set.parts = kept;
+        if taken.is_empty() {
+            return PortableParts::default();
+        }
         let mut copier = Copier::of(set);
         let mut parts = Vec::with_capacity(taken.len());
         for part in taken {
             let trace = copier.trace_id(part.trace);
             let spans =
                 part.spans.iter().flat_map(|&span| copier.span(span, span.process.0).pack()).collect();
-            let processes = part.processes.into_iter();
-            let processes = processes.map(|(name, process)| (name, process.map(|of| copier.process(of))));
+            let processes = part.processes.iter();
+            let processes =
+                processes.map(|(name, process)| (name.clone(), process.map(|of| copier.process(of))));
             let processes = processes.collect();
-            parts.push(PortablePart { trace, from: part.from, until: part.until, processes, spans });
+            let TracePart { file, from, until, .. } = part;
+            parts.push(PortablePart { trace, file, from, until, processes, spans });
         }
         PortableParts { numbers: copier.finish(), parts }
     }
 
     /// Adds all parts to a set; call [`TraceSet::seal`] after the last of such calls.
-    pub fn add_to(self, set: &mut TraceSet) {
+    ///
+    /// # Errors
+    /// [`SetFull`] when memory ends.
+    pub fn add_to(self, set: &mut TraceSet) -> Result<(), SetFull> {
         let mut numbers = Numbers::of(&self.numbers, set);
         for part in self.parts {
             let (packed, _) = part.spans.as_chunks();
-            let mut spans = Vec::with_capacity(packed.len());
+            let mut spans = Vec::new();
+            spans.try_reserve_exact(packed.len()).map_err(|_| SetFull)?;
             for &packed in packed {
                 let span = PortableSpan::unpack(packed);
                 spans.push(numbers.raw(&span, ProcessId(span.process), set));
             }
             let known = |number: u32| numbers.processes.get(number as usize).copied();
-            let processes = part.processes.into_iter();
-            let processes = processes.map(|(name, process)| (name, process.and_then(known))).collect();
+            let processes = part.processes.iter();
+            let processes =
+                processes.map(|(name, process)| (name.clone(), process.and_then(known))).collect();
             let trace = numbers.trace_id(part.trace, set);
-            set.parts.push(TracePart { trace, from: part.from, until: part.until, spans, processes });
+            let PortablePart { file, from, until, .. } = part;
+            set.parts.push(TracePart { trace, file, from, until, spans, processes });
         }
+        Ok(())
     }
 }
 

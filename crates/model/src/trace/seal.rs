@@ -1,6 +1,7 @@
 //! The end of a load: single spans become traces, fragments of one trace are joined.
 
 use super::ids::TraceId;
+use super::parts::TracePart;
 use super::set::{SetFull, TraceSet};
 use super::span::RawSpan;
 use crate::sort::Arrange;
@@ -17,6 +18,8 @@ type Stray = (TraceId, RawSpan);
 
 /// Sealing under way: a resumable task. Until it is done the set misses what it works on.
 pub struct Sealing {
+    /// Traces in parts, of which all are there.
+    shared: Vec<Vec<TracePart>>,
     strays: Strays,
     state: State,
     /// The limit of the set; it does not count while spans only move.
@@ -26,7 +29,7 @@ pub struct Sealing {
 #[derive(Clone, Copy)]
 enum State {
     /// Making traces of parts.
-    Parts,
+    Shared,
     /// Making traces of staged spans.
     Staged,
     /// Taking out the traces that have several fragments; the next one to look at.
@@ -89,11 +92,12 @@ impl Strays {
 }
 
 impl Sealing {
-    /// Begins with what the set has staged.
+    /// Begins with what the set has staged, and with the traces of which it has all parts.
     pub fn begin(set: &mut TraceSet) -> Sealing {
         Sealing {
             strays: Strays::of(std::mem::take(&mut set.staged)),
-            state: State::Parts,
+            shared: set.take_joined(),
+            state: State::Shared,
             limit: set.max_bytes.take(),
         }
     }
@@ -114,9 +118,15 @@ impl Sealing {
     fn advance(&mut self, set: &mut TraceSet, is_over: &mut dyn FnMut() -> bool) -> Result<bool, SetFull> {
         loop {
             match self.state {
-                State::Parts => {
-                    set.join_parts()?;
-                    self.state = State::Staged;
+                State::Shared => {
+                    let Some(parts) = self.shared.pop() else {
+                        self.state = State::Staged;
+                        continue;
+                    };
+                    set.add_joined(parts)?;
+                    if is_over() {
+                        return Ok(false);
+                    }
                 }
                 State::Staged | State::Join => {
                     if !self.strays.step(set, is_over)? {

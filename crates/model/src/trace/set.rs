@@ -333,7 +333,7 @@ impl TraceSet {
         Ok(())
     }
 
-    /// Turns staged spans into traces and joins fragments of one trace. Call it when a load ends; row and trace numbers
+    /// Turns staged spans into traces, joins fragments of one trace, and parts of one if all are there. Call it when a load ends; row and trace numbers
     /// are valid until the next call. In small steps: [`Sealing`].
     ///
     /// # Errors
@@ -544,7 +544,8 @@ impl TraceSet {
         self.tags.shrink();
     }
 
-    fn is_over_limit(&self) -> bool {
+    /// Returns whether it holds more than it is to grow to.
+    pub fn is_over_limit(&self) -> bool {
         self.max_bytes.is_some_and(|limit| self.heap_bytes() > limit)
     }
 

@@ -188,6 +188,10 @@ impl InputFile {
         self.start()..self.start() + self.bytes_to_read()
     }
 
+    fn ends_inside_trace(&self) -> bool {
+        self.chunk.as_ref().and_then(|chunk| chunk.until.as_ref()).is_some_and(SplitPoint::is_inside)
+    }
+
     fn is_chunk_of(&self, file: usize) -> bool {
         self.chunk.as_ref().is_some_and(|chunk| chunk.file == file)
     }
@@ -304,8 +308,10 @@ impl LoadPlanner {
 
     /// Tells where a file of [`Step::Split`] can be split: its chunks wait instead of it. Without split points it is read
     /// in one piece.
-    pub fn split(&mut self, file: usize, points: Vec<SplitPoint>) {
+    pub fn split(&mut self, file: usize, mut points: Vec<SplitPoint>) {
         let Some(whole) = self.files.get_mut(file) else { return };
+        points.retain(|point| whole.keep.is_all() || !point.is_inside());
+        points.iter_mut().for_each(|point| point.file = whole.source as u32);
         if points.is_empty() || whole.state != FileState::Waiting {
             whole.is_indivisible = true;
             return;
@@ -453,6 +459,20 @@ impl LoadPlanner {
             file.read_limit = None;
             file.report = None;
         }
+        // Which traces are kept is known of whole ones only.
+        let is_shared = |file: &InputFile| file.load == self.load && file.ends_inside_trace();
+        let shared: Vec<usize> = self
+            .files
+            .iter()
+            .filter(|file| is_shared(file))
+            .filter_map(|file| Some(file.chunk.as_ref()?.file))
+            .collect();
+        shared.into_iter().for_each(|whole| self.make_indivisible(whole));
+    }
+
+    /// Returns whether a file was split inside a trace.
+    pub fn has_split_traces(&self) -> bool {
+        self.files.iter().any(InputFile::ends_inside_trace)
     }
 
     /// Begins to take a group away: those of its files that wait are dropped.

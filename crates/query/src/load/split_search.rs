@@ -11,9 +11,6 @@ use std::ops::Range;
 
 /// Bytes that the first look from a place covers: a split point is near, unless traces are large.
 const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
-/// Bytes in which a split point between traces is looked for if the last one found stands inside a trace: every span of
-/// it is looked at, which takes long.
-const NEAR_BYTES: usize = 64 << 10;
 
 /// A search for split points; see the module.
 #[derive(Debug)]
@@ -59,10 +56,10 @@ impl SplitSearch {
             }
         };
         let is_first_look = shown.end - shown.start < SEARCH_BYTES;
-        let near = if self.is_inside && is_first_look { bytes.len().min(NEAR_BYTES) } else { bytes.len() };
-        // Inside a trace only if none ends near: its parts must be brought together again.
-        let between = finder.find(&bytes[..near], shown.start);
-        match between.or_else(|| finder.find_inside(bytes, shown.start)) {
+        // Inside a trace only if none ends for long: its parts must be brought together again.
+        let may_be_inside = self.is_inside || !is_first_look;
+        let inside = || finder.find_inside(bytes, shown.start).filter(|_| may_be_inside);
+        match finder.find(bytes, shown.start).or_else(inside) {
             Some(point) => {
                 self.places.retain(|&place| place > point.at);
                 self.is_inside = point.is_inside();
@@ -150,7 +147,7 @@ mod tests {
                 r#"{{"traceID":"9","spanID":"{id:x}","operationName":"","startTime":1,"duration":1,"processID":"p"}}"#
             )
         };
-        let spans: Vec<String> = (1..30_000).map(span).collect();
+        let spans: Vec<String> = (1..120_000).map(span).collect();
         let huge = format!(r#"{{"traceID":"9","spans":[{}],"processes":{{}}}}"#, spans.join(","));
         let text = format!("[{},{huge},{},{}]", trace(1, 10), trace(3, 10), trace(4, 10));
         let mut search = SplitSearch::new(vec![1 << 20, 2 << 20, huge.len() as u64]);

@@ -2,9 +2,10 @@
 //!
 //! Steps: every worker seals what it has read; groups that are to go are unloaded; all workers tell their keys, the
 //! coordinator plans who gives which traces to whom and which tags have too many values, these tags are marked, the traces
-//! go there, and every worker seals again; parts of traces that were not read to their end are dropped. The next step begins when all answers of the one before are there.
+//! go there, and every worker seals again. Parts of traces of which others were not read are dropped. The next step begins
+//! when all answers of the one before are there.
 
-use super::loading::{Load, MOST_FAILED_JOINS, Phase};
+use super::loading::{MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, Done};
 use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, PoolEvent, PoolState, UserError};
@@ -138,7 +139,8 @@ impl<P: Clone> PoolState<P> {
             }
             JoinStep::Forget => {
                 join.next = JoinStep::End;
-                if self.load.as_ref().is_some_and(Load::is_cut_short) {
+                let will_read_more = self.planner.is_waiting() || self.planner.must_restart();
+                if self.planner.has_split_traces() && !will_read_more {
                     self.on_all(&slots, JoinCall::Plain, &Call::ForgetParts);
                 }
             }

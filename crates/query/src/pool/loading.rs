@@ -79,11 +79,6 @@ pub(super) struct Batch {
 }
 
 impl Load {
-    /// Returns whether not everything was read.
-    pub fn is_cut_short(&self) -> bool {
-        self.was_cancelled || !self.ended_at.is_empty()
-    }
-
     /// Forgets what a lost worker had to do for it.
     pub fn forget_worker(&mut self, slot: usize) {
         self.batches.retain(|_, batch| batch.slot != slot);

@@ -94,7 +94,7 @@ fn left_out(file: &InputFile) -> String {
         Some(_) => {
             let Range { start, end } = file.range();
             format!(
-                "Reading bytes {} to {} of {name} ended a worker twice; the traces that begin there are left out, all others of the file are loaded.",
+                "Reading bytes {} to {} of {name} ended a worker twice; traces that begin there, or of which a part lies there, are left out; all others of the file are loaded.",
                 format::count(start),
                 format::count(end)
             )

@@ -117,7 +117,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
         Call::Keys => Ok(one(session.keys())),
         Call::MarkHighCardinality => session.mark_high_cardinality(first).map(none),
         Call::ForgetParts => {
-            session.set.forget_parts();
+            session.set.forget_parts(|_| true);
             Ok(none(()))
         }
         Call::PlanJoining => plan_joining(attachments).map(|plan| {
@@ -144,5 +144,6 @@ fn unload(session: &mut Session, group: u8) {
     session.set.retain(|trace| trace.id.group != group);
     session.set.summaries.retain(|summary| summary.group != group);
     session.set.forget_losers(&gone);
+    session.set.forget_parts(|trace| trace.group == group);
     session.invalidate();
 }
