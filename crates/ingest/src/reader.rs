@@ -207,7 +207,7 @@ impl Reader {
             (None, Some(Some(point))) => {
                 agrees = self.source.meets(point, &self.state);
                 if agrees && point.trace().is_some() {
-                    self.state.finish_part(set, Some(point.at));
+                    self.state.finish_part(set, point.at);
                 }
                 Ended::Whole
             }

@@ -242,17 +242,21 @@ impl SharedTraces {
     fn add(&mut self, parts: Vec<PartEnd>) {
         self.is_broken |= self.open.is_some() && parts.is_empty();
         for mut part in parts {
-            let before = self.open.take();
-            let is_next =
-                before.as_ref().map(|of| (of.until, of.trace)) == part.from.map(|at| (Some(at), part.trace));
-            self.is_broken |= !is_next;
-            if !is_next && part.from.is_some() {
-                continue;
-            }
-            if let Some(before) = before.filter(|_| is_next) {
-                part.from = before.from;
-                part.spans += before.spans;
-                part.processes.extend(before.processes);
+            match self.open.take() {
+                None if part.from.is_none() => {}
+                Some(before)
+                    if part.from.is_some() && (before.until, before.trace) == (part.from, part.trace) =>
+                {
+                    part.from = before.from;
+                    part.spans += before.spans;
+                    part.processes.extend(before.processes);
+                }
+                _ => {
+                    self.is_broken = true;
+                    if part.from.is_some() {
+                        continue;
+                    }
+                }
             }
             if part.until.is_some() {
                 self.open = Some(part);

@@ -188,17 +188,16 @@ impl Building {
 
     /// Returns the spans as a part of a trace; `None` if a process has a name that is no text.
     fn take_part(&mut self, trace: TraceId, file: u32, until: Option<u64>) -> Option<TracePart> {
-        let (spans, processes) = (Vec::new(), Vec::new());
-        let mut part = TracePart { trace, file, from: self.from, until, spans, processes };
-        for number in 0..self.ends.len() as u32 {
+        let process = |number: u32| {
             let name = &self.names[Self::name(&self.names, &self.ends, number)];
-            part.processes.push((std::str::from_utf8(name).ok()?.to_owned(), self.found[number as usize]));
-        }
-        part.spans = std::mem::take(&mut self.spans);
-        for span in &mut part.spans {
+            Some((std::str::from_utf8(name).ok()?.to_owned(), self.found[number as usize]))
+        };
+        let processes = (0..self.ends.len() as u32).map(process).collect::<Option<_>>()?;
+        let mut spans = std::mem::take(&mut self.spans);
+        for span in &mut spans {
             span.process.0 &= !LOCAL;
         }
-        Some(part)
+        Some(TracePart { trace, file, from: self.from, until, spans, processes })
     }
 
     fn name(names: &[u8], ends: &[u32], i: u32) -> std::ops::Range<usize> {
@@ -394,20 +393,21 @@ impl State {
 
     /// Ends the trace under construction and adds it.
     pub fn finish_trace(&mut self, set: &mut TraceSet) -> Result<(), SetFull> {
-        let mut building = std::mem::take(&mut self.building);
-        let result = self.add_built(set, &mut building);
-        building.begin(0);
-        self.building = building;
-        result
+        self.finish_building(|state, building| state.add_built(set, building))
     }
 
-    /// Ends the part of the trace under construction that this reader has, at the next split point or (`None`) with the
-    /// trace.
-    pub fn finish_part(&mut self, set: &mut TraceSet, until: Option<u64>) {
+    /// Ends the part of the trace under construction that this reader has, at a split point.
+    pub fn finish_part(&mut self, set: &mut TraceSet, until: u64) {
+        self.finish_building(|state, building| state.add_part(set, building, Some(until)));
+    }
+
+    /// Lets `add` take what is under construction, and starts over.
+    fn finish_building<T>(&mut self, add: impl FnOnce(&mut State, &mut Building) -> T) -> T {
         let mut building = std::mem::take(&mut self.building);
-        self.add_part(set, &mut building, until);
+        let added = add(self, &mut building);
         building.begin(0);
         self.building = building;
+        added
     }
 
     fn add_part(&mut self, set: &mut TraceSet, building: &mut Building, until: Option<u64>) {

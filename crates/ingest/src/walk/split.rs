@@ -2,9 +2,9 @@
 //!
 //! A reader can begin in the middle of a text if it knows which containers are open there. A [`SplitFinder`] learns from
 //! the first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere: a [`SplitPoint`] is
-//! such a start, or the start of a span inside a large trace. It is a guess, because a string may hold anything, but every guess is checked. The reader of the chunk
-//! before must arrive at the split point, having read everything up to it, in the very state in which the next reader has
-//! begun. If it does, both have read what one reader would have read.
+//! such a start, or the start of a span inside a large trace. It is a guess, because a string may hold anything, but every
+//! guess is checked. The reader of the chunk before must arrive at the split point, having read everything up to it, in the
+//! very state in which the next reader has begun. If it does, both have read what one reader would have read.
 
 use super::{Expect, Frame, Step, Walker};
 use crate::report::ProblemKind;

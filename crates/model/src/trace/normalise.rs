@@ -244,17 +244,16 @@ impl Normaliser {
             }
         }
         for &i in &topological {
-            let parent = self.parents[i as usize];
-            let start_of_parent = self.spans.get(parent as usize).map_or(0, |span| span.start_us);
-            let span = &mut self.spans[i as usize];
-            if span.start_us != 0 {
+            if self.spans[i as usize].start_us != 0 {
                 continue;
             }
+            let parent = self.parents[i as usize];
             let place = match parent {
                 NO_ROW if earliest[i as usize] == u64::MAX => 0,
                 NO_ROW => earliest[i as usize],
-                _ => start_of_parent,
+                _ => self.spans[parent as usize].start_us,
             };
+            let span = &mut self.spans[i as usize];
             let is_real =
                 !span.flags.has(Flags::START_MISSING) && parent == NO_ROW && span.duration_us >= place;
             if !is_real {

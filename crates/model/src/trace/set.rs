@@ -333,8 +333,8 @@ impl TraceSet {
         Ok(())
     }
 
-    /// Turns staged spans into traces, joins fragments of one trace, and parts of one if all are there. Call it when a load ends; row and trace numbers
-    /// are valid until the next call. In small steps: [`Sealing`].
+    /// Turns staged spans into traces, joins fragments of one trace, and parts of one if all are there. Call it when a load
+    /// ends; row and trace numbers are valid until the next call. In small steps: [`Sealing`].
     ///
     /// # Errors
     /// [`SetFull`] when memory ends.

@@ -460,13 +460,8 @@ impl LoadPlanner {
             file.report = None;
         }
         // Which traces are kept is known of whole ones only.
-        let is_shared = |file: &InputFile| file.load == self.load && file.ends_inside_trace();
-        let shared: Vec<usize> = self
-            .files
-            .iter()
-            .filter(|file| is_shared(file))
-            .filter_map(|file| Some(file.chunk.as_ref()?.file))
-            .collect();
+        let shared = self.files.iter().filter(|file| file.load == self.load && file.ends_inside_trace());
+        let shared: Vec<usize> = shared.filter_map(|file| Some(file.chunk.as_ref()?.file)).collect();
         shared.into_iter().for_each(|whole| self.make_indivisible(whole));
     }
 

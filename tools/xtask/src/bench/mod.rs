@@ -107,8 +107,10 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
         return Ok(());
     }
     let sets = Sets::generate(quick)?;
-    for part in views {
+    if !views.is_empty() {
         build::build(false)?;
+    }
+    for part in views {
         page(&[&sets.folder, part.as_ref()], report)?;
     }
     if wanted("native") {
