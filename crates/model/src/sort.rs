@@ -5,7 +5,7 @@
 //! sort, and only moving the items is done per type. It costs an indirect call a comparison and four bytes an item, so
 //! numbers and the loops over spans keep the standard sorts.
 
-use crate::steps::Pace;
+use crate::steps::{BLOCK, Pace};
 use std::cmp::Ordering;
 
 /// Stable sorts of slices; as `sort_by` and `sort_by_key` of the standard library, in less code.
@@ -233,8 +233,9 @@ const FEW: usize = 1 << 10;
 /// Bits of the number that one pass looks at.
 const PASS_BITS: u32 = 11;
 
-/// Sorts by the first number; in linear time where there are many items.
-pub fn sort_by_number(items: &mut Vec<(u64, u32)>) {
+/// Sorts by the first number, then the second; in linear time where there are many items. They must come in the order of
+/// their second number where the first is the same.
+pub fn sort_by_number(items: &mut [(u64, u32)]) {
     if items.is_sorted() {
         return;
     }
@@ -245,22 +246,48 @@ pub fn sort_by_number(items: &mut Vec<(u64, u32)>) {
     let greatest = items.iter().fold(0, |greatest, item| greatest.max(item.0));
     let bits = u64::BITS - (greatest - least).leading_zeros();
     let mut spare = vec![(0, 0); items.len()];
+    let (mut from, mut to) = (&mut *items, &mut *spare);
+    let mut is_moved = false;
     for shift in (0..bits).step_by(PASS_BITS as usize) {
-        let digit = |number: u64| ((number - least) >> shift) as usize & ((1 << PASS_BITS) - 1);
-        let mut places = vec![0u32; 1 << PASS_BITS];
-        for item in items.iter() {
-            places[digit(item.0)] += 1;
+        let mut places = [0u32; 1 << PASS_BITS];
+        for block in from.chunks(BLOCK) {
+            count_digits(block, least, shift, &mut places);
         }
         let mut before = 0;
         for place in &mut places {
             before += std::mem::replace(place, before);
         }
-        for &item in items.iter() {
-            let place = &mut places[digit(item.0)];
-            spare[*place as usize] = item;
-            *place += 1;
+        for block in from.chunks(BLOCK) {
+            place_by_digit(block, least, shift, &mut places, to);
         }
-        std::mem::swap(items, &mut spare);
+        std::mem::swap(&mut from, &mut to);
+        is_moved = !is_moved;
+    }
+    if is_moved {
+        items.copy_from_slice(&spare);
+    }
+}
+
+/// Numbers by the value of a digit.
+type Digits = [u32; 1 << PASS_BITS];
+
+fn digit(number: u64, least: u64, shift: u32) -> usize {
+    ((number - least) >> shift) as usize & ((1 << PASS_BITS) - 1)
+}
+
+#[inline(never)]
+fn count_digits(items: &[(u64, u32)], least: u64, shift: u32, counts: &mut Digits) {
+    for item in items {
+        counts[digit(item.0, least, shift)] += 1;
+    }
+}
+
+#[inline(never)]
+fn place_by_digit(items: &[(u64, u32)], least: u64, shift: u32, places: &mut Digits, out: &mut [(u64, u32)]) {
+    for &item in items {
+        let place = &mut places[digit(item.0, least, shift)];
+        out[*place as usize] = item;
+        *place += 1;
     }
 }
 

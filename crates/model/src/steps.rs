@@ -1,6 +1,7 @@
 //! Long work in small steps. It is written as one piece, an `async` function that says how much it does; whoever runs it
 //! polls it once a step, so that a busy worker can hear between two of them, or to its end in one go.
 
+use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,6 +9,17 @@ use std::task::{Context, Poll, Waker};
 
 /// Units of work in one step: a unit is a value looked at, read or sorted, well below a tenth of a microsecond natively.
 pub const STEP: u64 = 200_000;
+
+/// Items that one call of a loop over very many works on.
+///
+/// A browser runs new code slowly at first, and better code takes its place only when the function is called again: a loop
+/// over a million spans in one call is slow to its end.
+pub const BLOCK: usize = 1 << 12;
+
+/// Returns the numbers below `len` in blocks, each for one call.
+pub fn blocks(len: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..len).step_by(BLOCK).map(move |from| from..len.min(from + BLOCK))
+}
 
 /// How much of some work is done, for those who wait for it.
 #[derive(Clone, Default)]

@@ -7,10 +7,12 @@ use super::ids::{SpanId, TraceId};
 use super::set::{NO_ROW, TraceSet};
 use super::span::{Flags, RawSpan, SpanKind};
 use crate::sort::sort_by_number;
+use crate::steps::{BLOCK, blocks};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::cmp::Ordering;
 use std::hash::Hasher as _;
+use std::ops::Range;
 
 /// How the forest of one trace looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,6 +42,8 @@ pub(super) struct Normaliser {
     /// The result: index into `spans` and the place of its parent in this very list, in pre-order.
     pub order: Vec<(u32, u32)>,
     parents: Vec<u32>,
+    /// Every parent stands before its children, so there is no cycle.
+    has_parents_first: bool,
     by_id: HashTable<u32>,
     keys: Vec<(u64, u32)>,
     sorted: Vec<u32>,
@@ -79,16 +83,26 @@ impl Normaliser {
             self.by_id = HashTable::new();
         }
         self.by_id.clear();
-        let mut repeats = false;
         let Normaliser { spans, by_id, .. } = self;
         by_id.reserve(spans.len(), |&j| hash_id(spans[j as usize].id));
-        for (i, span) in spans.iter().enumerate() {
-            if span.id.is_none() {
+        let mut repeats = false;
+        for block in blocks(self.spans.len()) {
+            repeats |= self.index_block(block);
+        }
+        repeats
+    }
+
+    #[inline(never)]
+    fn index_block(&mut self, block: Range<usize>) -> bool {
+        let Normaliser { spans, by_id, .. } = self;
+        let mut repeats = false;
+        for i in block {
+            let id = spans[i].id;
+            if id.is_none() {
                 continue;
             }
-            let hash = hash_id(span.id);
-            let is_same = |&j: &u32| spans[j as usize].id == span.id;
-            match by_id.entry(hash, is_same, |&j| hash_id(spans[j as usize].id)) {
+            let is_same = |&j: &u32| spans[j as usize].id == id;
+            match by_id.entry(hash_id(id), is_same, |&j| hash_id(spans[j as usize].id)) {
                 Entry::Occupied(_) => repeats = true,
                 Entry::Vacant(place) => {
                     place.insert(i as u32);
@@ -118,7 +132,7 @@ impl Normaliser {
                 continue;
             }
             let of_kind = |kind| kept[first..].iter().position(|s| s.flags.kind() == kind).map(|i| first + i);
-            // The client goes first: `find_parents` relies on it.
+            // The client goes first: `pair` relies on it.
             let winners = match (of_kind(SpanKind::Client), of_kind(SpanKind::Server)) {
                 (Some(client), Some(server)) => vec![client, server],
                 _ => vec![first],
@@ -141,59 +155,80 @@ impl Normaliser {
     /// Settles flags and parents; `has_pairs` says whether any id is that of a client and a server.
     fn find_parents(&mut self, has_pairs: bool) {
         self.parents.clear();
-        for i in 0..self.spans.len() {
-            let span = self.spans[i];
-            let mut flags = span.flags;
-            flags.set(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED, false);
-            flags.set(Flags::TEXT_ID, span.id.text);
-            flags.set(Flags::START_MISSING, span.flags.has(Flags::START_MISSING) && span.start_us == 0);
-            let may_pair = has_pairs && !span.id.is_none();
-            let twin = if may_pair { self.find(span.id).filter(|&t| t as usize != i) } else { None };
-            let parent = match twin {
-                // Of a pair the client, being first, is in the table. Children belong to the server.
-                Some(twin) if span.flags.kind() == SpanKind::Server => {
-                    let (spans, by_id) = (&self.spans, &mut self.by_id);
-                    if let Some(entry) =
-                        by_id.find_mut(hash_id(span.id), |&j| spans[j as usize].id == span.id)
-                    {
-                        *entry = i as u32;
-                    }
-                    flags.set(Flags::SHARED, true);
-                    twin
-                }
-                _ => NO_ROW,
-            };
-            self.spans[i].flags = flags;
-            self.parents.push(parent);
+        self.parents.resize(self.spans.len(), NO_ROW);
+        if has_pairs {
+            self.pair();
         }
-        // Siblings often stand together.
         let mut last = (SpanId::NONE, None);
-        for i in 0..self.spans.len() {
-            let span = self.spans[i];
-            if self.parents[i] != NO_ROW || span.parent.is_none() {
+        self.has_parents_first = true;
+        for block in blocks(self.spans.len()) {
+            self.find_parents_of(block, has_pairs, &mut last);
+        }
+    }
+
+    /// Makes the server of each pair the child of its client; children of their id belong to the server.
+    fn pair(&mut self) {
+        let Normaliser { spans, by_id, parents, .. } = self;
+        for (i, span) in spans.iter().enumerate() {
+            if span.id.is_none() || span.flags.kind() != SpanKind::Server {
                 continue;
             }
-            if last.0 != span.parent {
-                last = (span.parent, self.find(span.parent));
+            // The client, being first, is in the table.
+            let entry = by_id.find_mut(hash_id(span.id), |&j| spans[j as usize].id == span.id);
+            if let Some(client) = entry.filter(|first| **first as usize != i) {
+                parents[i] = std::mem::replace(client, i as u32);
             }
-            match last.1 {
-                Some(parent) if parent as usize == i || span.parent == span.id => {
-                    self.spans[i].flags.set(Flags::CYCLE, true);
+        }
+    }
+
+    /// Does so for some spans; `last` is the id of a parent that was looked for, and that parent: siblings often stand
+    /// together.
+    #[inline(never)]
+    fn find_parents_of(&mut self, block: Range<usize>, has_pairs: bool, last: &mut (SpanId, Option<u32>)) {
+        for i in block {
+            let span = self.spans[i];
+            let mut flags = span.flags;
+            flags.set(Flags::ORPHAN | Flags::CYCLE, false);
+            flags.set(Flags::SHARED, self.parents[i] != NO_ROW);
+            flags.set(Flags::TEXT_ID, span.id.text);
+            flags.set(Flags::START_MISSING, span.flags.has(Flags::START_MISSING) && span.start_us == 0);
+            if self.parents[i] == NO_ROW && !span.parent.is_none() {
+                if last.0 != span.parent {
+                    // Callers often stand right before what they call. Of a pair it might be the client.
+                    let before = i.checked_sub(1).filter(|&i| !has_pairs && self.spans[i].id == span.parent);
+                    *last = (span.parent, before.map(|i| i as u32).or_else(|| self.find(span.parent)));
                 }
-                Some(parent) => self.parents[i] = parent,
-                None => self.spans[i].flags.set(Flags::ORPHAN, true),
+                match last.1 {
+                    Some(parent) if parent as usize == i || span.parent == span.id => {
+                        flags.set(Flags::CYCLE, true);
+                    }
+                    Some(parent) => self.parents[i] = parent,
+                    None => flags.set(Flags::ORPHAN, true),
+                }
             }
+            self.has_parents_first &= self.parents[i] == NO_ROW || (self.parents[i] as usize) < i;
+            self.spans[i].flags = flags;
         }
     }
 
     /// Cuts cycles: every component of the parent graph has at most one, which is cut at its earliest-starting span.
     fn cut_cycles(&mut self, set: &TraceSet, shape: &mut TraceShape) {
         shape.cycles = self.spans.iter().filter(|s| s.flags.has(Flags::CYCLE)).count() as u32;
+        if self.has_parents_first {
+            return;
+        }
         self.mark.clear();
         self.mark.resize(self.spans.len(), 0);
-        for i in 0..self.spans.len() as u32 {
-            let stamp = i + 1;
-            let mut at = i;
+        for block in blocks(self.spans.len()) {
+            self.cut_cycles_from(block, set, shape);
+        }
+    }
+
+    #[inline(never)]
+    fn cut_cycles_from(&mut self, block: Range<usize>, set: &TraceSet, shape: &mut TraceShape) {
+        for i in block {
+            let stamp = i as u32 + 1;
+            let mut at = i as u32;
             while at != NO_ROW && self.mark[at as usize] == 0 {
                 self.mark[at as usize] = stamp;
                 at = self.parents[at as usize];
@@ -268,17 +303,33 @@ impl Normaliser {
         let n = self.spans.len();
         self.child_at.clear();
         self.child_at.resize(n + 2, 0);
-        for &parent in &self.parents {
+        for block in blocks(n) {
+            self.count_children_of(block);
+        }
+        let mut before = 0;
+        for block in blocks(n + 2) {
+            before = sum_up(&mut self.child_at[block], before);
+        }
+        self.children.clear();
+        self.children.resize(before as usize, 0);
+        for block in blocks(n) {
+            self.place_children(&sorted[block]);
+        }
+        self.sorted = sorted;
+    }
+
+    #[inline(never)]
+    fn count_children_of(&mut self, block: Range<usize>) {
+        for &parent in &self.parents[block] {
             if parent != NO_ROW {
                 self.child_at[parent as usize + 2] += 1;
             }
         }
-        for i in 2..n + 2 {
-            self.child_at[i] += self.child_at[i - 1];
-        }
-        self.children.clear();
-        self.children.resize(self.child_at[n + 1] as usize, 0);
-        for &i in &sorted {
+    }
+
+    #[inline(never)]
+    fn place_children(&mut self, sorted: &[u32]) {
+        for &i in sorted {
             let parent = self.parents[i as usize];
             if parent != NO_ROW {
                 let slot = &mut self.child_at[parent as usize + 1];
@@ -286,22 +337,30 @@ impl Normaliser {
                 *slot += 1;
             }
         }
-        self.sorted = sorted;
     }
 
-    fn write_order(&mut self, set: &TraceSet, shape: &mut TraceShape) {
-        let n = self.spans.len();
-        let spans = &self.spans;
+    /// Sorts all spans as siblings are sorted.
+    fn sort(&mut self, set: &TraceSet) -> Vec<u32> {
+        let Normaliser { spans, keys, .. } = self;
         // What mostly decides stands in the keys, beside each other in memory.
-        self.keys.clear();
-        self.keys.extend(spans.iter().zip(0..).map(|(span, i)| (span.start_us, i)));
-        sort_by_number(&mut self.keys);
-        for equal in self.keys.chunk_by_mut(|a, b| a.0 == b.0) {
-            equal.sort_unstable_by(|a, b| sibling_order(spans, set, a.1, b.1));
+        keys.clear();
+        keys.extend(spans.iter().zip(0..).map(|(span, i)| (span.start_us, i)));
+        sort_by_number(keys);
+        for equal in keys.chunk_by_mut(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
+            equal.iter_mut().for_each(|key| key.0 = u64::MAX - spans[key.1 as usize].duration_us);
+            sort_by_number(equal);
+            for equal in equal.chunk_by_mut(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
+                equal.sort_unstable_by(|a, b| sibling_order(spans, set, a.1, b.1));
+            }
         }
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.clear();
-        sorted.extend(self.keys.iter().map(|key| key.1));
+        sorted.extend(keys.iter().map(|key| key.1));
+        sorted
+    }
+
+    fn write_order(&mut self, set: &TraceSet, shape: &mut TraceShape) {
+        let sorted = self.sort(set);
         self.link_children(sorted);
         let is_root = |&&i: &&u32| self.parents[i as usize] == NO_ROW;
         let is_orphan = |i: u32| self.spans[i as usize].flags.has(Flags::ORPHAN | Flags::CYCLE);
@@ -319,17 +378,36 @@ impl Normaliser {
             })
         });
         self.order.clear();
-        self.order.reserve(n);
+        self.order.reserve(self.spans.len());
         self.stack.clear();
         self.stack.extend(roots.iter().rev().filter(|&&i| Some(i) != trace_root).map(|&i| (i, NO_ROW)));
         self.stack.extend(trace_root.map(|i| (i, NO_ROW)));
-        while let Some((i, parent)) = self.stack.pop() {
+        while !self.stack.is_empty() {
+            self.descend();
+        }
+    }
+
+    /// Lists a block of spans in pre-order.
+    #[inline(never)]
+    fn descend(&mut self) {
+        for _ in 0..BLOCK {
+            let Some((i, parent)) = self.stack.pop() else { return };
             let place = self.order.len() as u32;
             self.order.push((i, parent));
             let children = self.child_at[i as usize] as usize..self.child_at[i as usize + 1] as usize;
             self.stack.extend(self.children[children].iter().rev().map(|&c| (c, place)));
         }
     }
+}
+
+/// Adds to each number those before it and `before`; returns the last.
+#[inline(never)]
+fn sum_up(numbers: &mut [u32], mut before: u32) -> u32 {
+    for number in numbers {
+        before += *number;
+        *number = before;
+    }
+    before
 }
 
 /// Returns the order of siblings and of roots: start, longer first, smaller id; then names and kind, so that it is

@@ -9,6 +9,7 @@ use super::places::Places;
 use super::seal::Sealing;
 use super::span::{Flags, ProcessId, RawSpan, SpanKind};
 use super::tags::{TagSetId, TagTable};
+use crate::steps::BLOCK;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use std::hash::Hasher as _;
@@ -289,17 +290,8 @@ impl TraceSet {
         let mut normaliser = std::mem::take(&mut self.normaliser);
         let shape = normaliser.run(self, id, spans);
         let first = self.traces.last().map_or(0, |t| t.end);
-        let columns = &mut self.columns;
-        for &(row, parent) in &normaliser.order {
-            let span = &normaliser.spans[row as usize];
-            let service = self.processes.rows[span.process.0 as usize].service;
-            let endpoint = self.endpoints.insert((service, span.operation));
-            let parent_row = if parent == NO_ROW { NO_ROW } else { first + parent };
-            let here = columns.start_us.len() as u32;
-            if span.flags.has(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED) {
-                columns.odd_parents.push((here, span.parent));
-            }
-            columns.push(span, parent_row, endpoint);
+        for block in normaliser.order.chunks(BLOCK) {
+            self.push_rows(&normaliser.spans, block, first);
         }
         self.normaliser = normaliser;
         let end = self.columns.start_us.len() as u32;
@@ -315,6 +307,23 @@ impl TraceSet {
         }
         spans.clear();
         Ok(())
+    }
+
+    /// Adds spans of the trace that begins at row `first`, given as index into `spans` and place of the parent in the trace.
+    #[inline(never)]
+    fn push_rows(&mut self, spans: &[RawSpan], order: &[(u32, u32)], first: u32) {
+        let columns = &mut self.columns;
+        for &(row, parent) in order {
+            let span = &spans[row as usize];
+            let service = self.processes.rows[span.process.0 as usize].service;
+            let endpoint = self.endpoints.insert((service, span.operation));
+            let parent_row = if parent == NO_ROW { NO_ROW } else { first + parent };
+            let here = columns.start_us.len() as u32;
+            if span.flags.has(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED) {
+                columns.odd_parents.push((here, span.parent));
+            }
+            columns.push(span, parent_row, endpoint);
+        }
     }
 
     /// Keeps a single span of the [`loading_group`](Self::loading_group) until [`seal`](Self::seal) gathers its trace:
