@@ -3,7 +3,7 @@
 use crate::shared::row;
 use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};
 use pathlight::analysis::flow::{FlowEdge, FlowNode, FlowReport};
-use pathlight::analysis::ids::EndpointId;
+use pathlight::analysis::ids::{EndpointId, NodeId};
 use pathlight::chart::dag::{DagLayout, DagSizes};
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
@@ -30,17 +30,21 @@ pub fn flow(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
             critical: 0,
             has_calls: false,
         });
-        let mut edge =
-            |from, to| report.edges.push(FlowEdge { from, to, both: 1000, holds: 1000, binding: 300 });
+        let mut edge = |from: Option<u32>, to: Option<u32>| {
+            let [from, to] = [from, to].map(|node| node.map(NodeId));
+            report.edges.push(FlowEdge { from, to, both: 1000, holds: 1000, binding: 300 });
+        };
         match wave.checked_sub(1) {
-            None => edge(FlowReport::START, node),
-            Some(before) => (0..3).for_each(|at| edge(before * calls + (7 * call + 3 * at) % calls, node)),
+            None => edge(None, Some(node)),
+            Some(before) => (0..3).for_each(|at| {
+                edge(Some(before * calls + (7 * call + 3 * at) % calls), Some(node));
+            }),
         }
         if wave > 1 && call % 5 == 0 {
-            edge((wave - 2) * calls + (call + 1) % calls, node);
+            edge(Some((wave - 2) * calls + (call + 1) % calls), Some(node));
         }
         if wave == waves - 1 {
-            edge(node, FlowReport::RETURN);
+            edge(Some(node), None);
         }
     }
     let sizes = DagSizes::for_nodes(report.nodes.len(), Metrics::default());

@@ -385,11 +385,8 @@ impl Settings {
 
     fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<LoadedSummary>) -> Result<Pool, Failure> {
         let keep = self.sample.map_or(Keep::All, Keep::Sample);
-        let mut loaded = input::load(groups, self.threads, &keep, self.out.as_deref())?;
-        if let Some(set) = loaded.sets.first_mut() {
-            set.summaries.extend(summaries);
-        }
-        let mut pool = Pool::of(loaded.sets).map_err(Failure::from)?;
+        let mut pool = input::load(groups, self.threads, &keep, self.out.as_deref())?.pool;
+        pool.add_summaries(summaries);
         let holds = |pool: &Pool, group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
             let mut summaries = pool.sessions().iter().flat_map(|session| &session.set.summaries);

@@ -249,7 +249,7 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
     }
     let mut edges = Table::new([Right("support"), Right("binding"), Left("edge")]);
     for edge in report.edges.iter().take(rows) {
-        let ends = format!("{} -> {}", report.label(edge.from), report.label(edge.to));
+        let ends = report.labels(edge).join(" -> ");
         edges.row([share(edge.support()), share(edge.binding_share()), ends]);
     }
     let left = [more(report.nodes.len(), rows, "calls"), more(report.edges.len(), rows, "edges")];

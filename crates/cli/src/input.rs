@@ -4,6 +4,7 @@ use super::{Failure, output};
 use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
 use pathlight_model::trace::TraceSet;
 use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
+use pathlight_query::native::Pool;
 use pathlight_text::format::harmless;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -15,20 +16,20 @@ const BLOCK: usize = 1 << 20;
 /// Bytes of a line of the processor's cache.
 const CACHE_LINE: usize = 64;
 
-/// The sets of traces that were read.
+/// What was read.
 pub struct Loaded {
-    /// The sets, one per thread.
-    pub sets: Vec<TraceSet>,
+    /// All traces, each whole.
+    pub pool: Pool,
     /// One a file that could be opened, in the order given.
     pub files: Vec<FileReport>,
 }
 
-/// Loads files, folders (recursive) and `-` with several threads, large files in chunks; returns one set a thread. A bad
+/// Loads files, folders (recursive) and `-` with several threads, large files in chunks. A bad
 /// file among good ones is a warning on standard error. What the first of several lists names becomes group 0 (A), the
 /// second group 1 (B). Which traces are kept is decided file by file. `out` will be written.
 ///
 /// # Errors
-/// [`Failure::Usage`] if a path cannot be read at all, or is the one to write.
+/// [`Failure::Usage`] if a path cannot be read at all, is the one to write, or memory ends.
 pub fn load(
     groups: &[&[PathBuf]],
     threads: Option<usize>,
@@ -69,10 +70,7 @@ pub fn load(
             Step::Done => break,
         }
     }
-    if sets.is_empty() {
-        sets.push(TraceSet::new());
-    }
-    let mut loaded = Loaded { sets, files: Vec::new() };
+    let mut loaded = Loaded { pool: Pool::of(sets)?, files: Vec::new() };
     for (file, path) in paths.iter().enumerate() {
         let report = if problems.contains_key(&file) { None } else { planner.report(file) };
         if let Some(FileReport { ended: Ended::Failed(error), .. }) = &report {

@@ -8,7 +8,6 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
-use pathlight_query::native::Pool;
 use pathlight_query::{GroupBy, Overlap, OverviewReport, PathSettings, queries};
 use pathlight_text::format::{bytes, count, counted, share};
 use pathlight_view::{json, reading_words};
@@ -40,10 +39,11 @@ pub struct Args {
 /// [`Failure::NoTrace`], after the account is printed, if there is none; [`Failure::Usage`] and [`Failure::Io`] as they
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let Loaded { sets, files } = input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
+    let Loaded { mut pool, files } =
+        input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
-    let overview = Pool::of(sets)?.run(queries::Overview { settings, by: GroupBy::Root })?;
+    let overview = pool.run(queries::Overview { settings, by: GroupBy::Root })?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     output::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }

@@ -4,7 +4,6 @@ use super::output::{Inputs, OutputFile};
 use super::{Failure, input, parse};
 use pathlight_ingest::{Keep, columns};
 use pathlight_model::trace::{Portable, TraceSet};
-use pathlight_query::native::Pool;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -37,15 +36,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let inputs = Inputs::of(&input::list(&args.files)?);
     (0..args.into).try_for_each(|number| inputs.refuse(&args.out.join(number.to_string())))?;
     let keep = args.sample.map_or(Keep::All, Keep::Sample);
-    let mut loaded = input::load(&[&args.files], args.threads, &keep, None)?;
-    loaded.sets = Pool::of(loaded.sets)?.into_sets();
-    if loaded.sets.iter().all(|set| set.traces().is_empty()) {
+    let sets = input::load(&[&args.files], args.threads, &keep, None)?.pool.into_sets();
+    if sets.iter().all(|set| set.traces().is_empty()) {
         return Err(Failure::NoTrace);
     }
     std::fs::create_dir_all(&args.out)?;
     // One file after the other, as there may be more of them than may be open at once.
     let mut files: BTreeMap<u32, Vec<(&TraceSet, Vec<u32>)>> = BTreeMap::new();
-    for set in &loaded.sets {
+    for set in &sets {
         for (number, traces) in by_number(set, args.into) {
             files.entry(number).or_default().push((set, traces));
         }

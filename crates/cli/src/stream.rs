@@ -9,7 +9,6 @@ use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
 use pathlight_model::trace::{Portable, TraceSet};
-use pathlight_query::native::Pool;
 use pathlight_summary::{Merger, Settings, Summary, by_day};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
@@ -410,7 +409,7 @@ pub fn by_days_at_once(
     options: SumOptions<'_>,
 ) -> Result<BTreeMap<u64, Summary>, Failure> {
     let loaded = input::load(&[files], options.threads, options.keep, None)?;
-    let left = Mutex::new(Pool::of(loaded.sets)?.into_sets().into_iter());
+    let left = Mutex::new(loaded.pool.into_sets().into_iter());
     let run = || {
         let mut sums = Sums::default();
         loop {

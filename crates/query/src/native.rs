@@ -4,7 +4,7 @@ use super::cuts::Cuts;
 use super::queries::Query;
 use super::{EngineError, JoinPlan, Plan, Session, plan_joining};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_model::trace::{TraceId, TraceSet};
+use pathlight_model::trace::{LoadedSummary, TraceId, TraceSet};
 use std::collections::HashSet;
 
 /// Seals all sets, each on a thread of its own.
@@ -54,8 +54,21 @@ impl Pool {
         if sessions.len() > 1 {
             join(&mut sessions)?;
         }
-        let has_summaries = sessions.iter().any(|session| !session.set.summaries.is_empty());
-        Ok(Pool { sessions, cuts: Cuts::of_data(has_summaries) })
+        let mut pool = Pool { sessions, cuts: Cuts::of_data(false) };
+        pool.forget_cuts();
+        Ok(pool)
+    }
+
+    /// Adds summaries of traces, for the queries that summaries answer.
+    pub fn add_summaries(&mut self, summaries: Vec<LoadedSummary>) {
+        self.sessions[0].set.summaries.extend(summaries);
+        self.forget_cuts();
+    }
+
+    /// Forgets the cuts of percentile ranges, which are of other data.
+    fn forget_cuts(&mut self) {
+        let has_summaries = self.sessions.iter().any(|session| !session.set.summaries.is_empty());
+        self.cuts = Cuts::of_data(has_summaries);
     }
 
     /// Returns the sets of traces; no trace is in two of them.
@@ -75,8 +88,7 @@ impl Pool {
             session.set.retain(|trace| kept.contains(&trace.id));
             session.invalidate();
         }
-        let has_summaries = self.sessions.iter().any(|session| !session.set.summaries.is_empty());
-        self.cuts = Cuts::of_data(has_summaries);
+        self.forget_cuts();
     }
 
     /// Runs a query on all threads.

@@ -11,7 +11,7 @@ use pathlight_chart::dag::{DagHit, DagItem, DagLayout};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_query::queries::most_time;
-use pathlight_query::{Endpoint, FlowParent, FlowReport, RootEndpoint};
+use pathlight_query::{Endpoint, FlowParent, FlowReport, NodeId, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::{count, counted, duration, printable, share};
 use std::cmp::Reverse;
@@ -184,7 +184,7 @@ fn durations(us: &Summary) -> [f64; 4] {
 /// Returns what the tip says of a box or line of the drawn flow.
 pub fn tip(report: &FlowReport, layout: &DagLayout, hit: DagHit) -> Vec<TipLine> {
     match hit {
-        DagHit::Box(DagItem::Node(node)) => report.nodes.get(node as usize).map(node_tip).unwrap_or_default(),
+        DagHit::Box(DagItem::Node(node)) => report.nodes.get(node.index()).map(node_tip).unwrap_or_default(),
         DagHit::Box(DagItem::Start) => vec![TipLine::Text("Its start".to_owned())],
         DagHit::Box(DagItem::Return) => vec![
             TipLine::Text("Its return".to_owned()),
@@ -263,24 +263,24 @@ pub fn facts(report: &FlowReport, endpoint: &Endpoint) -> Option<CallFacts> {
 
 /// A call of a flow.
 pub struct CallLine {
-    at: u32,
+    at: NodeId,
     report: Rc<FlowReport>,
 }
 
 impl CallLine {
     /// Returns the calls of a flow, by node.
     pub fn of(report: &Rc<FlowReport>) -> Vec<CallLine> {
-        (0..report.nodes.len() as u32).map(|at| CallLine { at, report: report.clone() }).collect()
+        (0..report.nodes.len() as u32).map(|at| CallLine { at: NodeId(at), report: report.clone() }).collect()
     }
 
-    /// Returns the number of its node.
-    pub fn at(&self) -> u32 {
+    /// Returns which node it is.
+    pub fn at(&self) -> NodeId {
         self.at
     }
 
     /// Returns its node.
     pub fn node(&self) -> &FlowNode {
-        &self.report.nodes[self.at as usize]
+        &self.report.nodes[self.at.index()]
     }
 
     /// Returns its endpoint, or what the node is called that has none; and which call of the endpoint it is where that is not
@@ -298,10 +298,11 @@ impl CallLine {
     fn waits_for(&self) -> String {
         let edges = self.report.edges.iter();
         let calls: Vec<String> = edges
-            .filter(|edge| edge.to == self.at && edge.from != FlowReport::START)
-            .map(|edge| match self.report.nodes.get(edge.from as usize) {
+            .filter(|edge| edge.to == Some(self.at))
+            .filter_map(|edge| edge.from)
+            .map(|from| match self.report.nodes.get(from.index()) {
                 Some(node) if !node.operation.is_empty() => printable(&node.operation),
-                _ => self.report.label(edge.from).to_owned(),
+                _ => self.report.label(from).to_owned(),
             })
             .collect();
         if calls.is_empty() { "start".to_owned() } else { calls.join(", ") }

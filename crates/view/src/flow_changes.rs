@@ -3,6 +3,7 @@
 use crate::table::{Column, csv};
 use crate::tip::Numbers;
 use pathlight_analysis::flow::FlowNode;
+use pathlight_analysis::ids::NodeId;
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve};
 use pathlight_chart::{Shade, Theme};
 use pathlight_query::{
@@ -147,17 +148,15 @@ pub fn changed_nodes(report: &FlowReport, changes: &Changes) -> Vec<bool> {
     report.nodes.iter().map(is_changed).collect()
 }
 
-/// Returns the calls that a call waits for or that wait for it, which could run beside it: numbers of nodes, with their
-/// labels.
-pub fn neighbours(report: &FlowReport, node: u32) -> Vec<(u32, String)> {
+/// Returns the calls that a call waits for or that wait for it, which could run beside it, with their labels.
+pub fn neighbours(report: &FlowReport, node: NodeId) -> Vec<(NodeId, String)> {
     let edges = report.edges.iter();
-    let mut near: Vec<u32> = edges
-        .filter_map(|edge| match (edge.from == node, edge.to == node) {
-            (true, _) => Some(edge.to),
-            (_, true) => Some(edge.from),
+    let mut near: Vec<NodeId> = edges
+        .filter_map(|edge| match (edge.from == Some(node), edge.to == Some(node)) {
+            (true, _) => edge.to,
+            (_, true) => edge.from,
             _ => None,
         })
-        .filter(|node| (*node as usize) < report.nodes.len())
         .collect();
     near.sort_unstable();
     near.dedup();
@@ -165,9 +164,9 @@ pub fn neighbours(report: &FlowReport, node: u32) -> Vec<(u32, String)> {
 }
 
 /// Lets two calls of a flow run side by side, unless they do already.
-pub fn set_parallel(changes: &mut Changes, report: &FlowReport, nodes: [u32; 2]) {
-    let name = |node: u32| {
-        let FlowNode { service, operation, index, .. } = report.nodes.get(node as usize)?;
+pub fn set_parallel(changes: &mut Changes, report: &FlowReport, nodes: [NodeId; 2]) {
+    let name = |node: NodeId| {
+        let FlowNode { service, operation, index, .. } = report.nodes.get(node.index())?;
         Some(NodeName { service: service.clone(), operation: operation.clone(), index: *index })
     };
     let [Some(first), Some(second)] = nodes.map(name) else { return };

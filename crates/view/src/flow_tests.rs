@@ -40,7 +40,10 @@ fn node(label: &str, operation: &str, index: u32) -> FlowNode {
 }
 
 fn report() -> FlowReport {
-    let edge = |from, to| FlowEdge { from, to, both: 4, holds: 4, binding: 3 };
+    let edge = |from: Option<u32>, to: Option<u32>| {
+        let [from, to] = [from, to].map(|node| node.map(NodeId));
+        FlowEdge { from, to, both: 4, holds: 4, binding: 3 }
+    };
     FlowReport {
         parent: Endpoint::new("shop", "GET /"),
         invocations: 4,
@@ -53,11 +56,11 @@ fn report() -> FlowReport {
             node("(other callees)", "", 1),
         ],
         edges: vec![
-            edge(FlowReport::START, 0),
-            edge(0, 2),
-            edge(1, 2),
-            edge(2, 3),
-            edge(3, FlowReport::RETURN),
+            edge(None, Some(0)),
+            edge(Some(0), Some(2)),
+            edge(Some(1), Some(2)),
+            edge(Some(2), Some(3)),
+            edge(Some(3), None),
         ],
         ..FlowReport::default()
     }
@@ -129,7 +132,7 @@ fn titles_tips_and_facts_speak_of_a_flow() {
     );
     let layout = DagLayout::new(&report, DagSizes::for_nodes(4, pathlight_chart::Metrics::default()));
     let tip = |hit| flow::tip(&report, &layout, hit);
-    let lines = tip(DagHit::Box(DagItem::Node(0)));
+    let lines = tip(DagHit::Box(DagItem::Node(NodeId(0))));
     assert_eq!(lines[0], TipLine::Endpoint(Endpoint::new("s", "a")));
     assert_eq!(
         lines[3..],
@@ -141,10 +144,10 @@ fn titles_tips_and_facts_speak_of_a_flow() {
     let TipLine::Numbers(numbers) = &lines[2] else { panic!("{lines:?}") };
     assert_eq!(numbers.rows[1].0, "wait");
     assert_eq!(numbers.rows[1].1[0].1, "20.5");
-    let others = tip(DagHit::Box(DagItem::Node(3)));
+    let others = tip(DagHit::Box(DagItem::Node(NodeId(3))));
     assert_eq!((others.len(), &others[0]), (4, &TipLine::Strong("All rarer calls".to_owned())));
     assert_eq!(tip(DagHit::Box(DagItem::Return)).len(), 2);
-    let at = layout.lines.iter().position(|line| line.to == DagItem::Node(3)).unwrap();
+    let at = layout.lines.iter().position(|line| line.to == DagItem::Node(NodeId(3))).unwrap();
     assert_eq!(
         tip(DagHit::Line(at)),
         [
@@ -209,9 +212,9 @@ fn changes_are_made_said_and_taken_away() {
     flow_changes::set_latency(&mut changes, &a, (ChangeOf::WholeCall, -50, 0));
     flow_changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 20, 1_500));
     assert_eq!(flow_changes::latency_change(&changes, &a), (ChangeOf::OwnWork, 20, 1_500));
-    flow_changes::set_parallel(&mut changes, &report, [0, 2]);
-    flow_changes::set_parallel(&mut changes, &report, [0, 2]);
-    flow_changes::set_parallel(&mut changes, &report, [0, 99]);
+    flow_changes::set_parallel(&mut changes, &report, [0, 2].map(NodeId));
+    flow_changes::set_parallel(&mut changes, &report, [0, 2].map(NodeId));
+    flow_changes::set_parallel(&mut changes, &report, [0, 99].map(NodeId));
     assert_eq!(
         flow_changes::chips(&changes),
         [
@@ -252,8 +255,8 @@ fn changes_are_made_said_and_taken_away() {
             "own work \u{2212}5\u{202f}\u{b5}s"
         ]
     );
-    let near = flow_changes::neighbours(&report, 2);
-    assert_eq!(near.iter().map(|(node, _)| *node).collect::<Vec<_>>(), [0, 1, 3]);
+    let near = flow_changes::neighbours(&report, NodeId(2));
+    assert_eq!(near.iter().map(|(node, _)| node.0).collect::<Vec<_>>(), [0, 1, 3]);
     assert_eq!(near[1].1, "s:b#1");
 }
 

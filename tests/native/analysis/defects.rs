@@ -242,14 +242,13 @@ fn said(defects: Defects, reading: Reading) -> Said {
     let parent =
         first.into_iter().chain(parents).find(|root| root.operation == "POST /checkout").or(first).cloned();
     let flow = pool.run(queries::Flow { selection: selection.clone(), parent, settings }).unwrap();
-    let label = |node| flow.label(node).to_owned();
     let savings = pool.run(queries::Savings { selection: selection.clone(), settings }).unwrap();
     let saved = savings.endpoints.iter().map(|of| (Endpoint::new(&of.service, &of.operation), of.saved_us));
     let query = queries::Diagnosis { selection, settings: TprofSettings::default() };
     let diagnosis = pool.run(query).unwrap();
     let blamed = diagnosis.report.iter();
     Said {
-        edges: flow.edges.iter().map(|edge| (label(edge.from), label(edge.to))).collect(),
+        edges: flow.edges.iter().map(|edge| flow.labels(edge).map(str::to_owned).into()).collect(),
         saved: saved.filter(|of| of.1.faster_50.mean > 0.0).collect(),
         blamed: blamed.map(|of| (Endpoint::new(&of.service, &of.operation), of.total_us)).collect(),
     }

@@ -4,9 +4,10 @@ use crate::common::{Span, set_of, span};
 use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::flow::{
     CallTimeout, ChangeOf, Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange,
-    Metric, Order, PairCounts, PredictScratch, Predictors, Pressure, RequestPressure, Training, WhatIf,
-    error,
+    Metric, Order, PairCounts, PredictScratch, Predictors, Pressure, RequestPressure, SyncNode, Training,
+    WhatIf, error,
 };
+use pathlight::analysis::ids::NodeId;
 use pathlight::analysis::requests::{Overlap, PathSettings};
 use pathlight::model::trace::{Endpoint, Role, Tree};
 use proptest::prelude::*;
@@ -66,7 +67,7 @@ fn example_1_gaps_edges_and_predictions() {
     assert_eq!(reduction, [(A, C), (A, D), (B, C), (B, D)]);
     let sync = Flow::sync_nodes(&reduction);
     assert_eq!(sync.len(), 1);
-    assert_eq!((sync[0].from.as_slice(), sync[0].to.as_slice()), ([A, B].as_slice(), [C, D].as_slice()));
+    assert_eq!(sync[0], SyncNode { from: [A, B].map(NodeId).into(), to: [C, D].map(NodeId).into() });
     let taken = [Some(25), Some(40), Some(30), Some(20)];
     let mut complete = Vec::new();
     assert_eq!(predictors.flow.completion_us(&taken, 30, &mut complete), 100);
@@ -419,12 +420,12 @@ proptest! {
         let expected = flow.completion_us(&taken, return_gap, &mut Vec::new());
         let sync = Flow::sync_nodes(&reduction);
         let replaced = |&(from, to): &(u32, u32)| {
-            sync.iter().any(|s| s.from.contains(&from) && s.to.contains(&to))
+            sync.iter().any(|s| s.from.contains(&NodeId(from)) && s.to.contains(&NodeId(to)))
         };
         let mut edges: Vec<(u32, u32)> = reduction.iter().copied().filter(|e| !replaced(e)).collect();
         for (i, s) in sync.iter().enumerate() {
-            edges.extend(s.from.iter().map(|&from| (from, NODES + i as u32)));
-            edges.extend(s.to.iter().map(|&to| (NODES + i as u32, to)));
+            edges.extend(s.from.iter().map(|from| (from.0, NODES + i as u32)));
+            edges.extend(s.to.iter().map(|to| (NODES + i as u32, to.0)));
             taken.push(Some(0));
         }
         // Longest way by direct edges only, in as many rounds as there are nodes.

@@ -3,6 +3,7 @@
 use crate::cases::case;
 use crate::common::{generated, set_of, span};
 use pathlight::analysis::flow::EndpointSaving;
+use pathlight::analysis::ids::NodeId;
 use pathlight::chart::Metrics;
 use pathlight::chart::dag::{DagItem, DagLayout, DagSizes};
 use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
@@ -126,15 +127,16 @@ fn calls_of_one_endpoint_one_after_the_other_are_drawn_in_series() {
     );
     assert_eq!((report.invocations, report.childless), (20, 40));
     let layout = DagLayout::new(&report, DagSizes::for_nodes(report.nodes.len(), Metrics::default()));
-    let place = |node: u32| layout.boxes.iter().find(|one| one.item == DagItem::Node(node)).unwrap();
+    let place = |node: NodeId| layout.boxes.iter().find(|one| one.item == DagItem::Node(node)).unwrap();
     // One row from left to right, and lines from each to the next only: none that comes back to where it began.
-    let series = [2, 3, 4, 5, 0, 1];
+    let series = [2, 3, 4, 5, 0, 1].map(NodeId);
     for pair in series.windows(2) {
         let (before, after) = (place(pair[0]), place(pair[1]));
         assert!(before.x + before.w < after.x && before.y == after.y, "{before:?} {after:?}");
     }
     let mut ends: Vec<(DagItem, DagItem)> = layout.lines.iter().map(|line| (line.from, line.to)).collect();
-    let mut expected = vec![(DagItem::Start, DagItem::Node(2)), (DagItem::Node(1), DagItem::Return)];
+    let mut expected =
+        vec![(DagItem::Start, DagItem::Node(series[0])), (DagItem::Node(series[5]), DagItem::Return)];
     expected.extend(series.windows(2).map(|pair| (DagItem::Node(pair[0]), DagItem::Node(pair[1]))));
     ends.sort();
     expected.sort();
@@ -261,7 +263,7 @@ fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
         assert!(report.nodes.iter().all(|node| node.invocations <= report.invocations));
         assert!(report.edges.iter().all(|edge| edge.binding <= edge.both && edge.holds <= edge.both));
         // Every node is reached from the start and reaches the return.
-        for node in 0..report.nodes.len() as u32 {
+        for node in (0..report.nodes.len() as u32).map(|node| Some(NodeId(node))) {
             assert!(report.edges.iter().any(|e| e.to == node) && report.edges.iter().any(|e| e.from == node));
         }
     }

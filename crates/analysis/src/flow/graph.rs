@@ -1,5 +1,6 @@
 //! A flow: which node waits for which, transitively closed.
 
+use crate::ids::NodeId;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
@@ -93,9 +94,9 @@ pub struct LearnedEdge {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncNode {
     /// At least two nodes.
-    pub from: Vec<u32>,
+    pub from: Vec<NodeId>,
     /// At least two nodes.
-    pub to: Vec<u32>,
+    pub to: Vec<NodeId>,
 }
 
 /// What waits for what among the nodes of a parent endpoint. Start and return are implied: everything waits for the
@@ -223,9 +224,9 @@ impl Flow {
 
     /// Finds groups of at least two nodes with the same at least two successors in the reduction.
     pub fn sync_nodes(reduction: &[(u32, u32)]) -> Vec<SyncNode> {
-        let mut groups: OrderedMap<Vec<u32>, Vec<u32>> = OrderedMap::new();
+        let mut groups: OrderedMap<Vec<NodeId>, Vec<NodeId>> = OrderedMap::new();
         for edges in reduction.chunk_by(|a, b| a.0 == b.0).filter(|edges| edges.len() > 1) {
-            groups.entry(edges.iter().map(|e| e.1).collect()).or_default().push(edges[0].0);
+            groups.entry(edges.iter().map(|e| NodeId(e.1)).collect()).or_default().push(NodeId(edges[0].0));
         }
         let mut out: Vec<SyncNode> = groups
             .into_iter()
@@ -282,7 +283,8 @@ mod tests {
     fn complete_pairs_of_groups_meet_in_one_synchronisation_node() {
         let pairs: Vec<(u32, u32)> = (0..70).flat_map(|a| (70..75).map(move |b| (a, b))).collect();
         let sync = Flow::sync_nodes(&flow(80, &pairs).reduction());
-        assert_eq!(sync, [SyncNode { from: (0..70).collect(), to: (70..75).collect() }]);
+        let nodes = |range: std::ops::Range<u32>| range.map(NodeId).collect();
+        assert_eq!(sync, [SyncNode { from: nodes(0..70), to: nodes(70..75) }]);
         assert!(Flow::sync_nodes(&flow(3, &[(0, 2), (1, 2)]).reduction()).is_empty());
     }
 }

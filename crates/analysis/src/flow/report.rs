@@ -4,6 +4,7 @@ use super::graph::{Flow, SyncNode};
 use super::nodes::{Callees, NodeTable};
 use super::observe::{Bindings, Estimates, FlowSample};
 use super::predict::{METHOD_NAMES, METHODS};
+use crate::ids::NodeId;
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::Endpoint;
@@ -47,10 +48,10 @@ impl FlowNode {
 /// One edge of a flow's transitive reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowEdge {
-    /// Node number, or [`FlowReport::START`].
-    pub from: u32,
-    /// Node number, or [`FlowReport::RETURN`].
-    pub to: u32,
+    /// The node that ends; `None`: the parent starts.
+    pub from: Option<NodeId>,
+    /// The node that waits; `None`: the parent returns.
+    pub to: Option<NodeId>,
     /// Invocations that have both ends.
     pub both: u64,
     /// Those in which the edge holds.
@@ -99,18 +100,17 @@ pub struct FlowReport {
 }
 
 impl FlowReport {
-    /// The node before all.
-    pub const START: u32 = Bindings::START;
-    /// The node after all.
-    pub const RETURN: u32 = Bindings::RETURN;
+    /// Returns the label of a node.
+    pub fn label(&self, node: NodeId) -> &str {
+        self.nodes.get(node.index()).map_or("", |node| &node.label)
+    }
 
-    /// Returns the label of a node number; `start` and `return` for the two ends.
-    pub fn label(&self, node: u32) -> &str {
-        match node {
-            FlowReport::START => "start",
-            FlowReport::RETURN => "return",
-            _ => self.nodes.get(node as usize).map_or("", |n| &n.label),
-        }
+    /// Returns the labels of both ends of an edge; `start` and `return` where it has no node.
+    pub fn labels(&self, edge: &FlowEdge) -> [&str; 2] {
+        [
+            edge.from.map_or("start", |node| self.label(node)),
+            edge.to.map_or("return", |node| self.label(node)),
+        ]
     }
 
     /// Returns the report of a table, what was sampled over its invocations (sorted, unpacked) and which edges bind.
@@ -159,8 +159,8 @@ fn edges(flow: &Flow, reduction: &[(u32, u32)], sample: &FlowSample, bindings: &
         (waited_for[from as usize], waits[to as usize]) = (true, true);
         let (holds, both) = sample.pairs.support(from, to);
         out.push(FlowEdge {
-            from,
-            to,
+            from: Some(NodeId(from)),
+            to: Some(NodeId(to)),
             both: u64::from(both),
             holds: u64::from(holds),
             binding: binding(from, to),
@@ -168,17 +168,15 @@ fn edges(flow: &Flow, reduction: &[(u32, u32)], sample: &FlowSample, bindings: &
     }
     for node in 0..flow.len() as u32 {
         let present = u64::from(sample.pairs.present()[node as usize]);
-        let mut end = |from, to| {
-            out.push(FlowEdge { from, to, both: present, holds: present, binding: binding(from, to) });
-        };
+        let end = |from, to, binding| FlowEdge { from, to, both: present, holds: present, binding };
         if !waits[node as usize] {
-            end(FlowReport::START, node);
+            out.push(end(None, Some(NodeId(node)), binding(Bindings::START, node)));
         }
         if !waited_for[node as usize] {
-            end(node, FlowReport::RETURN);
+            out.push(end(Some(NodeId(node)), None, binding(node, Bindings::RETURN)));
         }
     }
-    out.arrange_by_key(|edge| (edge.from.wrapping_add(1), edge.to));
+    out.arrange_by_key(|edge| (edge.from, edge.to.is_none(), edge.to));
     out
 }
 

@@ -5,6 +5,7 @@
 //! hundred lines here, and would know neither synchronisation nodes nor that all edges of one end share their way.
 
 use pathlight_analysis::flow::FlowReport;
+use pathlight_analysis::ids::NodeId;
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 
@@ -29,7 +30,7 @@ pub enum DagItem {
     /// The parent begins.
     Start,
     /// A node of the report.
-    Node(u32),
+    Node(NodeId),
     /// A synchronisation node of the report.
     Sync(u32),
     /// The parent returns.
@@ -109,7 +110,7 @@ impl DagLayout {
             return DagLayout::default();
         }
         let mut items = vec![DagItem::Start];
-        items.extend((0..n as u32).map(DagItem::Node));
+        items.extend((0..n as u32).map(|node| DagItem::Node(NodeId(node))));
         items.extend((0..report.sync_nodes.len() as u32).map(DagItem::Sync));
         items.push(DagItem::Return);
         let edges = edges(report);
@@ -133,20 +134,16 @@ impl DagLayout {
 fn edges(report: &FlowReport) -> OrderedMap<(u32, u32), (u64, u64)> {
     let n = report.nodes.len() as u32;
     let last = n + report.sync_nodes.len() as u32 + 1;
-    let place = |node: u32| match node {
-        FlowReport::START => 0,
-        FlowReport::RETURN => last,
-        node => node + 1,
-    };
+    let place = |node: NodeId| node.0 + 1;
     // The nodes before a synchronisation node have no other successors.
-    let mut sync_of: OrderedMap<u32, u32> = OrderedMap::new();
+    let mut sync_of: OrderedMap<NodeId, u32> = OrderedMap::new();
     for (number, sync) in report.sync_nodes.iter().enumerate() {
         sync_of.extend(sync.from.iter().map(|&node| (node, n + 1 + number as u32)));
     }
     let mut out: OrderedMap<(u32, u32), (u64, u64)> = OrderedMap::new();
     for edge in &report.edges {
-        let (from, to) = (place(edge.from), place(edge.to));
-        let pairs = match sync_of.get(&edge.from) {
+        let (from, to) = (edge.from.map_or(0, place), edge.to.map_or(last, place));
+        let pairs = match edge.from.and_then(|node| sync_of.get(&node)) {
             Some(&sync) => vec![(from, sync), (sync, to)],
             None => vec![(from, to)],
         };
@@ -416,13 +413,14 @@ mod tests {
             critical: 0,
             has_calls: false,
         };
-        let mut pairs = pairs.to_vec();
-        for i in 0..n {
+        let node_of = |i: u32| Some(NodeId(i));
+        let mut pairs: Vec<_> = pairs.iter().map(|&(from, to)| (node_of(from), node_of(to))).collect();
+        for i in (0..n).map(node_of) {
             if !pairs.iter().any(|p| p.1 == i) {
-                pairs.push((FlowReport::START, i));
+                pairs.push((None, i));
             }
             if !pairs.iter().any(|p| p.0 == i) {
-                pairs.push((i, FlowReport::RETURN));
+                pairs.push((i, None));
             }
         }
         let edge = |(from, to)| FlowEdge { from, to, both: 1, holds: 1, binding: 1 };
@@ -450,13 +448,14 @@ mod tests {
 
     #[test]
     fn groups_stand_one_over_the_other_on_both_sides_of_their_synchronisation() {
-        let sync = vec![SyncNode { from: vec![0, 1], to: vec![2, 3] }];
+        let [a, b, c, d] = [0, 1, 2, 3].map(NodeId);
+        let sync = vec![SyncNode { from: vec![a, b], to: vec![c, d] }];
         let layout = DagLayout::new(&report(4, &[(0, 2), (0, 3), (1, 2), (1, 3)], sync), SIZES);
         check(&layout);
         let x = |item| layout.boxes.iter().find(|b| b.item == item).map(|b| b.x).unwrap();
-        assert_eq!(x(DagItem::Node(0)), x(DagItem::Node(1)));
-        assert_eq!(x(DagItem::Node(2)), x(DagItem::Node(3)));
-        assert!(x(DagItem::Node(0)) < x(DagItem::Sync(0)) && x(DagItem::Sync(0)) < x(DagItem::Node(2)));
+        assert_eq!(x(DagItem::Node(a)), x(DagItem::Node(b)));
+        assert_eq!(x(DagItem::Node(c)), x(DagItem::Node(d)));
+        assert!(x(DagItem::Node(a)) < x(DagItem::Sync(0)) && x(DagItem::Sync(0)) < x(DagItem::Node(c)));
         assert_eq!(layout.lines.len(), 8);
     }
 
@@ -464,7 +463,8 @@ mod tests {
     fn two_chains_do_not_cross() {
         let layout = DagLayout::new(&report(4, &[(0, 3), (1, 2)], Vec::new()), SIZES);
         check(&layout);
-        let y = |node| layout.boxes.iter().find(|b| b.item == DagItem::Node(node)).map(|b| b.y).unwrap();
+        let y =
+            |node| layout.boxes.iter().find(|b| b.item == DagItem::Node(NodeId(node))).map(|b| b.y).unwrap();
         assert_eq!(y(0) < y(1), y(3) < y(2));
     }
 

@@ -9,6 +9,7 @@ use crate::svg::Words;
 use crate::text::{Advances, Measure, elide_middle};
 use crate::{Rgba, Shade, Theme};
 use pathlight_analysis::flow::{FlowNode, FlowReport};
+use pathlight_analysis::ids::NodeId;
 use pathlight_text::format;
 
 /// What of a flow is shown, and how.
@@ -19,7 +20,7 @@ pub struct DagView<'a> {
     /// The part in sight.
     pub window: DagWindow,
     /// The selected node.
-    pub selected: Option<u32>,
+    pub selected: Option<NodeId>,
     /// What is under the pointer.
     pub hovered: Option<DagHit>,
     /// By node, whether a what-if changes it.
@@ -129,7 +130,7 @@ impl Painter<'_> {
         let (theme, [x, y, w, h]) = (self.theme, place);
         match item.item {
             DagItem::Node(node) => {
-                if let Some(facts) = self.view.report.nodes.get(node as usize) {
+                if let Some(facts) = self.view.report.nodes.get(node.index()) {
                     self.node(node, facts, place, number, [boxes, marks]);
                 }
             }
@@ -159,7 +160,7 @@ impl Painter<'_> {
 
     fn node(
         &mut self,
-        node: u32,
+        node: NodeId,
         facts: &FlowNode,
         place: [i32; 4],
         number: u32,
@@ -167,7 +168,7 @@ impl Painter<'_> {
     ) {
         let (theme, metrics, [x, y, w, h]) = (self.theme, self.metrics, place);
         let px = |css: f64| metrics.px(css);
-        let is_dim = self.view.found.is_some_and(|found| !found.get(node as usize).copied().unwrap_or(true));
+        let is_dim = self.view.found.is_some_and(|found| !found.get(node.index()).copied().unwrap_or(true));
         let own =
             theme.fill(if facts.service.is_empty() { Shade::Grey } else { Shade::service(&facts.service) });
         let fill = if is_dim { theme.dimmed(own) } else { own };
@@ -176,7 +177,7 @@ impl Painter<'_> {
         let bar = px(4.0).min(h / 4).max(1);
         let decided = (f64::from(w) * facts.critical_share()).round() as i32;
         marks.fill(x, y + h - bar, decided, bar, if is_dim { theme.dimmed(theme.path) } else { theme.path });
-        if self.view.changed.get(node as usize).copied().unwrap_or(false) {
+        if self.view.changed.get(node.index()).copied().unwrap_or(false) {
             marks.frame(place, px(2.0), critical_color(theme));
         }
         if self.view.selected == Some(node) {
@@ -267,7 +268,7 @@ pub fn export_svg(report: &FlowReport, changed: &[bool], theme: &Theme, title: &
     let scene = scene(&layout, &view, room, metrics, theme, [&mut label, &mut small]);
     let tip = |item: u32| match layout.boxes.get(item as usize)?.item {
         DagItem::Node(node) => {
-            let facts = report.nodes.get(node as usize)?;
+            let facts = report.nodes.get(node.index())?;
             Some(format!(
                 "{}: mean {}, {} after what it waits for, on the critical path in {} of {}",
                 facts.label,
@@ -306,7 +307,8 @@ mod tests {
         }
     }
 
-    fn edge(from: u32, to: u32, binding: u64) -> FlowEdge {
+    fn edge(from: Option<u32>, to: Option<u32>, binding: u64) -> FlowEdge {
+        let [from, to] = [from, to].map(|node| node.map(NodeId));
         FlowEdge { from, to, both: 100, holds: 100, binding }
     }
 
@@ -315,11 +317,11 @@ mod tests {
         FlowReport {
             nodes: vec![node("a", 9_000.0, 20), node("b", 20_000.0, 80), node("c", 5_000.0, 100)],
             edges: vec![
-                edge(FlowReport::START, 0, 20),
-                edge(FlowReport::START, 1, 80),
-                edge(0, 2, 20),
-                edge(1, 2, 80),
-                edge(2, FlowReport::RETURN, 100),
+                edge(None, Some(0), 20),
+                edge(None, Some(1), 80),
+                edge(Some(0), Some(2), 20),
+                edge(Some(1), Some(2), 80),
+                edge(Some(2), None, 100),
             ],
             ..FlowReport::default()
         }
@@ -334,9 +336,9 @@ mod tests {
         assert_eq!(
             ends,
             [
-                (DagItem::Start, DagItem::Node(1)),
-                (DagItem::Node(1), DagItem::Node(2)),
-                (DagItem::Node(2), DagItem::Return)
+                (DagItem::Start, DagItem::Node(NodeId(1))),
+                (DagItem::Node(NodeId(1)), DagItem::Node(NodeId(2))),
+                (DagItem::Node(NodeId(2)), DagItem::Return)
             ]
         );
     }
@@ -369,7 +371,7 @@ mod tests {
             let view = DagView {
                 report: &report,
                 window,
-                selected: Some(0),
+                selected: Some(NodeId(0)),
                 hovered: None,
                 changed: &[],
                 found: None,

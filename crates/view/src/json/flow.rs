@@ -61,9 +61,9 @@ public_json! {
     /// One node waits for another.
     Edge<'a>(report: &'a FlowReport, edge: &FlowEdge) {
         /// Name of a node, or `start`.
-        from: &'a str = report.label(edge.from),
+        from: &'a str = report.labels(edge)[0],
         /// Name of a node, or `return`.
-        to: &'a str = report.label(edge.to),
+        to: &'a str = report.labels(edge)[1],
         /// Share of the invocations with both ends in which `from` ends before `to` starts (overlaps that pass for clock skew
         /// included), 0 to 1.
         support: f64 = edge.support(),

@@ -5,7 +5,7 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
-use pathlight_query::{ChangeOf, Changes, Endpoint, FlowReport};
+use pathlight_query::{ChangeOf, Changes, Endpoint, FlowReport, NodeId};
 use pathlight_view::flow;
 use pathlight_view::flow_changes::{
     Amount, CHANGE_CHOICES, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
@@ -18,7 +18,7 @@ use web_sys::HtmlInputElement;
 type Pending = Rc<Cell<Option<Amount>>>;
 
 /// A flow, and a call of it.
-type First = Rc<RefCell<Option<(Rc<FlowReport>, u32)>>>;
+type First = Rc<RefCell<Option<(Rc<FlowReport>, NodeId)>>>;
 
 /// Slider, field and lists that change the selected call, and the changes made so far.
 pub struct ChangeControls {
@@ -36,7 +36,7 @@ pub struct ChangeControls {
     target: Option<Endpoint>,
     pending: Pending,
     /// Parent, selected node, endpoint and changes that are shown.
-    shown: Option<(Endpoint, Option<u32>, Option<Endpoint>, Changes)>,
+    shown: Option<(Endpoint, Option<NodeId>, Option<Endpoint>, Changes)>,
     /// The flow and the selected node, which another call is to run in parallel to.
     first: First,
     chip_keep: Keep,
@@ -101,7 +101,7 @@ impl ChangeControls {
         let chosen = first.clone();
         let beside = controls::select(keep, "whatif-parallel", move |value| {
             let first = chosen.borrow().clone();
-            if let (Some((report, first)), Ok(second)) = (first, value.parse()) {
+            if let (Some((report, first)), Ok(second)) = (first, value.parse().map(NodeId)) {
                 page.change(|address| {
                     set_parallel(&mut address.choices.flow.changes, &report, [first, second]);
                 });
@@ -152,7 +152,7 @@ impl ChangeControls {
 
     /// Follows the flow, its selected node and the changes. What the slider asks for goes on once the report before is
     /// there, so that each is shown and none is asked for in vain.
-    pub fn update(&mut self, page: Page, report: &Rc<FlowReport>, selected: Option<u32>) {
+    pub fn update(&mut self, page: Page, report: &Rc<FlowReport>, selected: Option<NodeId>) {
         if let (Some(amount), Some(target)) = (self.pending.get(), self.target.clone()) {
             self.show_amount(amount);
             if !page.queries().what_if.is_waiting() {
@@ -163,7 +163,7 @@ impl ChangeControls {
             }
         }
         let changes = page.address().choices.flow.changes.clone();
-        let node = selected.and_then(|at| report.nodes.get(at as usize));
+        let node = selected.and_then(|at| report.nodes.get(at.index()));
         // An endpoint of any other flow can be changed too.
         let target = node.and_then(flow::endpoint_of).or_else(|| match &*page.focus() {
             Focus::Endpoint(endpoint) => Some(endpoint.clone()),
@@ -209,13 +209,13 @@ impl ChangeControls {
         self.target = target;
     }
 
-    fn show_neighbours(&self, report: &Rc<FlowReport>, selected: Option<u32>) {
+    fn show_neighbours(&self, report: &Rc<FlowReport>, selected: Option<NodeId>) {
         let near = selected.map(|selected| neighbours(report, selected)).unwrap_or_default();
         self.beside.clear();
         self.beside.show(!near.is_empty());
         self.beside.add(&controls::option("", "Run in parallel to\u{2026}"));
         for (node, label) in near {
-            self.beside.add(&controls::option(&node.to_string(), &label));
+            self.beside.add(&controls::option(&node.0.to_string(), &label));
         }
         self.first.replace(selected.map(|selected| (report.clone(), selected)));
     }

@@ -10,7 +10,7 @@ use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene};
 use pathlight_chart::{Theme, Viewport};
-use pathlight_query::{Changes, Endpoint, FlowReport};
+use pathlight_query::{Changes, Endpoint, FlowReport, NodeId};
 use pathlight_view::finder::Finder;
 use pathlight_view::flow;
 use pathlight_view::flow_changes::changed_nodes;
@@ -26,7 +26,7 @@ pub struct FlowChart {
     page: Page,
     report: Rc<FlowReport>,
     viewport: DagViewport,
-    selected: Option<u32>,
+    selected: Option<NodeId>,
     hovered: Option<DagHit>,
     changed: Vec<bool>,
     found: Option<Vec<bool>>,
@@ -52,20 +52,21 @@ impl FlowChart {
     }
 
     /// Returns the selected node.
-    pub fn selected(&self) -> Option<u32> {
+    pub fn selected(&self) -> Option<NodeId> {
         self.selected
     }
 
     /// Takes a report. Another one of the same parent, as while loading, keeps what is looked at.
     pub fn take(&mut self, report: Rc<FlowReport>) {
         let label =
-            self.selected.and_then(|node| self.report.nodes.get(node as usize)).map(|n| n.label.clone());
+            self.selected.and_then(|node| self.report.nodes.get(node.index())).map(|n| n.label.clone());
         let same = report.parent == self.report.parent;
         let sizes = DagSizes::for_nodes(report.nodes.len(), self.viewport.metrics());
         self.viewport.take(DagLayout::new(&report, sizes), same);
         self.selected = None;
         if let Some(label) = label.filter(|_| same) {
-            self.selected = report.nodes.iter().position(|node| node.label == label).map(|at| at as u32);
+            self.selected =
+                report.nodes.iter().position(|node| node.label == label).map(|at| NodeId(at as u32));
         }
         self.hovered = None;
         self.found = None;
@@ -83,8 +84,8 @@ impl FlowChart {
         let is_it =
             |node: &FlowNode| node.service == endpoint.service && node.operation == endpoint.operation;
         let nodes = &self.report.nodes;
-        if !self.selected.and_then(|at| nodes.get(at as usize)).is_some_and(is_it) {
-            self.selected = nodes.iter().position(is_it).map(|at| at as u32);
+        if !self.selected.and_then(|at| nodes.get(at.index())).is_some_and(is_it) {
+            self.selected = nodes.iter().position(is_it).map(|at| NodeId(at as u32));
             if let Some(node) = self.selected {
                 self.reveal(node);
             }
@@ -131,7 +132,7 @@ impl FlowChart {
 
     /// Returns the endpoint whose flow the selected node leads to.
     pub fn selected_flow(&self) -> Option<Endpoint> {
-        flow::opens(self.report.nodes.get(self.selected? as usize)?)
+        flow::opens(self.report.nodes.get(self.selected?.index())?)
     }
 
     /// Goes to the selected node's own flow, if it has one.
@@ -140,9 +141,9 @@ impl FlowChart {
     }
 
     /// Selects a node.
-    pub fn choose(&mut self, page: Page, node: u32) {
+    pub fn choose(&mut self, page: Page, node: NodeId) {
         self.selected = Some(node);
-        if let Some(endpoint) = self.report.nodes.get(node as usize).and_then(flow::endpoint_of) {
+        if let Some(endpoint) = self.report.nodes.get(node.index()).and_then(flow::endpoint_of) {
             page.set_focus(Focus::Endpoint(endpoint));
         }
         self.reveal(node);
@@ -150,7 +151,7 @@ impl FlowChart {
         page.refresh();
     }
 
-    fn reveal(&mut self, node: u32) {
+    fn reveal(&mut self, node: NodeId) {
         self.viewport.reveal(DagItem::Node(node));
     }
 }
@@ -172,8 +173,8 @@ impl ZoomableChart for FlowChart {
     fn step(&mut self, page: Page, forward: bool) {
         let Some(found) = &self.found else { return };
         let found: Vec<u32> = (0..found.len() as u32).filter(|at| found[*at as usize]).collect();
-        if let Some(node) = neighbour(&found, self.selected, forward) {
-            self.choose(page, node);
+        if let Some(node) = neighbour(&found, self.selected.map(|node| node.0), forward) {
+            self.choose(page, NodeId(node));
         }
     }
 

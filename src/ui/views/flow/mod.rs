@@ -28,7 +28,7 @@ use crate::ui::widgets::zoom::{ZoomableChart as _, svg_format};
 use chart::FlowChart;
 use learn::Learn;
 use parent::ParentBar;
-use pathlight_query::Endpoint;
+use pathlight_query::{Endpoint, NodeId};
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::flow;
@@ -174,7 +174,7 @@ impl Flow {
         self.savings.element().show(panel == FlowPanel::Savings);
         let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
         match panel {
-            FlowPanel::Calls => self.table.select_at(selected.map(|node| node as usize)),
+            FlowPanel::Calls => self.table.select_at(selected.map(NodeId::index)),
             FlowPanel::WhatIf => self.what_if.update(page, &report, selected),
             FlowPanel::Target => self.target.update(page),
             FlowPanel::Timeout => self.timeout.update(page),

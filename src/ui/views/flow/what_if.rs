@@ -12,7 +12,7 @@ use crate::ui::widgets::tip::numbers_element;
 use pathlight_chart::Metrics;
 use pathlight_chart::curves::{draw, export_svg};
 use pathlight_chart::plot::ChartSize;
-use pathlight_query::{FlowReport, WhatIfReport};
+use pathlight_query::{FlowReport, NodeId, WhatIfReport};
 use pathlight_view::flow_changes;
 use pathlight_view::flow_changes::curves;
 use pathlight_view::flow_prediction::back_test_words;
@@ -66,7 +66,7 @@ impl WhatIfPanel {
     }
 
     /// Follows the flow, the selected node and the reports.
-    pub fn update(&mut self, page: Page, flow: &Rc<FlowReport>, selected: Option<u32>) {
+    pub fn update(&mut self, page: Page, flow: &Rc<FlowReport>, selected: Option<NodeId>) {
         self.changes.update(page, flow, selected);
         let queries = page.queries();
         let now = queries.what_if.revision();
