@@ -1,6 +1,7 @@
 //! Long work in small steps. It is written as one piece, an `async` function that says how much it does; whoever runs it
 //! polls it once a step, so that a busy worker can hear between two of them, or to its end in one go.
 
+use std::hint::black_box;
 use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -19,6 +20,14 @@ pub const BLOCK: usize = 1 << 12;
 /// Returns the numbers below `len` in blocks, each for one call.
 pub fn blocks(len: usize) -> impl Iterator<Item = Range<usize>> {
     (0..len).step_by(BLOCK).map(move |from| from..len.min(from + BLOCK))
+}
+
+/// Does something for the numbers below `len`, a block a call; `each` is no part of its caller's code, so that it is called
+/// again and again.
+#[inline(never)]
+pub fn in_blocks(len: usize, each: &mut dyn FnMut(Range<usize>)) {
+    let each = black_box(each);
+    blocks(len).for_each(each);
 }
 
 /// How much of some work is done, for those who wait for it.

@@ -4,6 +4,7 @@ use super::path::PathFinder;
 use super::waits::{WaitEntry, WaitFinder};
 use crate::requests::{PathSettings, RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
+use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
 use std::cmp::Ordering;
 
@@ -247,53 +248,56 @@ impl TableBuilder {
         self.stamp += 1;
         self.context_of.clear();
         let mut guess = 0;
-        for &entry in self.finder.entries() {
-            let row = tree.row(entry.span);
-            let parent = if entry.parent == NO_ROW { NO_ROW } else { self.context_of[entry.parent as usize] };
-            let endpoint = set.endpoint(row);
-            // Places that are services: what a service calls in itself is no context of its own.
-            let is_within = self.settings.by_service
-                && parent != NO_ROW
-                && self.table.contexts[parent as usize].1 == endpoint;
-            let context = if is_within { parent } else { self.table.context(parent, endpoint, guess) };
-            guess = context + 1;
-            self.context_of.push(context);
-            if self.slots.len() <= context as usize {
-                self.slots.resize(self.table.contexts.len(), Slot::default());
+        in_blocks(self.finder.entries().len(), &mut |block| {
+            for &entry in &self.finder.entries()[block] {
+                let row = tree.row(entry.span);
+                let parent =
+                    if entry.parent == NO_ROW { NO_ROW } else { self.context_of[entry.parent as usize] };
+                let endpoint = set.endpoint(row);
+                // Places that are services: what a service calls in itself is no context of its own.
+                let is_within = self.settings.by_service
+                    && parent != NO_ROW
+                    && self.table.contexts[parent as usize].1 == endpoint;
+                let context = if is_within { parent } else { self.table.context(parent, endpoint, guess) };
+                guess = context + 1;
+                self.context_of.push(context);
+                if self.slots.len() <= context as usize {
+                    self.slots.resize(self.table.contexts.len(), Slot::default());
+                }
+                let slot = &mut self.slots[context as usize];
+                if slot.stamp != self.stamp {
+                    *slot = Slot { stamp: self.stamp, place: self.table.entries.len() as u32, best_us: 0 };
+                    self.table.entries.push(ContextEntry {
+                        context,
+                        spans: 0,
+                        errors: 0,
+                        row: NO_ROW,
+                        exclusive_us: 0,
+                        inclusive_us: 0,
+                    });
+                }
+                let sum = &mut self.table.entries[slot.place as usize];
+                if sum.row == NO_ROW || entry.exclusive_us > slot.best_us {
+                    (sum.row, slot.best_us) = (row, entry.exclusive_us);
+                }
+                sum.spans += 1;
+                sum.errors += u32::from(set.flags(row).has(Flags::ERROR));
+                sum.exclusive_us += entry.exclusive_us;
+                if !is_within {
+                    sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
+                }
             }
-            let slot = &mut self.slots[context as usize];
-            if slot.stamp != self.stamp {
-                *slot = Slot { stamp: self.stamp, place: self.table.entries.len() as u32, best_us: 0 };
-                self.table.entries.push(ContextEntry {
-                    context,
-                    spans: 0,
-                    errors: 0,
-                    row: NO_ROW,
-                    exclusive_us: 0,
-                    inclusive_us: 0,
-                });
-            }
-            let sum = &mut self.table.entries[slot.place as usize];
-            if sum.row == NO_ROW || entry.exclusive_us > slot.best_us {
-                (sum.row, slot.best_us) = (row, entry.exclusive_us);
-            }
-            sum.spans += 1;
-            sum.errors += u32::from(set.flags(row).has(Flags::ERROR));
-            sum.exclusive_us += entry.exclusive_us;
-            if !is_within {
-                sum.inclusive_us = sum.inclusive_us.saturating_add(tree.duration_us(entry.span));
-            }
-        }
+        });
         if self.settings.reading.has(Rule::Waiting) {
             self.waits.find(set, tree, &self.finder, &self.context_of, &mut self.table.waits);
         }
         let (mut spans, mut errors) = (0, 0);
-        for i in root..tree.subtree_end[root as usize] {
-            if tree.role[i as usize] != Role::Dropped {
+        in_blocks((tree.subtree_end[root as usize] - root) as usize, &mut |block| {
+            for i in block.map(|i| root + i as u32).filter(|&i| tree.role[i as usize] != Role::Dropped) {
                 spans += 1;
                 errors += u32::from(set.flags(tree.row(i)).has(Flags::ERROR));
             }
-        }
+        });
         self.table.requests.push(RequestEntry {
             trace: tree.trace,
             row: tree.row(root),

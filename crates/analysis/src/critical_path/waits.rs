@@ -3,6 +3,7 @@
 
 use super::path::PathFinder;
 use super::report::SpanWaiting;
+use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::calls::{awaited_callee, process_of};
 use pathlight_model::trace::{Symbol, TraceSet, Tree};
 
@@ -38,52 +39,61 @@ impl WaitFinder {
     ) {
         let first = found.len();
         self.partly.clear();
-        for (entry, &context) in path.entries().iter().zip(context_of) {
-            if entry.exclusive_us == 0 {
-                continue;
+        in_blocks(path.entries().len().min(context_of.len()), &mut |block| {
+            for (entry, &context) in path.entries()[block.clone()].iter().zip(&context_of[block]) {
+                if entry.exclusive_us == 0 {
+                    continue;
+                }
+                let Some(awaited) = awaited_callee(set, tree, entry.span) else { continue };
+                let callee = set.process_of(tree.row(awaited.callee)).service;
+                let mut wait =
+                    WaitEntry { context, callee, is_certain: awaited.is_certain, us: entry.exclusive_us };
+                if tree.sync_children(entry.span).nth(1).is_some() {
+                    let (start, end) =
+                        (tree.start_us[awaited.callee as usize], tree.end_us[awaited.callee as usize]);
+                    self.partly.push((entry.span, found.len(), start, end));
+                    wait.us = 0;
+                }
+                found.push(wait);
             }
-            let Some(awaited) = awaited_callee(set, tree, entry.span) else { continue };
-            let callee = set.process_of(tree.row(awaited.callee)).service;
-            let mut wait =
-                WaitEntry { context, callee, is_certain: awaited.is_certain, us: entry.exclusive_us };
-            if tree.sync_children(entry.span).nth(1).is_some() {
-                let (start, end) =
-                    (tree.start_us[awaited.callee as usize], tree.end_us[awaited.callee as usize]);
-                self.partly.push((entry.span, found.len(), start, end));
-                wait.us = 0;
-            }
-            found.push(wait);
-        }
+        });
         if !self.partly.is_empty() {
             self.partly.sort_unstable();
-            for segment in path.segments() {
-                let Ok(at) = self.partly.binary_search_by_key(&segment.span, |call| call.0) else { continue };
-                let (_, place, start, end) = self.partly[at];
-                let before = segment.end_us.min(start).saturating_sub(segment.start_us);
-                let after = segment.end_us.saturating_sub(segment.start_us.max(end));
-                found[place].us += before + after;
-            }
+            let mut segments = path.segments();
+            in_blocks(segments.len(), &mut |block| {
+                for segment in segments.by_ref().take(block.len()) {
+                    let Ok(at) = self.partly.binary_search_by_key(&segment.span, |call| call.0) else {
+                        continue;
+                    };
+                    let (_, place, start, end) = self.partly[at];
+                    let before = segment.end_us.min(start).saturating_sub(segment.start_us);
+                    let after = segment.end_us.saturating_sub(segment.start_us.max(end));
+                    found[place].us += before + after;
+                }
+            });
         }
         // One for each context and service.
         found[first..].sort_unstable_by_key(|wait| (wait.context, wait.callee.0));
         let mut kept = first;
-        for at in first..found.len() {
-            let wait = found[at];
-            if wait.us == 0 {
-                continue;
-            }
-            match found[first..kept].last() {
-                Some(last) if (last.context, last.callee) == (wait.context, wait.callee) => {
-                    let last = &mut found[kept - 1];
-                    last.us = last.us.saturating_add(wait.us);
-                    last.is_certain &= wait.is_certain;
+        in_blocks(found.len() - first, &mut |block| {
+            for at in block {
+                let wait = found[first + at];
+                if wait.us == 0 {
+                    continue;
                 }
-                _ => {
-                    found[kept] = wait;
-                    kept += 1;
+                match found[first..kept].last() {
+                    Some(last) if (last.context, last.callee) == (wait.context, wait.callee) => {
+                        let last = &mut found[kept - 1];
+                        last.us = last.us.saturating_add(wait.us);
+                        last.is_certain &= wait.is_certain;
+                    }
+                    _ => {
+                        found[kept] = wait;
+                        kept += 1;
+                    }
                 }
             }
-        }
+        });
         found.truncate(kept);
     }
 }
@@ -102,17 +112,20 @@ pub fn waits_of(set: &TraceSet, tree: &Tree, path: &PathFinder) -> Vec<SpanWaiti
         halves_us: callee_on_host(set, tree, wait.context).map(|_| (0, 0)),
     };
     let mut waits: Vec<SpanWaiting> = waits.iter().map(of).collect();
-    for segment in path.segments() {
-        // By span, ascending.
-        if let Ok(at) = waits.binary_search_by_key(&segment.span, |wait| wait.span)
-            && let Some((before, after)) = &mut waits[at].halves_us
-            && let Some(callee) = callee_on_host(set, tree, segment.span)
-        {
-            let (start, end) = (tree.start_us[callee as usize], tree.end_us[callee as usize]);
-            *before += segment.end_us.min(start).saturating_sub(segment.start_us);
-            *after += segment.end_us.saturating_sub(segment.start_us.max(end));
+    let mut segments = path.segments();
+    in_blocks(segments.len(), &mut |block| {
+        for segment in segments.by_ref().take(block.len()) {
+            // By span, ascending.
+            if let Ok(at) = waits.binary_search_by_key(&segment.span, |wait| wait.span)
+                && let Some((before, after)) = &mut waits[at].halves_us
+                && let Some(callee) = callee_on_host(set, tree, segment.span)
+            {
+                let (start, end) = (tree.start_us[callee as usize], tree.end_us[callee as usize]);
+                *before += segment.end_us.min(start).saturating_sub(segment.start_us);
+                *after += segment.end_us.saturating_sub(segment.start_us.max(end));
+            }
         }
-    }
+    });
     waits
 }
 

@@ -4,6 +4,7 @@
 //! in order of their ends, so a number per child says all edges and nothing is ever quadratic in children.
 
 use crate::requests::Overlap;
+use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::Tree;
 use std::collections::BinaryHeap;
 
@@ -205,40 +206,46 @@ impl Order {
         // By rank, the place of the first child that waits for it; n is the return.
         let mut first_waiting = vec![n as u32; n];
         let mut x = 0;
-        for (p, &w) in self.waits.iter().enumerate() {
-            while x < w {
-                first_waiting[x as usize] = p as u32;
-                x += 1;
+        in_blocks(n, &mut |block| {
+            for p in block {
+                while x < self.waits[p] {
+                    first_waiting[x as usize] = p as u32;
+                    x += 1;
+                }
             }
-        }
+        });
         // From place p on, the longest way from the ends a child waits for to the return; and of each child the longest
         // way from the parent's start to the return that leads through it.
         let mut rest = vec![0i64; n + 1];
         let mut through = vec![0i64; n];
         rest[n] = self.return_gap_us() as i64;
-        for p in (0..n).rev() {
-            let child = &self.children[p];
-            let after = rest[first_waiting[self.rank[p] as usize] as usize];
-            through[p] = (child.end_us - self.start_us) as i64 + after;
-            rest[p] = rest[p + 1].max(self.gap_us(p) + child.latency_us() as i64 + after);
-        }
+        in_blocks(n, &mut |block| {
+            for p in block.map(|i| n - 1 - i) {
+                let child = &self.children[p];
+                let after = rest[first_waiting[self.rank[p] as usize] as usize];
+                through[p] = (child.end_us - self.start_us) as i64 + after;
+                rest[p] = rest[p + 1].max(self.gap_us(p) + child.latency_us() as i64 + after);
+            }
+        });
         // A way that avoids the child at place p has an edge from a place before p to one after it. Either its tail is
         // waited for by the next place already, or it is still running when the next place starts.
         let mut running: BinaryHeap<(i64, u32)> = BinaryHeap::new();
-        for p in 0..n {
-            let waited = if p + 1 < n { self.waits[p + 1] } else { n as u32 };
-            let own = u32::from(waited > 0 && self.ends[waited as usize - 1] == p as u32);
-            let tail = (self.latest_end(waited - own) - self.start_us) as i64;
-            while running.peek().is_some_and(|&(_, until)| until as usize <= p + 1) {
-                running.pop();
+        in_blocks(n, &mut |block| {
+            for p in block {
+                let waited = if p + 1 < n { self.waits[p + 1] } else { n as u32 };
+                let own = u32::from(waited > 0 && self.ends[waited as usize - 1] == p as u32);
+                let tail = (self.latest_end(waited - own) - self.start_us) as i64;
+                while running.peek().is_some_and(|&(_, until)| until as usize <= p + 1) {
+                    running.pop();
+                }
+                let avoiding = (tail + rest[p + 1]).max(running.peek().map_or(0, |&(way, _)| way));
+                let latency = self.children[p].latency_us();
+                out.push(Pressure {
+                    drag_us: latency.min((length - avoiding).max(0) as u64),
+                    slack_us: (length - through[p]).max(0) as u64,
+                });
+                running.push((through[p], first_waiting[self.rank[p] as usize]));
             }
-            let avoiding = (tail + rest[p + 1]).max(running.peek().map_or(0, |&(way, _)| way));
-            let latency = self.children[p].latency_us();
-            out.push(Pressure {
-                drag_us: latency.min((length - avoiding).max(0) as u64),
-                slack_us: (length - through[p]).max(0) as u64,
-            });
-            running.push((through[p], first_waiting[self.rank[p] as usize]));
-        }
+        });
     }
 }

@@ -3,6 +3,7 @@
 use super::order::{Child, Order};
 use crate::critical_path::{PathFinder, TraceReport};
 use crate::requests::Overlap;
+use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{NO_ROW, Role, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -33,33 +34,36 @@ impl RequestPressure {
         let (mut order, mut children, mut pressures) = (Order::default(), Vec::new(), Vec::new());
         out.drag_us[root as usize] = tree.duration_us(root);
         out.slack_us[root as usize] = 0;
-        for parent in root..tree.subtree_end[root as usize] {
-            let (drag, slack) = (out.drag_us[parent as usize], out.slack_us[parent as usize]);
-            if slack == Self::NONE {
-                continue;
-            }
-            children.clear();
-            children.extend(tree.sync_children(parent).map(|span| Child::of(tree, span)));
-            match *children.as_slice() {
-                [] => continue,
-                // Nothing runs beside an only child.
-                [Child { span, .. }] => {
-                    let span = span as usize;
-                    out.drag_us[span] = tree.duration_us(span as u32).min(drag).min(on_path_us[span]);
-                    out.slack_us[span] = slack;
+        let spans = (tree.subtree_end[root as usize] - root) as usize;
+        in_blocks(spans, &mut |block| {
+            for parent in block.map(|i| root + i as u32) {
+                let (drag, slack) = (out.drag_us[parent as usize], out.slack_us[parent as usize]);
+                if slack == Self::NONE {
                     continue;
                 }
-                _ => {}
+                children.clear();
+                children.extend(tree.sync_children(parent).map(|span| Child::of(tree, span)));
+                match *children.as_slice() {
+                    [] => continue,
+                    // Nothing runs beside an only child.
+                    [Child { span, .. }] => {
+                        let span = span as usize;
+                        out.drag_us[span] = tree.duration_us(span as u32).min(drag).min(on_path_us[span]);
+                        out.slack_us[span] = slack;
+                        continue;
+                    }
+                    _ => {}
+                }
+                let (start_us, end_us) = (tree.start_us[parent as usize], tree.end_us[parent as usize]);
+                order.set(start_us, end_us, &children, Some(overlap));
+                order.pressures(&mut pressures);
+                for (child, local) in order.children().iter().zip(&pressures) {
+                    let span = child.span as usize;
+                    out.drag_us[span] = local.drag_us.min(drag).min(on_path_us[span]);
+                    out.slack_us[span] = local.slack_us.saturating_add(slack);
+                }
             }
-            let (start_us, end_us) = (tree.start_us[parent as usize], tree.end_us[parent as usize]);
-            order.set(start_us, end_us, &children, Some(overlap));
-            order.pressures(&mut pressures);
-            for (child, local) in order.children().iter().zip(&pressures) {
-                let span = child.span as usize;
-                out.drag_us[span] = local.drag_us.min(drag).min(on_path_us[span]);
-                out.slack_us[span] = local.slack_us.saturating_add(slack);
-            }
-        }
+        });
         out
     }
 }
@@ -67,13 +71,17 @@ impl RequestPressure {
 /// Returns, by span, the length of the path's segments in it and below it.
 fn subtree_path_us(tree: &Tree, finder: &PathFinder) -> Vec<u64> {
     let mut out = vec![0; tree.len()];
-    for entry in finder.entries() {
-        out[entry.span as usize] = entry.exclusive_us;
-    }
+    let entries = finder.entries();
+    in_blocks(entries.len(), &mut |block| {
+        entries[block].iter().for_each(|entry| out[entry.span as usize] = entry.exclusive_us);
+    });
     // Entries stand parent before child.
-    for entry in finder.entries().iter().rev().filter(|entry| entry.parent != NO_ROW) {
-        let parent = finder.entries()[entry.parent as usize].span;
-        out[parent as usize] += out[entry.span as usize];
-    }
+    in_blocks(entries.len(), &mut |block| {
+        let backwards = block.map(|i| &entries[entries.len() - 1 - i]);
+        for entry in backwards.filter(|entry| entry.parent != NO_ROW) {
+            let parent = entries[entry.parent as usize].span;
+            out[parent as usize] += out[entry.span as usize];
+        }
+    });
     out
 }

@@ -1,6 +1,7 @@
 //! Siblings of one name in one row: a loop of two hundred calls is one line that opens.
 
-use pathlight_model::sort::Arrange;
+use pathlight_model::sort::{Arrange, sort_by_number};
+use pathlight_model::steps::in_blocks;
 use pathlight_query::TraceReport;
 
 /// Siblings of one name are put together from this many on.
@@ -45,34 +46,41 @@ impl Groups {
         stretch: impl Fn(usize) -> Option<(u64, u64)>,
     ) -> Groups {
         let n = own_us.len();
-        let mut keys: Vec<(u32, u32, u32)> =
-            (0..n).map(|span| (parent(span).unwrap_or(NONE), report.endpoint[span], span as u32)).collect();
-        keys.arrange();
+        // Spans of one parent and name have one number.
+        let names = 1 + report.endpoint.iter().fold(0, |most, &name| most.max(u64::from(name)));
+        let number =
+            |span| parent(span).map_or(n as u64, u64::from) * names + u64::from(report.endpoint[span]);
+        let mut keys: Vec<(u64, u32)> = Vec::with_capacity(n);
+        in_blocks(n, &mut |block| keys.extend(block.map(|span| (number(span), span as u32))));
+        sort_by_number(&mut keys);
         let mut found = Groups { groups: Vec::new(), of: vec![NONE; n] };
-        for run in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|run| run.len() >= FEWEST) {
-            let mut group = Group { interval_us: (u64::MAX, 0), ..Group::default() };
-            for &(.., span) in run {
-                let (start, duration) =
-                    (report.span_start_us[span as usize], report.duration_us[span as usize]);
-                group.interval_us.0 = group.interval_us.0.min(start);
-                group.interval_us.1 = group.interval_us.1.max(start.saturating_add(duration));
-                group.sum_us = group.sum_us.saturating_add(duration);
-                group.own_us += own_us[span as usize];
-                group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
-                group.members.push(span);
-                group.stretches.extend(stretch(span as usize));
-                found.of[span as usize] = found.groups.len() as u32;
-            }
-            group.stretches.arrange();
-            group.stretches.dedup_by(|next, last| {
-                let is_joined = next.0 <= last.1;
-                if is_joined {
-                    last.1 = last.1.max(next.1);
+        let mut runs = keys.chunk_by(|a, b| a.0 == b.0);
+        in_blocks(n, &mut |block| {
+            for run in runs.by_ref().take(block.len()).filter(|run| run.len() >= FEWEST) {
+                let mut group = Group { interval_us: (u64::MAX, 0), ..Group::default() };
+                for &(.., span) in run {
+                    let (start, duration) =
+                        (report.span_start_us[span as usize], report.duration_us[span as usize]);
+                    group.interval_us.0 = group.interval_us.0.min(start);
+                    group.interval_us.1 = group.interval_us.1.max(start.saturating_add(duration));
+                    group.sum_us = group.sum_us.saturating_add(duration);
+                    group.own_us += own_us[span as usize];
+                    group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
+                    group.members.push(span);
+                    group.stretches.extend(stretch(span as usize));
+                    found.of[span as usize] = found.groups.len() as u32;
                 }
-                is_joined
-            });
-            found.groups.push(group);
-        }
+                group.stretches.arrange();
+                group.stretches.dedup_by(|next, last| {
+                    let is_joined = next.0 <= last.1;
+                    if is_joined {
+                        last.1 = last.1.max(next.1);
+                    }
+                    is_joined
+                });
+                found.groups.push(group);
+            }
+        });
         found
     }
 

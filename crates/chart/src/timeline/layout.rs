@@ -1,7 +1,8 @@
 //! What of a timeline a window shows.
 
 use super::aggregate::{PartBox, boxes};
-use super::model::{Marks, Row, Sign, SpanMatches, Timeline};
+use super::matches::SpanMatches;
+use super::model::{Marks, Row, Sign, Timeline};
 use super::size::{Bar, NUMBERS, TimelineSize};
 use super::tail::tail;
 use super::ticks::{Tick, ticks};

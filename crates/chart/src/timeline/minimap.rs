@@ -3,6 +3,7 @@
 use super::model::Timeline;
 use crate::scene::{Layer, Metrics, Scene};
 use crate::{Theme, Window};
+use pathlight_model::steps::in_blocks;
 use pathlight_query::TraceReport;
 
 /// Spans that run and errors, per column of pixels.
@@ -24,15 +25,17 @@ impl Minimap {
         let pixels = timeline.full().pixels(columns);
         let mut change = vec![0i64; columns as usize + 1];
         let mut errors = vec![false; columns as usize];
-        for span in 0..timeline.len() as u32 {
-            let (start, end) = timeline.interval_us(span);
-            let from = pixels.of(start).clamp(0, columns - 1);
-            // A span that ends on the border of two columns is in the first only.
-            let to = pixels.of(end.max(start + 1) - 1).clamp(from, columns - 1);
-            change[from as usize] += 1;
-            change[to as usize + 1] -= 1;
-            errors[from as usize] |= timeline.bit(span, TraceReport::ERROR);
-        }
+        in_blocks(timeline.len(), &mut |block| {
+            for span in block.map(|span| span as u32) {
+                let (start, end) = timeline.interval_us(span);
+                let from = pixels.of(start).clamp(0, columns - 1);
+                // A span that ends on the border of two columns is in the first only.
+                let to = pixels.of(end.max(start + 1) - 1).clamp(from, columns - 1);
+                change[from as usize] += 1;
+                change[to as usize + 1] -= 1;
+                errors[from as usize] |= timeline.bit(span, TraceReport::ERROR);
+            }
+        });
         let mut running = 0;
         let active: Vec<u32> = change[..columns as usize]
             .iter()

@@ -1,9 +1,11 @@
 //! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
 
 use super::groups::{Group, Groups};
+use super::matches::SpanMatches;
 use super::parts::SpanPart;
 use crate::flame::Frame;
 use crate::{Shade, Window};
+use pathlight_model::steps::{BLOCK, in_blocks};
 use pathlight_query::{Endpoint, TraceReport};
 use pathlight_text::format;
 use std::rc::Rc;
@@ -59,12 +61,6 @@ pub struct Row {
     pub is_group: bool,
 }
 
-/// The spans that a search found.
-#[derive(Clone, Debug, Default)]
-pub struct SpanMatches {
-    spans: Vec<u32>,
-}
-
 impl Timeline {
     /// Returns all rows of a trace, opened. Columns of unequal length are cut to the shortest.
     pub fn new(report: impl Into<Rc<TraceReport>>) -> Timeline {
@@ -92,37 +88,43 @@ impl Timeline {
             .collect();
         let parent = |i: usize| report.parent.get(i).copied().filter(|&p| (p as usize) < i);
         let mut end: Vec<u32> = (1..=n as u32).collect();
-        for i in (0..n).rev() {
-            if let Some(p) = parent(i) {
-                end[p as usize] = end[p as usize].max(end[i]);
+        in_blocks(n, &mut |block| {
+            for i in block.map(|i| n - 1 - i) {
+                if let Some(p) = parent(i) {
+                    end[p as usize] = end[p as usize].max(end[i]);
+                }
             }
-        }
+        });
         // Own segments of each span, by counting; they come in order of time.
         let mut segment_starts = vec![0u32; n + 1];
-        let known = |&&span: &&u32| (span as usize) < n;
-        for &span in report.segment_span.iter().filter(known) {
-            segment_starts[span as usize + 1] += 1;
-        }
-        for i in 0..n {
-            segment_starts[i + 1] += segment_starts[i];
-        }
+        let spans = &report.segment_span;
+        in_blocks(spans.len(), &mut |block| {
+            for &span in spans[block].iter().filter(|&&span| (span as usize) < n) {
+                segment_starts[span as usize + 1] += 1;
+            }
+        });
+        in_blocks(n, &mut |block| block.for_each(|i| segment_starts[i + 1] += segment_starts[i]));
         let mut next = segment_starts.clone();
         let mut segments = vec![0u32; segment_starts[n] as usize];
         let mut subtree_segments = vec![(NONE, NONE); n];
-        for (segment, &span) in report.segment_span.iter().enumerate().filter(|(_, span)| known(span)) {
-            let slot = &mut next[span as usize];
-            segments[*slot as usize] = segment as u32;
-            *slot += 1;
-        }
-        for i in (0..n).rev() {
-            let own = &segments[segment_starts[i] as usize..segment_starts[i + 1] as usize];
-            if let (Some(&first), Some(&last)) = (own.first(), own.last()) {
-                subtree_segments[i] = join(subtree_segments[i], (first, last));
+        in_blocks(spans.len(), &mut |block| {
+            for segment in block.filter(|&segment| (spans[segment] as usize) < n) {
+                let slot = &mut next[spans[segment] as usize];
+                segments[*slot as usize] = segment as u32;
+                *slot += 1;
             }
-            if let Some(p) = parent(i) {
-                subtree_segments[p as usize] = join(subtree_segments[p as usize], subtree_segments[i]);
+        });
+        in_blocks(n, &mut |block| {
+            for i in block.map(|i| n - 1 - i) {
+                let own = &segments[segment_starts[i] as usize..segment_starts[i + 1] as usize];
+                if let (Some(&first), Some(&last)) = (own.first(), own.last()) {
+                    subtree_segments[i] = join(subtree_segments[i], (first, last));
+                }
+                if let Some(p) = parent(i) {
+                    subtree_segments[p as usize] = join(subtree_segments[p as usize], subtree_segments[i]);
+                }
             }
-        }
+        });
         let own_of = |span: usize| {
             let own = &segments[segment_starts[span] as usize..segment_starts[span + 1] as usize];
             let us = |&at: &u32| {
@@ -130,9 +132,10 @@ impl Timeline {
                 let times = report.segment_end_us.get(at).zip(report.segment_start_us.get(at));
                 times.map_or(0, |(end, start)| end.saturating_sub(*start))
             };
-            own.iter().map(us).sum()
+            own.iter().map(us).sum::<u64>()
         };
-        let own_us: Vec<u64> = (0..n).map(own_of).collect();
+        let mut own_us: Vec<u64> = Vec::with_capacity(n);
+        in_blocks(n, &mut |block| own_us.extend(block.map(own_of)));
         let stretch = |span: usize| {
             let (first, last) = subtree_segments[span];
             let at = |column: &[u64], segment: u32| column.get(segment as usize).copied().unwrap_or(0);
@@ -361,7 +364,7 @@ impl Timeline {
     pub fn search(&self, is_meant: impl Fn(&str) -> bool) -> SpanMatches {
         let endpoints: Vec<bool> = self.frames.iter().map(|frame| is_meant(&frame.label)).collect();
         let hit = |span: &u32| endpoints.get(self.report.endpoint[*span as usize] as usize) == Some(&true);
-        SpanMatches { spans: (0..self.len() as u32).filter(hit).collect() }
+        SpanMatches::of((0..self.len() as u32).filter(hit).collect())
     }
 
     /// Returns the segments to mark in the row of a span: its own, in order of time; or, if it is closed, one from the
@@ -395,7 +398,15 @@ impl Timeline {
         let mut list = Vec::new();
         self.list(0, self.len() as u32, 0, &mut list);
         due.extend(list.drain(..).rev());
-        while let Some((row, end)) = due.pop() {
+        while !due.is_empty() {
+            self.list_some_rows(&mut due, &mut list);
+        }
+    }
+
+    #[inline(never)]
+    fn list_some_rows(&mut self, due: &mut Vec<(Row, u32)>, list: &mut Vec<(Row, u32)>) {
+        for _ in 0..BLOCK {
+            let Some((row, end)) = due.pop() else { return };
             let (at, span) = (self.rows.len() as u32, row.span as usize);
             if let Some(group) = self.groups.of(row.span).filter(|_| row.is_group) {
                 self.rows.push(row);
@@ -415,7 +426,7 @@ impl Timeline {
             self.rows.push(row);
             self.row_of[span] = at;
             if !self.closed[span] {
-                self.list(row.span + 1, end, row.depth + 1, &mut list);
+                self.list(row.span + 1, end, row.depth + 1, list);
                 due.extend(list.drain(..).rev());
             }
         }
@@ -449,59 +460,6 @@ pub(super) enum Marks<'a> {
     Whole(u64, u64),
     /// These, in order of time, none within another.
     Many(&'a [(u64, u64)]),
-}
-
-impl SpanMatches {
-    /// Returns spans that were found elsewhere; they come ascending.
-    pub fn of(spans: Vec<u32>) -> SpanMatches {
-        SpanMatches { spans }
-    }
-
-    /// Returns whether a span was found.
-    pub fn contains(&self, span: u32) -> bool {
-        self.spans.binary_search(&span).is_ok()
-    }
-
-    /// Returns whether a span from `from` to before `to` was found.
-    pub fn any(&self, from: u32, to: u32) -> bool {
-        self.spans.get(self.spans.partition_point(|&span| span < from)).is_some_and(|&span| span < to)
-    }
-
-    /// Returns whether one of these siblings, ascending, or a span below them was found; `end` gives where what is
-    /// below one ends.
-    pub fn any_below(&self, siblings: &[u32], end: impl Fn(u32) -> u32) -> bool {
-        let mut at = 0;
-        while let Some(&sibling) = siblings.get(at) {
-            let next = self.spans.partition_point(|&span| span < sibling);
-            let Some(&found) = self.spans.get(next) else { return false };
-            if found < end(sibling) {
-                return true;
-            }
-            // Those in between have nothing found below them.
-            at = siblings.partition_point(|&one| one <= found).saturating_sub(1).max(at + 1);
-        }
-        false
-    }
-
-    /// Returns the spans found, ascending.
-    pub fn spans(&self) -> &[u32] {
-        &self.spans
-    }
-
-    /// Returns the next found span after one, or the one before it, around the end; `None` if nothing was found.
-    pub fn step(&self, from: Option<u32>, forward: bool) -> Option<u32> {
-        let spans = &self.spans;
-        let next = match (from, forward) {
-            (None, true) => spans.first(),
-            (None, false) => spans.last(),
-            (Some(from), true) => spans.get(spans.partition_point(|&s| s <= from)).or(spans.first()),
-            (Some(from), false) => {
-                let before = spans.partition_point(|&s| s < from);
-                before.checked_sub(1).and_then(|i| spans.get(i)).or(spans.last())
-            }
-        };
-        next.copied()
-    }
 }
 
 fn join(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {

@@ -2,6 +2,7 @@
 //! CRISP, paper Fig. 8).
 
 use super::tree::Tree;
+use crate::steps::in_blocks;
 use serde::{Deserialize, Serialize};
 
 /// Overlaps of calls in sequence that the tolerance accepts, over all spans that make calls.
@@ -31,13 +32,15 @@ impl AcceptedOverlaps {
     /// Takes note of a trace once its tree is loaded.
     pub fn observe_trace(&mut self, tree: &Tree, sweep: &mut OverlapSweep) {
         let before = self.calls;
-        for parent in 0..tree.len() as u32 {
-            sweep.calls.clear();
-            sweep.calls.extend(tree.sync_children(parent));
-            if sweep.calls.len() > 1 {
-                self.observe_calls(tree, tree.duration_us(parent), sweep);
+        in_blocks(tree.len(), &mut |block| {
+            for parent in block.map(|i| i as u32) {
+                sweep.calls.clear();
+                sweep.calls.extend(tree.sync_children(parent));
+                if sweep.calls.len() > 1 {
+                    self.observe_calls(tree, tree.duration_us(parent), sweep);
+                }
             }
-        }
+        });
         self.traces += u64::from(self.calls > before);
     }
 

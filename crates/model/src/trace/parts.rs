@@ -8,6 +8,7 @@ use super::set::{SetFull, TraceSet};
 use super::span::{ProcessId, RawSpan};
 use super::tags::TagSetId;
 use crate::ordered::OrderedMap;
+use crate::steps::in_blocks;
 
 /// The spans of a trace between two byte offsets of its text.
 #[derive(Debug)]
@@ -89,9 +90,11 @@ impl TraceSet {
             let processes: Vec<ProcessId> = names
                 .map(|process| process.unwrap_or_else(|| self.process("", "", TagSetId::EMPTY)))
                 .collect();
-            spans.extend(part.spans.into_iter().filter_map(|span| {
-                Some(RawSpan { process: *processes.get(span.process.0 as usize)?, ..span })
-            }));
+            let known =
+                |&span: &RawSpan| Some(RawSpan { process: *processes.get(span.process.0 as usize)?, ..span });
+            in_blocks(part.spans.len(), &mut |block| {
+                spans.extend(part.spans[block].iter().filter_map(known));
+            });
         }
         self.add_grouped(trace, &mut spans)
     }

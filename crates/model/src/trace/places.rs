@@ -14,6 +14,7 @@ use super::span::SpanKind;
 use super::templates::{MOST_RECORDED, template};
 use super::tree::is_declared_async;
 use crate::ordered::{OrderedMap, OrderedSet};
+use crate::steps::in_blocks;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
@@ -87,11 +88,12 @@ impl PlaceFacts {
         let mut targets = Targets::new(set, None);
         for trace in set.traces() {
             targets.find(set, trace.first, trace.end);
-            for (row, &target) in (trace.first..trace.end).zip(&targets.found) {
-                if let Some(target) = target {
-                    seen.insert((set.columns.endpoint[row as usize], target));
+            let recorded = &set.columns.endpoint[trace.first as usize..trace.end as usize];
+            in_blocks(recorded.len(), &mut |block| {
+                for (&endpoint, &target) in recorded[block.clone()].iter().zip(&targets.found[block]) {
+                    seen.extend(target.map(|target| (endpoint, target)));
                 }
-            }
+            });
         }
         for (call, target) in seen {
             let callees = facts.calls.entry(templates[call as usize].clone()).or_default();

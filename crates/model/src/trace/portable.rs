@@ -7,6 +7,7 @@ use super::set::{SetFull, TraceSet};
 use super::span::{Flags, ProcessId, RawSpan};
 use super::tags::TagSetId;
 use crate::ordered::OrderedMap;
+use crate::steps::in_blocks;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -288,10 +289,11 @@ impl PortableParts {
             let (packed, _) = part.spans.as_chunks();
             let mut spans = Vec::new();
             spans.try_reserve_exact(packed.len()).map_err(|_| SetFull)?;
-            for &packed in packed {
-                let span = PortableSpan::unpack(packed);
-                spans.push(numbers.raw(&span, ProcessId(span.process), set));
-            }
+            in_blocks(packed.len(), &mut |block| {
+                for span in packed[block].iter().copied().map(PortableSpan::unpack) {
+                    spans.push(numbers.raw(&span, ProcessId(span.process), set));
+                }
+            });
             let known = |number: u32| numbers.processes.get(number as usize).copied();
             let processes = part.processes.iter();
             let processes =

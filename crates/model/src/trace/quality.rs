@@ -3,6 +3,7 @@
 use super::set::{TraceSet, UNKNOWN_SERVICE};
 use super::span::Flags;
 use super::tree::{Role, Tree};
+use crate::steps::in_blocks;
 use serde::{Deserialize, Serialize};
 
 /// What was odd about the spans of a set; sums, so reports of parts add up with [`merge`](Self::merge).
@@ -51,33 +52,35 @@ impl Quality {
         self.duplicate_spans += u64::from(shape.losers);
         let unknown = set.names.find(UNKNOWN_SERVICE);
         let mut is_left_out = false;
-        for i in 0..tree.len() as u32 {
-            let row = tree.row(i);
-            self.span_us = self.span_us.saturating_add(set.duration_us(row));
-            if tree.parent_of(i).is_none() {
-                is_left_out = i > 0 && set.flags(row).has(Flags::ORPHAN | Flags::CYCLE);
-            }
-            if is_left_out {
-                self.orphan_us = self.orphan_us.saturating_add(set.duration_us(row));
-            }
-            self.start_missing_spans += u64::from(set.flags(row).has(Flags::START_MISSING));
-            self.unknown_service_spans +=
-                u64::from(unknown.is_some_and(|u| set.process_of(row).service == u));
-            match tree.role[i as usize] {
-                Role::Dropped => {
-                    self.dropped_spans += 1;
-                    let is_top = tree.parent_of(i).is_none_or(|p| tree.role[p as usize] != Role::Dropped);
-                    self.dropped_subtrees += u64::from(is_top);
+        in_blocks(tree.len(), &mut |block| {
+            for i in block.map(|i| i as u32) {
+                let row = tree.row(i);
+                self.span_us = self.span_us.saturating_add(set.duration_us(row));
+                if tree.parent_of(i).is_none() {
+                    is_left_out = i > 0 && set.flags(row).has(Flags::ORPHAN | Flags::CYCLE);
                 }
-                Role::Async => self.async_spans += 1,
-                Role::Sync | Role::Overlay => {
-                    let clipped_us = set.duration_us(row) - tree.duration_us(i);
-                    self.clipped_spans += u64::from(clipped_us > 0);
-                    self.clipped_us += clipped_us;
+                if is_left_out {
+                    self.orphan_us = self.orphan_us.saturating_add(set.duration_us(row));
                 }
-                Role::Root => {}
+                self.start_missing_spans += u64::from(set.flags(row).has(Flags::START_MISSING));
+                self.unknown_service_spans +=
+                    u64::from(unknown.is_some_and(|u| set.process_of(row).service == u));
+                match tree.role[i as usize] {
+                    Role::Dropped => {
+                        self.dropped_spans += 1;
+                        let is_top = tree.parent_of(i).is_none_or(|p| tree.role[p as usize] != Role::Dropped);
+                        self.dropped_subtrees += u64::from(is_top);
+                    }
+                    Role::Async => self.async_spans += 1,
+                    Role::Sync | Role::Overlay => {
+                        let clipped_us = set.duration_us(row) - tree.duration_us(i);
+                        self.clipped_spans += u64::from(clipped_us > 0);
+                        self.clipped_us += clipped_us;
+                    }
+                    Role::Root => {}
+                }
             }
-        }
+        });
         debug_assert!(tree.role.first().is_none_or(|&role| role == Role::Root));
     }
 

@@ -11,6 +11,7 @@ use super::templates::{MOST_RECORDED, template};
 use super::tree::{Role, Tree};
 use crate::ordered::OrderedMap;
 use crate::sort::Arrange;
+use crate::steps::in_blocks;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
@@ -261,56 +262,58 @@ impl ReadingObserver {
         let has_callees = tree.settings.reading.has(Rule::Callees);
         self.here.clear();
         self.is_folded.resize(set.endpoints().len(), false);
-        for span in 0..tree.len() as u32 {
-            if set.says_callee(tree.row(span)) {
-                note(Found::Callees);
-            }
-            if has_callees && is_call(set, tree, span) && callees(set, tree, span).nth(1).is_some() {
-                note(Found::SeveralCallees);
-            }
-            if set.is_folded(tree.row(span)) {
-                note(Found::Templates);
-                self.is_folded[set.recorded_endpoint(tree.row(span)).0 as usize] = true;
-            }
-            if has_waiting
-                && let Some(awaited) = awaited_callee(set, tree, span)
-                && tree.duration_us(awaited.callee) < tree.duration_us(span)
-            {
-                note(Found::Waiting);
-            }
-            let Some(parent) = tree.parent_of(span) else {
-                if span > 0 {
-                    note(Found::SeveralRoots);
+        in_blocks(tree.len(), &mut |block| {
+            for span in block.map(|span| span as u32) {
+                if set.says_callee(tree.row(span)) {
+                    note(Found::Callees);
                 }
-                if set.flags(tree.row(span)).has(Flags::ORPHAN | Flags::CYCLE) {
-                    note(Found::OrphanRoots);
+                if has_callees && is_call(set, tree, span) && callees(set, tree, span).nth(1).is_some() {
+                    note(Found::SeveralCallees);
                 }
-                continue;
-            };
-            let shift = tree.clock_shift_us(span);
-            if shift != 0 {
-                note(Found::Clocks);
-            }
-            let pair = pair_of(set, tree, parent, span);
-            let is_other = pair.0 != pair.1;
-            match tree.role[span as usize] {
-                Role::Overlay => note(Found::Overlay),
-                Role::Async => match unawaited(set, tree, span) {
-                    Some(Unawaited::CallerGaveUp) => note(Found::GaveUp),
-                    Some(Unawaited::OutlivesParent) => note(Found::NobodyWaits),
-                    None => {}
-                },
-                Role::Sync if is_other && is_call(set, tree, parent) => {
-                    if caller_stopped(set, tree, span) {
-                        note(Found::StoppedWaiting);
+                if set.is_folded(tree.row(span)) {
+                    note(Found::Templates);
+                    self.is_folded[set.recorded_endpoint(tree.row(span)).0 as usize] = true;
+                }
+                if has_waiting
+                    && let Some(awaited) = awaited_callee(set, tree, span)
+                    && tree.duration_us(awaited.callee) < tree.duration_us(span)
+                {
+                    note(Found::Waiting);
+                }
+                let Some(parent) = tree.parent_of(span) else {
+                    if span > 0 {
+                        note(Found::SeveralRoots);
                     }
-                    if has_clocks {
-                        self.here.insert(pair, shift - tree.clock_shift_us(parent));
+                    if set.flags(tree.row(span)).has(Flags::ORPHAN | Flags::CYCLE) {
+                        note(Found::OrphanRoots);
                     }
+                    continue;
+                };
+                let shift = tree.clock_shift_us(span);
+                if shift != 0 {
+                    note(Found::Clocks);
                 }
-                _ => {}
+                let pair = pair_of(set, tree, parent, span);
+                let is_other = pair.0 != pair.1;
+                match tree.role[span as usize] {
+                    Role::Overlay => note(Found::Overlay),
+                    Role::Async => match unawaited(set, tree, span) {
+                        Some(Unawaited::CallerGaveUp) => note(Found::GaveUp),
+                        Some(Unawaited::OutlivesParent) => note(Found::NobodyWaits),
+                        None => {}
+                    },
+                    Role::Sync if is_other && is_call(set, tree, parent) => {
+                        if caller_stopped(set, tree, span) {
+                            note(Found::StoppedWaiting);
+                        }
+                        if has_clocks {
+                            self.here.insert(pair, shift - tree.clock_shift_us(parent));
+                        }
+                    }
+                    _ => {}
+                }
             }
-        }
+        });
         if set.traces()[tree.trace as usize].shape.roots > 1 {
             tree.requests(set, None, &mut self.requests);
             self.requests.iter().skip(1).for_each(|_| note(Found::Roots));

@@ -8,6 +8,7 @@ use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_model::ordered::OrderedMap;
+use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
 use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -114,48 +115,55 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
         parent: tree.parent.clone(),
         ..TraceReport::default()
     };
-    for i in 0..n {
-        let row = tree.row(i);
-        let endpoint = set.endpoint(row);
-        let name = *names.entry(endpoint.0).or_insert_with(|| {
-            report.endpoints.push(set.owned_endpoint(endpoint));
-            report.endpoints.len() as u32 - 1
-        });
-        report.endpoint.push(name);
-        let (start, duration) = (tree.raw_start_us(set, i), set.duration_us(row));
-        report.span_start_us.push(start - origin);
-        report.duration_us.push(duration);
-        let parent = tree.parent[i as usize];
-        report.depth.push(if parent == NO_ROW { 0 } else { report.depth[parent as usize] + 1 });
-        let flags = set.flags(row);
-        let role = tree.role[i as usize];
-        let mut bits = 0;
-        let mut mark = |bit: u8, on: bool| bits |= if on { bit } else { 0 };
-        mark(TraceReport::ERROR, flags.has(Flags::ERROR));
-        mark(TraceReport::ASYNC, role == Role::Async);
-        mark(TraceReport::DROPPED, role == Role::Dropped);
-        mark(TraceReport::OVERLAY, role == Role::Overlay);
-        mark(TraceReport::MOVED, tree.clock_shift_us(i) != 0);
-        mark(TraceReport::ORPHAN, flags.has(Flags::ORPHAN | Flags::CYCLE));
-        mark(TraceReport::CLIPPED, role == Role::Sync && tree.duration_us(i) != duration);
-        report.bits.push(bits);
-        if caller_stopped(set, tree, i) {
-            report.caller_stopped.push(i);
+    in_blocks(n as usize, &mut |block| {
+        for i in block.map(|i| i as u32) {
+            let row = tree.row(i);
+            let endpoint = set.endpoint(row);
+            let name = *names.entry(endpoint.0).or_insert_with(|| {
+                report.endpoints.push(set.owned_endpoint(endpoint));
+                report.endpoints.len() as u32 - 1
+            });
+            report.endpoint.push(name);
+            let (start, duration) = (tree.raw_start_us(set, i), set.duration_us(row));
+            report.span_start_us.push(start - origin);
+            report.duration_us.push(duration);
+            let parent = tree.parent[i as usize];
+            report.depth.push(if parent == NO_ROW { 0 } else { report.depth[parent as usize] + 1 });
+            let flags = set.flags(row);
+            let role = tree.role[i as usize];
+            let mut bits = 0;
+            let mut mark = |bit: u8, on: bool| bits |= if on { bit } else { 0 };
+            mark(TraceReport::ERROR, flags.has(Flags::ERROR));
+            mark(TraceReport::ASYNC, role == Role::Async);
+            mark(TraceReport::DROPPED, role == Role::Dropped);
+            mark(TraceReport::OVERLAY, role == Role::Overlay);
+            mark(TraceReport::MOVED, tree.clock_shift_us(i) != 0);
+            mark(TraceReport::ORPHAN, flags.has(Flags::ORPHAN | Flags::CYCLE));
+            mark(TraceReport::CLIPPED, role == Role::Sync && tree.duration_us(i) != duration);
+            report.bits.push(bits);
+            if caller_stopped(set, tree, i) {
+                report.caller_stopped.push(i);
+            }
+            match unawaited(set, tree, i) {
+                Some(Unawaited::OutlivesParent) => report.outlives_parent.push(i),
+                Some(Unawaited::CallerGaveUp) => report.caller_gave_up.push(i),
+                None => {}
+            }
         }
-        match unawaited(set, tree, i) {
-            Some(Unawaited::OutlivesParent) => report.outlives_parent.push(i),
-            Some(Unawaited::CallerGaveUp) => report.caller_gave_up.push(i),
-            None => {}
+    });
+    in_blocks(finder.entries().len(), &mut |block| {
+        for entry in &finder.entries()[block] {
+            report.bits[entry.span as usize] |= TraceReport::ON_PATH;
         }
-    }
-    for entry in finder.entries() {
-        report.bits[entry.span as usize] |= TraceReport::ON_PATH;
-    }
-    for segment in finder.segments() {
-        report.segment_span.push(segment.span);
-        report.segment_start_us.push(segment.start_us - origin);
-        report.segment_end_us.push(segment.end_us - origin);
-    }
+    });
+    let mut segments = finder.segments();
+    in_blocks(segments.len(), &mut |block| {
+        for segment in segments.by_ref().take(block.len()) {
+            report.segment_span.push(segment.span);
+            report.segment_start_us.push(segment.start_us - origin);
+            report.segment_end_us.push(segment.end_us - origin);
+        }
+    });
     if query.settings.reading.has(Rule::Waiting) {
         report.waiting = waits_of(set, tree, finder);
     }
