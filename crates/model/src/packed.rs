@@ -2,6 +2,7 @@
 //!
 //! `#[serde(with = "crate::packed")]` on a `Vec` of numbers; in JSON it stays a list.
 
+use crate::steps::in_blocks;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -12,20 +13,11 @@ pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
     /// Bytes of one.
     const BYTES: usize;
 
-    /// Appends the bytes of the number to `into`.
-    fn pack(self, into: &mut Vec<u8>);
-
-    /// Reads it; `None` unless there are [`BYTES`](Self::BYTES) bytes.
-    fn unpack(bytes: &[u8]) -> Option<Self>;
+    /// Returns the bytes of the numbers.
+    fn pack_all(numbers: &[Self]) -> Vec<u8>;
 
     /// Reads all of them; `None` if the last is cut.
-    fn unpack_all(bytes: &[u8]) -> Option<Vec<Self>> {
-        let mut numbers = Vec::with_capacity(bytes.len() / Self::BYTES);
-        for bytes in bytes.chunks(Self::BYTES) {
-            numbers.push(Self::unpack(bytes)?);
-        }
-        Some(numbers)
-    }
+    fn unpack_all(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
 macro_rules! numbers {
@@ -33,12 +25,24 @@ macro_rules! numbers {
         $(impl Number for $number {
             const BYTES: usize = size_of::<$number>();
 
-            fn pack(self, into: &mut Vec<u8>) {
-                into.extend_from_slice(&self.to_le_bytes());
+            fn pack_all(numbers: &[$number]) -> Vec<u8> {
+                let mut bytes = vec![0; size_of_val(numbers)];
+                let (all, _) = bytes.as_chunks_mut();
+                in_blocks(all.len(), &mut |block| {
+                    for (bytes, number) in all[block.clone()].iter_mut().zip(&numbers[block]) {
+                        *bytes = number.to_le_bytes();
+                    }
+                });
+                bytes
             }
 
-            fn unpack(bytes: &[u8]) -> Option<$number> {
-                bytes.try_into().ok().map(<$number>::from_le_bytes)
+            fn unpack_all(bytes: &[u8]) -> Option<Vec<$number>> {
+                let (all, rest) = bytes.as_chunks();
+                let mut numbers = Vec::with_capacity(all.len());
+                in_blocks(all.len(), &mut |block| {
+                    numbers.extend(all[block].iter().map(|&bytes| <$number>::from_le_bytes(bytes)));
+                });
+                rest.is_empty().then_some(numbers)
             }
         })*
     };
@@ -49,12 +53,8 @@ numbers!(u32, u64);
 impl Number for u8 {
     const BYTES: usize = 1;
 
-    fn pack(self, into: &mut Vec<u8>) {
-        into.push(self);
-    }
-
-    fn unpack(bytes: &[u8]) -> Option<u8> {
-        if let [byte] = *bytes { Some(byte) } else { None }
+    fn pack_all(numbers: &[u8]) -> Vec<u8> {
+        numbers.to_vec()
     }
 
     fn unpack_all(bytes: &[u8]) -> Option<Vec<u8>> {
@@ -70,9 +70,7 @@ pub fn serialize<T: Number, S: Serializer>(numbers: &[T], serializer: S) -> Resu
     if serializer.is_human_readable() {
         return numbers.serialize(serializer);
     }
-    let mut bytes = Vec::with_capacity(numbers.len() * T::BYTES);
-    numbers.iter().for_each(|number| number.pack(&mut bytes));
-    serializer.serialize_bytes(&bytes)
+    serializer.serialize_bytes(&T::pack_all(numbers))
 }
 
 /// Reads what [`serialize`] wrote.
@@ -128,6 +126,14 @@ mod tests {
         let json = serde_json::to_string(&columns()).unwrap();
         assert_eq!(json, "{\"long\":[0,1,18446744073709551615],\"short\":[7,0]}");
         assert_eq!(serde_json::from_str::<Columns>(&json).unwrap(), columns());
+    }
+
+    #[test]
+    fn numbers_of_several_blocks_come_back() {
+        let long: Vec<u64> =
+            (0..3 * crate::steps::BLOCK as u64 + 5).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let columns = Columns { short: long.iter().map(|&number| number as u8).collect(), long };
+        assert_eq!(flat::read::<Columns>(&flat::write(&columns)).unwrap(), columns);
     }
 
     #[test]

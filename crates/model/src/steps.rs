@@ -113,6 +113,18 @@ pub fn all_at_once<T>(work: impl Future<Output = T>) -> T {
 mod tests {
     use super::*;
 
+    #[test]
+    fn blocks_hold_every_number_once_and_in_order() {
+        for len in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            let (mut all, mut longest) = (Vec::new(), 0);
+            in_blocks(len, &mut |block| {
+                longest = longest.max(block.len());
+                all.extend(block);
+            });
+            assert!(all.into_iter().eq(0..len) && longest <= BLOCK, "{len}");
+        }
+    }
+
     async fn sum(to: u64, mut pace: Pace) -> u64 {
         let mut sum = 0;
         for value in 0..to {

@@ -7,7 +7,7 @@ use super::request_pass::RunningPass;
 use super::summaries::JoinTask;
 use super::workers::{opened, sealed};
 use super::{EngineError, Plan};
-use pathlight_analysis::critical_path::{PathTable, TableBuilder, pack_sorted};
+use pathlight_analysis::critical_path::{PathTable, TableBuilder, TraceReport, pack_sorted};
 use pathlight_analysis::requests::{
     PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
@@ -235,7 +235,11 @@ impl Task {
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(flat::write(part.partial()))) } else { Ok(None) }
             }
-            Pass::Trace(of) => Ok(Some(flat::write(&queries::trace(&session.set, of)))),
+            Pass::Trace(of) => {
+                let report = queries::trace(&session.set, of);
+                let room = report.as_ref().map_or(0, TraceReport::column_bytes);
+                Ok(Some(flat::write_after(Vec::with_capacity(room), &report)))
+            }
             Pass::Pressures(of) => Ok(Some(flat::write(&queries::pressures(&session.set, of)))),
             Pass::Span { trace_id, span, group } => {
                 let report = queries::span(&session.set, trace_id, span, *group);

@@ -117,6 +117,12 @@ impl Workers {
         self.run(pass).await?.iter().map(|bytes| flat::read(bytes).map_err(EngineError::from)).collect()
     }
 
+    /// Runs a pass about what at most one worker has; returns what that one tells: an `Option`, as bytes.
+    pub(super) async fn told(&self, pass: Pass) -> Result<Vec<u8>, EngineError> {
+        let nothing = flat::write(&None::<()>);
+        Ok(self.run(pass).await?.into_iter().find(|told| *told != nothing).unwrap_or(nothing))
+    }
+
     /// Ends a step of the plan's own work: reports its progress and yields.
     pub(super) async fn working(&self, progress: TrainingProgress) {
         self.want(Wanted::Working(progress)).await;

@@ -258,6 +258,22 @@ pub struct SpanWaiting {
 }
 
 impl TraceReport {
+    /// Returns about how many bytes its columns have.
+    pub fn column_bytes(&self) -> usize {
+        let short = [&self.parent, &self.endpoint, &self.depth, &self.segment_span];
+        let long = [
+            &self.span_start_us,
+            &self.duration_us,
+            &self.segment_start_us,
+            &self.segment_end_us,
+            &self.drag_us,
+            &self.slack_us,
+        ];
+        let short = short.map(Vec::len).into_iter().sum::<usize>();
+        let long = long.map(Vec::len).into_iter().sum::<usize>();
+        self.bits.len() + size_of::<u32>() * short + size_of::<u64>() * long
+    }
+
     /// No drag and no slack: asynchronous, left out, or not below the request's root.
     pub const NOT_WAITED: u64 = u64::MAX;
     /// The span is an error.

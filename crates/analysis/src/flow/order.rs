@@ -75,9 +75,9 @@ impl Order {
         });
         self.rank.clear();
         self.rank.resize(children.len(), 0);
-        for (x, &p) in self.ends.iter().enumerate() {
-            self.rank[p as usize] = x as u32;
-        }
+        in_blocks(self.ends.len(), &mut |block| {
+            block.for_each(|x| self.rank[self.ends[x] as usize] = x as u32)
+        });
         self.count_waits(overlap);
     }
 
@@ -89,38 +89,41 @@ impl Order {
         let (mut before, mut later) = (0, 0);
         // The overlap accepted last: (start of the later, end of the earlier), and how many end there.
         let mut accepted = ((u64::MAX, 0), 0);
-        for (p, child) in children.iter().enumerate() {
-            while end(before).is_some_and(|e| {
-                // Of children without length at one instant, each waits for those before it only.
-                e.end_us < child.start_us
-                    || e.end_us == child.start_us && (e.start_us < e.end_us || ends[before] < p as u32)
-            }) {
-                before += 1;
-            }
-            let mut extra = 0;
-            if let (Some(overlap), Some(next)) = (overlap, end(before))
-                && next.end_us > child.start_us
-                && next.end_us < child.end_us
-                && overlap.tolerates(next.end_us - child.start_us, parent_us)
-            {
-                later = later.max(p);
-                while children.get(later).is_some_and(|c| c.start_us <= child.start_us) {
-                    later += 1;
+        in_blocks(children.len(), &mut |block| {
+            for p in block {
+                let child = &children[p];
+                while end(before).is_some_and(|e| {
+                    // Of children without length at one instant, each waits for those before it only.
+                    e.end_us < child.start_us
+                        || e.end_us == child.start_us && (e.start_us < e.end_us || ends[before] < p as u32)
+                }) {
+                    before += 1;
                 }
-                // No child may start inside the overlap; none ends there, since `next` is the first to end.
-                if children.get(later).is_none_or(|c| c.start_us >= next.end_us) {
-                    let key = (child.start_us, next.end_us);
-                    if accepted.0 != key {
-                        let ending = (before..ends.len()).take_while(|&x| {
-                            end(x).is_some_and(|e| e.end_us == next.end_us && e.start_us < child.start_us)
-                        });
-                        accepted = (key, ending.count());
+                let mut extra = 0;
+                if let (Some(overlap), Some(next)) = (overlap, end(before))
+                    && next.end_us > child.start_us
+                    && next.end_us < child.end_us
+                    && overlap.tolerates(next.end_us - child.start_us, parent_us)
+                {
+                    later = later.max(p);
+                    while children.get(later).is_some_and(|c| c.start_us <= child.start_us) {
+                        later += 1;
                     }
-                    extra = accepted.1;
+                    // No child may start inside the overlap; none ends there, since `next` is the first to end.
+                    if children.get(later).is_none_or(|c| c.start_us >= next.end_us) {
+                        let key = (child.start_us, next.end_us);
+                        if accepted.0 != key {
+                            let ending = (before..ends.len()).take_while(|&x| {
+                                end(x).is_some_and(|e| e.end_us == next.end_us && e.start_us < child.start_us)
+                            });
+                            accepted = (key, ending.count());
+                        }
+                        extra = accepted.1;
+                    }
                 }
+                waits.push((before + extra) as u32);
             }
-            waits.push((before + extra) as u32);
-        }
+        });
     }
 
     /// Returns the children by (start, end, node).

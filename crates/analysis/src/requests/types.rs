@@ -7,6 +7,7 @@
 use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use pathlight_model::sort::Arrange;
 use pathlight_model::stats::mix;
+use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{
     ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, TraceSet, address_template, hash_bytes,
     is_declared_async,
@@ -341,19 +342,23 @@ impl Visit {
         self.callees.clear();
         self.is_part.clear();
         self.is_part.push(true);
-        for row in root + 1..end {
-            let parent = set.parent(row);
-            if parent == NO_ROW || parent < root {
-                break;
+        let mut is_inside = true;
+        in_blocks((end - root - 1) as usize, &mut |block| {
+            for row in block.map(|i| root + 1 + i as u32) {
+                let parent = set.parent(row);
+                is_inside &= parent != NO_ROW && parent >= root;
+                if !is_inside {
+                    return;
+                }
+                let is_waited_for =
+                    self.is_part[(parent - root) as usize] && !is_declared_async(set, row, parent);
+                let is_own = set.process_of(row).service == service;
+                self.is_part.push(is_waited_for && is_own);
+                if is_waited_for && !is_own {
+                    self.callees.push((set.named_endpoint(row).0, row));
+                }
             }
-            let is_waited_for =
-                self.is_part[(parent - root) as usize] && !is_declared_async(set, row, parent);
-            let is_own = set.process_of(row).service == service;
-            self.is_part.push(is_waited_for && is_own);
-            if is_waited_for && !is_own {
-                self.callees.push((set.named_endpoint(row).0, row));
-            }
-        }
+        });
         self.callees.sort_unstable();
         self.callees.dedup_by_key(|callee| callee.0);
     }

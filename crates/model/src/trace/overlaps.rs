@@ -51,27 +51,30 @@ impl AcceptedOverlaps {
         ends.clone_from(calls);
         ends.sort_unstable_by_key(|&c| (end(c), c));
         let (mut ended, mut later) = (0, 0);
-        for (at, &call) in calls.iter().enumerate() {
-            while ends.get(ended).is_some_and(|&c| end(c) <= start(call)) {
-                ended += 1;
+        in_blocks(calls.len(), &mut |block| {
+            for at in block {
+                let call = calls[at];
+                while ends.get(ended).is_some_and(|&c| end(c) <= start(call)) {
+                    ended += 1;
+                }
+                while calls.get(later).is_some_and(|&c| start(c) <= start(call)) {
+                    later += 1;
+                }
+                // The first to end after the call began: any other would end inside the overlap.
+                let Some(&first) = ends.get(ended) else { return };
+                let is_quiet = calls.get(later).is_none_or(|&c| start(c) >= end(first));
+                let mut same_end = ends[ended..].iter().take_while(|&&c| end(c) == end(first));
+                let overlap_us = end(first).saturating_sub(start(call));
+                if end(first) < end(call)
+                    && is_quiet
+                    && at > 0
+                    && tree.settings().overlap.tolerates(overlap_us, parent_us)
+                    && same_end.any(|&c| start(c) < start(call))
+                {
+                    self.add(overlap_us);
+                }
             }
-            while calls.get(later).is_some_and(|&c| start(c) <= start(call)) {
-                later += 1;
-            }
-            // The first to end after the call began: any other would end inside the overlap.
-            let Some(&first) = ends.get(ended) else { break };
-            let is_quiet = calls.get(later).is_none_or(|&c| start(c) >= end(first));
-            let mut same_end = ends[ended..].iter().take_while(|&&c| end(c) == end(first));
-            let overlap_us = end(first).saturating_sub(start(call));
-            if end(first) < end(call)
-                && is_quiet
-                && at > 0
-                && tree.settings().overlap.tolerates(overlap_us, parent_us)
-                && same_end.any(|&c| start(c) < start(call))
-            {
-                self.add(overlap_us);
-            }
-        }
+        });
     }
 
     fn add(&mut self, us: u64) {

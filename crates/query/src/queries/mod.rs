@@ -84,6 +84,12 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
     #[doc(hidden)]
     fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 
+    /// Runs the query and writes its report, which need not be read where a worker's own words are the report.
+    #[doc(hidden)]
+    fn run_to_bytes(self, workers: Workers) -> impl Future<Output = Result<Vec<u8>, EngineError>> + Send {
+        async move { Ok(flat::write(&self.run(workers).await?)) }
+    }
+
     /// Writes the query as a message to the worker that merges, see [`Plan::of_message`](crate::Plan::of_message).
     fn to_message(&self) -> Vec<u8> {
         flat::write_after(vec![Self::NUMBER], self)
@@ -170,7 +176,7 @@ pub const COUNT: u8 = START.len() as u8;
 
 fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
     let query: Q = flat::read(bytes)?;
-    Ok(Box::pin(async move { Ok(flat::write(&query.run(workers).await?)) }))
+    Ok(Box::pin(query.run_to_bytes(workers)))
 }
 
 /// Starts the query of a message.

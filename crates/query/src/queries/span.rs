@@ -5,6 +5,7 @@ use super::trace::find_trace;
 use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
+use pathlight_model::flat;
 use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{TagSetId, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -62,7 +63,7 @@ impl Query for Span {
 
     async fn run(self, workers: Workers) -> Result<Option<SpanReport>, EngineError> {
         let pass = Pass::Span { trace_id: self.trace_id, span: self.span, group: self.group };
-        Ok(workers.partials::<Option<_>>(pass).await?.into_iter().flatten().next())
+        Ok(flat::read(&workers.told(pass).await?)?)
     }
 }
 

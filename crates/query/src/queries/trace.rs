@@ -7,6 +7,7 @@ use crate::workers::Workers;
 use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
+use pathlight_model::flat;
 use pathlight_model::ordered::OrderedMap;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
@@ -33,7 +34,11 @@ impl Query for Trace {
     type Report = Option<TraceReport>;
 
     async fn run(self, workers: Workers) -> Result<Option<TraceReport>, EngineError> {
-        Ok(workers.partials::<Option<_>>(Pass::Trace(self)).await?.into_iter().flatten().next())
+        Ok(flat::read(&self.run_to_bytes(workers).await?)?)
+    }
+
+    async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
+        workers.told(Pass::Trace(self)).await
     }
 }
 
@@ -50,7 +55,11 @@ impl Query for Pressures {
     type Report = Option<RequestPressure>;
 
     async fn run(self, workers: Workers) -> Result<Option<RequestPressure>, EngineError> {
-        Ok(workers.partials::<Option<_>>(Pass::Pressures(self.of)).await?.into_iter().flatten().next())
+        Ok(flat::read(&self.run_to_bytes(workers).await?)?)
+    }
+
+    async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
+        workers.told(Pass::Pressures(self.of)).await
     }
 }
 
@@ -101,17 +110,21 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
     let Request { trace: number, tree, root, finder } = &request;
     let (number, root, n) = (*number, *root, tree.len() as u32);
     // A clipped or moved span stays within its root, so the raw intervals and the path span all there is to show.
-    let rows = tree.first..tree.first + n;
-    let starts = || (0..n).map(|i| tree.raw_start_us(set, i));
-    let origin = starts().min().unwrap_or(0);
-    let end_us =
-        starts().zip(rows).map(|(start, row)| start + set.duration_us(row)).max().unwrap_or(0) - origin;
+    let (mut origin, mut end_us) = (u64::MAX, 0);
+    in_blocks(n as usize, &mut |block| {
+        for i in block.map(|i| i as u32) {
+            let start = tree.raw_start_us(set, i);
+            origin = origin.min(start);
+            end_us = end_us.max(start + set.duration_us(tree.row(i)));
+        }
+    });
+    origin = origin.min(end_us);
     let mut names: OrderedMap<u32, u32> = OrderedMap::new();
     let mut report = TraceReport {
         trace_id: set.trace_id_text(number),
         request_root: root,
         start_us: origin,
-        end_us,
+        end_us: end_us - origin,
         parent: tree.parent.clone(),
         ..TraceReport::default()
     };
