@@ -217,6 +217,8 @@ pub struct LoadPlanner {
     pub readers: usize,
     /// Files of this many bytes or more are split.
     pub large_file: u64,
+    /// Files are also split inside of a trace.
+    pub shares_traces: bool,
     files: Vec<InputFile>,
     /// Number of whole files among them.
     sources: usize,
@@ -234,6 +236,7 @@ impl LoadPlanner {
         LoadPlanner {
             readers,
             large_file: LARGE_FILE_BYTES,
+            shares_traces: true,
             files: Vec::new(),
             sources: 0,
             queue: VecDeque::new(),
@@ -310,7 +313,9 @@ impl LoadPlanner {
     /// in one piece.
     pub fn split(&mut self, file: usize, mut points: Vec<SplitPoint>) {
         let Some(whole) = self.files.get_mut(file) else { return };
-        points.retain(|point| whole.keep.is_all() || !point.is_inside());
+        // Which traces are kept is known of whole ones only.
+        let may_share = self.shares_traces && whole.keep.is_all();
+        points.retain(|point| may_share || !point.is_inside());
         points.iter_mut().for_each(|point| point.file = whole.source as u32);
         if points.is_empty() || whole.state != FileState::Waiting {
             whole.is_indivisible = true;

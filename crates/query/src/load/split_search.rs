@@ -93,6 +93,7 @@ fn first_look(place: u64) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::{LoadPlanner, Step};
 
     /// Runs a search over a text; returns the offsets found and how many bytes were shown.
     fn search(text: &[u8], places: &[u64]) -> (Vec<u64>, u64) {
@@ -159,6 +160,14 @@ mod tests {
         assert_eq!(is_inside, [true, true, false]);
         assert!(text[found[1].at as usize..].starts_with(&span(1)[..16]));
         assert!(found[1].at < (2 << 20) + 200, "the first span after the place");
+        // Readers that are not to share a trace have only the place between two.
+        for (shares_traces, chunks) in [(true, 4), (false, 2)] {
+            let mut planner = LoadPlanner { shares_traces, ..LoadPlanner::new(2) };
+            planner.large_file = 1 << 20;
+            let file = planner.add("huge".to_owned(), text.len() as u64, 0);
+            planner.split(file, found.clone());
+            assert_eq!(planner.next_step(), Step::Read { batches: chunks });
+        }
     }
 
     #[test]

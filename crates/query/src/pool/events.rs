@@ -258,11 +258,19 @@ pub struct Limits {
     pub memory: u64,
     /// Workers at most; it cannot be more than the pool was made for.
     pub workers: usize,
+    /// Workers from which on one large trace is read by several. With two, moving the parts and the browser's own threads
+    /// cost what is gained.
+    pub sharers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { large_file: crate::load::LARGE_FILE_BYTES, memory: 3_200 << 20, workers: MOST_WORKERS }
+        Limits {
+            large_file: crate::load::LARGE_FILE_BYTES,
+            memory: 3_200 << 20,
+            workers: MOST_WORKERS,
+            sharers: 3,
+        }
     }
 }
 
@@ -276,6 +284,7 @@ impl Limits {
                 "limit-large-file" => limits.large_file = bytes,
                 "limit-memory" => limits.memory = bytes,
                 "limit-workers" => limits.workers = bytes as usize,
+                "limit-sharers" => limits.sharers = bytes as usize,
                 _ => {}
             }
         }

@@ -105,6 +105,7 @@ impl<P: Clone> PoolState<P> {
             now_us: 0,
             commands: Vec::new(),
         };
+        pool.set_limits(Limits::default());
         pool.start(COORDINATOR);
         let commands = std::mem::take(&mut pool.commands);
         (pool, commands)
@@ -115,6 +116,7 @@ impl<P: Clone> PoolState<P> {
         self.limits = limits;
         self.planner.readers = self.workers();
         self.planner.large_file = limits.large_file;
+        self.planner.shares_traces = self.planner.readers >= limits.sharers;
     }
 
     /// Returns how many workers there are, started or not.
