@@ -70,7 +70,7 @@ pub fn load(
             Step::Done => break,
         }
     }
-    let mut loaded = Loaded { pool: Pool::of(sets)?, files: Vec::new() };
+    let mut files = Vec::new();
     for (file, path) in paths.iter().enumerate() {
         let report = if problems.contains_key(&file) { None } else { planner.report(file) };
         if let Some(FileReport { ended: Ended::Failed(error), .. }) = &report {
@@ -79,9 +79,9 @@ pub fn load(
         if let Some(problem) = problems.get(&file) {
             warn(path, problem);
         }
-        loaded.files.extend(report);
+        files.extend(report);
     }
-    Ok(loaded)
+    Ok(Loaded { pool: Pool::of(sets)?, files })
 }
 
 /// Returns where a file can be split, looking after each of these byte offsets.

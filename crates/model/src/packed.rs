@@ -10,21 +10,16 @@ use std::marker::PhantomData;
 
 /// A number that is packed, the lowest byte first.
 pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
-    /// Bytes of one.
-    const BYTES: usize;
-
     /// Returns the bytes of the numbers.
     fn pack_all(numbers: &[Self]) -> Vec<u8>;
 
-    /// Reads all of them; `None` if the last is cut.
+    /// Reads numbers from their bytes; `None` if the last is cut.
     fn unpack_all(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
 macro_rules! numbers {
     ($($number:ty),*) => {
         $(impl Number for $number {
-            const BYTES: usize = size_of::<$number>();
-
             fn pack_all(numbers: &[$number]) -> Vec<u8> {
                 let mut bytes = vec![0; size_of_val(numbers)];
                 let (all, _) = bytes.as_chunks_mut();
@@ -51,8 +46,6 @@ macro_rules! numbers {
 numbers!(u32, u64);
 
 impl Number for u8 {
-    const BYTES: usize = 1;
-
     fn pack_all(numbers: &[u8]) -> Vec<u8> {
         numbers.to_vec()
     }
@@ -90,7 +83,7 @@ impl<T: Number> Visitor<'_> for Bytes<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "numbers of {} bytes", T::BYTES)
+        write!(out, "numbers of {} bytes", size_of::<T>())
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {

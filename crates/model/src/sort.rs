@@ -266,9 +266,10 @@ pub fn sort_by_number(items: &mut [(u64, u32)]) {
     if is_moved {
         items.copy_from_slice(&spare);
     }
+    debug_assert!(items.is_sorted());
 }
 
-/// Numbers by the value of a digit.
+/// Counts, then places, by the value of a digit.
 type Digits = [u32; 1 << PASS_BITS];
 
 fn digit(number: u64, least: u64, shift: u32) -> usize {

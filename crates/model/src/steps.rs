@@ -11,21 +11,21 @@ use std::task::{Context, Poll, Waker};
 /// Units of work in one step: a unit is a value looked at, read or sorted, well below a tenth of a microsecond natively.
 pub const STEP: u64 = 200_000;
 
-/// Items that one call of a loop over very many works on.
+/// Items that one call of a loop over very many works on; few where tests run, so that they too have several blocks.
 ///
 /// A browser runs new code slowly at first, and better code takes its place only when the function is called again: a loop
 /// over a million spans in one call is slow to its end.
-pub const BLOCK: usize = 1 << 12;
+pub const BLOCK: usize = if cfg!(debug_assertions) { 8 } else { 1 << 12 };
 
-/// Returns the numbers below `len` in blocks, each for one call.
+/// Returns the numbers below `len` in blocks, for a loop whose body is a function that is never inlined.
 pub fn blocks(len: usize) -> impl Iterator<Item = Range<usize>> {
     (0..len).step_by(BLOCK).map(move |from| from..len.min(from + BLOCK))
 }
 
-/// Does something for the numbers below `len`, a block a call; `each` is no part of its caller's code, so that it is called
-/// again and again.
+/// Calls `each` for one block of the numbers below `len` after the other.
 #[inline(never)]
 pub fn in_blocks(len: usize, each: &mut dyn FnMut(Range<usize>)) {
+    // Else the compiler may write the code of `each` into this loop, where all blocks would be one long call.
     let each = black_box(each);
     blocks(len).for_each(each);
 }

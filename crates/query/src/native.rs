@@ -55,18 +55,19 @@ impl Pool {
             join(&mut sessions)?;
         }
         let mut pool = Pool { sessions, cuts: Cuts::of_data(false) };
-        pool.forget_cuts();
+        pool.reset_cuts();
         Ok(pool)
     }
 
     /// Adds summaries of traces, for the queries that summaries answer.
     pub fn add_summaries(&mut self, summaries: Vec<LoadedSummary>) {
         self.sessions[0].set.summaries.extend(summaries);
-        self.forget_cuts();
+        self.sessions[0].invalidate();
+        self.reset_cuts();
     }
 
-    /// Forgets the cuts of percentile ranges, which are of other data.
-    fn forget_cuts(&mut self) {
+    /// Begins with no cut of a percentile range known, as the data are others.
+    fn reset_cuts(&mut self) {
         let has_summaries = self.sessions.iter().any(|session| !session.set.summaries.is_empty());
         self.cuts = Cuts::of_data(has_summaries);
     }
@@ -88,7 +89,7 @@ impl Pool {
             session.set.retain(|trace| kept.contains(&trace.id));
             session.invalidate();
         }
-        self.forget_cuts();
+        self.reset_cuts();
     }
 
     /// Runs a query on all threads.

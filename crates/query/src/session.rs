@@ -237,7 +237,7 @@ impl Task {
             }
             Pass::Trace(of) => {
                 let report = queries::trace(&session.set, of);
-                let room = report.as_ref().map_or(0, TraceReport::column_bytes);
+                let room = report.as_ref().map_or(0, TraceReport::room);
                 Ok(Some(flat::write_after(Vec::with_capacity(room), &report)))
             }
             Pass::Pressures(of) => Ok(Some(flat::write(&queries::pressures(&session.set, of)))),

@@ -117,10 +117,10 @@ impl Workers {
         self.run(pass).await?.iter().map(|bytes| flat::read(bytes).map_err(EngineError::from)).collect()
     }
 
-    /// Runs a pass about what at most one worker has; returns what that one tells: an `Option`, as bytes.
-    pub(super) async fn told(&self, pass: Pass) -> Result<Vec<u8>, EngineError> {
+    /// Runs a pass about what at most one worker has; returns the partial of that one, an `Option`, as bytes.
+    pub(super) async fn only_partial(&self, pass: Pass) -> Result<Vec<u8>, EngineError> {
         let nothing = flat::write(&None::<()>);
-        Ok(self.run(pass).await?.into_iter().find(|told| *told != nothing).unwrap_or(nothing))
+        Ok(self.run(pass).await?.into_iter().find(|partial| *partial != nothing).unwrap_or(nothing))
     }
 
     /// Ends a step of the plan's own work: reports its progress and yields.

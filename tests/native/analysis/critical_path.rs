@@ -227,6 +227,21 @@ fn long_chains_and_wide_fans_work() {
     assert_eq!(finder.entries().len(), n as usize);
 }
 
+#[test]
+fn siblings_that_start_together_stand_longest_first_in_whatever_order_they_came() {
+    let n = 3_000;
+    let leaf = |i| span(i, 1, "leaf", 1_000_000, 1_000_001 + i * 7919 % 50);
+    let mut spans: Vec<Span> = (2..=n).map(leaf).chain([span(1, 0, "root", 1_000_000, 3_000_000)]).collect();
+    let rows = |spans: &[Span]| {
+        let set = set_of(spans);
+        (0..n as u32).map(|row| (set.duration_us(row), set.span_id_text(row))).collect::<Vec<_>>()
+    };
+    let found = rows(&spans);
+    assert!(found.is_sorted_by(|a, b| (b.0, &a.1) < (a.0, &b.1)));
+    spans.reverse();
+    assert_eq!(rows(&spans), found);
+}
+
 prop_compose! {
     /// Makes a trace with every defect: orphans, cycles, repeated ids, zero lengths, skew, async spans, missing starts.
     fn any_spans(max: usize)(

@@ -258,22 +258,6 @@ pub struct SpanWaiting {
 }
 
 impl TraceReport {
-    /// Returns about how many bytes its columns have.
-    pub fn column_bytes(&self) -> usize {
-        let short = [&self.parent, &self.endpoint, &self.depth, &self.segment_span];
-        let long = [
-            &self.span_start_us,
-            &self.duration_us,
-            &self.segment_start_us,
-            &self.segment_end_us,
-            &self.drag_us,
-            &self.slack_us,
-        ];
-        let short = short.map(Vec::len).into_iter().sum::<usize>();
-        let long = long.map(Vec::len).into_iter().sum::<usize>();
-        self.bits.len() + size_of::<u32>() * short + size_of::<u64>() * long
-    }
-
     /// No drag and no slack: asynchronous, left out, or not below the request's root.
     pub const NOT_WAITED: u64 = u64::MAX;
     /// The span is an error.
@@ -292,6 +276,27 @@ impl TraceReport {
     pub const OVERLAY: u8 = 64;
     /// Its clock was set: it stands where it is taken to have been.
     pub const MOVED: u8 = 128;
+
+    /// Returns room for it as bytes: a little more than its columns and names take.
+    pub fn room(&self) -> usize {
+        let short = [&self.parent, &self.endpoint, &self.depth, &self.segment_span];
+        let long = [
+            &self.span_start_us,
+            &self.duration_us,
+            &self.segment_start_us,
+            &self.segment_end_us,
+            &self.drag_us,
+            &self.slack_us,
+        ];
+        let short = short.map(Vec::len).into_iter().sum::<usize>();
+        let long = long.map(Vec::len).into_iter().sum::<usize>();
+        let names =
+            self.endpoints.iter().map(|endpoint| endpoint.service.len() + endpoint.operation.len() + 20);
+        // The lists at the end hold few of the spans, if any.
+        let columns =
+            self.bits.len() + size_of::<u32>() * short + size_of::<u64>() * long + names.sum::<usize>();
+        columns + columns / 16 + (1 << 10)
+    }
 
     /// Returns whether the caller of a span stopped waiting for it. Such a span is cut, and no clock is to blame.
     pub fn is_caller_stopped(&self, span: u32) -> bool {

@@ -89,7 +89,7 @@ pub struct FlowReport {
     pub return_us: Summary,
     /// By (service, operation, index), folded repeats after the others.
     pub nodes: Vec<FlowNode>,
-    /// The transitive reduction with start and return, by (from, to).
+    /// The transitive reduction with start and return, by (from, to): the start before all nodes, the return after them.
     pub edges: Vec<FlowEdge>,
     /// Groups whose edges a drawing replaces by a synchronisation node.
     pub sync_nodes: Vec<SyncNode>,

@@ -47,7 +47,7 @@ impl Groups {
     ) -> Groups {
         let n = own_us.len();
         // Spans of one parent and name have one number.
-        let names = 1 + report.endpoint.iter().fold(0, |most, &name| most.max(u64::from(name)));
+        let names = u64::from(report.endpoint.iter().copied().max().unwrap_or(0)) + 1;
         let number =
             |span| parent(span).map_or(n as u64, u64::from) * names + u64::from(report.endpoint[span]);
         let mut keys: Vec<(u64, u32)> = Vec::with_capacity(n);

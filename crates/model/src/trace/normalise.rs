@@ -181,8 +181,8 @@ impl Normaliser {
         }
     }
 
-    /// Does so for some spans; `last` is the id of a parent that was looked for, and that parent: siblings often stand
-    /// together.
+    /// Settles flags and parents of some spans; `last` is the id of a parent that was looked for last, with what was found,
+    /// since siblings often stand together.
     #[inline(never)]
     fn find_parents_of(&mut self, block: Range<usize>, has_pairs: bool, last: &mut (SpanId, Option<u32>)) {
         for i in block {
@@ -347,10 +347,11 @@ impl Normaliser {
         keys.extend(spans.iter().zip(0..).map(|(span, i)| (span.start_us, i)));
         sort_by_number(keys);
         for equal in keys.chunk_by_mut(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
+            // The longer first.
             equal.iter_mut().for_each(|key| key.0 = u64::MAX - spans[key.1 as usize].duration_us);
             sort_by_number(equal);
-            for equal in equal.chunk_by_mut(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
-                equal.sort_unstable_by(|a, b| sibling_order(spans, set, a.1, b.1));
+            for alike in equal.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
+                alike.sort_unstable_by(|a, b| sibling_order(spans, set, a.1, b.1));
             }
         }
         let mut sorted = std::mem::take(&mut self.sorted);

@@ -90,10 +90,10 @@ impl TraceSet {
             let processes: Vec<ProcessId> = names
                 .map(|process| process.unwrap_or_else(|| self.process("", "", TagSetId::EMPTY)))
                 .collect();
-            let known =
+            let with_process =
                 |&span: &RawSpan| Some(RawSpan { process: *processes.get(span.process.0 as usize)?, ..span });
             in_blocks(part.spans.len(), &mut |block| {
-                spans.extend(part.spans[block].iter().filter_map(known));
+                spans.extend(part.spans[block].iter().filter_map(with_process));
             });
         }
         self.add_grouped(trace, &mut spans)

@@ -217,7 +217,7 @@ pub struct LoadPlanner {
     pub readers: usize,
     /// Files of this many bytes or more are split.
     pub large_file: u64,
-    /// Files are also split inside of a trace.
+    /// Whether files may also be split inside a trace.
     pub shares_traces: bool,
     files: Vec<InputFile>,
     /// Number of whole files among them.

@@ -258,8 +258,8 @@ pub struct Limits {
     pub memory: u64,
     /// Workers at most; it cannot be more than the pool was made for.
     pub workers: usize,
-    /// Workers from which on one large trace is read by several. With two, moving the parts and the browser's own threads
-    /// cost what is gained.
+    /// Fewest workers at which several of them read one large trace. With two, moving their parts took longer than what
+    /// was gained.
     pub sharers: usize,
 }
 
@@ -279,12 +279,12 @@ impl Limits {
     pub fn from_keys(keys: &[(String, String)]) -> Limits {
         let mut limits = Limits::default();
         for (key, value) in keys {
-            let Ok(bytes) = value.parse::<u64>() else { continue };
+            let Ok(number) = value.parse::<u64>() else { continue };
             match key.as_str() {
-                "limit-large-file" => limits.large_file = bytes,
-                "limit-memory" => limits.memory = bytes,
-                "limit-workers" => limits.workers = bytes as usize,
-                "limit-sharers" => limits.sharers = bytes as usize,
+                "limit-large-file" => limits.large_file = number,
+                "limit-memory" => limits.memory = number,
+                "limit-workers" => limits.workers = number as usize,
+                "limit-sharers" => limits.sharers = number as usize,
                 _ => {}
             }
         }

@@ -100,6 +100,16 @@ fn a_huge_trace_is_shared_among_workers_and_comes_together() {
 }
 
 #[test]
+fn by_default_three_workers_share_a_huge_trace_and_two_do_not() {
+    for (workers, is_shared) in [(2, false), (3, true)] {
+        let mut sim = Sim::new(workers, 1);
+        sim.pool.set_limits(Limits { large_file: 8 << 10, ..Limits::default() });
+        sim.load(&[huge(600)]);
+        assert_eq!((sim.pool.has_moved_traces, sim.spans()), (is_shared, 612), "{workers} workers");
+    }
+}
+
+#[test]
 fn of_a_huge_trace_that_is_not_read_to_its_end_nothing_stays() {
     for steps in 0..80 {
         let mut sim = Sim::new(2, 11);
@@ -553,7 +563,7 @@ fn a_query_that_nobody_waits_for_ends_everywhere() {
     sim.settle();
     assert!(sim.answers.is_empty() && sim.pool.queries.is_empty());
     let expected = sim.reports();
-    assert_eq!(expected.len(), 2);
+    assert_eq!(expected.len(), messages().len());
 }
 
 #[test]

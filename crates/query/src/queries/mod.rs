@@ -84,7 +84,7 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
     #[doc(hidden)]
     fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
 
-    /// Runs the query and writes its report, which need not be read where a worker's own words are the report.
+    /// Runs the query; returns its report as bytes. A query whose report is the partial of one worker passes that on unread.
     #[doc(hidden)]
     fn run_to_bytes(self, workers: Workers) -> impl Future<Output = Result<Vec<u8>, EngineError>> + Send {
         async move { Ok(flat::write(&self.run(workers).await?)) }

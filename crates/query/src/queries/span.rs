@@ -62,8 +62,12 @@ impl Query for Span {
     type Report = Option<SpanReport>;
 
     async fn run(self, workers: Workers) -> Result<Option<SpanReport>, EngineError> {
+        Ok(flat::read(&self.run_to_bytes(workers).await?)?)
+    }
+
+    async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
         let pass = Pass::Span { trace_id: self.trace_id, span: self.span, group: self.group };
-        Ok(flat::read(&workers.told(pass).await?)?)
+        workers.only_partial(pass).await
     }
 }
 

@@ -38,7 +38,7 @@ impl Query for Trace {
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
-        workers.told(Pass::Trace(self)).await
+        workers.only_partial(Pass::Trace(self)).await
     }
 }
 
@@ -59,7 +59,7 @@ impl Query for Pressures {
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
-        workers.told(Pass::Pressures(self.of)).await
+        workers.only_partial(Pass::Pressures(self.of)).await
     }
 }
 
@@ -110,21 +110,22 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
     let Request { trace: number, tree, root, finder } = &request;
     let (number, root, n) = (*number, *root, tree.len() as u32);
     // A clipped or moved span stays within its root, so the raw intervals and the path span all there is to show.
-    let (mut origin, mut end_us) = (u64::MAX, 0);
+    let (mut origin, mut last_us) = (u64::MAX, 0);
     in_blocks(n as usize, &mut |block| {
         for i in block.map(|i| i as u32) {
             let start = tree.raw_start_us(set, i);
             origin = origin.min(start);
-            end_us = end_us.max(start + set.duration_us(tree.row(i)));
+            last_us = last_us.max(start + set.duration_us(tree.row(i)));
         }
     });
-    origin = origin.min(end_us);
+    // Without spans both are 0.
+    origin = origin.min(last_us);
     let mut names: OrderedMap<u32, u32> = OrderedMap::new();
     let mut report = TraceReport {
         trace_id: set.trace_id_text(number),
         request_root: root,
         start_us: origin,
-        end_us: end_us - origin,
+        end_us: last_us - origin,
         parent: tree.parent.clone(),
         ..TraceReport::default()
     };

@@ -5,6 +5,7 @@ use crate::load::{ReadResult, SplitSearch};
 use crate::pool::messages::{Call, Done, FromWorker, Piece, Progress};
 use crate::pool::*;
 use crate::{EngineError, PercentileRange, Query as _, Selection, Session, queries};
+use pathlight_analysis::requests::PathSettings;
 use pathlight_ingest::{ErrorKind, Options, Reader};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -292,8 +293,19 @@ impl Sim {
 pub fn messages() -> Vec<Vec<u8>> {
     let range = PercentileRange::open(50_000, 99_000);
     let selection = Selection::default().with_range(range);
+    // One worker has the first of these traces, none the second.
+    let [there, missing] = [3, 0xdead].map(|id| queries::Trace {
+        trace_id: format!("{id:032x}"),
+        root_span_id: None,
+        settings: PathSettings::default(),
+        group: 0,
+        has_pressures: true,
+    });
     vec![
         queries::CriticalPath { selection: selection.clone() }.to_message(),
         queries::Requests { selection, limit: 50 }.to_message(),
+        there.to_message(),
+        queries::Pressures { of: there }.to_message(),
+        missing.to_message(),
     ]
 }
