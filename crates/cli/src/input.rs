@@ -24,9 +24,9 @@ pub struct Loaded {
     pub files: Vec<FileReport>,
 }
 
-/// Loads files, folders (recursive) and `-` with several threads, large files in chunks. A bad
-/// file among good ones is a warning on standard error. What the first of several lists names becomes group 0 (A), the
-/// second group 1 (B). Which traces are kept is decided file by file. `out` will be written.
+/// Loads files, folders (recursive) and `-` with several threads, large files in chunks. A bad file among good ones is a
+/// warning on standard error. What the first of several lists names becomes group 0 (A), the second group 1 (B). Which traces
+/// are kept is decided file by file. `out` will be written.
 ///
 /// # Errors
 /// [`Failure::Usage`] if a path cannot be read at all, is the one to write, or memory ends.

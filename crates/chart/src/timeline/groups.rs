@@ -54,34 +54,36 @@ impl Groups {
         in_blocks(n, &mut |block| keys.extend(block.map(|span| (number(span), span as u32))));
         sort_by_number(&mut keys);
         let mut found = Groups { groups: Vec::new(), of: vec![NONE; n] };
+        let mut add_group = |run: &[(u64, u32)]| {
+            let mut group = Group { interval_us: (u64::MAX, 0), ..Group::default() };
+            in_blocks(run.len(), &mut |block| {
+                for &(_, span) in &run[block] {
+                    let (start, duration) =
+                        (report.span_start_us[span as usize], report.duration_us[span as usize]);
+                    group.interval_us.0 = group.interval_us.0.min(start);
+                    group.interval_us.1 = group.interval_us.1.max(start.saturating_add(duration));
+                    group.sum_us = group.sum_us.saturating_add(duration);
+                    group.own_us += own_us[span as usize];
+                    group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
+                    group.members.push(span);
+                    group.stretches.extend(stretch(span as usize));
+                    found.of[span as usize] = found.groups.len() as u32;
+                }
+            });
+            group.stretches.arrange();
+            group.stretches.dedup_by(|next, last| {
+                let is_joined = next.0 <= last.1;
+                if is_joined {
+                    last.1 = last.1.max(next.1);
+                }
+                is_joined
+            });
+            found.groups.push(group);
+        };
         let mut runs = keys.chunk_by(|a, b| a.0 == b.0);
         in_blocks(n, &mut |block| {
-            for run in runs.by_ref().take(block.len()).filter(|run| run.len() >= FEWEST) {
-                let mut group = Group { interval_us: (u64::MAX, 0), ..Group::default() };
-                in_blocks(run.len(), &mut |block| {
-                    for &(_, span) in &run[block] {
-                        let (start, duration) =
-                            (report.span_start_us[span as usize], report.duration_us[span as usize]);
-                        group.interval_us.0 = group.interval_us.0.min(start);
-                        group.interval_us.1 = group.interval_us.1.max(start.saturating_add(duration));
-                        group.sum_us = group.sum_us.saturating_add(duration);
-                        group.own_us += own_us[span as usize];
-                        group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
-                        group.members.push(span);
-                        group.stretches.extend(stretch(span as usize));
-                        found.of[span as usize] = found.groups.len() as u32;
-                    }
-                });
-                group.stretches.arrange();
-                group.stretches.dedup_by(|next, last| {
-                    let is_joined = next.0 <= last.1;
-                    if is_joined {
-                        last.1 = last.1.max(next.1);
-                    }
-                    is_joined
-                });
-                found.groups.push(group);
-            }
+            let runs = runs.by_ref().take(block.len());
+            runs.filter(|run| run.len() >= FEWEST).for_each(&mut add_group);
         });
         found
     }
