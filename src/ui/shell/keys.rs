@@ -124,8 +124,10 @@ pub fn show_help(page: Page, word: Option<&str>) {
     let words = el("section").class("glossary").test("glossary").child(&el("h3").text("Words")).child(&words);
     let dialog = dialog.child(&head).child(&about).child(&groups).child(&words);
     open_dialog(&dialog, &close, keep);
-    let id = glossary::id(word.unwrap_or_default());
-    if let Some(term) = dom::document().get_element_by_id(&id).and_then(|term| term.dyn_into().ok()) {
+    // In this dialog: one that was just closed leaves the page a moment later.
+    let term =
+        word.and_then(|word| dialog.html().query_selector(&format!("#{}", glossary::id(word))).ok()?);
+    if let Some(term) = term.and_then(|term| term.dyn_into().ok()) {
         let term = El::from_html(term);
         term.html().scroll_into_view();
         term.focus();

@@ -30,8 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// The same of those that `--ignored` runs.
 const LONG_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
-/// An error within Firefox's own driver.
-const NO_WINDOW: &str = "browsingContext.currentWindowGlobal is null";
+/// Errors within Firefox's own driver: it asks a frame that was just left.
+const NO_WINDOW: [&str; 2] =
+    ["browsingContext.currentWindowGlobal is null", "Browsing context has been discarded"];
 
 /// What looking at a page takes after its test has failed.
 const LOOK: Duration = Duration::from_secs(10);
@@ -153,10 +154,10 @@ impl Stage {
                 }
             };
             let mut outcome = one(test, &page, *patience).await;
-            // Firefox's driver has at times no window to press in, one moment after a frame has come. Nothing is said of the
-            // page by that, so the test begins anew, once.
+            // Firefox's driver has at times no window to press in, one moment after a frame has come or gone. Nothing is said
+            // of the page by that, so the test begins anew, once.
             if let Err(Failure(words)) = &outcome
-                && words.contains(NO_WINDOW)
+                && NO_WINDOW.iter().any(|error| words.contains(error))
             {
                 outcome = one(test, &page, *patience).await;
             }

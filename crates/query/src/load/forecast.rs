@@ -50,9 +50,9 @@ impl MemoryUse {
         if needed <= limit {
             return None;
         }
-        // A third of what fits: columns double when they grow, one worker may read twice its share, and a sample that
+        // A quarter of what fits: columns double when they grow, and one worker may read twice its share. A sample that
         // ends for want of memory is worse than a smaller one. What other loads brought stays whole.
-        let room = limit.saturating_sub(heap_before).max(limit / 16) as f64 / 3.0;
+        let room = limit.saturating_sub(heap_before).max(limit / 16) as f64 / 4.0;
         let sample = ((needed - heap_before.min(needed)) as f64 / room).ceil() as u32;
         let sample = sample.max(2);
         Some(MemoryForecast { needed, limit, bytes, total_bytes, sample, has_whole_traces: true })
@@ -87,16 +87,16 @@ mod tests {
     fn a_load_that_does_not_fit_is_told_early_with_a_sample_that_does() {
         let forecast = used(50, 64).forecast().unwrap();
         assert_eq!((forecast.needed / MB, forecast.limit / MB), (7812, 1000));
-        assert_eq!(forecast.sample, 24);
+        assert_eq!(forecast.sample, 32);
         let forecast = used(201, 10).forecast().unwrap();
         assert!(forecast.needed > 200_000 * MB, "a fifth of the memory is gone: it is clear enough");
-        assert_eq!(used(101, 1000).forecast().unwrap().sample, 4, "a little too much");
+        assert_eq!(used(101, 1000).forecast().unwrap().sample, 5, "a little too much");
     }
 
     #[test]
     fn what_was_there_before_stays_and_leaves_less_room() {
         let before = MemoryUse { heap_before: 500 * MB, ..used(600, 1000) };
         let forecast = before.forecast().unwrap();
-        assert_eq!((forecast.needed / MB, forecast.sample), (1500, 6));
+        assert_eq!((forecast.needed / MB, forecast.sample), (1500, 8));
     }
 }
