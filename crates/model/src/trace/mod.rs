@@ -9,6 +9,7 @@ mod facts;
 mod ids;
 mod names;
 mod normalise;
+mod numbers;
 mod overlaps;
 mod overlays;
 mod parts;

@@ -7,6 +7,7 @@
 
 use super::endpoint::Endpoint;
 use super::names::{Interner, Symbol, hash_text};
+use super::numbers::Numbers;
 use super::overlays::PEER_KEYS;
 use super::reading::{Reading, Rule};
 use super::set::{EndpointId, NO_ROW, TraceSet};
@@ -65,7 +66,8 @@ impl PlaceFacts {
         let mut facts = PlaceFacts::default();
         // The table also has what rows were called under other names.
         let mut is_recorded = vec![false; set.endpoints.rows.len()];
-        set.columns.endpoint.iter().for_each(|&number| is_recorded[number as usize] = true);
+        let recorded = &set.columns.endpoint;
+        (0..recorded.len() as u32).for_each(|row| is_recorded[recorded.at(row) as usize] = true);
         let templates: Vec<Endpoint> = (set.endpoints().zip(&is_recorded))
             .map(|((service, operation), &is_recorded)| {
                 let template = template(operation);
@@ -88,10 +90,9 @@ impl PlaceFacts {
         let mut targets = Targets::new(set, None);
         for trace in set.traces() {
             targets.find(set, trace.first, trace.end);
-            let recorded = &set.columns.endpoint[trace.first as usize..trace.end as usize];
-            in_blocks(recorded.len(), &mut |block| {
-                for (&endpoint, &target) in recorded[block.clone()].iter().zip(&targets.found[block]) {
-                    seen.extend(target.map(|target| (endpoint, target)));
+            in_blocks(trace.len(), &mut |block| {
+                for (row, &target) in (trace.first + block.start as u32..).zip(&targets.found[block]) {
+                    seen.extend(target.map(|target| (recorded.at(row), target)));
                 }
             });
         }
@@ -270,7 +271,7 @@ impl Targets {
         self.found.clear();
         for row in first..end {
             let i = (row - first) as usize;
-            let endpoint = set.columns.endpoint[row as usize] as usize;
+            let endpoint = set.columns.endpoint.at(row) as usize;
             let is_wanted = self.wanted.is_empty() || self.wanted.get(endpoint).copied().unwrap_or(false);
             let parent = set.parent(row);
             let is_call = is_wanted
@@ -285,7 +286,7 @@ impl Targets {
             let target = match self.callee[i] {
                 _ if !is_call => None,
                 NO_ROW => self.peer(set, row).map(Target::Peer),
-                callee => Some(Target::Endpoint(set.columns.endpoint[callee as usize])),
+                callee => Some(Target::Endpoint(set.columns.endpoint.at(callee))),
             };
             self.found.push(target);
         }
@@ -339,7 +340,7 @@ fn peer_name(values: [Option<&str>; PEER_KEYS.len()]) -> Option<String> {
 pub(super) struct Places {
     names: Option<PlaceNames>,
     /// Endpoint by row, for as many rows as are named; empty: as recorded.
-    column: Vec<u32>,
+    column: Numbers,
     traces: usize,
     /// By endpoint as recorded: what its rows are called without a callee.
     base: Vec<u32>,
@@ -354,7 +355,7 @@ impl Places {
     }
 
     pub fn heap_bytes(&self) -> usize {
-        (self.column.capacity() + self.base.capacity() + self.services.capacity()) * 4
+        self.column.heap_bytes() + (self.base.capacity() + self.services.capacity()) * 4
     }
 }
 
@@ -403,17 +404,19 @@ impl TraceSet {
             let has_calls = wanted.contains(&true);
             let mut targets = Targets::new(self, Some(wanted));
             let mut called: HashMap<(u32, Target), u32, FxBuildHasher> = HashMap::default();
-            places.column.reserve(self.spans() - places.column.len());
+            // Memory that is not there is asked for again row by row.
+            let _ = places.column.try_reserve_exact(self.spans() - places.column.len());
             for trace in places.traces..self.traces.len() {
                 let (first, end) = (self.traces[trace].first, self.traces[trace].end);
                 if !has_calls {
-                    let rows = &self.columns.endpoint[first as usize..end as usize];
-                    places.column.extend(rows.iter().map(|&number| places.base[number as usize]));
+                    for row in first..end {
+                        places.column.push(places.base[self.columns.endpoint.at(row) as usize]);
+                    }
                     continue;
                 }
                 targets.find(self, first, end);
                 for row in first..end {
-                    let number = self.columns.endpoint[row as usize];
+                    let number = self.columns.endpoint.at(row);
                     let shown = match targets.found[(row - first) as usize] {
                         None => places.base[number as usize],
                         Some(target) => *called.entry((number, target)).or_insert_with(|| {
@@ -475,14 +478,12 @@ impl TraceSet {
 
     /// Returns the endpoint of a row by the names that apply, also where places are services.
     pub fn named_endpoint(&self, row: u32) -> EndpointId {
-        EndpointId(
-            self.places.column.get(row as usize).copied().unwrap_or(self.columns.endpoint[row as usize]),
-        )
+        EndpointId(self.places.column.get(row).unwrap_or_else(|| self.columns.endpoint.at(row)))
     }
 
     /// Returns the endpoint of a row as recorded.
     pub fn recorded_endpoint(&self, row: u32) -> EndpointId {
-        EndpointId(self.columns.endpoint[row as usize])
+        EndpointId(self.columns.endpoint.at(row))
     }
 
     /// Returns what a row is called: its endpoint by the names that apply, or that of its service.
@@ -498,7 +499,7 @@ impl TraceSet {
 
     /// Returns whether the name of a row stands for many names with values in them.
     pub fn is_folded(&self, row: u32) -> bool {
-        let recorded = self.columns.endpoint[row as usize];
+        let recorded = self.columns.endpoint.at(row);
         let base = self.places.base.get(recorded as usize);
         base.is_some_and(|&base| {
             base != recorded || self.is_full_template(self.endpoints.rows[base as usize].1)
@@ -508,7 +509,7 @@ impl TraceSet {
     /// Returns whether a row is named with what it calls.
     pub fn says_callee(&self, row: u32) -> bool {
         let named = self.named_endpoint(row).0;
-        let recorded = self.columns.endpoint[row as usize];
+        let recorded = self.columns.endpoint.at(row);
         named != recorded && self.places.base.get(recorded as usize).is_none_or(|&base| base != named)
     }
 }

@@ -4,6 +4,7 @@ use super::endpoint::Endpoint;
 use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::normalise::{Normaliser, TraceShape};
+use super::numbers::{Numbers, keep as keep_rows};
 use super::parts::TracePart;
 use super::places::Places;
 use super::seal::Sealing;
@@ -67,7 +68,8 @@ impl TraceRow {
 /// The columnar trace set.
 ///
 /// Rows of one trace are contiguous and in pre-order: the trace root first, children by (start, longer first, id), other
-/// roots after it. A row costs 42 bytes besides tags, and 4 more while places are [named otherwise](Self::name_places). Row numbers change in [`seal`](Self::seal) only.
+/// roots after it. A row costs 38 bytes besides tags, and 2 more while places are [named otherwise](Self::name_places);
+/// of more than 65,536 endpoints or processes each costs 2 more. Row numbers change in [`seal`](Self::seal) only.
 #[derive(Default)]
 pub struct TraceSet {
     /// Service, operation and host names.
@@ -126,8 +128,8 @@ pub(super) struct Columns {
     pub duration_us: Vec<u64>,
     pub span_id: Vec<u64>,
     pub parent: Vec<u32>,
-    pub endpoint: Vec<u32>,
-    pub process: Vec<u32>,
+    pub endpoint: Numbers,
+    pub process: Numbers,
     pub tag_set: Vec<u32>,
     pub flags: Vec<u16>,
     /// Chosen parent ids that the parent column cannot say (missing, cut, shared), by row.
@@ -183,8 +185,8 @@ impl Columns {
         self.duration_us.try_reserve_exact(extra).map_err(full)?;
         self.span_id.try_reserve_exact(extra).map_err(full)?;
         self.parent.try_reserve_exact(extra).map_err(full)?;
-        self.endpoint.try_reserve_exact(extra).map_err(full)?;
-        self.process.try_reserve_exact(extra).map_err(full)?;
+        self.endpoint.try_reserve_exact(extra)?;
+        self.process.try_reserve_exact(extra)?;
         self.tag_set.try_reserve_exact(extra).map_err(full)?;
         self.flags.try_reserve_exact(extra).map_err(full)
     }
@@ -215,8 +217,9 @@ impl Columns {
 
     fn heap_bytes(&self) -> usize {
         (self.start_us.capacity() + self.duration_us.capacity() + self.span_id.capacity()) * 8
-            + (self.parent.capacity() + self.endpoint.capacity()) * 4
-            + (self.process.capacity() + self.tag_set.capacity()) * 4
+            + (self.parent.capacity() + self.tag_set.capacity()) * 4
+            + self.endpoint.heap_bytes()
+            + self.process.heap_bytes()
             + self.flags.capacity() * 2
             + self.odd_parents.capacity() * size_of::<(u32, SpanId)>()
     }
@@ -356,7 +359,7 @@ impl TraceSet {
     /// Drops every trace that `keep` refuses; names and tags stay.
     pub fn retain(&mut self, keep: impl Fn(&TraceRow) -> bool) {
         self.places.forget_rows();
-        let old = std::mem::take(&mut self.columns);
+        let mut old = std::mem::take(&mut self.columns);
         let traces = std::mem::take(&mut self.traces);
         self.trace_table.clear();
         let mut odd = old.odd_parents.iter().peekable();
@@ -386,34 +389,25 @@ impl TraceSet {
             self.trace_table
                 .insert_unique(Table::hash(&trace.id), number, |&t| Table::hash(&traces[t as usize].id));
         }
-        fn compact<T: Copy>(mut column: Vec<T>, kept: &[std::ops::Range<usize>]) -> Vec<T> {
-            let mut at = 0;
-            for range in kept {
-                column.copy_within(range.clone(), at);
-                at += range.len();
-            }
-            column.truncate(at);
-            column
-        }
-        let mut parent = compact(old.parent, &kept);
+        keep_rows(&mut old.parent, &kept);
         let mut first = 0u32;
         for range in &kept {
             let moved = range.start as u32 - first;
-            for p in &mut parent[first as usize..first as usize + range.len()] {
+            for p in &mut old.parent[first as usize..first as usize + range.len()] {
                 if *p != NO_ROW {
                     *p -= moved;
                 }
             }
             first += range.len() as u32;
         }
-        self.columns.parent = parent;
-        self.columns.start_us = compact(old.start_us, &kept);
-        self.columns.duration_us = compact(old.duration_us, &kept);
-        self.columns.span_id = compact(old.span_id, &kept);
-        self.columns.endpoint = compact(old.endpoint, &kept);
-        self.columns.process = compact(old.process, &kept);
-        self.columns.tag_set = compact(old.tag_set, &kept);
-        self.columns.flags = compact(old.flags, &kept);
+        keep_rows(&mut old.start_us, &kept);
+        keep_rows(&mut old.duration_us, &kept);
+        keep_rows(&mut old.span_id, &kept);
+        old.endpoint.keep(&kept);
+        old.process.keep(&kept);
+        keep_rows(&mut old.tag_set, &kept);
+        keep_rows(&mut old.flags, &kept);
+        self.columns = Columns { odd_parents: std::mem::take(&mut self.columns.odd_parents), ..old };
     }
 
     /// Forgets spans put aside for these traces (sorted ids): they live elsewhere now.
@@ -438,8 +432,8 @@ impl TraceSet {
             parent,
             start_us: if flags.has(Flags::START_MISSING) { 0 } else { columns.start_us[r] },
             duration_us: columns.duration_us[r],
-            operation: self.endpoints.rows[columns.endpoint[r] as usize].1,
-            process: ProcessId(columns.process[r]),
+            operation: self.endpoints.rows[columns.endpoint.at(row) as usize].1,
+            process: ProcessId(columns.process.at(row)),
             tags: TagSetId(columns.tag_set[r]),
             flags: raw_flags,
         }
@@ -498,7 +492,7 @@ impl TraceSet {
 
     /// Returns the process of a row.
     pub fn process_of(&self, row: u32) -> Process {
-        self.processes.rows[self.columns.process[row as usize] as usize]
+        self.processes.rows[self.columns.process.at(row) as usize]
     }
 
     /// Returns the start of a row in microseconds since the epoch, before sanitising.
