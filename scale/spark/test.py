@@ -1,7 +1,7 @@
 """Spark's summaries are the single binary's: in local mode with 1, 2 and 4 partitions, and after tasks that were killed, of
 traces whose spans lie in several files. With `--bench` it prints instead what the job costs beside the binary."""
 
-import contextlib
+import concurrent.futures
 import json
 import os
 import re
@@ -79,20 +79,18 @@ def killer(binary, folder, command):
     return path
 
 
-class Tests:
-    """Counts."""
-
-    passed, failed = 0, 0
-
-    @contextlib.contextmanager
-    def test(self, name):
-        try:
-            yield
-            self.passed += 1
-            print(f"test {name} ... ok", flush=True)
-        except AssertionError as error:
-            self.failed += 1
-            print(f"{error}\ntest {name} ... FAILED", flush=True)
+def run_all(tests):
+    """Runs tests, by name, two at a time: most of a job is the start of Spark, on one core. Returns how many failed."""
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name, outcome in [(name, pool.submit(test)) for name, test in tests.items()]:
+            try:
+                outcome.result()
+                print(f"test {name} ... ok", flush=True)
+            except AssertionError as error:
+                failed += 1
+                print(f"{error}\ntest {name} ... FAILED", flush=True)
+    return failed
 
 
 def same(out, expected):
@@ -149,43 +147,52 @@ def bench(binary, folder):
     same(f"{folder}/out", tree(f"{folder}/bare"))
 
 
+def tests_in(binary, folder):
+    """Writes what is read; returns the tests by name."""
+    prepare(binary, folder)
+    subprocess.run([binary, "summarise", f"{folder}/whole", "-o", f"{folder}/expected", "--per-day", "--per-root"], check=True)
+    os.mkdir(f"{folder}/empty")
+    write(f"{folder}/none.txt", b"nothing")
+    expected = tree(f"{folder}/expected")
+
+    def joins():
+        subprocess.run([binary, "summarise", f"{folder}/in", "-o", f"{folder}/joined", "--per-day", "--per-root", "--scattered"], check=True)
+        assert len([name for name in expected if "/" not in name]) == 3, expected.keys()
+        same(f"{folder}/joined", expected)
+
+    def agrees(out, master, words, program=binary):
+        status, _, errors = job(master, ["--pathlight", program, "--out", f"{folder}/{out}", *words, f"{folder}/in"])
+        assert status == 0, errors
+        same(f"{folder}/{out}", expected)
+
+    def killed(command):
+        agrees(f"out-{command}", "local[2,4]", [], killer(binary, folder, command))
+        assert os.path.isdir(f"{folder}/killed-{command}"), "no task was killed"
+
+    def refused(place, words):
+        status, _, errors = job("local[1]", ["--pathlight", binary, "--out", f"{folder}/none", f"{folder}/{place}"])
+        assert status == 1 and f"summarise.py: " in errors and words in errors and "Traceback" not in errors, errors
+
+    tests = {"the binary joins spans that are scattered over files": joins}
+    for tasks in (1, 2, 4):
+        tests[f"with {tasks} partitions"] = lambda tasks=tasks: agrees(f"out{tasks}", f"local[{tasks}]", ["--buckets", str(tasks)])
+    tests["with what Spark has read"] = lambda: agrees("through", "local[2]", ["--through-spark"])
+    for command in ("partition", "summarise", "merge"):
+        tests[f"a task is killed in its first {command}"] = lambda command=command: killed(command)
+    for place, words in [("empty", "there is no file in"), ("missing/*.json", "an input cannot be read"), ("none.txt", "holds a trace")]:
+        tests[f"input {place}"] = lambda place=place, words=words: refused(place, words)
+    return tests
+
+
 def main():
     binary = os.path.abspath(sys.argv[1])
-    tests = Tests()
     with tempfile.TemporaryDirectory() as folder:
         if IS_BENCH:
             return bench(binary, folder)
-        prepare(binary, folder)
-        subprocess.run([binary, "summarise", f"{folder}/whole", "-o", f"{folder}/expected", "--per-day", "--per-root"], check=True)
-        expected = tree(f"{folder}/expected")
-        with tests.test("the binary joins spans that are scattered over files"):
-            subprocess.run([binary, "summarise", f"{folder}/in", "-o", f"{folder}/joined", "--per-day", "--per-root", "--scattered"], check=True)
-            assert len([name for name in expected if "/" not in name]) == 3, expected.keys()
-            same(f"{folder}/joined", expected)
-        for tasks in (1, 2, 4):
-            with tests.test(f"with {tasks} partitions"):
-                status, _, errors = job(f"local[{tasks}]", ["--pathlight", binary, "--out", f"{folder}/out{tasks}", "--buckets", str(tasks), f"{folder}/in"])
-                assert status == 0, errors
-                same(f"{folder}/out{tasks}", expected)
-        with tests.test("with what Spark has read"):
-            status, _, errors = job("local[2]", ["--pathlight", binary, "--out", f"{folder}/through", "--through-spark", f"{folder}/in"])
-            assert status == 0, errors
-            same(f"{folder}/through", expected)
-        for command in ("partition", "summarise", "merge"):
-            with tests.test(f"a task is killed in its first {command}"):
-                words = ["--pathlight", killer(binary, folder, command), "--out", f"{folder}/out-{command}", f"{folder}/in"]
-                status, _, errors = job("local[2,4]", words)
-                assert status == 0, errors
-                assert os.path.isdir(f"{folder}/killed-{command}"), "no task was killed"
-                same(f"{folder}/out-{command}", expected)
-        os.mkdir(f"{folder}/empty")
-        write(f"{folder}/none.txt", b"nothing")
-        for place, expected_words in [("empty", "there is no file in"), ("missing/*.json", "an input cannot be read"), ("none.txt", "holds a trace")]:
-            with tests.test(f"input {place}"):
-                status, _, errors = job("local[1]", ["--pathlight", binary, "--out", f"{folder}/none", f"{folder}/{place}"])
-                assert status == 1 and f"summarise.py: " in errors and expected_words in errors and "Traceback" not in errors, errors
-    print(f"test result: {'FAILED' if tests.failed else 'ok'}. {tests.passed} passed; {tests.failed} failed")
-    sys.exit(1 if tests.failed else 0)
+        tests = tests_in(binary, folder)
+        failed = run_all(tests)
+    print(f"test result: {'FAILED' if failed else 'ok'}. {len(tests) - failed} passed; {failed} failed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

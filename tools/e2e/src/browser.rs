@@ -16,8 +16,9 @@ use crate::failure::{Failure, Outcome, fail};
 use crate::png::Picture;
 use crate::process::{Driver, root, scratch};
 
-/// How long a page may take for anything, unless a test says otherwise: CI machines are slow and shared.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a page may take for anything, unless a test says otherwise: CI machines are slow and shared, and another test
+/// runs beside.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Width and height of a window, light or dark.
 #[derive(Clone, Copy, Debug)]

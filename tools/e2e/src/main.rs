@@ -2,8 +2,8 @@
 //!
 //! `cargo run -p e2e [FILTER]` runs the tests whose names contain the filter, on `dist/` and the native binary that
 //! `cargo xtask build` made; `cargo xtask test e2e` does both. Options are those of Rust's own test runner (`--list`,
-//! `--exact`, `--skip`). Names that begin with `firefox::` are tests of Chromium that run in Firefox too. `--screens`
-//! writes the pictures of the documentation.
+//! `--exact`, `--skip`, `--test-threads`). Names that begin with `firefox::` are tests of Chromium that run in Firefox
+//! too. `--screens` writes the pictures of the documentation.
 
 mod bench;
 mod shot;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use e2e::bridge::Bridge;
 use e2e::browser::{Page, session, session_at};
 use e2e::failure::{Failure, Outcome, ensure};
-use e2e::process::{Driver, Server, dist, root, scratch};
+use e2e::process::{Driver, Server, dist, root, scratch, use_scratch};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -33,6 +33,9 @@ const LONG_PATIENCE: Duration = Duration::from_secs(4 * 3600);
 /// Errors within Firefox's own driver: it asks a frame that was just left.
 const NO_WINDOW: [&str; 2] =
     ["browsingContext.currentWindowGlobal is null", "Browsing context has been discarded"];
+
+/// Tests at a time, each with browsers of its own: one waits for half of its time.
+const STAGES: usize = 2;
 
 /// What looking at a page takes after its test has failed.
 const LOOK: Duration = Duration::from_secs(10);
@@ -70,19 +73,25 @@ fn run(mut arguments: Vec<String>) -> Outcome<ExitCode> {
 
 /// Runs the tests that the arguments choose; returns success if all of them passed.
 fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -> Outcome<ExitCode> {
-    // There is one browser.
-    arguments.test_threads = Some(1);
     let takes_long = arguments.ignored || arguments.include_ignored;
-    let stage = if arguments.list { None } else { Some(Stage::start(runtime, writes_screens, takes_long)?) };
-    let stage = Arc::new(Mutex::new(stage));
+    // Long ones measure memory and time, and pictures are to be the same ones.
+    let threads =
+        if takes_long || writes_screens { 1 } else { arguments.test_threads.unwrap_or(STAGES).max(1) };
+    arguments.test_threads = Some(threads);
+    let runtime = Arc::new(runtime);
+    let count = if arguments.list { 0 } else { threads };
+    let stages = (0..count).map(|number| Stage::start(runtime.clone(), number, writes_screens, takes_long));
+    let stages = Arc::new(Mutex::new(stages.collect::<Outcome<Vec<Stage>>>()?));
     let trial = |test: &tests::Test, in_firefox: bool| {
-        let (test, stage) = (*test, stage.clone());
+        let (test, stages) = (*test, stages.clone());
         let name = if in_firefox { format!("firefox::{}", test.name) } else { test.name.to_owned() };
         Trial::ignorable_test(name, move || {
-            let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
-            let stage = stage.as_mut().ok_or("there is no browser")?;
-            let skipped = if in_firefox { stage.run_in_firefox(&test)? } else { stage.run(&test)? };
-            Ok(skipped.map_or(Completion::Completed, Completion::ignored_with))
+            let idle = || stages.lock().unwrap_or_else(PoisonError::into_inner);
+            // There are as many as threads.
+            let mut stage = idle().pop().ok_or("there is no browser")?;
+            let outcome = if in_firefox { stage.run_in_firefox(&test) } else { stage.run(&test) };
+            idle().push(stage);
+            Ok(outcome?.map_or(Completion::Completed, Completion::ignored_with))
         })
     };
     let trials = tests::ALL.iter().map(|test| trial(test, false));
@@ -95,9 +104,10 @@ fn run_tests(runtime: Runtime, mut arguments: Arguments, writes_screens: bool) -
     Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code())
 }
 
-/// What all tests share: the served page and one browser of each kind.
+/// What tests share that run one after the other: the served page and one browser of each kind.
 struct Stage {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
+    number: usize,
     pictures: PathBuf,
     /// The page of the test before, if that passed: a failure may have left anything behind.
     page: Option<Page>,
@@ -109,19 +119,20 @@ struct Stage {
 }
 
 impl Stage {
-    fn start(runtime: Runtime, writes_screens: bool, takes_long: bool) -> Outcome<Stage> {
+    fn start(runtime: Arc<Runtime>, number: usize, writes_screens: bool, takes_long: bool) -> Outcome<Stage> {
         ensure(dist().join("index.html").is_file(), || {
             "there is no page yet: run `cargo xtask build` first".to_owned()
         })?;
         let pictures = if writes_screens { root().join("docs/screens") } else { scratch()?.join("screens") };
         let (server, driver) = (Server::start(&dist())?, Driver::start()?);
         let patience = if takes_long { LONG_PATIENCE } else { PATIENCE };
-        Ok(Stage { runtime, pictures, page: None, firefox: None, server, driver, patience })
+        Ok(Stage { runtime, number, pictures, page: None, firefox: None, server, driver, patience })
     }
 
     /// Runs one test. Returns why it had nothing to do, if so.
     fn run(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
-        let Stage { runtime, pictures, page: last, server, driver, patience, .. } = self;
+        let Stage { runtime, number, pictures, page: last, server, driver, patience, .. } = self;
+        use_scratch(*number);
         runtime.block_on(async {
             let page = match last.take() {
                 Some(page) => page,
@@ -142,7 +153,8 @@ impl Stage {
 impl Stage {
     /// Runs one test in Firefox.
     fn run_in_firefox(&mut self, test: &tests::Test) -> Result<Option<String>, Failed> {
-        let Stage { runtime, firefox, server, patience, .. } = self;
+        let Stage { runtime, number, firefox, server, patience, .. } = self;
+        use_scratch(*number);
         runtime.block_on(async {
             let (page, bridge) = match firefox.take() {
                 Some(running) => running,

@@ -1,5 +1,6 @@
 //! The programs beside the browser: Pathlight's own binary and chromedriver.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -26,9 +27,23 @@ pub fn dist() -> PathBuf {
     root().join("dist")
 }
 
-/// Makes a folder of this run's own for what tests drop and what failed tests looked like.
+thread_local! {
+    /// Tells this thread's tests from those that run beside them.
+    static STAGE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Gives the tests of this thread the scratch folder with this number; other tests at that time have others.
+pub fn use_scratch(number: usize) {
+    STAGE.set(number);
+}
+
+/// Makes the folder for what this thread's tests drop and what they looked like if they failed.
 pub fn scratch() -> Outcome<PathBuf> {
-    let folder = target().join("e2e");
+    let name = match STAGE.get() {
+        0 => "e2e".to_owned(),
+        number => format!("e2e-{number}"),
+    };
+    let folder = target().join(name);
     std::fs::create_dir_all(&folder)?;
     Ok(folder)
 }

@@ -51,12 +51,15 @@ pub fn run(arguments: &[String]) -> Outcome {
     let wanted = |part: &str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == part);
 
     let mut results = Results::default();
+    let page = (wanted("native") && wanted("e2e")).then(|| thread::spawn(build_page));
     if wanted("lint") {
         lint(&mut results);
     }
     if wanted("native") {
         native(&mut results);
     }
+    // How it went is told by the part that needs it, which builds what is not there.
+    page.map(thread::JoinHandle::join);
     if wanted("wasm") {
         results.prepared("wasm tests", |results| wasm(results, wanted("native")));
     }
@@ -82,6 +85,13 @@ pub fn run(arguments: &[String]) -> Outcome {
     }
     // The line above stays the last one.
     std::process::exit(1);
+}
+
+/// Builds the page while the native parts run: its link and what packs it keep one core busy for a minute.
+fn build_page() {
+    if let Ok(program) = std::env::current_exe() {
+        sh::output(sh::command(program).arg("build"));
+    }
 }
 
 fn lint(results: &mut Results) {
