@@ -14,6 +14,8 @@
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
 //! | cards | of the page only how soon after a load its findings are there | `e2e bench` |
 //! | frames | of the page only how smoothly large charts are moved | `e2e bench` |
+//! | packed | of the page only packed and small files | `e2e bench` |
+//! | trace | of the page only one trace of a million spans | `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
 
@@ -31,7 +33,7 @@ use crate::{Outcome, build, files, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [trace] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [packed] [trace] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
@@ -47,6 +49,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         "browser",
         "cards",
         "frames",
+        "packed",
         "trace",
     ];
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
@@ -101,7 +104,7 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
         let file = PathBuf::from(sets::million(quick)?);
         page(&[file.parent().unwrap_or(&file), "cards".as_ref()], report)?;
     }
-    let views = ["frames", "trace"].into_iter().filter(|part| wanted(part) && !wanted("browser"));
+    let views = ["frames", "packed", "trace"].into_iter().filter(|part| wanted(part) && !wanted("browser"));
     let views: Vec<&str> = views.collect();
     if !wanted("native") && !wanted("browser") && views.is_empty() {
         return Ok(());

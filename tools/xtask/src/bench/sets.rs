@@ -101,10 +101,13 @@ impl Sets {
         let words = ["--shape", "mixed", "--spans", "50", "--traces", &requests, "--seed", "1"];
         maker.write("twenty-thousand.json", &words)?;
         ingest.push(("9,000 traces", million.clone()));
-        let packed = folder.join("hundred-thousand.json.gz");
-        if !packed.is_file() {
-            let text = sh::on(&packed, std::fs::read(&hundred_thousand))?;
-            sh::on(&packed, std::fs::write(&packed, files::gzip(&text)?))?;
+        for (name, plain) in [("hundred-thousand.json.gz", &hundred_thousand), ("million.json.gz", &million)]
+        {
+            let packed = folder.join(name);
+            if !packed.is_file() {
+                let text = sh::on(&packed, std::fs::read(plain))?;
+                sh::on(&packed, std::fs::write(&packed, files::gzip(&text)?))?;
+            }
         }
         for seed in 0..SMALL / less {
             let words = ["--shape", "mixed", "--spans", "50", "--traces", "1", "--seed", &seed.to_string()];
