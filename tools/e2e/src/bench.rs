@@ -1,4 +1,4 @@
-//! `cargo run -p e2e -- bench FOLDER [cards|frames]`: the built page measured in a real browser, from drop to picture, beside
+//! `cargo run -p e2e -- bench FOLDER [PART]`: the built page measured in a real browser, from drop to picture, beside
 //! `text()` and `JSON.parse` of the same bytes in a worker of the same page. Driven by `cargo xtask bench`, which makes the files of
 //! `FOLDER`.
 //!
@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use e2e::browser::{Page, session};
+use e2e::browser::{Page, session_with};
 use e2e::failure::{Failure, Outcome, fail};
 use e2e::process::{Driver, Server, dist, renderer_bytes};
 use fantoccini::Locator;
 use serde_json::{Value, json};
 
-use crate::threads::scheduled;
+use crate::threads::{Moment, Spent};
 
 /// What no step takes, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -146,6 +146,13 @@ fn print(group: &str, what: &str, value: f64, unit: &str, budget: &str) {
     println!("bench\t{group}\t{what}\t{value}\t{unit}\t{budget}");
 }
 
+/// Prints how long the browser waited for a processor, which says little by itself (on two cores its own threads wait for each
+/// other), and what other work took, which must not be much.
+fn print_waits(group: &str, what: &str, spent: &Spent) {
+    print(group, &format!("{what}time waited for a processor"), spent.waited_percent(), "%", "");
+    print(group, &format!("{what}taken by other work"), spent.others_percent(), "%", "< 10");
+}
+
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
@@ -155,30 +162,37 @@ struct Bench {
     page: Page,
     driver: Driver,
     folder: PathBuf,
-    /// Milliseconds that the browser's threads ran on a processor since it was last printed, and waited for one.
-    scheduled: Cell<(f64, f64)>,
+    /// Processor time of what was watched since it was last printed.
+    spent: Cell<Spent>,
 }
 
 /// Reads the command line and measures.
 pub async fn run(arguments: &[String]) -> Outcome {
     let (folder, only) = match arguments {
         [folder] => (folder, ""),
-        [folder, only] if ["cards", "frames", "packed", "trace"].contains(&only.as_str()) => {
-            (folder, only.as_str())
+        [folder, only] => (folder, only.as_str()),
+        _ => {
+            return fail(
+                "usage: bench FOLDER [drop|cards|frames|memory|packed|trace], as `cargo xtask bench` makes it",
+            );
         }
-        _ => return fail("usage: bench FOLDER [cards|frames|packed|trace], as `cargo xtask bench` makes it"),
     };
     let server = Server::start(&dist())?;
     let driver = Driver::start()?;
-    let page = Page::new(session(&driver).await?, &server.url, &dist());
-    let bench = Bench { page, driver, folder: folder.into(), scheduled: Cell::default() };
+    // Pages that one could go back to keep all their memory, in processes of their own.
+    let session = session_with(&driver, &["--disable-features=BackForwardCache"]).await?;
+    let page = Page::new(session, &server.url, &dist());
+    let bench = Bench { page, driver, folder: folder.into(), spent: Cell::default() };
     bench.watch().await?;
     let done = match only {
+        "" => bench.all().await,
+        "drop" => bench.until_flame().await,
         "cards" => bench.findings().await,
-        "trace" => bench.one_trace().await,
         "frames" => bench.frames().await,
+        "memory" => bench.five_million().await,
         "packed" => bench.packed_and_small().await,
-        _ => bench.all().await,
+        "trace" => bench.one_trace().await,
+        _ => fail(format!("there is no part {only}")),
     };
     bench.page.close().await;
     done
@@ -192,8 +206,7 @@ impl Bench {
     }
 
     async fn all(&self) -> Outcome {
-        self.start().await?;
-        self.first_flame().await?;
+        self.until_flame().await?;
         self.packed_and_small().await?;
         self.one_trace().await?;
         self.five_million().await?;
@@ -203,41 +216,28 @@ impl Bench {
         self.frames().await
     }
 
-    /// Prints how long the browser ran and waited in what was measured of a group. Two workers on two cores wait for the
-    /// threads of the browser itself, so their waiting has no limit.
-    fn print_scheduled(&self, group: &str, workers: u32) {
-        let (ran_ms, waited_ms) = self.scheduled.take();
-        print(group, "processor time of the browser, all rounds", ran_ms, "ms", "");
-        let most = if workers == 1 { "< 20" } else { "" };
-        print(
-            group,
-            "time waited for a processor",
-            100.0 * waited_ms / (ran_ms + waited_ms).max(1.0),
-            "%",
-            most,
-        );
+    /// Prints how long the browser ran and waited in what was measured of a group, and what other work took meanwhile.
+    fn print_spent(&self, group: &str) {
+        let spent = self.spent.take();
+        print(group, "processor time of the browser, all rounds", spent.ran_ms, "ms", "");
+        print_waits(group, "", &spent);
     }
 
-    /// Does something and adds what the browser's threads ran and waited for meanwhile; returns both in milliseconds too.
-    /// Threads that end meanwhile are left out.
-    async fn watched<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<(T, f64, f64)> {
-        let before = scheduled(self.driver.id())?;
+    /// Does something and adds the processor time spent meanwhile, which it returns too.
+    async fn watched<T>(&self, work: impl Future<Output = Outcome<T>>) -> Outcome<(T, Spent)> {
+        let before = Moment::now(self.driver.id())?;
         let done = work.await?;
-        let (mut ran_ms, mut waited_ms) = (0.0, 0.0);
-        for (thread, (ran, waited)) in scheduled(self.driver.id())? {
-            let (ran_before, waited_before) = before.get(&thread).copied().unwrap_or_default();
-            ran_ms += ran - ran_before;
-            waited_ms += waited - waited_before;
-        }
-        let (all_ran, all_waited) = self.scheduled.get();
-        self.scheduled.set((all_ran + ran_ms, all_waited + waited_ms));
-        Ok((done, ran_ms, waited_ms))
+        let spent = before.spent()?;
+        let mut all = self.spent.get();
+        all += spent;
+        self.spent.set(all);
+        Ok((done, spent))
     }
 
     /// Measures how smoothly large charts are moved, and how soon a step is seen.
     async fn frames(&self) -> Outcome {
         let group = "Large charts in Chromium, moved";
-        self.scheduled.take();
+        self.spent.take();
         self.workers(2).await?;
         tree(&self.file("tree.json"), 300, 333)?;
         requests(&self.file("endpoints.json"), 10_000, 1000)?;
@@ -259,7 +259,7 @@ impl Bench {
             let selector = json!(format!("[data-test='{canvas}']"));
             let client = self.page.client();
             let pan = async { Ok(client.execute_async(PAN, vec![selector]).await?) };
-            let (answer, ..) = self.watched(pan).await?;
+            let (answer, _) = self.watched(pan).await?;
             let (Some(frames), Some(wait_ms)) = (answer[0].as_f64(), answer[1].as_f64()) else {
                 return fail(format!("{what}: {answer}"));
             };
@@ -272,7 +272,7 @@ impl Bench {
                 "< 50",
             );
         }
-        self.print_scheduled(group, 2);
+        self.print_spent(group);
         Ok(())
     }
 
@@ -319,8 +319,8 @@ impl Bench {
         Ok(self.drop_watched(fragment, names).await?.0)
     }
 
-    /// Does the same; also returns what the browser's threads ran on a processor and waited for one, in milliseconds.
-    async fn drop_watched(&self, fragment: &str, names: &[&str]) -> Outcome<(f64, f64, f64)> {
+    /// Does the same; also returns the processor time spent meanwhile.
+    async fn drop_watched(&self, fragment: &str, names: &[&str]) -> Outcome<(f64, Spent)> {
         self.page.open(fragment).await?;
         self.page.state("empty").await?;
         tokio::time::sleep(HAND).await;
@@ -353,23 +353,17 @@ impl Bench {
         for name in names {
             megabytes += self.megabytes(name)?;
         }
-        let mut figures: [Vec<f64>; 7] = Default::default();
+        let mut figures: [Vec<f64>; 6] = Default::default();
+        let mut all = Spent::default();
         for _ in 0..ROUNDS {
             let [whole_ms, parse_ms] = self.peer(names, false).await?;
             self.workers(workers).await?;
-            let (ms, ran_ms, waited_ms) = self.drop_watched("view=flame", names).await?;
-            let round = [
-                ms,
-                ran_ms,
-                whole_ms,
-                parse_ms,
-                whole_ms / ms,
-                parse_ms / ms,
-                waited_ms / (ran_ms + waited_ms),
-            ];
+            let (ms, spent) = self.drop_watched("view=flame", names).await?;
+            all += spent;
+            let round = [ms, spent.ran_ms, whole_ms, parse_ms, whole_ms / ms, parse_ms / ms];
             figures.iter_mut().zip(round).for_each(|(figures, figure)| figures.push(figure));
         }
-        let [ms, ran_ms, whole_ms, parse_ms, against_whole, against_parse, waited] = figures.map(median);
+        let [ms, ran_ms, whole_ms, parse_ms, against_whole, against_parse] = figures.map(median);
         print(group, what, ms, "ms", "");
         print(group, what, megabytes / ms * 1e3, "MB/s", "");
         print(group, &format!("{what}, processor time of the browser"), ran_ms, "ms", "");
@@ -377,9 +371,7 @@ impl Bench {
         print(group, &format!("{what}: JSON.parse alone"), parse_ms, "ms", "");
         print(group, &format!("{what}, against text() and JSON.parse"), against_whole, "times", budgets[0]);
         print(group, &format!("{what}, against JSON.parse"), against_parse, "times", budgets[1]);
-        // Two workers on two cores wait for the threads of the browser itself.
-        let most = if workers == 1 { "< 20" } else { "" };
-        print(group, &format!("{what}: time waited for a processor"), 100.0 * waited, "%", most);
+        print_waits(group, &format!("{what}: "), &all);
         Ok(ms)
     }
 
@@ -407,6 +399,11 @@ impl Bench {
         }
     }
 
+    async fn until_flame(&self) -> Outcome {
+        self.start().await?;
+        self.first_flame().await
+    }
+
     async fn start(&self) -> Outcome {
         let mut rounds = Vec::new();
         for _ in 0..5 {
@@ -418,7 +415,7 @@ impl Bench {
             rounds.push(self.page.run("return bench.usable").await?.as_f64().unwrap_or(f64::NAN));
         }
         print("Page", "start to usable, local", median(rounds), "ms", "< 200");
-        self.print_scheduled("Page", 1);
+        self.print_spent("Page");
         Ok(())
     }
 
@@ -433,12 +430,10 @@ impl Bench {
         let [in_turn, at_once] = [self.peer(two, false).await?, self.peer(two, true).await?];
         let times = in_turn[1] / at_once[1];
         print(group, "JSON.parse of two files at once against one after the other", times, "times", "");
-        self.scheduled.take();
+        self.spent.take();
         let ms = self.drops("view=flame", &["hundred-thousand.json"]).await?;
         print(group, "100,000 spans", ms, "ms", "< 400");
-        let (ran_ms, waited_ms) = self.scheduled.take();
-        let waited = 100.0 * waited_ms / (ran_ms + waited_ms).max(1.0);
-        print(group, "100,000 spans: time waited for a processor", waited, "%", "");
+        print_waits(group, "100,000 spans: ", &self.spent.take());
         Ok(())
     }
 
@@ -473,7 +468,7 @@ impl Bench {
             let what = format!("{files} files of 50 spans, workers: {workers}");
             print(group, &what, megabytes / ms * 1e3, "MB/s", "> 60");
         }
-        self.print_scheduled(group, 2);
+        self.print_spent(group);
         Ok(())
     }
 
@@ -505,7 +500,7 @@ impl Bench {
             );
             print(group, &format!("{name}, drop to drag and slack of all spans"), median(all), "ms", "");
         }
-        self.print_scheduled(group, 2);
+        self.print_spent(group);
         Ok(())
     }
 
@@ -516,7 +511,7 @@ impl Bench {
         let ms = self.drop("view=flame", &["five-million.json"]).await?;
         print(group, "text", self.megabytes("five-million.json")?, "MB", "");
         print(group, "drop to first flame graph", ms / 1e3, "s", "< 9");
-        self.print_scheduled(group, 2);
+        self.print_spent(group);
         print(group, "memory of the renderer", renderer_bytes() as f64 / 1e6, "MB", "< 700");
         Ok(())
     }
@@ -526,7 +521,7 @@ impl Bench {
     async fn questions(&self) -> Outcome {
         let group = "Views of 1,000,000 spans, two workers, drawn";
         self.leave().await?;
-        self.scheduled.take();
+        self.spent.take();
         let ms = self.drop("view=flame", &["million.json"]).await?;
         let megabytes = self.megabytes("million.json")?;
         print(group, "drop to first flame graph", megabytes / ms * 1e3, "MB/s", "");
@@ -560,7 +555,7 @@ impl Bench {
                 None => eprintln!("{what}: the page has no such view, or asked nothing"),
             }
         }
-        self.print_scheduled(group, 2);
+        self.print_spent(group);
         Ok(())
     }
 
@@ -568,12 +563,12 @@ impl Bench {
     async fn abnormal_requests(&self) -> Outcome {
         self.workers(2).await?;
         self.drop("view=flame", &["twenty-thousand.json"]).await?;
-        self.scheduled.take();
+        self.spent.take();
         match self.watched(self.go("view=anomalies")).await?.0 {
             Some(ms) => {
                 let group = "Abnormal requests among 20,000 of 50 spans";
                 print(group, "two workers: train and judge, drawn", ms, "ms", "< 2000");
-                self.print_scheduled(group, 2);
+                self.print_spent(group);
                 Ok(())
             }
             None => fail("the page has no view of anomalies, or asked nothing"),
@@ -583,7 +578,7 @@ impl Bench {
     /// Measures the time from the end of a load to the findings of it.
     async fn findings(&self) -> Outcome {
         self.workers(2).await?;
-        self.scheduled.take();
+        self.spent.take();
         let (mut first, mut all) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             self.page.open("view=findings").await?;
@@ -597,14 +592,14 @@ impl Bench {
                 self.page.drop_files(&files).await?;
                 self.page.until_within(PATIENCE, "all findings", script, Value::is_array).await
             };
-            let (times, ..) = self.watched(found).await?;
+            let (times, _) = self.watched(found).await?;
             first.push(times[0].as_f64().unwrap_or(f64::NAN));
             all.push(times[1].as_f64().unwrap_or(f64::NAN));
         }
         let group = "Findings of 1,000,000 spans, two workers, from the end of the load";
         print(group, "first findings", median(first), "ms", "< 1000");
         print(group, "all findings", median(all), "ms", "< 5000");
-        self.print_scheduled(group, 2);
+        self.print_spent(group);
         Ok(())
     }
 

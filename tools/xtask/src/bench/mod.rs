@@ -12,10 +12,7 @@
 //! | weeks | whether trend and check name an injected regression | `benches/weeks` |
 //! | scale | Apache Spark beside the binary; 20 GB through a pipe | `scale/spark/test.py`, `scale/pipe.py` |
 //! | browser | the engine in one worker; the built page, from drop to picture | `benches/browser.rs`, `e2e bench` |
-//! | cards | of the page only how soon after a load its findings are there | `e2e bench` |
-//! | frames | of the page only how smoothly large charts are moved | `e2e bench` |
-//! | packed | of the page only packed and small files | `e2e bench` |
-//! | trace | of the page only one trace of a million spans | `e2e bench` |
+//! | drop, cards, frames, memory, packed, trace | one part of the built page | `e2e bench` |
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
 
@@ -33,11 +30,15 @@ use crate::{Outcome, build, files, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [cards] [frames] [packed] [trace] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [drop] [cards] [frames] [memory] [packed] [trace] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+
+/// What `browser` measures of the built page, part by part: until the first flame graph, how soon findings are there, how
+/// smoothly large charts are moved, five million spans, packed and small files, one trace of a million spans.
+const PAGE: [&str; 6] = ["drop", "cards", "frames", "memory", "packed", "trace"];
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
-    let parts = [
+    let mut parts = vec![
         "native",
         "summaries",
         "diagnosis",
@@ -47,11 +48,8 @@ pub fn run(arguments: &[String]) -> Outcome {
         "weeks",
         "scale",
         "browser",
-        "cards",
-        "frames",
-        "packed",
-        "trace",
     ];
+    parts.extend(PAGE);
     if let Some(unknown) = arguments.rest.iter().find(|part| !parts.contains(&part.as_str())) {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
@@ -99,19 +97,16 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     if wanted("summaries") {
         bench(&["summaries", &sets::million(quick)?], report)?;
     }
-    if wanted("cards") && !wanted("browser") {
-        build::build(false)?;
-        let file = PathBuf::from(sets::million(quick)?);
-        page(&[file.parent().unwrap_or(&file), "cards".as_ref()], report)?;
-    }
-    let views = ["frames", "packed", "trace"].into_iter().filter(|part| wanted(part) && !wanted("browser"));
-    let views: Vec<&str> = views.collect();
+    let views: Vec<&str> = PAGE.into_iter().filter(|part| wanted(part) && !wanted("browser")).collect();
     if !wanted("native") && !wanted("browser") && views.is_empty() {
         return Ok(());
     }
     let sets = Sets::generate(quick)?;
     if !views.is_empty() {
         build::build(false)?;
+    }
+    if views.contains(&"memory") {
+        sets::five_million(quick)?;
     }
     for part in views {
         page(&[&sets.folder, part.as_ref()], report)?;
@@ -285,7 +280,7 @@ fn measure(command: &mut Command, report: &mut Report) -> Outcome {
     rows.iter_mut().for_each(|row| row.put_into(&group));
     let ended = child.wait();
     let is_busy = ended.as_ref().is_ok_and(|status| status.code() == Some(BUSY));
-    let refused = if is_busy { vec![group] } else { report::waited(&rows) };
+    let refused = if is_busy { vec![group] } else { report::disturbed(&rows) };
     let is_kept = |row: &Row| !is_busy && !refused.iter().any(|group| group == row.group());
     rows.into_iter().filter(is_kept).for_each(|row| report.add(row));
     match ended {

@@ -41,9 +41,11 @@ impl Row {
         }
     }
 
-    /// Returns whether it says that a run waited too long for a processor: then its times are those of other work.
-    pub fn has_waited(&self) -> bool {
-        self.what.contains("time waited for a processor") && self.is_kept() == Some(false)
+    /// Returns whether it says that a run waited too long for a processor, or that other work took too much of them: then
+    /// its times are those of other work.
+    pub fn is_disturbed(&self) -> bool {
+        ["time waited for a processor", "taken by other work"].iter().any(|what| self.what.contains(what))
+            && self.is_kept() == Some(false)
     }
 
     /// Returns whether the budget is kept; `None` without one.
@@ -91,10 +93,10 @@ impl fmt::Display for Row {
     }
 }
 
-/// Returns the groups that waited too long for a processor, in the order they came.
-pub fn waited(rows: &[Row]) -> Vec<String> {
+/// Returns the groups that other work has disturbed, in the order they came.
+pub fn disturbed(rows: &[Row]) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
-    for row in rows.iter().filter(|row| row.has_waited()) {
+    for row in rows.iter().filter(|row| row.is_disturbed()) {
         if !groups.contains(&row.group) {
             groups.push(row.group.clone());
         }
@@ -238,13 +240,14 @@ mod tests {
     fn a_run_that_waited_for_a_processor_is_known_by_its_row() {
         let mut row = Row::new("", "ingest: time waited for a processor", 21.0, "%", "< 20");
         row.put_into("Ingest");
-        assert!(row.has_waited() && row.group() == "Ingest");
+        assert!(row.is_disturbed() && row.group() == "Ingest");
         let others = [Row::new("B", "b", 1.0, "ms", ""), row.clone(), row.clone()];
-        assert_eq!(waited(&others), ["Ingest"]);
+        assert_eq!(disturbed(&others), ["Ingest"]);
         row.put_into("Other");
         assert_eq!(row.group(), "Ingest");
-        assert!(!Row::new("Ingest", "ingest: time waited for a processor", 19.0, "%", "< 20").has_waited());
-        assert!(!Row::new("Ingest", "read", 21.0, "ms", "< 20").has_waited());
+        assert!(!Row::new("Ingest", "ingest: time waited for a processor", 19.0, "%", "< 20").is_disturbed());
+        assert!(!Row::new("Ingest", "read", 21.0, "ms", "< 20").is_disturbed());
+        assert!(Row::new("Page", "taken by other work", 11.0, "%", "< 10").is_disturbed());
     }
 
     #[test]
