@@ -108,6 +108,9 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     if views.contains(&"memory") {
         sets::five_million(quick)?;
     }
+    if views.contains(&"drop") {
+        sizes(report)?;
+    }
     for part in views {
         page(&[&sets.folder, part.as_ref()], report)?;
     }
