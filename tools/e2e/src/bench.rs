@@ -354,12 +354,10 @@ impl Bench {
             megabytes += self.megabytes(name)?;
         }
         let mut figures: [Vec<f64>; 6] = Default::default();
-        let mut all = Spent::default();
         for _ in 0..ROUNDS {
             let [whole_ms, parse_ms] = self.peer(names, false).await?;
             self.workers(workers).await?;
             let (ms, spent) = self.drop_watched("view=flame", names).await?;
-            all += spent;
             let round = [ms, spent.ran_ms, whole_ms, parse_ms, whole_ms / ms, parse_ms / ms];
             figures.iter_mut().zip(round).for_each(|(figures, figure)| figures.push(figure));
         }
@@ -371,7 +369,7 @@ impl Bench {
         print(group, &format!("{what}: JSON.parse alone"), parse_ms, "ms", "");
         print(group, &format!("{what}, against text() and JSON.parse"), against_whole, "times", budgets[0]);
         print(group, &format!("{what}, against JSON.parse"), against_parse, "times", budgets[1]);
-        print_waits(group, &format!("{what}: "), &all);
+        print_waits(group, &format!("{what}: "), &self.spent.take());
         Ok(ms)
     }
 
@@ -430,7 +428,6 @@ impl Bench {
         let [in_turn, at_once] = [self.peer(two, false).await?, self.peer(two, true).await?];
         let times = in_turn[1] / at_once[1];
         print(group, "JSON.parse of two files at once against one after the other", times, "times", "");
-        self.spent.take();
         let ms = self.drops("view=flame", &["hundred-thousand.json"]).await?;
         print(group, "100,000 spans", ms, "ms", "< 400");
         print_waits(group, "100,000 spans: ", &self.spent.take());

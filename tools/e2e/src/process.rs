@@ -204,24 +204,22 @@ impl Drop for Driver {
     }
 }
 
-/// Returns whether a process, by its folder in `/proc`, was started by this one or by what that started: other browsers
-/// may run too.
-fn is_ours(process: &Path) -> bool {
-    let ours = std::process::id();
+/// Returns whether a process, by its folder in `/proc`, was started by another or by what that started.
+pub fn is_below(process: &Path, ancestor: u32) -> bool {
     let parent = |process: &Path| {
         let status = std::fs::read_to_string(process.join("status")).ok()?;
         status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse::<u32>().ok()
     };
     let above = std::iter::successors(parent(process), |id| parent(&Path::new("/proc").join(id.to_string())));
-    above.take_while(|id| *id > 1).any(|id| id == ours)
+    above.take_while(|id| *id > 1).any(|id| id == ancestor)
 }
 
-/// Returns the bytes of memory of the largest process that draws and runs pages.
+/// Returns the bytes of memory of the largest process that draws and runs pages, of our browsers: others may run too.
 pub fn renderer_bytes() -> u64 {
     let sizes = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
         let is_renderer = line.windows(15).any(|word| word == b"--type=renderer");
-        resident_bytes(&entry.path()).filter(|_| is_renderer && is_ours(&entry.path()))
+        resident_bytes(&entry.path()).filter(|_| is_renderer && is_below(&entry.path(), std::process::id()))
     });
     sizes.max().unwrap_or_default()
 }

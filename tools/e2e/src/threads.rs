@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use e2e::failure::{Outcome, fail};
+use e2e::process::is_below;
 
 /// Milliseconds of a tick of `/proc/stat` and `/proc/PID/stat`; Linux tells them in hundredths of a second everywhere.
 const TICK_MS: f64 = 10.0;
@@ -102,31 +103,17 @@ fn stat(process: &Path) -> Option<Vec<u64>> {
     Some(fields.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect())
 }
 
-/// Returns the folders in `/proc` of the processes below one, and its own.
-fn descendants(ancestor: u32) -> Outcome<Vec<PathBuf>> {
-    let ancestor = u64::from(ancestor);
-    let parent_of = |process: u64| {
-        let fields = stat(&PathBuf::from(format!("/proc/{process}")))?;
-        fields.get(1).copied()
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc")?.flatten() {
-        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok()) else {
-            continue;
-        };
-        let mut parent = process;
-        while parent > 1 && parent != ancestor {
-            parent = parent_of(parent).unwrap_or(0);
-        }
-        found.extend((parent == ancestor).then(|| entry.path()));
-    }
-    Ok(found)
+/// Returns the folders in `/proc` of a process and of those below it.
+fn tree(ancestor: u32) -> Outcome<Vec<PathBuf>> {
+    let own = Path::new("/proc").join(ancestor.to_string());
+    let all = std::fs::read_dir("/proc")?.flatten().map(|entry| entry.path());
+    Ok(all.filter(|process| *process == own || is_below(process, ancestor)).collect())
 }
 
 /// Returns the processor time of a process and of those below it, in milliseconds, with that of their threads and children
 /// that have ended.
 fn tree_ms(ancestor: u32) -> Outcome<f64> {
-    let ticks = descendants(ancestor)?.into_iter().filter_map(|process| {
+    let ticks = tree(ancestor)?.into_iter().filter_map(|process| {
         // utime stime cutime cstime, the 14th to the 17th of all fields, the state being the third.
         Some(stat(&process)?.get(11..15)?.iter().sum::<u64>())
     });
@@ -136,7 +123,7 @@ fn tree_ms(ancestor: u32) -> Outcome<f64> {
 /// Returns, by thread below a process, the milliseconds that it has run on a processor, and waited for one.
 fn scheduled(ancestor: u32) -> Outcome<BTreeMap<PathBuf, (f64, f64)>> {
     let mut found = BTreeMap::new();
-    for process in descendants(ancestor)? {
+    for process in tree(ancestor)? {
         // What ends meanwhile is left out.
         for thread in std::fs::read_dir(process.join("task")).into_iter().flatten().flatten() {
             let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();

@@ -97,18 +97,20 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     if wanted("summaries") {
         bench(&["summaries", &sets::million(quick)?], report)?;
     }
-    let views: Vec<&str> = PAGE.into_iter().filter(|part| wanted(part) && !wanted("browser")).collect();
-    if !wanted("native") && !wanted("browser") && views.is_empty() {
+    let is_whole = wanted("browser");
+    let views: Vec<&str> = PAGE.into_iter().filter(|part| wanted(part) && !is_whole).collect();
+    let is_paged = is_whole || !views.is_empty();
+    if !wanted("native") && !is_paged {
         return Ok(());
     }
     let sets = Sets::generate(quick)?;
-    if !views.is_empty() {
+    if is_paged {
         build::build(false)?;
     }
-    if views.contains(&"memory") {
+    if is_whole || views.contains(&"memory") {
         sets::five_million(quick)?;
     }
-    if views.contains(&"drop") {
+    if is_whole || views.contains(&"drop") {
         sizes(report)?;
     }
     for part in views {
@@ -118,7 +120,7 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
         native(&sets, report)?;
         peers::run(&sets, report)?;
     }
-    if wanted("browser") {
+    if is_whole {
         browser(&sets, quick, report)?;
     }
     Ok(())
@@ -211,10 +213,8 @@ fn native(sets: &Sets, report: &mut Report) -> Outcome {
     threads(sets, report)
 }
 
+/// Measures the whole built page, and the engine in one worker.
 fn browser(sets: &Sets, quick: bool, report: &mut Report) -> Outcome {
-    build::build(false)?;
-    sizes(report)?;
-    sets::five_million(quick)?;
     // Groups that are refused keep no other from being measured.
     let paged = page(&[&sets.folder], report);
     let mut worker = tools::wasm_runner("1200")?;
