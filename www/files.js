@@ -89,18 +89,51 @@
     for (const [, key] of oldest) await inStore("readwrite", (store) => store.delete(key));
   };
 
+  // Files asked for and not waited for yet, at most: an answer comes from another process, so many are under way at a time.
+  const ASKED = 1000;
+
+  // Folders are handles, or the entries of browsers that give none: each file of an entry takes four times as long.
+  const entriesOf = async function* (folder) {
+    const reader = folder.createReader();
+    for (;;) {
+      // A call gives some hundred entries; the end is an empty one.
+      const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (some.length === 0) return;
+      yield* some;
+    }
+  };
+  const fileOf = (entry) => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject));
+
+  /** Returns the files below a folder as [name, file], and the names of what cannot be read. Hidden ones are left out. */
   const walk = async (folder) => {
-    const files = [];
-    const waiting = [[`${folder.name}/`, folder]];
+    const [files, unreadable, asked] = [[], [], []];
+    const ask = async (name, entry) => {
+      try {
+        files.push([name, await fileOf(entry)]);
+      } catch {
+        unreadable.push(name);
+      }
+    };
+    const waiting = [[folder.name, folder]];
     while (waiting.length > 0) {
       const [path, of] = waiting.pop();
-      for await (const entry of of.values()) {
-        if (entry.name.startsWith(".")) continue;
-        if (entry.kind === "directory") waiting.push([`${path}${entry.name}/`, entry]);
-        else files.push([path + entry.name, await entry.getFile()]);
+      try {
+        for await (const entry of of.values?.() ?? entriesOf(of)) {
+          const name = `${path}/${entry.name}`;
+          if (entry.name.startsWith(".")) continue;
+          if (entry.kind === "directory" || entry.isDirectory) {
+            waiting.push([name, entry]);
+            continue;
+          }
+          asked.push(ask(name, entry));
+          if (asked.length >= ASKED) await Promise.all(asked.splice(0));
+        }
+      } catch {
+        unreadable.push(path);
       }
     }
-    return files;
+    await Promise.all(asked);
+    return { files, unreadable };
   };
 
   // One thing after the other: what is noted may be forgotten next.
@@ -128,16 +161,25 @@
           const how = { mode: "read" };
           const may = await handle.queryPermission(how) === "granted" || await handle.requestPermission(how) === "granted";
           if (!may) throw new Error("not allowed");
-          const files = handle.kind === "directory" ? await walk(handle) : [[handle.name, await handle.getFile()]];
+          const isFolder = handle.kind === "directory";
+          const { files, unreadable } = isFolder ? await walk(handle) : { files: [[handle.name, await handle.getFile()]], unreadable: [] };
+          missing.push(...unreadable);
           for (const [name, file] of files) {
             inputs.push([name, file, group]);
-            known.set(handle.kind === "directory" ? `${handle.name}/` : keyOf(file), handle);
+            known.set(isFolder ? `${handle.name}/` : keyOf(file), handle);
           }
         } catch {
           missing.push(handle.name);
         }
       }
       return { inputs, missing };
+    },
+    /** The files below a dropped folder, as walk returns them; null if it is none. To be asked before the event is over. */
+    folder: (item) => {
+      const entry = item.webkitGetAsEntry();
+      if (!entry?.isDirectory) return null;
+      const handle = item.getAsFileSystemHandle?.();
+      return handle ? handle.then(walk, () => walk(entry)) : walk(entry);
     },
     /** Asks for files; null where the browser gives no handles of what is picked. */
     pick: async () => {

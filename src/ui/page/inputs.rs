@@ -4,7 +4,7 @@ use super::{Load, Page};
 use crate::pool::Input;
 use crate::ui::settings;
 use crate::ui::settings::Store;
-use crate::ui::shell::reopen;
+use crate::ui::shell::files;
 use crate::ui::shell::undo::Undo;
 use pathlight_backend::source::Wanted;
 use pathlight_ingest::Keep;
@@ -84,7 +84,7 @@ impl Page {
 
     /// Remembers what no address can name: a link lacks it, and the start page names it after a reload.
     fn note_opened(self, inputs: &[Input], group: u8) {
-        reopen::remember(inputs, group);
+        files::remember(inputs, group);
         self.0.load.borrow_mut().opened += inputs.len();
         let before = settings::get(Store::Window, settings::OPENED).unwrap_or_default();
         let names = inputs.iter().map(|input| input.name.as_str());
@@ -139,7 +139,7 @@ impl Page {
         for group in 0..=1 {
             let of_group = undo.inputs.iter().filter(|(_, of)| *of == group);
             let of_group: Vec<Input> = of_group.map(|(input, _)| input.clone()).collect();
-            reopen::remember(&of_group, group);
+            files::remember(&of_group, group);
             self.load_group(of_group, group);
         }
         self.0.fetching.resume(self);
@@ -257,7 +257,7 @@ impl Page {
         let next_error = self.0.load.borrow().next_error;
         self.0.load.replace(Load { next_error, ..Load::default() });
         settings::put(Store::Window, settings::OPENED, "");
-        reopen::forget();
+        files::forget();
         self.0.address.borrow_mut().chosen = None;
         self.forget_answers();
         self.0.has_data.set(false);

@@ -4,8 +4,8 @@ use crate::pool::{Input, UserError};
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use crate::ui::shell::files;
 use crate::ui::shell::keys;
-use crate::ui::shell::reopen;
 use js_sys::{Array, Promise, Reflect};
 use pathlight_backend::source::DEMO;
 use pathlight_model::sort::Arrange;
@@ -15,10 +15,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{
-    Blob, BlobPropertyBag, ClipboardEvent, DataTransfer, DragEvent, File, FileSystemDirectoryEntry,
-    FileSystemEntry, FileSystemFileEntry, HtmlInputElement,
-};
+use web_sys::{Blob, BlobPropertyBag, ClipboardEvent, DataTransfer, DragEvent, File, HtmlInputElement};
 
 /// Returns the text as a file of this name.
 pub fn text_input(name: &str, text: &str) -> Option<Input> {
@@ -188,17 +185,16 @@ fn brings_something(event: &web_sys::Event) -> bool {
 fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
     // Entries and files must be asked for before the event is over.
     let items = data.items();
-    let mut entries: Vec<FileSystemEntry> = Vec::new();
+    let mut folders: Vec<Promise> = Vec::new();
     let mut files: Vec<File> = Vec::new();
     for at in 0..items.length() {
         let Some(item) = items.get(at).filter(|item| item.kind() == "file") else { continue };
-        match item.webkit_get_as_entry() {
-            // Only folders by their entries: a page from a disk may read the files, but not what entries lead to.
-            Ok(Some(entry)) if entry.is_directory() => entries.push(entry),
-            _ => files.extend(item.get_as_file().ok().flatten()),
+        match files::folder(&item) {
+            Some(folder) => folders.push(folder),
+            None => files.extend(item.get_as_file().ok().flatten()),
         }
     }
-    if entries.is_empty() && files.is_empty() {
+    if folders.is_empty() && files.is_empty() {
         match data.get_data("text/plain") {
             Ok(text) if !text.trim().is_empty() => {
                 load(page, text_input("pasted text", &text).into_iter().collect(), chosen);
@@ -214,7 +210,12 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
     spawn_local(async move {
         let mut inputs: Vec<Input> =
             files.into_iter().map(|file| Input { name: file.name(), blob: file.into() }).collect();
-        let unreadable = walk(entries, &mut inputs).await;
+        let mut unreadable = Vec::new();
+        for folder in folders {
+            let (found, failed) = files::files_below(folder).await;
+            inputs.extend(found);
+            unreadable.extend(failed);
+        }
         inputs.arrange_by(|a, b| a.name.cmp(&b.name));
         if !unreadable.is_empty() || inputs.is_empty() {
             page.fail(UserError {
@@ -225,78 +226,12 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
                 }
                 .to_owned(),
                 detail: unreadable.join("\n"),
-                next_step: if dom::window().location().protocol().is_ok_and(|protocol| protocol == "file:") {
-                    "A page opened from a disk may not look into dropped folders: use \u{201c}Open folder\u{201d}."
-                } else {
-                    "Check that the files still exist and may be read."
-                }
-                .to_owned(),
+                next_step: "Check that it still exists and may be read, or use \u{201c}Open folder\u{201d}."
+                    .to_owned(),
             });
         }
         load(page, inputs, chosen);
     });
-}
-
-/// Files asked for and not waited for yet, at most: an answer comes from another process, so many are under way at a time.
-const MOST_ASKED: usize = 1024;
-
-/// Adds every file below the folders; tells what could not be read. Hidden files are left out.
-async fn walk(mut waiting: Vec<FileSystemEntry>, inputs: &mut Vec<Input>) -> Vec<String> {
-    let mut unreadable = Vec::new();
-    let mut asked: Vec<(String, JsFuture)> = Vec::new();
-    while let Some(folder) = waiting.pop() {
-        let name = name_of(&folder);
-        let reader = folder.unchecked_into::<FileSystemDirectoryEntry>().create_reader();
-        // A call gives some hundred entries; the end is an empty one.
-        loop {
-            let promise = Promise::new(&mut |resolve, reject| {
-                let _ = reader.read_entries_with_callback_and_callback(&resolve, &reject);
-            });
-            let Ok(some) = JsFuture::from(promise).await else {
-                unreadable.push(name);
-                break;
-            };
-            let some: Array = some.unchecked_into();
-            if some.length() == 0 {
-                break;
-            }
-            for entry in some.iter().map(JsCast::unchecked_into::<FileSystemEntry>) {
-                if entry.name().starts_with('.') {
-                    continue;
-                }
-                if !entry.is_file() {
-                    waiting.push(entry);
-                    continue;
-                }
-                let name = name_of(&entry);
-                let entry: FileSystemFileEntry = entry.unchecked_into();
-                let promise = Promise::new(&mut |resolve, reject| {
-                    entry.file_with_callback_and_callback(&resolve, &reject);
-                });
-                asked.push((name, JsFuture::from(promise)));
-            }
-            if asked.len() >= MOST_ASKED {
-                answers(&mut asked, inputs, &mut unreadable).await;
-            }
-        }
-    }
-    answers(&mut asked, inputs, &mut unreadable).await;
-    unreadable
-}
-
-/// Waits for the files that were asked for.
-async fn answers(asked: &mut Vec<(String, JsFuture)>, inputs: &mut Vec<Input>, unreadable: &mut Vec<String>) {
-    for (name, file) in asked.drain(..) {
-        match file.await {
-            Ok(file) => inputs.push(Input { name, blob: file.unchecked_into() }),
-            Err(_) => unreadable.push(name),
-        }
-    }
-}
-
-/// Returns the path of an entry from what was dropped.
-fn name_of(entry: &FileSystemEntry) -> String {
-    entry.full_path().trim_start_matches('/').to_owned()
 }
 
 /// The pickers of files and of a folder: two inputs out of sight.
@@ -366,7 +301,7 @@ impl Picker {
         self.next.set(intake);
         let (page, files) = (self.page, self.files.clone());
         spawn_local(async move {
-            match reopen::pick().await {
+            match files::pick().await {
                 Some(mut inputs) => {
                     inputs.arrange_by(|a, b| a.name.cmp(&b.name));
                     if !inputs.is_empty() {

@@ -7,8 +7,8 @@ use crate::ui::settings;
 use crate::ui::settings::Store;
 use crate::ui::shell::file_input;
 use crate::ui::shell::file_input::Picker;
+use crate::ui::shell::files;
 use crate::ui::shell::jaeger_dialog;
-use crate::ui::shell::reopen;
 use pathlight_view::sharing::reopen_words;
 use wasm_bindgen_futures::spawn_local;
 
@@ -57,13 +57,13 @@ impl Start {
                 pressed.set("disabled", "");
                 let pressed = pressed.clone();
                 spawn_local(async move {
-                    reopen::again(page).await;
+                    files::again(page).await;
                     pressed.unset("disabled");
                 });
             });
             let row = reopen.clone();
             spawn_local(async move {
-                if reopen::is_possible().await {
+                if files::can_come_back().await {
                     line.set_text(&reopen_words(&names, true).unwrap_or_default());
                     row.add(&again);
                 }

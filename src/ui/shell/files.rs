@@ -1,9 +1,11 @@
-//! Files that come back after a reload: what `www/files.js` knows of them.
+//! What `www/files.js` does: it looks into dropped folders, and opens files again after a reload.
 
 use crate::pool::{Input, UserError};
 use crate::ui::page::Page;
-use js_sys::{Array, Reflect};
+use js_sys::{Array, Promise, Reflect};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::DataTransferItem;
 
 #[wasm_bindgen]
 extern "C" {
@@ -15,6 +17,8 @@ extern "C" {
     async fn count_handles() -> Result<JsValue, JsValue>;
     #[wasm_bindgen(js_namespace = pathlightFiles, js_name = again, catch)]
     async fn read_again() -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(js_namespace = pathlightFiles, js_name = folder, catch)]
+    fn look_into(item: &DataTransferItem) -> Result<Option<Promise>, JsValue>;
     #[wasm_bindgen(js_namespace = pathlightFiles, js_name = pick, catch)]
     async fn pick_files() -> Result<JsValue, JsValue>;
 }
@@ -34,7 +38,7 @@ pub fn forget() {
 }
 
 /// Returns whether files of this window can be opened again without choosing them.
-pub async fn is_possible() -> bool {
+pub async fn can_come_back() -> bool {
     count_handles().await.ok().and_then(|count| count.as_f64()).is_some_and(|count| count > 0.0)
 }
 
@@ -45,15 +49,36 @@ fn input(entry: &JsValue) -> Option<(Input, u8)> {
     Some((Input { name: entry.get(0).as_string()?, blob }, entry.get(2).as_f64().unwrap_or(0.0) as u8))
 }
 
+fn list(answer: &JsValue, key: &str) -> Array {
+    let list = Reflect::get(answer, &key.into()).ok().and_then(|list| list.dyn_into::<Array>().ok());
+    list.unwrap_or_default()
+}
+
+fn inputs(answer: &JsValue, key: &str) -> impl Iterator<Item = (Input, u8)> {
+    list(answer, key).into_iter().filter_map(|entry| input(&entry))
+}
+
+fn names(answer: &JsValue, key: &str) -> Vec<String> {
+    list(answer, key).iter().filter_map(|name| name.as_string()).collect()
+}
+
+/// Begins to list the files below a dropped item; `None` if it is no folder. To be called before the event is over.
+pub fn folder(item: &DataTransferItem) -> Option<Promise> {
+    look_into(item).ok().flatten()
+}
+
+/// Returns the files below a folder, named by their paths from what was dropped, and the names of what cannot be read.
+/// Hidden files are left out.
+pub async fn files_below(folder: Promise) -> (Vec<Input>, Vec<String>) {
+    let Ok(answer) = JsFuture::from(folder).await else { return Default::default() };
+    (inputs(&answer, "files").map(|(input, _)| input).collect(), names(&answer, "unreadable"))
+}
+
 /// Opens again what was open.
 pub async fn again(page: Page) {
     let Ok(answer) = read_again().await else { return };
-    let list = |key: &str| {
-        let list = Reflect::get(&answer, &key.into()).ok().and_then(|list| list.dyn_into::<Array>().ok());
-        list.unwrap_or_default()
-    };
-    let missing: Vec<String> = list("missing").iter().filter_map(|name| name.as_string()).collect();
-    page.reopen(list("inputs").iter().filter_map(|entry| input(&entry)).collect(), &missing);
+    let missing = names(&answer, "missing");
+    page.reopen(inputs(&answer, "inputs").collect(), &missing);
     if !missing.is_empty() {
         page.fail(UserError {
             message: "Part of what was open could not be read again.".to_owned(),
