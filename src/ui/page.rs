@@ -81,6 +81,10 @@ pub trait Part {
     /// Brings it up to date; called after every change, so it looks first whether anything is new to it.
     fn update(&mut self, page: Page);
 
+    /// Paints what depends on how much room there is; called after every part was brought up to date, so that the browser
+    /// lays out the page once and not for each part.
+    fn fit(&mut self, _page: Page) {}
+
     /// Runs a command of the keyboard; returns whether it was one for this part.
     fn command(&mut self, _page: Page, _command: Command) -> bool {
         false
@@ -394,9 +398,10 @@ impl Page {
             self.follow_span();
             queries::query(self);
             self.publish_failures();
-            for (_, part) in self.0.parts.borrow_mut().iter_mut() {
-                part.update(self);
-            }
+            let mut parts = self.0.parts.borrow_mut();
+            parts.iter_mut().for_each(|(_, part)| part.update(self));
+            parts.iter_mut().for_each(|(_, part)| part.fit(self));
+            drop(parts);
             refit_all();
             self.publish_state();
         });
@@ -527,7 +532,7 @@ impl Page {
         } else {
             "ready"
         };
-        let busy = queries.slots.is_waiting();
+        let busy = queries.slots.is_waiting(self.generation());
         let _ = root.set_attribute("data-state", state);
         let _ = root.set_attribute("data-busy", if busy { "true" } else { "false" });
     }

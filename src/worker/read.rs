@@ -166,7 +166,11 @@ impl Reading<'_> {
     async fn feed(&mut self, reader: &mut Reader, block: &Block) -> Result<(), IngestError> {
         let length = block.bytes.length();
         let mut at = 0;
-        while at < length && self.state.get() == CallState::Running {
+        while at < length {
+            self.pause().await;
+            if self.state.get() != CallState::Running {
+                break;
+            }
             let end = at.saturating_add(self.stride).min(length);
             let began_ms = now_ms();
             let fed = {
@@ -192,12 +196,14 @@ impl Reading<'_> {
             } else if took_ms < PARSE_MS / 4.0 {
                 self.stride = (self.stride * 2).min(PARSE_BYTES.1);
             }
-            self.pause().await;
         }
+        // The end of a piece changes the set too.
+        self.pause().await;
         Ok(())
     }
 
-    /// Yields if it is time, and while a pass is under way: it needs the set as it is.
+    /// Yields if it is time, and while a pass is under way: it needs the set as it is. Nothing may be waited for between
+    /// this and what changes the set, since a pass can begin meanwhile.
     async fn pause(&mut self) {
         if !self.step.is_over() && !self.worker.has_passes() {
             return;
@@ -209,7 +215,7 @@ impl Reading<'_> {
             self.worker.post(&FromWorker::Progress(self.call, self.progress()), &[]);
         }
         self.worker.pace.yield_now().await;
-        while self.worker.has_passes() && self.state.get() == CallState::Running {
+        while self.worker.has_passes() {
             self.worker.pace.yield_now().await;
         }
         self.step = Step::begin();

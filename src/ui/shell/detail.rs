@@ -39,6 +39,8 @@ pub struct Detail {
     keep: Keep,
     close: El,
     shown: String,
+    /// What was selected when it was last scrolled to its top.
+    focus: Focus,
     jump: Jump,
     _own: Keep,
 }
@@ -63,6 +65,7 @@ impl Detail {
             keep: Keep::default(),
             close,
             shown: String::new(),
+            focus: Focus::Nothing,
             jump: jump.clone(),
             _own: own,
         }
@@ -511,7 +514,10 @@ impl Part for Detail {
             // The panel comes and goes, and gives its room to the table.
             moved();
         }
-        self.element.html().set_scroll_top(0);
+        if self.focus != focus {
+            self.focus = focus;
+            self.element.html().set_scroll_top(0);
+        }
     }
 
     fn command(&mut self, page: Page, command: Command) -> bool {

@@ -188,4 +188,10 @@ impl Part for RangeBar {
         filters::chips(page, &self.chips_keep).iter().for_each(|chip| self.chips.add(chip));
         self.shown = Some((range, filters));
     }
+
+    fn fit(&mut self, page: Page) {
+        if frame::has_traces(page) {
+            self.distribution.fit(page);
+        }
+    }
 }

@@ -56,9 +56,11 @@ impl Slots {
         self.0.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
     }
 
-    /// Returns whether a report is being waited for.
-    pub fn is_waiting(&self) -> bool {
-        self.0.borrow().iter().any(|state| state.borrow().is_waiting())
+    /// Returns whether a report about this state of the data is being waited for. One about an earlier state is not coming,
+    /// and nobody may want it any more: its view was left meanwhile.
+    pub fn is_waiting(&self, generation: u64) -> bool {
+        let is_current = |state: &State| state.wanted.as_ref().is_some_and(|wanted| wanted.0 == generation);
+        self.0.borrow().iter().any(|state| state.borrow().is_waiting() && is_current(&state.borrow()))
     }
 
     /// Forgets queries and reports.

@@ -71,7 +71,7 @@ impl Part for Status {
         }
         self.loaded.set_text(&loaded);
         self.loaded.set("data-value", &overview.traces.to_string());
-        let busy = page.loading().running || page.queries().slots.is_waiting();
+        let busy = page.loading().running || page.queries().slots.is_waiting(page.generation());
         let workers = page.workers() as u64;
         self.workers.set_text(&format!(
             "{} {}",

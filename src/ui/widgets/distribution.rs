@@ -71,11 +71,15 @@ impl Distribution {
         self.inner.filled.area()
     }
 
-    /// Follows the report of the percentile range.
-    pub fn update(&mut self, page: Page) {
+    /// Dims what is about to be replaced.
+    pub fn update(&self, page: Page) {
+        self.inner.filled.area().class_if("stale", page.queries().range.is_waiting());
+    }
+
+    /// Paints the report of the percentile range, unless this very chart stands there already.
+    pub fn fit(&mut self, page: Page) {
         let inner = &self.inner;
         let queries = page.queries();
-        inner.filled.area().class_if("stale", queries.range.is_waiting());
         let scale = dom::window().device_pixel_ratio();
         let now = (queries.range.revision(), dom::look(), inner.filled.area().size(), scale);
         let Some(report) = queries.range.get().filter(|_| self.painted != now) else { return };

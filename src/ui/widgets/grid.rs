@@ -12,6 +12,7 @@ use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width,
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::KeyboardEvent;
 
 /// Height of a row in CSS pixels; the style sheet says the same.
@@ -75,6 +76,8 @@ pub struct Grid {
     menu: ColumnMenu,
     /// Width and height it was painted for, in CSS pixels.
     size: Cell<(f64, f64)>,
+    /// Its rows have changed and are not painted yet.
+    is_due: Cell<bool>,
     on_select: RefCell<Option<RowEvent>>,
     on_open: RefCell<Option<RowEvent>>,
     name: &'static str,
@@ -86,9 +89,30 @@ thread_local! {
     static GRIDS: RefCell<Vec<Rc<Grid>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lets every table in sight show the columns there is room for; run after every change of the page.
+/// What a table is painted for, in CSS pixels.
+#[derive(Clone, Copy)]
+struct Room {
+    width: f64,
+    height: f64,
+    /// How far it is scrolled.
+    scrolled: f64,
+}
+
+/// Paints every table whose rows or room have changed; run after every change of the page. All are measured before the
+/// first is painted: to measure what has just been changed has the browser lay out the page each time.
 pub fn refit_all() {
-    GRIDS.with(|grids| grids.borrow().iter().for_each(|grid| grid.refit()));
+    GRIDS.with(|grids| {
+        let grids = grids.borrow();
+        let rooms: Vec<Room> = grids.iter().map(|grid| grid.room()).collect();
+        grids.iter().zip(rooms).for_each(|(grid, room)| grid.refit(room));
+    });
+}
+
+/// Paints the tables whose rows have changed, if the page has not done so by now.
+fn paint_due() {
+    GRIDS.with(|grids| {
+        grids.borrow().iter().filter(|grid| grid.is_due.get()).for_each(|grid| grid.paint(true))
+    });
 }
 
 impl Grid {
@@ -172,6 +196,7 @@ impl Grid {
             sort: RefCell::new(sort),
             selected: Cell::new(None),
             painted: Cell::new((0, 0)),
+            is_due: Cell::new(false),
             click_opens: Cell::new(false),
             fits: RefCell::new(vec![true; shown_columns]),
             choices: RefCell::new(grid_columns::load(name)),
@@ -267,7 +292,7 @@ impl Grid {
         let order = self.order.borrow();
         let count = order.len();
         let place = self.selected.get().and_then(|row| order.iter().position(|at| *at as usize == row));
-        let page = (self.room_px() / ROW_PX).max(1.0) as usize;
+        let page = (self.rows_px(self.wrap.size().1) / ROW_PX).max(1.0) as usize;
         let to = match (event.key().as_str(), place) {
             ("Enter", Some(place)) => {
                 let row = order.get(place).map(|row| *row as usize);
@@ -342,7 +367,7 @@ impl Grid {
     pub fn set_dimmed(&self, dimmed: Vec<bool>) {
         if *self.dimmed.borrow() != dimmed {
             self.dimmed.replace(dimmed);
-            self.paint(true);
+            self.paint_soon();
         }
     }
 
@@ -374,8 +399,12 @@ impl Grid {
         let count = order.len();
         drop(order);
         if let Some(place) = place {
+            if self.is_due.get() {
+                // What is not there yet cannot be scrolled to.
+                self.paint(true);
+            }
             let wrap = self.wrap.html();
-            let height = self.room_px();
+            let height = self.rows_px(self.wrap.size().1);
             let stretch = stretch(count, height);
             let (top, now) = (place as f64 * ROW_PX, f64::from(wrap.scroll_top()) * stretch);
             if top < now {
@@ -406,7 +435,14 @@ impl Grid {
         self.empty.show(order.is_empty());
         self.order.replace(order);
         self.say_empty();
-        self.paint(true);
+        self.paint_soon();
+    }
+
+    /// Paints at the end of this change of the page, or after what is running now.
+    fn paint_soon(&self) {
+        if !self.is_due.replace(true) {
+            spawn_local(async { paint_due() });
+        }
     }
 
     /// Leaves out columns there is no room for, the least important first; tells whether that changed.
@@ -453,10 +489,10 @@ impl Grid {
         if self.groups.html().hidden() { 1 } else { 2 }
     }
 
-    /// Returns the height that is left below the head, in CSS pixels.
-    fn room_px(&self) -> f64 {
+    /// Returns the height that is left below the head in a table of this height, in CSS pixels.
+    fn rows_px(&self, height: f64) -> f64 {
         let groups = if self.groups.html().hidden() { 0.0 } else { GROUPS_PX };
-        self.wrap.size().1 - ROW_PX - groups
+        height - ROW_PX - groups
     }
 
     /// Gives the columns their widths. A table wider than its room is scrolled.
@@ -511,24 +547,32 @@ impl Grid {
         (&self.table, &self.keep)
     }
 
-    /// Paints again if there is more or less room than before: a table that was filled out of sight has not known its
-    /// width.
-    fn refit(&self) {
-        let size = self.wrap.size();
-        if size.0 >= 1.0 && size != self.size.get() {
-            self.paint(true);
+    fn room(&self) -> Room {
+        let (width, height) = self.wrap.size();
+        Room { width, height, scrolled: f64::from(self.wrap.html().scroll_top()) }
+    }
+
+    /// Paints if its rows have changed, or if there is more or less room than before: a table that was filled out of
+    /// sight has not known its width.
+    fn refit(&self, room: Room) {
+        if self.is_due.get() || room.width >= 1.0 && (room.width, room.height) != self.size.get() {
+            self.paint_in(room, true);
         }
     }
 
     /// Brings the rows in sight into the page.
     pub fn paint(&self, anew: bool) {
-        let (width, height) = self.wrap.size();
+        self.paint_in(self.room(), anew);
+    }
+
+    fn paint_in(&self, room: Room, anew: bool) {
+        let Room { width, height, scrolled } = room;
         self.size.set((width, height));
+        let anew = self.is_due.replace(false) || anew;
         let order = self.order.borrow();
         let anew = self.fit_columns(width) || anew;
         let fits = self.fits.borrow();
-        let stretch = stretch(order.len(), self.room_px());
-        let scrolled = f64::from(self.wrap.html().scroll_top());
+        let stretch = stretch(order.len(), self.rows_px(height));
         let top = scrolled * stretch;
         let first = (top / ROW_PX) as usize;
         let last = ((top + height.max(200.0)) / ROW_PX) as usize + 1;

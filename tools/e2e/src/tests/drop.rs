@@ -367,3 +367,24 @@ pub fn small_files(name: &str, of: &Path, count: usize) -> Outcome<PathBuf> {
     }
     Ok(folder)
 }
+
+pub async fn a_file_that_comes_while_a_view_is_worked_out_is_read_after_it(page: &Page) -> Outcome {
+    let first = generated("first.json", "--traces 6000 --spans 40 --seed 8")?;
+    let [traces, spans, ..] = count(&first)?;
+    page.open("view=findings").await?;
+    page.drop_files(std::slice::from_ref(&first)).await?;
+    page.ready().await?;
+    // Each has an endpoint that is new to what views have counted by then.
+    for number in 1..=8 {
+        let name = format!("late-{number}.json");
+        let text = one_span(3000 + number).replace("\"o\"", &format!("\"late-{number}\""));
+        let file = scratch()?.join(&name);
+        std::fs::write(&file, text)?;
+        page.go(if number % 2 == 0 { "view=findings" } else { "view=endpoints" }).await?;
+        page.drop_files_on("[data-test='drop-add']", &[file]).await?;
+    }
+    page.ready().await?;
+    let shown = summary(page).await?;
+    same("traces and spans", (shown[0], shown[1]), (traces + 8, spans + 8))?;
+    page.complaints().await.map(drop)
+}

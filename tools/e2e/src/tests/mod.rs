@@ -93,6 +93,7 @@ pub const ALL: &[Test] = tests![
     drop::request_types_stay_as_they_are_while_more_is_loaded,
     drop::what_is_opened_besides_is_asked_about,
     drop::a_folder_and_packed_files_are_read,
+    drop::a_file_that_comes_while_a_view_is_worked_out_is_read_after_it,
     drop::a_drop_of_very_many_files_is_named_after_a_reload_but_not_opened_in_part,
     drop::the_demo_loads_with_a_click,
     loading::a_file_in_chunks_shows_what_one_reader_shows,
