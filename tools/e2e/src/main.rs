@@ -171,6 +171,8 @@ impl Stage {
             if let Err(Failure(words)) = &outcome
                 && NO_WINDOW.iter().any(|error| words.contains(error))
             {
+                // Else what is asked of the page would go to the frame that is gone.
+                page.client().goto("about:blank").await?;
                 outcome = one(test, &page, *patience).await;
             }
             match outcome {
