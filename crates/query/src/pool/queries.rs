@@ -125,10 +125,15 @@ impl<P: Clone> PoolState<P> {
     /// Ends all queries under way: the data they are about changes. Those that wait go on waiting.
     pub(super) fn end_queries_as_stale(&mut self) {
         self.generation += 1;
+        self.end_begun_queries(&QueryError::Stale);
+    }
+
+    /// Ends all queries under way for this reason. Those that wait go on waiting.
+    pub(super) fn end_begun_queries(&mut self, reason: &QueryError) {
         let begun = self.queries.iter().filter(|(_, query)| query.has_begun);
         let begun: Vec<u64> = begun.map(|(&number, _)| number).collect();
         for query in begun {
-            self.end_query(query, Err(QueryError::Stale));
+            self.end_query(query, Err(reason.clone()));
         }
     }
 }

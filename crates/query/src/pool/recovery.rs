@@ -1,7 +1,7 @@
 //! What happens when a worker dies.
 
 use super::workers::{CallError, InFlightCall};
-use super::{COORDINATOR, PoolEvent, PoolState, UserError};
+use super::{COORDINATOR, PoolEvent, PoolState, QueryError, UserError};
 use crate::load::InputFile;
 use pathlight_text::format;
 use std::ops::Range;
@@ -22,6 +22,10 @@ impl<P: Clone> PoolState<P> {
         self.recover(slot, reason, is_failed_start, is_used);
         for (number, call) in lost {
             self.deliver(number, call, Err(CallError::Lost));
+        }
+        if slot == COORDINATOR {
+            // Their plans are gone, also of those that wait for partials of others only.
+            self.end_begun_queries(&QueryError::WorkerLost);
         }
     }
 

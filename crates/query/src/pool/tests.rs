@@ -584,6 +584,22 @@ fn a_query_that_kills_two_workers_is_not_asked_again() {
 }
 
 #[test]
+fn queries_end_with_the_worker_that_runs_them_whatever_they_wait_for() {
+    for steps in 0..60 {
+        let mut sim = Sim::new(3, 0);
+        sim.load(&texts());
+        for (number, message) in (1..).zip(messages()) {
+            sim.query(number, &message);
+        }
+        (0..steps).for_each(|_| _ = sim.step());
+        sim.kill(0);
+        sim.settle();
+        let failed = |answer: &&Result<_, QueryError>| matches!(answer, Err(QueryError::Failed(_)));
+        assert_eq!(sim.answers.values().find(failed), None, "after {steps} steps");
+    }
+}
+
+#[test]
 fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     let texts: Vec<String> = (0..40).map(|file| jaeger(1 + 1000 * file..400 + 1000 * file, "v")).collect();
     let all = {
