@@ -10,6 +10,7 @@ use crate::ui::shell::queries::Queries;
 use crate::ui::shell::undo::Undo;
 use crate::ui::widgets::grid::refit_all;
 use pathlight_ingest::{Accounts, FileReport};
+use pathlight_model::sort::Arrange as _;
 use pathlight_query::Endpoint;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::anomalies;
@@ -161,7 +162,7 @@ impl Page {
     pub fn add_parts(self, layer: Layer, parts: Vec<Box<dyn Part>>) {
         let mut all = self.0.parts.borrow_mut();
         all.extend(parts.into_iter().map(|part| (layer, part)));
-        all.sort_by_key(|(layer, _)| *layer);
+        all.arrange_by_key(|(layer, _)| *layer);
         drop(all);
         self.refresh();
     }

@@ -53,8 +53,14 @@ impl<F: FnMut(u32, u32) -> Ordering> Compare for F {
 #[inline(never)]
 fn sorted(len: usize, compare: &mut dyn Compare) -> Vec<u32> {
     let mut places: Vec<u32> = (0..len as u32).collect();
-    places.sort_by(|&a, &b| compare.compare(a, b));
+    sort_places(&mut places, compare);
     places
+}
+
+/// Sorts numbers by a comparison, stably.
+#[inline(never)]
+pub fn sort_places(places: &mut [u32], compare: &mut dyn Compare) {
+    places.sort_by(|&a, &b| compare.compare(a, b));
 }
 
 /// Moves every item to its place; `places` says for each place the item that belongs there.
@@ -138,7 +144,7 @@ impl Sorting {
         let n = self.places.len();
         if self.width == 0 {
             let to = n.min(self.at + self.at_once);
-            self.places[self.at..to].sort_by(|&a, &b| compare.compare(a, b));
+            sort_places(&mut self.places[self.at..to], compare);
             self.at = to;
             if to == n {
                 (self.width, self.at) = (self.at_once, 0);

@@ -1,7 +1,7 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
-use pathlight_model::sort::{Arrange, Sorting};
+use pathlight_model::sort::{Arrange, Sorting, sort_places};
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -421,7 +421,7 @@ impl TraceCollector {
         let range = children.range(node);
         let below = &mut children.list[range];
         if below.len() <= FEW {
-            below.sort_unstable_by(|&a, &b| compare(a, b));
+            sort_places(below, &mut |a: u32, b: u32| compare(a, b));
             *left = left.saturating_sub(1 + below.len());
             key.clear();
             key.extend(below.iter().map(|&child| form_of[child as usize]));

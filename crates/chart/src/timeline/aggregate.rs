@@ -6,6 +6,7 @@ use super::size::{Bar, TimelineSize};
 use crate::Window;
 use crate::text::{Measure, elide_middle};
 use pathlight_model::ordered::OrderedMap;
+use pathlight_model::sort::Arrange as _;
 use pathlight_query::{AggregateTrace, Endpoint, TraceReport};
 use pathlight_text::format;
 
@@ -47,7 +48,7 @@ impl Timeline {
             row_of[number as usize] = order.len() as u32;
             order.push(number);
             let below = &mut children[number as usize];
-            below.sort_by_key(|&child| (trace.spans[child as usize].start_rounded_us, child));
+            below.arrange_by_key(|&child| (trace.spans[child as usize].start_rounded_us, child));
             stack.extend(below.iter().rev());
         }
         let mut names: OrderedMap<(&str, &str), u32> = OrderedMap::new();

@@ -2,6 +2,7 @@
 //! CRISP, paper Fig. 8).
 
 use super::tree::Tree;
+use crate::sort::sort_by_number;
 use crate::steps::in_blocks;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +25,9 @@ pub struct AcceptedOverlaps {
 /// What is kept from trace to trace while they are looked at.
 #[derive(Clone, Debug, Default)]
 pub struct OverlapSweep {
-    calls: Vec<u32>,
-    ends: Vec<u32>,
+    /// The calls of one parent, by their starts and by their ends in microseconds.
+    starts: Vec<(u64, u32)>,
+    ends: Vec<(u64, u32)>,
 }
 
 impl AcceptedOverlaps {
@@ -34,9 +36,9 @@ impl AcceptedOverlaps {
         let before = self.calls;
         in_blocks(tree.len(), &mut |block| {
             for parent in block.map(|i| i as u32) {
-                sweep.calls.clear();
-                sweep.calls.extend(tree.sync_children(parent));
-                if sweep.calls.len() > 1 {
+                sweep.starts.clear();
+                sweep.starts.extend(tree.sync_children(parent).map(|c| (tree.start_us[c as usize], c)));
+                if sweep.starts.len() > 1 {
                     self.observe_calls(tree, tree.duration_us(parent), sweep);
                 }
             }
@@ -46,30 +48,31 @@ impl AcceptedOverlaps {
 
     fn observe_calls(&mut self, tree: &Tree, parent_us: u64, sweep: &mut OverlapSweep) {
         let (start, end) = (|c: u32| tree.start_us[c as usize], |c: u32| tree.end_us[c as usize]);
-        let OverlapSweep { calls, ends } = sweep;
-        calls.sort_unstable_by_key(|&c| (start(c), c));
-        ends.clone_from(calls);
-        ends.sort_unstable_by_key(|&c| (end(c), c));
+        let OverlapSweep { starts, ends } = sweep;
+        ends.clear();
+        ends.extend(starts.iter().map(|&(_, c)| (end(c), c)));
+        sort_by_number(starts);
+        sort_by_number(ends);
         let (mut ended, mut later) = (0, 0);
-        in_blocks(calls.len(), &mut |block| {
+        in_blocks(starts.len(), &mut |block| {
             for at in block {
-                let call = calls[at];
-                while ends.get(ended).is_some_and(|&c| end(c) <= start(call)) {
+                let (from, call) = starts[at];
+                while ends.get(ended).is_some_and(|&(end, _)| end <= from) {
                     ended += 1;
                 }
-                while calls.get(later).is_some_and(|&c| start(c) <= start(call)) {
+                while starts.get(later).is_some_and(|&(start, _)| start <= from) {
                     later += 1;
                 }
                 // The first to end after the call began: any other would end inside the overlap.
-                let Some(&first) = ends.get(ended) else { return };
-                let is_quiet = calls.get(later).is_none_or(|&c| start(c) >= end(first));
-                let mut same_end = ends[ended..].iter().take_while(|&&c| end(c) == end(first));
-                let overlap_us = end(first).saturating_sub(start(call));
-                if end(first) < end(call)
+                let Some(&(first_end, _)) = ends.get(ended) else { return };
+                let is_quiet = starts.get(later).is_none_or(|&(start, _)| start >= first_end);
+                let mut same_end = ends[ended..].iter().take_while(|&&(end, _)| end == first_end);
+                let overlap_us = first_end.saturating_sub(from);
+                if first_end < end(call)
                     && is_quiet
                     && at > 0
                     && tree.settings().overlap.tolerates(overlap_us, parent_us)
-                    && same_end.any(|&c| start(c) < start(call))
+                    && same_end.any(|&(_, c)| start(c) < from)
                 {
                     self.add(overlap_us);
                 }

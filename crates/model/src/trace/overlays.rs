@@ -99,12 +99,12 @@ pub(super) fn mark(set: &TraceSet, tree: &mut Tree, candidates: &mut Vec<u32>, c
         let is_only = tree.parent_of(span).is_none_or(|p| tree.subtree_end[p as usize] == p + 2);
         !is_only && tree.subtree_end[span as usize] == span + 1
     });
-    // Stable: those of one parent stand together.
-    candidates.sort_by_key(|&span| tree.parent[span as usize]);
+    // Those of one parent stand together.
+    let mut by_parent: Vec<_> = candidates.iter().map(|&span| (tree.parent[span as usize], span)).collect();
+    by_parent.sort_unstable();
     let mut read = None;
-    for &span in candidates.iter() {
+    for (parent, span) in by_parent {
         let at = span as usize;
-        let parent = tree.parent[at];
         if read != Some(parent) {
             calls.read(set, tree, parent);
             read = Some(parent);
