@@ -170,7 +170,8 @@ pub fn draw<DB: DrawingBackend>(
             }
         }
         let style = size.text(theme.muted, HPos::Left, VPos::Top);
-        area.draw(&Text::new("baseline, judged".to_owned(), (from, px(1.0)), style)).map_err(words)?;
+        let whose = if report.baseline.is_empty() { "scores" } else { "baseline, judged" };
+        area.draw(&Text::new(whose.to_owned(), (from, px(1.0)), style)).map_err(words)?;
         if report.has_verdicts {
             let y = layout.height(report.threshold());
             let stroke = rgba(theme.accent).stroke_width(px(1.0) as u32);

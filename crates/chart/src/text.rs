@@ -68,13 +68,23 @@ pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<Stri
 }
 
 /// Returns the text if it fits into `room_px`, else its beginning and its end with an ellipsis between: for names that
-/// begin alike, as those of packages do. Where there is room for little it is [`elide`].
+/// begin alike, as those of packages do. Of a path or a method of a service (`shop.Cart/AddItem`) the last segments that
+/// fit are kept whole. Where there is room for little it is [`elide`].
 pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
     if measure.text_px(text) <= room_px {
         return elide(text, room_px, measure);
     }
+    let ellipsis_px = measure.char_px('…');
+    for (start, _) in text.match_indices('/').filter(|(start, _)| *start > 0 && start + 1 < text.len()) {
+        let (head, tail) = text.split_at(start);
+        let left = room_px - measure.text_px(tail);
+        if left >= ellipsis_px {
+            let head = elide(head, left, measure);
+            return Some(head.unwrap_or_else(|| "…".to_owned()) + tail);
+        }
+    }
     // The end says more: it is what differs.
-    let most = (room_px - measure.char_px('…')) * 0.6;
+    let most = (room_px - ellipsis_px) * 0.6;
     let (mut tail, mut tail_px, mut width) = ("", 0.0, 0.0);
     for (start, c) in text.char_indices().rev() {
         let advance = measure.char_px(c);
@@ -97,6 +107,17 @@ pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option
     let operation = name.rsplit_once(" @ ").map_or(name, |(operation, _)| operation);
     let is_too_long = measure.text_px(name) > room_px;
     elide_middle(if is_too_long { operation } else { name }, room_px, measure)
+}
+
+/// Returns the name of an endpoint, `operation @ service`, if it fits into `room_px`; else with its operation as
+/// [`elide_middle`] has it, or, where that would get less than half of the room, as [`elide_name`].
+pub fn elide_operation(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+    let (operation, service) = name.split_at(name.rfind(" @ ").unwrap_or(name.len()));
+    let left = room_px - measure.text_px(service);
+    if left < room_px / 2.0 {
+        return elide_name(name, room_px, measure);
+    }
+    elide_middle(operation, left, measure).map(|operation| operation + service)
 }
 
 #[cfg(test)]
@@ -134,7 +155,7 @@ mod tests {
         let cut = |text, room| elide_middle(text, room, &mut Ten);
         assert_eq!(cut("shop.Cart/Add", 130.0).as_deref(), Some("shop.Cart/Add"));
         assert_eq!(cut("shop.Cart/Add", 90.0).as_deref(), Some("shop…/Add"));
-        assert_eq!(cut("shop.Cart/Add", 100.0).as_deref(), Some("shop…t/Add"));
+        assert_eq!(cut("shop.Cart/Add", 100.0).as_deref(), Some("shop.…/Add"));
         assert_eq!(cut("shop.Cart/Add", 40.0).as_deref(), Some("sh…d"));
         assert_eq!(cut("shop.Cart/Add", 30.0).as_deref(), Some("sh…"));
         assert_eq!(cut("shop.Cart/Add", 20.0), None);
@@ -147,7 +168,17 @@ mod tests {
         let cut = |room| elide_name("GET /cart @ shop", room, &mut Ten);
         assert_eq!(cut(160.0).as_deref(), Some("GET /cart @ shop"));
         assert_eq!(cut(159.0).as_deref(), Some("GET /cart"));
-        assert_eq!(cut(70.0).as_deref(), Some("GET…art"));
+        assert_eq!(cut(70.0).as_deref(), Some("…/cart"));
+        assert_eq!(cut(50.0).as_deref(), Some("GE…rt"));
+    }
+
+    #[test]
+    fn the_service_of_a_row_stays_where_its_operation_has_half_of_the_room() {
+        let cut = |room| elide_operation("shop.Cart/Add @ web", room, &mut Ten);
+        assert_eq!(cut(190.0).as_deref(), Some("shop.Cart/Add @ web"));
+        assert_eq!(cut(150.0).as_deref(), Some("shop…/Add @ web"));
+        assert_eq!(cut(110.0).as_deref(), Some("shop.C…/Add"));
+        assert_eq!(elide_operation("shop.Cart/Add", 60.0, &mut Ten).as_deref(), Some("…/Add"));
     }
 
     #[test]
@@ -155,7 +186,7 @@ mod tests {
         let mut advances = Advances { font_px: 12.0 };
         let text = "PlaceOrder @ checkoutservice – µservice";
         for room in 0..400 {
-            for elide in [elide, elide_middle] {
+            for elide in [elide, elide_middle, elide_name, elide_operation] {
                 if let Some(cut) = elide(text, f64::from(room), &mut advances) {
                     assert!(advances.text_px(&cut) <= f64::from(room), "{cut} in {room}");
                 }

@@ -267,9 +267,9 @@ fn heading(title: &str, count: usize) -> El {
     } else {
         String::new()
     };
-    heading
-        .child(&span("muted", &more))
-        .child(&span("num", if title == "Any endpoint" { "" } else { "p50   p95   p99" }))
+    let columns: &[&str] = if title == "Any endpoint" { &[] } else { &["requests", "p50", "p95", "p99"] };
+    let columns = columns.iter().map(|name| span("num", name));
+    heading.child(&span("muted grow", &more)).children(&columns.collect::<Vec<El>>())
 }
 
 /// Makes this the root endpoint; what was zoomed into and which percentile range are left behind only if they mean

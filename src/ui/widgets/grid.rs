@@ -71,6 +71,9 @@ pub struct Grid {
     click_opens: Cell<bool>,
     /// Which columns are shown.
     fits: RefCell<Vec<bool>>,
+    /// Which columns are worth their room: of those that are shown only where there is room for all, those that hold
+    /// something.
+    holds: RefCell<Vec<bool>>,
     /// Columns that the user shows, hides or widens.
     choices: RefCell<ColumnChoices>,
     menu: ColumnMenu,
@@ -199,6 +202,7 @@ impl Grid {
             is_due: Cell::new(false),
             click_opens: Cell::new(false),
             fits: RefCell::new(vec![true; shown_columns]),
+            holds: RefCell::new(vec![true; shown_columns]),
             choices: RefCell::new(grid_columns::load(name)),
             menu,
             size: Cell::default(),
@@ -336,6 +340,12 @@ impl Grid {
         self.hits.replace(None);
         self.dimmed.take();
         self.selected.set(None);
+        let rows = self.rows.borrow();
+        let count = rows.count();
+        let holds = |at: usize| count == 0 || (0..count).any(|row| !rows.cell(at, row).is_empty());
+        let holds = self.columns.iter().map(|(at, column)| column.priority < 3 || holds(*at)).collect();
+        drop(rows);
+        self.holds.replace(holds);
         self.arrange();
     }
 
@@ -452,7 +462,9 @@ impl Grid {
             return false;
         }
         let room = width - grid_columns::MENU_PX;
-        let fits = self.choices.borrow().fit(self.columns.iter().map(|(_, column)| column), room);
+        let holds = self.holds.borrow();
+        let heads = self.columns.iter().zip(&*holds).map(|((_, column), holds)| (column, *holds));
+        let fits = self.choices.borrow().fit(heads, room);
         if *self.fits.borrow() == fits {
             return false;
         }
@@ -663,7 +675,7 @@ fn cell(column: &Head, content: TableCell) -> El {
             let (service, operation) = endpoint.names();
             let call = div("indented").child(&names::endpoint(service, operation));
             if !words.is_empty() {
-                call.add(&span("muted", &words));
+                call.add(&span("muted call-number", &words));
             }
             cell.child(&call)
         }

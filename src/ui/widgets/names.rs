@@ -39,13 +39,21 @@ pub fn endpoint_list(page: Page, keep: &Keep, rows: Vec<(Endpoint, String)>) -> 
 
 /// Characters of a name that stay at its end when it is cut, and how long it is at least to be cut there.
 const TAIL: (usize, usize) = (11, 18);
+/// The longest last segment of a path, or method of a service, that stays whole.
+const LONGEST_SEGMENT: usize = 20;
 
 /// Cuts an operation in the middle: long names often begin alike.
 fn cut_in_the_middle(operation: &str) -> El {
     let length = operation.chars().count();
-    let cut = operation.char_indices().nth(length.saturating_sub(TAIL.0)).filter(|_| length >= TAIL.1);
-    let Some((at, _)) = cut else { return span("operation", operation) };
-    let (head, tail) = operation.split_at(at);
+    if length < TAIL.1 {
+        return span("operation", operation);
+    }
+    let segment = operation.rfind('/').filter(|at| {
+        let rest = operation[*at..].chars().count();
+        rest < length && (TAIL.0 / 2..=LONGEST_SEGMENT).contains(&rest)
+    });
+    let last = || operation.char_indices().nth(length - TAIL.0).map_or(0, |(at, _)| at);
+    let (head, tail) = operation.split_at(segment.unwrap_or_else(last));
     el("span").class("operation long").child(&span("head", head)).child(&span("tail", tail))
 }
 

@@ -3,7 +3,7 @@
 use super::model::{HeatModel, heat_of_share};
 use crate::Window;
 use crate::scene::Metrics;
-use crate::text::{Measure, elide_name};
+use crate::text::{Measure, elide_operation};
 use pathlight_query::EndpointId;
 use std::ops::Range;
 
@@ -152,7 +152,7 @@ pub fn layout(model: &HeatModel, view: &HeatView, size: HeatSize, measure: &mut 
             break;
         }
         let number = out.rows.len() as u32;
-        let label = if gutter > 4 * pad { elide_name(model.label(row), room, measure) } else { None };
+        let label = if gutter > 4 * pad { elide_operation(model.label(row), room, measure) } else { None };
         let selected = view.selected == Some(row);
         out.rows.push(HeatRow { row, y, label: label.unwrap_or_default(), selected });
         for (at, ppm) in model.shares(row, bins.iter().map(|bin| bin.columns.clone())) {

@@ -34,6 +34,13 @@ pub enum Cell {
     Spark(LogHistogram),
 }
 
+impl Cell {
+    /// Returns whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Cell::Text(text) if text.is_empty())
+    }
+}
+
 /// How wide a column is, and how it is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {

@@ -91,17 +91,20 @@ impl ColumnChoices {
         self.0.is_empty()
     }
 
-    /// Returns which columns are shown in so many CSS pixels: those that were chosen, and of the others those there is
-    /// room for, the most important first.
-    pub fn fit<'a>(&self, heads: impl IntoIterator<Item = &'a Head>, room_px: f64) -> Vec<bool> {
-        let columns: Vec<(&Head, Choice)> = heads.into_iter().map(|head| (head, self.of(head.key))).collect();
-        let px = |(head, choice): &(&Head, Choice)| choice.width_px.map_or(head.width.px(), f64::from);
-        let mut shown: Vec<bool> = columns.iter().map(|(_, choice)| choice.is_shown != Some(false)).collect();
+    /// Returns which columns are shown in so many CSS pixels: those that were chosen, and of the others that hold something
+    /// those there is room for, the most important first.
+    pub fn fit<'a>(&self, heads: impl IntoIterator<Item = (&'a Head, bool)>, room_px: f64) -> Vec<bool> {
+        let columns: Vec<(&Head, Choice, bool)> =
+            heads.into_iter().map(|(head, holds)| (head, self.of(head.key), holds)).collect();
+        let px =
+            |(head, choice, _): &(&Head, Choice, bool)| choice.width_px.map_or(head.width.px(), f64::from);
+        let mut shown: Vec<bool> =
+            columns.iter().map(|(_, choice, holds)| choice.is_shown.unwrap_or(*holds)).collect();
         let mut whole: f64 =
             columns.iter().zip(&shown).filter(|(_, is)| **is).map(|(column, _)| px(column)).sum();
         for priority in [3, 2] {
             for at in (0..columns.len()).rev() {
-                let (head, choice) = columns[at];
+                let (head, choice, _) = columns[at];
                 let may_go = shown[at] && choice.is_shown.is_none() && head.priority == priority;
                 if whole > room_px && may_go {
                     shown[at] = false;
@@ -157,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_least_important_columns_go_first() {
-        let fit = |room: f64| ColumnChoices::default().fit(&heads(), room);
+        let fit = |room: f64| ColumnChoices::default().fit(heads().iter().map(|head| (head, true)), room);
         assert_eq!(fit(608.0), [true; 5]);
         assert_eq!(fit(607.0), [true, true, true, true, false]);
         assert_eq!(fit(400.0), [true, true, true, false, false]);
@@ -175,9 +178,15 @@ mod tests {
         let mut choices = ColumnChoices::default();
         choices.show("what", true);
         choices.show("share", false);
-        assert_eq!(choices.fit(&heads(), 430.0), [true, false, true, false, true]);
+        assert_eq!(
+            choices.fit(heads().iter().map(|head| (head, true)), 430.0),
+            [true, false, true, false, true]
+        );
         choices.widen("name", 260.7);
-        assert_eq!(choices.fit(&heads(), 430.0), [true, false, false, false, true]);
+        assert_eq!(
+            choices.fit(heads().iter().map(|head| (head, true)), 430.0),
+            [true, false, false, false, true]
+        );
         assert_eq!(choices.width_px("name"), Some(260.0));
         choices.widen("name", 1.0);
         assert_eq!(choices.width_px("name"), Some(40.0));

@@ -177,6 +177,9 @@ impl Legend {
     fn show(&self, source: &DiffSource) {
         let (ends, words) = source.legend();
         self.ends.iter().zip(ends).for_each(|(end, words)| end.set_text(&words));
+        // Where nothing changed, no colour stands for anything.
+        let has_colours = source.has_changes();
+        self.ends.iter().chain([&self.bar]).for_each(|part| part.show(has_colours));
         self.words.set_text(&words);
     }
 }
