@@ -245,7 +245,7 @@ fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
             let _ = writeln!(out, "    most like it among normal requests: {}", nearest.trace_id);
         }
     }
-    let rows_left = more(rows.count(), rows_listed, "requests");
+    let rows_left = more(rows.count(), rows_listed, "request");
     if !rows_left.is_empty() {
         let _ = write!(out, "\n{rows_left}");
     }

@@ -128,8 +128,8 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> 
             row.service.clone(),
         ]);
     }
-    let services_left = more(report.culprit.services.len(), rows, "services");
-    let frames_left = more(report.ranking(basis, measure).len(), rows, "places");
+    let services_left = more(report.culprit.services.len(), rows, "service");
+    let frames_left = more(report.ranking(basis, measure).len(), rows, "place");
     let _ = write!(out, "\n{services}{services_left}\n{frames}{frames_left}");
     out
 }

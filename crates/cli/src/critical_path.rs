@@ -6,7 +6,7 @@ use super::output::stacks;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{CriticalPathReport, NodeId, queries};
-use pathlight_text::format::{count, duration, endpoint, share_of};
+use pathlight_text::format::{count, counted, duration, endpoint, share_of};
 use pathlight_view::json;
 
 /// The options of `critical-path`.
@@ -84,7 +84,7 @@ fn to_text(report: &CriticalPathReport, rows: usize) -> String {
         }
         // A chain is left out whole before the next row.
         if left_out > 0 {
-            table.remark(&format!("{:indent$}… {} levels …", "", count(left_out)));
+            table.remark(&format!("{:indent$}… {} …", "", counted(left_out, "level")));
             left_out = 0;
         }
         listed += 1;
@@ -108,7 +108,7 @@ fn to_text(report: &CriticalPathReport, rows: usize) -> String {
             endpoint(service, operation)
         )
     });
-    let left = more(report.nodes.len(), listed, "call paths");
+    let left = more(report.nodes.len(), listed, "call path");
     format!("{}{latency}\n\n{table}{left}", most.unwrap_or_default())
 }
 

@@ -45,7 +45,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
     let is_of_aggregates = args.aggregate.is_some() || format == "jaeger";
     if two_sets && is_of_aggregates {
-        return Err(Failure::Usage("two sets have no aggregate traces".to_owned()));
+        return Err(Failure::Usage(
+            "two sets have no aggregate traces; leave out -a and -b to diagnose one set".to_owned(),
+        ));
     }
     let mut pool = if two_sets {
         args.sets.load(&args.settings)?
@@ -89,7 +91,7 @@ fn listed(markdown: &str, rows: usize) -> String {
         let is_item =
             start.starts_with("- ") || start.split_once(". ").is_some_and(|(n, _)| n.parse::<u32>().is_ok());
         if !is_item && left > 0 {
-            out.push_str(&more(lines, rows, "lines"));
+            out.push_str(&more(lines, rows, "line"));
             left = 0;
         }
         lines = if is_item { lines + 1 } else { 0 };
@@ -100,5 +102,5 @@ fn listed(markdown: &str, rows: usize) -> String {
             out.push('\n');
         }
     }
-    out + &if left > 0 { more(lines, rows, "lines") } else { String::new() }
+    out + &if left > 0 { more(lines, rows, "line") } else { String::new() }
 }

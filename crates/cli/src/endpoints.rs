@@ -6,7 +6,7 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{BottomUpReport, queries};
-use pathlight_text::format::{count, duration, duration_us, share_of};
+use pathlight_text::format::{count, counted, duration, duration_us, share_of};
 use pathlight_view::endpoints::share_range;
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -44,9 +44,9 @@ fn to_text(report: &BottomUpReport, args: &Args, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} requests of {} root endpoints, {} in all\n",
-        count(report.facts.requests),
-        report.roots.len(),
+        "{} of {}, {} in all\n",
+        counted(report.facts.requests, "request"),
+        counted(report.roots.len() as u64, "root endpoint"),
         duration_us(total),
     );
     let saves = format!("-{}% saves <", args.faster);
@@ -78,9 +78,9 @@ fn to_text(report: &BottomUpReport, args: &Args, rows: usize) -> String {
         }
         match row.affected.len().saturating_sub(3) {
             0 => {}
-            left => table.remark(&format!("{:>8} and {left} more root endpoints", "")),
+            left => table.remark(&format!("{:>8} and {}", "", counted(left as u64, "more root endpoint"))),
         }
     }
     let all = report.rows.iter().filter(|row| row.is_interior).count();
-    out + &table.to_string() + &more(all, top, "endpoints")
+    out + &table.to_string() + &more(all, top, "endpoint")
 }

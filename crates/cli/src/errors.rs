@@ -73,6 +73,6 @@ fn to_text(report: &ErrorsReport, top: usize) -> String {
         ]);
     }
     let _ = write!(out, "\n{table}");
-    out.push_str(&more(report.rows.iter().filter(|row| row.has_errors()).count(), top, "endpoints"));
+    out.push_str(&more(report.rows.iter().filter(|row| row.has_errors()).count(), top, "endpoint"));
     out
 }

@@ -56,7 +56,7 @@ const LARGEST_ANSWER: u64 = 1 << 30;
 
 fn since(text: &str) -> Result<u64, String> {
     let ns = go_duration_ns(text).filter(|ns| *ns >= 1_000_000);
-    ns.map(|ns| ns / 1000).ok_or_else(|| format!("{text:?} is no duration such as 30m, 1h or 24h"))
+    ns.map(|ns| ns / 1000).ok_or_else(|| format!("{text:?} is not a duration such as 30m, 1h or 24h"))
 }
 
 fn now_us() -> u64 {
@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let given = args.jaeger.as_ref().or(args.tempo.as_ref()).map_or("", String::as_str);
     let base = given.trim_end_matches('/').to_owned();
     if !base.starts_with("http://") && !base.starts_with("https://") {
-        return Err(Failure::Usage(format!("{given:?} is no address such as http://localhost:16686")));
+        return Err(Failure::Usage(format!("{given:?} is not an address such as http://localhost:16686")));
     }
     let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
     let agent = Agent::config_builder()
@@ -332,8 +332,8 @@ impl Client {
         }
         if outcome.crowded > 0 {
             eprintln!(
-                "pathlight: {} moments hold more traces than one answer may; some are missing",
-                outcome.crowded
+                "pathlight: in {} there are more traces than one answer holds; some are missing",
+                counted(outcome.crowded.into(), "millisecond")
             );
         }
         Ok(outcome.traces)
@@ -380,7 +380,7 @@ impl Store {
             Err(_) if file.metadata().map_err(fail)?.len() == 0 => String::new(),
             Err(_) => {
                 return Err(Failure::Usage(format!(
-                    "{} is there and no fetch has left it (there is no {}); move it away or name another file",
+                    "{} exists but is not from an interrupted fetch (there is no {}); move it away or name another file",
                     part.display(),
                     notes.display()
                 )));

@@ -13,7 +13,7 @@ use pathlight_query::{
     TargetReport, TargetWay, TimeoutReport, WhatIfReport, queries,
 };
 use pathlight_summary::{Choice, Summary as Summaries};
-use pathlight_text::format::{DASH, counted, duration, printable};
+use pathlight_text::format::{DASH, count, counted, duration, printable};
 use pathlight_view::flow::called_words;
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -218,17 +218,17 @@ fn parents_text(parents: &[FlowParent], rows: usize) -> String {
         let name = format!("{}:{}", p.service, p.operation);
         table.row([p.nodes.to_string(), p.invocations.to_string(), name]);
     }
-    table.to_string() + &more(parents.len(), rows, "parents")
+    table.to_string() + &more(parents.len(), rows, "parent")
 }
 
 fn flow_text(report: &FlowReport, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{}:{}, {} invocations{}, latency p50 {}, p99 {}",
+        "{}:{}, {}{}, latency p50 {}, p99 {}",
         printable(&report.parent.service),
         printable(&report.parent.operation),
-        report.invocations,
+        counted(report.invocations, "invocation"),
         called_words(report),
         duration(report.latency_us.p50),
         duration(report.latency_us.p99),
@@ -252,7 +252,7 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
         let ends = report.labels(edge).join(" -> ");
         edges.row([share(edge.support()), share(edge.binding_share()), ends]);
     }
-    let left = [more(report.nodes.len(), rows, "calls"), more(report.edges.len(), rows, "edges")];
+    let left = [more(report.nodes.len(), rows, "call"), more(report.edges.len(), rows, "edge")];
     let _ = write!(out, "\n{calls}{}\n{edges}{}", left[0], left[1]);
     out
 }
@@ -265,7 +265,12 @@ fn evaluation_text(report: &EvaluationReport) -> String {
         table.row(std::iter::once(method.name.to_string()).chain(errors));
     }
     let EvaluationReport { parents, train, test, .. } = report;
-    format!("{parents} parents, learned from {train} invocations, tested on {test}\n\n{table}")
+    format!(
+        "{}, learned from {}, tested on {}\n\n{table}",
+        counted(*parents, "parent"),
+        counted(*train, "invocation"),
+        count(*test)
+    )
 }
 
 fn back_test_text(out: &mut String, test: &EvaluationReport) {
@@ -273,8 +278,11 @@ fn back_test_text(out: &mut String, test: &EvaluationReport) {
         Some(error) => {
             let _ = writeln!(
                 out,
-                "model error on {} held-out invocations: 50% {:.3}, 90% {:.3}, 99% {:.3}",
-                test.test, error.p50, error.p90, error.p99
+                "model error on {}: 50% {:.3}, 90% {:.3}, 99% {:.3}",
+                counted(test.test, "held-out invocation"),
+                error.p50,
+                error.p90,
+                error.p99
             );
         }
         None => out.push_str("no invocations to test the model on\n"),
@@ -304,7 +312,7 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> 
         let name = format!("{}:{}", endpoint.service, endpoint.operation);
         shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
     }
-    let _ = writeln!(out, "{latency}\n{shares}{}", more(report.endpoints.len(), rows, "endpoints"));
+    let _ = writeln!(out, "{latency}\n{shares}{}", more(report.endpoints.len(), rows, "endpoint"));
     back_test_text(&mut out, test);
     out
 }
@@ -329,7 +337,7 @@ fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> S
         let faster = way.faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}%"));
         table.row([faster, duration(way.at_best_us), way_name(way)]);
     }
-    let more_single = more(report.single.len(), rows, "single endpoints");
+    let more_single = more(report.single.len(), rows, "single endpoint");
     let reaching = counted(report.reaching, "endpoint");
     let _ = writeln!(out, "{table}{more_single}\n{reaching} can reach it alone");
     if let Some(way) = report.reaching_way() {
@@ -344,7 +352,7 @@ fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> S
             out,
             "\nwhat calls may then take, with {} faster:\n\n{budgets}{}",
             way_name(way),
-            more(less.len(), rows, "endpoints")
+            more(less.len(), rows, "endpoint")
         );
     }
     back_test_text(&mut out, test);
@@ -398,7 +406,7 @@ fn savings_text(report: &SavingsReport, test: &EvaluationReport, rows: usize) ->
     let head = common::latency(report.requests, &report.latency_us);
     let mut out = format!(
         "{head}; saved if the own work (self time) of an endpoint were faster by\n\n{table}{}\n",
-        more(report.endpoints.len(), rows, "endpoints")
+        more(report.endpoints.len(), rows, "endpoint")
     );
     back_test_text(&mut out, test);
     out

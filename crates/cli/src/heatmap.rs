@@ -60,7 +60,7 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat, rows: usize) ->
         Table::new([Left("share of each request"), Right("time"), Right("share"), Left("endpoint")]);
     let total = report.rows.facts.latency_sum_us;
     let order = report.rows.order(time, stat);
-    let left = more(order.len(), rows, "endpoints");
+    let left = more(order.len(), rows, "endpoint");
     for row in order.into_iter().take(rows) {
         let shades: String = cells[row.index()]
             .iter()

@@ -9,7 +9,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_query::{GroupBy, Overlap, OverviewReport, PathSettings, queries};
-use pathlight_text::format::{bytes, count, counted, share};
+use pathlight_text::format::{agreeing, bytes, count, counted, share};
 use pathlight_view::{json, reading_words};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -96,8 +96,8 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         counted(quality.incomplete_traces, "incomplete trace"),
     );
     if let Some(words) = reading_words::left_out(quality) {
-        let _ =
-            writeln!(out, "Warning: {words}: {} lack their parent.", counted(quality.orphan_roots, "span"));
+        let lack = agreeing(quality.orphan_roots, "lacks its parent", "lack their parent");
+        let _ = writeln!(out, "Warning: {words}: {} {lack}.", counted(quality.orphan_roots, "span"));
     }
     if let Some((words, bins)) = reading_words::overlaps(overview) {
         let _ = writeln!(out, "{} overlap the one before. {words}", counted(overview.overlaps.calls, "call"));

@@ -166,7 +166,7 @@ enum Command {
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// Nothing in the input is a trace. Exit status 1.
-    #[error("no trace found")]
+    #[error("no trace found; pathlight inspect FILE... says what the files hold")]
     NoTrace,
     /// No request is as the options want it; the text says which. Exit status 1.
     #[error("{0}")]

@@ -67,7 +67,7 @@ fn size(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let page = args.page.clone().or_else(page::find);
     if let Some(page) = page.as_ref().filter(|page| !page.exists()) {
-        return Err(Failure::Usage(format!("{} is not there", page.display())));
+        return Err(Failure::Usage(format!("{} does not exist; name the page with --page", page.display())));
     }
     let store = Store::open(&args.out, args.limit_size)
         .map_err(|error| Failure::Usage(format!("cannot write to {}: {error}", args.out.display())))?;
@@ -274,7 +274,10 @@ impl Inbox for Mutexed {
             let member = pack(&line).map_err(Refused::Full)?;
             let mut store = self.lock().map_err(Refused::Full)?;
             if member.len() as u64 > store.limit {
-                return Err(Refused::Bad("The export is larger than --limit-size.".to_owned()));
+                return Err(Refused::Bad(
+                    "The export is larger than --limit-size. Send smaller batches or raise --limit-size."
+                        .to_owned(),
+                ));
             }
             store.append(&member).map_err(Refused::Full)?;
         }
@@ -301,7 +304,7 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExp
     let body = if body.starts_with(b"\x1f\x8b") {
         let mut gzip = MultiGzDecoder::new(body).take(MOST_BYTES as u64 + 1);
         let read = gzip.read_to_end(&mut unpacked);
-        read.map_err(|error| Refused::Bad(format!("The body is no whole gzip: {error}.")))?;
+        read.map_err(|error| Refused::Bad(format!("The body is not a complete gzip stream: {error}.")))?;
         if unpacked.len() > MOST_BYTES {
             return Err(Refused::TooLarge);
         }
@@ -311,7 +314,7 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExp
     };
     let line = match encoding {
         Encoding::Protobuf => otlp_json(body).ok_or_else(|| {
-            Refused::Bad("The body is no ExportTraceServiceRequest: it is no protobuf.".to_owned())
+            Refused::Bad("The body is not an ExportTraceServiceRequest: it is not protobuf.".to_owned())
         })?,
         // A string has no line break in JSON, so all of them are space.
         Encoding::Json => {
@@ -340,7 +343,10 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExp
         Ended::Whole | Ended::Stopped => {}
     }
     if report.format != "otlp" {
-        return Err(Refused::Bad(format!("The body is no ExportTraceServiceRequest but {}.", report.format)));
+        return Err(Refused::Bad(format!(
+            "The body is not an ExportTraceServiceRequest but {}.",
+            report.format
+        )));
     }
     let lost = |kind| {
         matches!(

@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     let Some((head, tail)) = saved::split(&page) else {
         return Err(Failure::Usage(format!(
-            "{} is not the page in one file, or a report with traces inside",
+            "{} is not {PAGE}, or is a report that already has traces inside; name the page with --page",
             path.display()
         )));
     };

@@ -6,7 +6,7 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_query::{Endpoint, ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
-use pathlight_text::format::{DASH, count, duration};
+use pathlight_text::format::{DASH, count, counted, duration};
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -75,7 +75,7 @@ fn list(report: &ProposalsReport, rows: usize) -> String {
     let _ = writeln!(
         out,
         "{table}{}\n{} of {} tags differ by more than chance.",
-        more(report.proposals.len(), rows, "tags"),
+        more(report.proposals.len(), rows, "tag"),
         report.proposals.len(),
         report.proposals.len() + report.left_out.len()
     );
@@ -111,11 +111,12 @@ fn to_text(report: &SplitReport, rows: usize) -> String {
     let _ = writeln!(
         out,
         "{table}{}\n{} without the tag",
-        more(report.values.len(), rows, "values"),
+        more(report.values.len(), rows, "value"),
         count(report.missing)
     );
     if report.others.0 > 0 {
-        let _ = writeln!(out, "{} of {} rarer values", count(report.others.1), report.others.0);
+        let (values, samples) = report.others;
+        let _ = writeln!(out, "{} with {}", counted(samples, "sample"), counted(values, "rarer value"));
     }
     out
 }

@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
 use pathlight_model::trace::{Portable, TraceSet};
 use pathlight_summary::{Merger, Settings, Summary, by_day};
+use pathlight_text::format::counted;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -443,9 +444,9 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
     parts.push(sums);
     if turn.repeated > 0 {
         eprintln!(
-            "pathlight: {} traces came again after they were counted (copies, or spans far from the others of their trace): \
+            "pathlight: {} came again after being counted (copies, or spans far from the others of their trace): \
              what came later is left out",
-            turn.repeated
+            counted(turn.repeated, "trace")
         );
     }
     Sums::join(parts)

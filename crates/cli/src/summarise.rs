@@ -11,6 +11,7 @@ use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
 use pathlight_summary::{Choice, DAY_US, Merger, Summary, write};
 use pathlight_text::format;
+use pathlight_text::format::counted;
 use pathlight_view::errors;
 use pathlight_view::json;
 use pathlight_view::summaries::Selected;
@@ -185,9 +186,8 @@ pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
     let Some(root) = root else { return Failure::NoTrace };
     let most = summary.roots.iter().max_by_key(|(_, part)| part.requests());
     let such_as = most.map_or(String::new(), |(known, _)| format!(", such as {}", name(known)));
-    let count = summary.roots.len();
-    let text =
-        format!("No request has the root endpoint {}; the summary has {count} others{such_as}.", name(root));
+    let others = counted(summary.roots.len() as u64, "other");
+    let text = format!("No request has the root endpoint {}; the summary has {others}{such_as}.", name(root));
     Failure::NoMatch(text)
 }
 
@@ -212,11 +212,11 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
     let about = selected.error_words();
     let _ = writeln!(
         out,
-        "{} traces, {} spans, {} root endpoints\n{} requests, latency mean {}, p50 {p50}, p95 {p95}, p99 {p99}{about}",
-        summary.traces,
-        summary.spans,
-        summary.roots.len(),
-        selected.part.requests(),
+        "{}, {}, {}\n{}, latency mean {}, p50 {p50}, p95 {p95}, p99 {p99}{about}",
+        counted(summary.traces, "trace"),
+        counted(summary.spans, "span"),
+        counted(summary.roots.len() as u64, "root endpoint"),
+        counted(selected.part.requests(), "request"),
         format::duration(latency.mean),
     );
     let choice = Choice { root: selected.root.cloned(), ..Choice::default() };
@@ -225,8 +225,8 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         let _ = writeln!(
             out,
             "execution flows of {} (pathlight flow), {} kept to judge others against (pathlight anomaly --baseline)",
-            format::counted(flows.len() as u64, "endpoint"),
-            format::counted(normal.rows.len() as u64, "request"),
+            counted(flows.len() as u64, "endpoint"),
+            counted(normal.rows.len() as u64, "request"),
         );
     }
     if let Some(cut) = selected.cut_words() {
@@ -259,7 +259,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
                 name(root),
             ]);
         }
-        let _ = write!(out, "\n{roots}{}", more(summary.roots.len(), rows, "root endpoints"));
+        let _ = write!(out, "\n{roots}{}", more(summary.roots.len(), rows, "root endpoint"));
     }
     if let Some(errors) = &selected.errors {
         let _ = writeln!(out, "\n{}", errors::sentences(errors).join(" "));
@@ -296,7 +296,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         ]);
     }
     let left =
-        [more(selected.endpoints().len(), rows, "endpoints"), more(selected.nodes.len(), rows, "call paths")];
+        [more(selected.endpoints().len(), rows, "endpoint"), more(selected.nodes.len(), rows, "call path")];
     let _ = write!(out, "\n{endpoints}{}\n{nodes}{}", left[0], left[1]);
     out
 }

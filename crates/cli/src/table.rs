@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use pathlight_text::format::{count, harmless};
+use pathlight_text::format::{agreeing, counted, harmless};
 
 use super::terminal::{self, width};
 
@@ -13,10 +13,13 @@ const LEAST_NAME: usize = 24;
 
 /// Returns what is said below a list of which only the first rows are printed: how many more there are; nothing if
 /// there are none.
-pub fn more(in_all: usize, listed: usize, what: &str) -> String {
+pub fn more(in_all: usize, listed: usize, noun: &str) -> String {
     match in_all.saturating_sub(listed) {
         0 => String::new(),
-        left => format!("{} more {what}: --all lists them\n", count(left as u64)),
+        left => {
+            let them = agreeing(left as u64, "it", "them");
+            format!("{}: --all lists {them}\n", counted(left as u64, &format!("more {noun}")))
+        }
     }
 }
 

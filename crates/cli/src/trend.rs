@@ -6,7 +6,7 @@ use super::summary_files::load_any;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_summary::{Series, Trend};
-use pathlight_text::format::{duration, harmless, probability};
+use pathlight_text::format::{counted, duration, harmless, probability};
 use pathlight_view::{json, trend};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -47,7 +47,11 @@ fn to_text(of: &Trend, days: &[String], rows: usize) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
     if of.moved.is_empty() {
-        let _ = writeln!(out, "No change of 5 % or more beyond chance over {} days.\n", days.len());
+        let _ = writeln!(
+            out,
+            "No change of 5 % or more beyond chance over {}.\n",
+            counted(days.len() as u64, "day")
+        );
     }
     for moved in &of.moved {
         let Some(change) = trend::moved_words(of, moved, &days, duration) else { continue };
@@ -73,6 +77,6 @@ fn to_text(of: &Trend, days: &[String], rows: usize) -> String {
         let p = series.change.map_or(String::new(), |change| probability(change.p));
         table.row(told.into_iter().chain([p]).chain(points).chain([trend::name(series)]));
     }
-    let _ = write!(out, "{table}{}", more(of.series.len(), rows, "numbers"));
+    let _ = write!(out, "{table}{}", more(of.series.len(), rows, "number"));
     out
 }

@@ -27,6 +27,11 @@ pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
+/// Returns the form of a word that goes with a number: `one` with 1, `many` with any other.
+pub fn agreeing<'a>(value: u64, one: &'a str, many: &'a str) -> &'a str {
+    if value == 1 { one } else { many }
+}
+
 /// Returns a duration in microseconds: µs below 1 ms, ms below 1 s, s below 2 min, then `59 min 48 s` and `2 h 5 min`.
 /// Negative ones carry a minus; a dash for NaN.
 pub fn duration(us: f64) -> String {

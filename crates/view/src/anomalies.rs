@@ -10,7 +10,9 @@ use pathlight_query::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Endpoint, EvaluationTable, Filter,
     ReasonGroup, Selection, VectorsReport,
 };
-use pathlight_text::format::{DASH, count, counted, duration, duration_us, moment, number, printable, share};
+use pathlight_text::format::{
+    DASH, agreeing, count, counted, duration, duration_us, moment, number, printable, share,
+};
 use std::rc::Rc;
 
 /// Rates of false alarms to choose from, in millionths.
@@ -109,8 +111,8 @@ fn verdicts(report: &AnomalyReport) -> String {
     let learned = format!("{learned} ({})", counted(report.features, "call path"));
     if !report.has_verdicts {
         return format!(
-            "The most anomalous of {}, each compared with all others. By rank some are always first, so none \
-             is called abnormal: only against a baseline can a request be",
+            "The most anomalous of {}, each compared with all others. This is only a ranking: a request can be \
+             called abnormal only against a baseline",
             counted(judged, "request")
         );
     }
@@ -131,7 +133,7 @@ fn verdicts(report: &AnomalyReport) -> String {
     }
     if report.contaminated > 0.0 {
         words.push_str(&format!(
-            "; as up to {} of the baseline may be abnormal, up to {} of normal requests may be called so",
+            "; since up to {} of the baseline may be abnormal, up to {} of normal requests may be called abnormal",
             share(report.contaminated),
             share(report.false_alarms())
         ));
@@ -141,14 +143,22 @@ fn verdicts(report: &AnomalyReport) -> String {
     {
         let by = held_out_requests.map_or(String::new(), |requests| count(requests) + " ");
         words.push_str(&format!(
-            "; {} abnormal by {by}baseline requests that were not learned from",
+            "; {} abnormal by the threshold of {by}baseline requests held out of training",
             count(abnormal_held_out),
         ));
     }
     if unknown > 0 {
         let why = match report.detector {
-            Detector::Vae(_) => "have nothing in the 14 parts of time before them to learn from",
-            _ => "have a root endpoint that the baseline lacks",
+            Detector::Vae(_) => agreeing(
+                unknown,
+                "has nothing in the 14 parts of time before it to learn from",
+                "have nothing in the 14 parts of time before them to learn from",
+            ),
+            _ => agreeing(
+                unknown,
+                "has a root endpoint that the baseline lacks",
+                "have a root endpoint that the baseline lacks",
+            ),
         };
         words.push_str(&format!("; {} {why}: no verdict", count(unknown)));
     }
@@ -375,7 +385,7 @@ pub const EVALUATION: [(&str, bool); 11] = [
 /// Returns what the evaluation was made of, and its lines below [`EVALUATION`].
 pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
     let words = format!(
-        "Trained on {} requests; {} held out are judged as they are and made abnormal. Where spans are dropped, {} of all are.",
+        "Trained on {} requests. The {} held out are judged twice: as they are, and made abnormal. In the tests that drop spans, {} of all spans are dropped.",
         count(table.trained),
         count(table.held_out),
         share(table.dropped_share)
@@ -408,12 +418,13 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
 pub fn false_alarms(table: &EvaluationTable) -> Vec<String> {
     let line = |row: &FalseAlarmRow| {
         format!(
-            "With {} training requests {} of normal ones are called abnormal, at an accepted rate of {} (mean of {}; at most {})",
+            "With {} training requests, {} of the held-out normal requests are called abnormal (mean of {}, at most {}); \
+             accepted rate: {}",
             count(row.trained.round() as u64),
             share(row.mean),
-            share(row.alpha),
             counted(row.splits.into(), "split"),
             share(row.greatest),
+            share(row.alpha),
         )
     };
     table.false_alarms.iter().map(line).collect()
@@ -527,8 +538,8 @@ mod tests {
         let mixed = AnomalyReport { contaminated: 0.05, alpha: 0.01, ..report.clone() };
         assert_eq!(
             title(&mixed),
-            "1 of 2 abnormal; the baseline is 1\u{202f}000 requests (7 call paths); as up to 5.0\u{202f}% of the baseline \
-             may be abnormal, up to 6.0\u{202f}% of normal requests may be called so"
+            "1 of 2 abnormal; the baseline is 1\u{202f}000 requests (7 call paths); since up to 5.0\u{202f}% of the baseline \
+             may be abnormal, up to 6.0\u{202f}% of normal requests may be called abnormal"
         );
         let alone = AnomalyReport { trained: 1, features: 1, ..report.clone() };
         assert!(title(&alone).contains("the baseline is 1 request (1 call path);"));
@@ -591,6 +602,6 @@ mod tests {
         assert_eq!(loss_curve(&progress.losses).as_deref(), Some("M1.00 1.00L15.00 15.00"));
         assert_eq!(loss_curve(&[1.0, 1.0]), None);
         let (words, lines) = evaluation(&EvaluationTable { trained: 3, ..EvaluationTable::default() });
-        assert!(words.starts_with("Trained on 3 requests; 0 held out") && lines.is_empty());
+        assert!(words.starts_with("Trained on 3 requests. The 0 held out") && lines.is_empty());
     }
 }

@@ -189,6 +189,11 @@ impl DiffSource {
         format!("in {} requests of A, {} of B", of(node.a.requests, a), of(node.b.requests, b))
     }
 
+    /// Returns whether any frame has a colour that stands for a change.
+    pub fn has_changes(&self) -> bool {
+        self.flame.changed > 0
+    }
+
     /// Returns the words of the legend: its ends, and what the colours count.
     pub fn legend(&self) -> ([String; 2], String) {
         let scale = self.flame.scale;
@@ -202,7 +207,11 @@ impl DiffSource {
             } else {
                 "not tested, as a side has fewer than two requests"
             },
-            if self.choices.diff.least_ppm > 0 { " or small" } else { "" },
+            match (self.choices.diff.least_ppm > 0, self.report.is_tested()) {
+                (false, _) => "",
+                (true, true) => " or small",
+                (true, false) => "; small changes are grey",
+            },
         );
         let has_culprit = self.report.culprit.services.iter().any(CulpritService::is_significant);
         let words = match self.flame.changed == 0 && self.report.is_tested() && has_culprit {
@@ -254,10 +263,10 @@ impl FlameSource for DiffSource {
             )
         };
         let description = format!(
-            "Differential flame graph of {} requests (A) and {} (B). Blue took less time on side B, orange more; grey is \
+            "Differential flame graph of {} (A) and {} (B). Blue took less time on side B, orange more; grey is \
              no more than noise. The strongest colour is a change of {}.",
-            format::count(self.report.a.facts.requests),
-            format::count(self.report.b.facts.requests),
+            format::counted(self.report.a.facts.requests, "request"),
+            format::counted(self.report.b.facts.requests, "request"),
             self.amount(self.flame.scale)
         );
         FlameWords { title: title.to_owned(), description, tip: Box::new(tip) }

@@ -5,7 +5,7 @@ use pathlight_ingest::{Ended, FileReport};
 use pathlight_model::trace::{Found, FoundCount};
 use pathlight_query::OverviewReport;
 use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_text::format::{agreeing, counted};
 
 /// Returns a note for every fact that is not zero, the weightiest first.
 pub fn facts(overview: &OverviewReport) -> Vec<Note> {
@@ -16,11 +16,16 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
         format::share(quality.clipped_share())
     );
     let dropped = format!(
-        "{} lie wholly outside their parent and count nowhere.",
-        counted(quality.dropped_subtrees, "subtree")
+        "{} {}.",
+        counted(quality.dropped_subtrees, "subtree"),
+        agreeing(
+            quality.dropped_subtrees,
+            "lies wholly outside its parent and counts nowhere",
+            "lie wholly outside their parent and count nowhere"
+        )
     );
     let orphans = format!(
-        "Each begins a tree of its own, which is on no critical path but its own. {} of all span time is left out by them.",
+        "Each begins a separate tree, which is on no critical path but its own. This leaves out {} of all span time.",
         format::share(quality.orphan_share())
     );
     let found = |found| overview.reading.found.get(&found);
@@ -48,7 +53,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             "incomplete-traces",
             quality.incomplete_traces,
             "incomplete traces",
-            "No span of them is without a parent; their longest part stands for the whole.",
+            "Every span names a parent, so they have no root; their longest part stands for the whole trace.",
         ),
         fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
         fact("multi-root-traces", quality.multi_root_traces, "traces with several roots", &several),
@@ -58,7 +63,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             "unknown-service",
             quality.unknown_service_spans,
             "spans of an unknown service",
-            "Their service reads unknown-service.",
+            "Their service is shown as unknown-service.",
         ),
         fact(
             "start-missing",
@@ -152,8 +157,8 @@ mod tests {
                     "orphan-roots",
                     2,
                     &*format!(
-                        "Each begins a tree of its own, which is on no critical path but its own. 10.0{space}% of all \
-                         span time is left out by them."
+                        "Each begins a separate tree, which is on no critical path but its own. This leaves out \
+                         10.0{space}% of all span time."
                     )
                 ),
                 ("async-spans", 7, "Their parents do not wait for them; this is no fault."),

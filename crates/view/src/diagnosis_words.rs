@@ -14,7 +14,9 @@ use pathlight_query::{
 };
 use pathlight_summary::MOST_PLACES;
 use pathlight_text::format::markdown as marked;
-use pathlight_text::format::{change, count, counted, duration, number, printable, sample, share_of};
+use pathlight_text::format::{
+    agreeing, change, count, counted, duration, number, printable, sample, share_of,
+};
 use std::fmt::Write as _;
 
 /// Places of a request type that a ticket has.
@@ -27,7 +29,7 @@ pub(crate) const LEAST_SPLIT: u64 = 10;
 const NAMED: usize = 3;
 
 /// How its order differs from those of other views, which rank the same places.
-pub const RANKED_BY: &str = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only \
+pub const RANKED_BY: &str = "Ranked by the own time of all calls, including those that run in parallel with others; Endpoints and Findings count only \
                              what requests wait for.";
 
 /// A line of the report.
@@ -141,7 +143,7 @@ fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> Stri
         between_endpoints(span.previous.as_ref(), span.next.as_ref()),
         match (span.is_over_shapes, span.subspan) {
             (false, _) => "",
-            (true, Some(_)) => " (traces of all shapes, as they differ)",
+            (true, Some(_)) => " (over traces of all shapes, since the shapes differ)",
             // A summary knows of no shapes.
             (true, None) => "",
         },
@@ -153,7 +155,7 @@ fn span_words(service: &str, kind: &DiagnosedType, span: &DiagnosedSpan) -> Stri
 
 fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
     let alike = if group.is_local {
-        "of one shape, whose order varies but for the calls of this span"
+        "of one shape, in which only the calls of this span keep their order"
     } else {
         "of one shape and order"
     };
@@ -379,38 +381,51 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
     if places > 0 {
         let types = report.lists().filter(cut).count() as u64;
         out.push(format!(
-            "{} of {} are not listed: of each the 50 that grew most are.",
+            "{} in {} not shown: each list has only the 50 that grew most.",
             counted(places, "place"),
             counted(types, "list")
         ));
     }
-    let mut types = |traces: fn(&TypeLeftOut) -> u64, why: &str| {
+    let mut types = |traces: fn(&TypeLeftOut) -> u64, [one, many]: [&str; 2]| {
         let mut of: Vec<&TypeLeftOut> = report.left_out.iter().filter(|kind| traces(kind) > 0).collect();
         let Some(in_all) = of.iter().map(|kind| traces(kind)).reduce(|a, b| a + b) else { return };
         of.arrange_by_key(|kind| std::cmp::Reverse(traces(kind)));
         let named = of.iter().take(NAMED).map(|kind| type_name(&kind.service, &kind.operation));
         let more = if of.len() > NAMED { ", \u{2026}" } else { "" };
         out.push(format!(
-            "{} with {} {why}: {}{more}.",
+            "{} with {} {}: {}{more}.",
             counted(of.len() as u64, "request type"),
             counted(in_all, "trace"),
+            agreeing(of.len() as u64, one, many),
             named.collect::<Vec<_>>().join(", ")
         ));
     };
     if are_sets {
-        types(|kind| if kind.b_traces == 0 { kind.a_traces } else { 0 }, "only in A cannot be compared");
-        types(|kind| if kind.a_traces == 0 { kind.b_traces } else { 0 }, "only in B cannot be compared");
+        types(
+            |kind| if kind.b_traces == 0 { kind.a_traces } else { 0 },
+            ["is only in A and cannot be compared", "are only in A and cannot be compared"],
+        );
+        types(
+            |kind| if kind.a_traces == 0 { kind.b_traces } else { 0 },
+            ["is only in B and cannot be compared", "are only in B and cannot be compared"],
+        );
     } else {
         fn is_small(kind: &TypeLeftOut) -> bool {
             kind.a_traces < LEAST_SPLIT
         }
         types(
             |kind| if is_small(kind) { kind.a_traces } else { 0 },
-            "left out, as it takes 10 of a type to tell its tail",
+            [
+                "is left out, since a type needs 10 traces to tell its tail",
+                "are left out, since a type needs 10 traces to tell its tail",
+            ],
         );
         types(
             |kind| if is_small(kind) { 0 } else { kind.a_traces },
-            "left out, as all their latencies lie in one latency bin of a summary",
+            [
+                "is left out, since all its latencies lie in one latency bin of a summary",
+                "are left out, since all latencies of each lie in one latency bin of a summary",
+            ],
         );
     }
     out

@@ -55,7 +55,7 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
             .collect::<Vec<String>>()
             .join(", ");
         out.push(format!(
-            "Without the erroring spans all requests together would take {} less ({} of all latency{failed}){}{changed}.",
+            "Without the error spans, all requests together would take {} less ({} of all latency{failed}){}{changed}.",
             duration_us(totals.saved_us),
             share_of(totals.saved_us, facts.latency_sum_us),
             if changed.is_empty() { "" } else { ": " },
@@ -65,7 +65,7 @@ pub fn sentences(report: &ErrorsReport) -> Vec<String> {
         out.push(untried_words(report));
     }
     out.push(format!(
-        "Erroring spans do {} of all work: {}.",
+        "Error spans take {} of the time of all spans that are waited for: {}.",
         share_of(totals.work_saved_us, totals.work_us),
         duration_us(totals.work_saved_us),
     ));
@@ -99,12 +99,12 @@ pub const ANY_LATENCY: &str = "Requests of any latency";
 /// Returns the title of the view; `label` says which requests it speaks of.
 pub fn title(label: &str, report: &ErrorsReport) -> String {
     let us = report.nodes.iter().map(|node| node.error_us).sum();
-    format!("{label}: {} on critical paths in erroring spans", duration_us(us))
+    format!("{label}: {} on critical paths in error spans", duration_us(us))
 }
 
 /// Returns what an empty table says.
 pub fn no_errors(report: &ErrorsReport) -> String {
-    format!("No errors among {} requests", count(report.facts.requests))
+    format!("No errors among {}", counted(report.facts.requests, "request"))
 }
 
 /// Returns why there is no flame graph although there are requests; empty if there is one.
@@ -114,7 +114,7 @@ pub fn why_no_graph(report: &ErrorsReport) -> String {
     } else if report.nodes.is_empty() {
         "No error lies on a critical path: meanwhile requests wait for something else.".to_owned()
     } else if report.nodes.iter().all(|node| node.error_us == 0) {
-        "Erroring spans on critical paths have no self time.".to_owned()
+        "Error spans on critical paths have no self time.".to_owned()
     } else {
         String::new()
     }
@@ -125,7 +125,7 @@ pub fn tip(report: &ErrorsReport, node: NodeId) -> Vec<TipLine> {
     let Some(node) = report.nodes.get(node.index()) else { return Vec::new() };
     let lines = [
         format!(
-            "{} on critical paths in erroring spans here and below, {} of all latency; {} here",
+            "{} on critical paths in error spans here and below, {} of all latency; {} here",
             duration_us(node.subtree_us),
             share_of(node.subtree_us, report.facts.latency_sum_us),
             duration_us(node.error_us)

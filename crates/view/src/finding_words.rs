@@ -11,7 +11,7 @@ use pathlight_query::{
     PercentileRange, Place, ServicePart, SharedTag, SplitOf,
 };
 use pathlight_text::format;
-use pathlight_text::format::{count, counted, duration, share};
+use pathlight_text::format::{agreeing, count, counted, duration, share};
 
 /// Writes both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {
@@ -108,7 +108,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             let out = without(out, finding, *p99_us);
             match other_types {
                 0 => out,
-                n => out.text(" It is so in ").number(counted(*n, "other request type")).text(" too."),
+                n => out.text(" The same holds in ").number(counted(*n, "other request type")).text("."),
             }
         }
         Facts::Waiting { callee, wait_us, p50_us, .. } => {
@@ -142,9 +142,9 @@ pub fn sentence(finding: &Finding) -> Sentence {
         Facts::Abnormal { by_chance, has_drifted, reasons, .. } => {
             let out = if *has_drifted { out.text("The load or the release has changed: ") } else { out };
             let out = some(out, "request").text(if *has_drifted {
-                " are unlike those of A, where by chance "
+                " are unlike those of A; by chance, "
             } else {
-                " are abnormal, where by chance "
+                " are abnormal; by chance, "
             });
             let out = out.number(few(*by_chance)).text(" would be");
             let said = reasons.iter().zip(["; in ", ", in "]);
@@ -290,9 +290,9 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out,
             };
             match saved {
-                Some(saved) if *saved <= 0.0 => out.text(" The spans in error cost no time."),
+                Some(saved) if *saved <= 0.0 => out.text(" The error spans cost no time."),
                 Some(saved) => {
-                    out.text(" The spans in error cost ").number(share(*saved)).text(" of the latency.")
+                    out.text(" The error spans cost ").number(share(*saved)).text(" of the latency.")
                 }
                 None => out,
             }
@@ -341,16 +341,20 @@ pub fn sentence(finding: &Finding) -> Sentence {
         Facts::ReadWithCare { orphans, dropped, clipped, spans, rootless, skew } => {
             let out = out.text("Of ").number(counted(*spans, "span"));
             let facts = [
-                (orphans, "lack their parent"),
-                (dropped, "lie outside their parent and are left out"),
-                (clipped, "are cut to their parent"),
+                (orphans, ["lacks its parent", "lack their parent"]),
+                (
+                    dropped,
+                    ["lies outside its parent and is left out", "lie outside their parent and are left out"],
+                ),
+                (clipped, ["is cut to its parent", "are cut to their parent"]),
             ];
             let some = |out: Sentence, n: u64, of: u64| {
                 let out = out.number(count(n)).text(" (").number(share(n as f64 / of.max(1) as f64));
                 out.text(")")
             };
-            let out = (facts.into_iter().filter(|(n, _)| **n > 0))
-                .fold(out, |out, (n, words)| some(out.text(", "), *n, *spans).text(" ").text(words));
+            let out = (facts.into_iter().filter(|(n, _)| **n > 0)).fold(out, |out, (n, [one, many])| {
+                some(out.text(", "), *n, *spans).text(" ").text(agreeing(*n, one, many))
+            });
             let out = match skew {
                 Some((skewed, [caller, callee], most)) => {
                     let out = some(out.text("; clocks disagree, and could not be set, in "), *skewed, *spans);
@@ -364,7 +368,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 (0, _) => out,
                 (n, of) => {
                     let out = some(out.text(". Of ").number(counted(of, "trace")).text(", "), n, of);
-                    out.text(if n == 1 { " lacks its root" } else { " lack their root" })
+                    out.text(agreeing(n, " lacks its root", " lack their root"))
                 }
             };
             out.text(". All numbers are less certain for it.")
@@ -627,7 +631,7 @@ pub fn to_text(report: &FindingsReport) -> String {
         let cost = stake(finding);
         let cost = if cost.is_empty() { cost } else { format!(" [{cost}]") };
         let name = kind_name(finding.kind());
-        let before = if finding.is_as_before { " It is so in A too." } else { "" };
+        let before = if finding.is_as_before { " The same holds in A." } else { "" };
         out.push_str(&format!("{:2}. {name}: {}{before}{cost}\n", number + 1, sentence(finding).to_text()));
     }
     if report.left_out > 0 {
@@ -666,7 +670,7 @@ pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>)
     for finding in &report.findings {
         out.push_str(&format!("1. *{}.* {}", kind_name(finding.kind()), sentence(finding).to_markdown()));
         if finding.is_as_before {
-            out.push_str(" It is so in A too.");
+            out.push_str(" The same holds in A.");
         }
         let cost = stake(finding);
         if !cost.is_empty() {

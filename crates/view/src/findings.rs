@@ -32,15 +32,17 @@ pub struct Card {
 pub fn cards(overview: &OverviewReport) -> Vec<Card> {
     let card =
         |name, test, words: String, digits: String| Card { name, test, words, digits, hint: String::new() };
-    let counted = |name, test, value: u64| card(name, test, format::count(value), value.to_string());
+    let counted = |[one, many]: [&'static str; 2], test, value: u64| {
+        card(format::agreeing(value, one, many), test, format::count(value), value.to_string())
+    };
     let duration = |name, test, us: f64| card(name, test, format::duration(us), us.to_string());
     let length = overview.end_us.saturating_sub(overview.start_us);
     vec![
-        counted("traces", "traces", overview.traces),
-        counted("spans", "spans", overview.spans),
-        counted("services", "services", overview.services),
-        counted("endpoints", "endpoints", overview.endpoints.len() as u64),
-        counted("error spans", "error-spans", overview.error_spans),
+        counted(["trace", "traces"], "traces", overview.traces),
+        counted(["span", "spans"], "spans", overview.spans),
+        counted(["service", "services"], "services", overview.services),
+        counted(["endpoint", "endpoints"], "endpoints", overview.endpoints.len() as u64),
+        counted(["error span", "error spans"], "error-spans", overview.error_spans),
         duration("median latency", "latency-p50", overview.latency_us.p50),
         duration("95th percentile", "latency-p95", overview.latency_us.p95),
         duration("99th percentile", "latency-p99", overview.latency_us.p99),

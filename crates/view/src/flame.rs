@@ -74,6 +74,9 @@ pub fn tip(report: &CriticalPathReport, node: NodeId) -> Vec<TipLine> {
     if found.requests < FEW {
         words.push_str(&format!("; {}", format::sample(found.requests)));
     }
+    if found.requests < requests {
+        words.push_str("; the mean is over all, the percentiles over these");
+    }
     let mut lines = vec![TipLine::Text(shares), TipLine::Numbers(numbers), TipLine::Muted(words)];
     if !found.waiting.is_empty() {
         let waiting = waiting_words(&found.waiting, requests);

@@ -40,7 +40,7 @@ pub fn parse_time(text: &str) -> Result<u64, String> {
     match us.map(f64::round) {
         Some(us) if us < 1.0 => Err("A time has to be above 0; write, for example, 300 ms.".to_owned()),
         Some(us) if us < TOO_LONG_US => Ok(us as u64),
-        _ => Err(format!("{shown} is no time; write a number with \u{b5}s, ms or s, such as 300 ms.")),
+        _ => Err(format!("{shown} is not a time; write a number with \u{b5}s, ms or s, such as 300 ms.")),
     }
 }
 
@@ -253,12 +253,11 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
     let less = report.budgets.len() as u64 - same;
     let not_listed = match less.saturating_sub(LISTED as u64) {
         0 => String::new(),
-        more => format!("{} would have to take less too. ", counted(more, "endpoint that is not listed")),
+        more => format!("{} not listed here would have to take less too. ", counted(more, "endpoint")),
     };
     let others = match same {
         0 => String::new(),
-        1 => "1 more endpoint may take what it takes.".to_owned(),
-        _ => format!("{} may take what they take.", counted(same, "more endpoint")),
+        _ => format!("{} may take as long as now.", counted(same, "more endpoint")),
     };
     (rows.collect(), not_listed + &others)
 }
@@ -316,7 +315,7 @@ mod tests {
         assert_eq!(why(" "), "Write a time, such as 300 ms.");
         assert_eq!([why("0 ms"), why("-5ms")].map(|words| words.contains("above 0")), [true; 2]);
         for text in ["fast", "ms", "1 h", "nan s", "inf s", "1e20 s"] {
-            assert!(why(text).contains("is no time; write a number"), "{}", why(text));
+            assert!(why(text).contains("is not a time; write a number"), "{}", why(text));
         }
     }
 
@@ -391,11 +390,11 @@ mod tests {
         let (rows, others) = budgets(&report);
         let words = "400\u{202f}ms \u{2192} 290\u{202f}ms".to_owned();
         assert_eq!(rows, [(Endpoint::new("s", "a"), words)]);
-        assert_eq!(others, "2 more endpoints may take what they take.");
+        assert_eq!(others, "2 more endpoints may take as long as now.");
         report.single[0].faster_percent = None;
         assert_eq!(budget_title(&report), "Budget of a call at p99, with a and b 33\u{202f}% faster");
         report.budgets.pop();
-        assert_eq!(budgets(&report).1, "1 more endpoint may take what it takes.");
+        assert_eq!(budgets(&report).1, "1 more endpoint may take as long as now.");
         (report.together, report.budgets) = (Vec::new(), Vec::new());
         assert_eq!((budget_title(&report), budgets(&report)), (String::new(), (Vec::new(), String::new())));
     }

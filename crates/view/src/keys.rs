@@ -13,7 +13,7 @@ pub enum Command {
     Search,
     /// Next match of the search.
     NextMatch,
-    /// Match before.
+    /// Previous match.
     PreviousMatch,
     /// Explain the view, list the keys.
     Help,
@@ -132,9 +132,9 @@ pub const HELP: &[(&str, &[Line])] = &[
         (&["Ctrl+V"], "Load traces from the clipboard"),
         (&["1", "9"], "Show a view, by its place in the list of views"),
         (&["/"], "Search"),
-        (&["Enter", "Shift+Enter"], "Next match, match before (in the search field)"),
+        (&["Enter", "Shift+Enter"], "Next match, previous match (in the search field)"),
         (&["Ctrl+Enter"], "Make filters of what is searched for (in the search field)"),
-        (&["N", "Shift+N"], "Next match, match before"),
+        (&["N", "Shift+N"], "Next match, previous match"),
         (&["Esc"], "Close, leave the search, unselect, zoom out"),
         (&["?"], "Explain the view, list the keys"),
     ]),

@@ -4,7 +4,7 @@ use pathlight_backend::Outcome;
 use pathlight_backend::source::{Search, Wanted};
 use pathlight_query::load::MemoryForecast;
 use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_text::format::{agreeing, counted};
 
 /// Returns that what is loading will not fit into memory, and how far reading came.
 pub fn will_not_fit(forecast: &MemoryForecast) -> [String; 2] {
@@ -15,7 +15,7 @@ pub fn will_not_fit(forecast: &MemoryForecast) -> [String; 2] {
             format::bytes(forecast.limit)
         ),
         format!(
-            "Reading stopped after {} of {}. What is kept is read from the start.",
+            "Reading stopped after {} of {}. Loading a part of it reads from the start again.",
             format::bytes(forecast.bytes),
             format::bytes(forecast.total_bytes)
         ),
@@ -49,7 +49,8 @@ pub fn fetched(wanted: &Wanted, outcome: &Outcome, lost_files: usize) -> String 
         ));
     }
     if outcome.repeated > 0 {
-        words.push_str(&format!(" {} came twice and was merged.", counted(outcome.repeated, "trace")));
+        let were = agreeing(outcome.repeated, "was", "were");
+        words.push_str(&format!(" {} came twice and {were} merged.", counted(outcome.repeated, "trace")));
     }
     words
 }
@@ -77,7 +78,9 @@ mod tests {
                 format!(
                     "This will not fit: all of it would take about {needed} of memory, and there are {limit}."
                 ),
-                format!("Reading stopped after {bytes} of {total}. What is kept is read from the start."),
+                format!(
+                    "Reading stopped after {bytes} of {total}. Loading a part of it reads from the start again."
+                ),
             ]
         );
     }

@@ -82,7 +82,7 @@ fn words(found: Found) -> (&'static str, &'static str) {
         Found::Overlay => (
             "spans that cover the calls beside them",
             "A second span for the same work: the critical path goes through the calls. Local work that runs beside calls \
-             for as long as they take is hidden with them.",
+             for as long as they take is hidden too.",
         ),
         Found::Callees => (
             "calls that are named with what they call",

@@ -114,9 +114,9 @@ pub fn title(address: &Address, report: &SplitReport, types: usize) -> String {
     if report.others.0 > 0 {
         let (values, samples) = report.others;
         words.push_str(&format!(
-            "; {} of {} rarer values not shown",
-            format::count(samples),
-            format::count(values)
+            "; {} with {} not shown",
+            format::counted(samples, "sample"),
+            format::counted(values, "rarer value")
         ));
     }
     words.push('.');
@@ -145,7 +145,7 @@ pub fn why_empty(range: PercentileRange, report: &SplitReport) -> String {
         };
     }
     if report.high_cardinality {
-        return format!("{key} has too many values to split by.");
+        return format!("{key} has too many values to split by; choose another tag.");
     }
     match report.of.endpoint() {
         None => {

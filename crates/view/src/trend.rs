@@ -313,7 +313,7 @@ pub fn table() -> Table<Row> {
         Column::said(
             "change",
             "Change",
-            "How much higher or lower it is since then; empty if not beyond chance",
+            "How much higher or lower it is since then; a dash if not beyond chance",
             |row: &Row| real(row.certain().map(|change| change.growth())),
             |row| row.certain().map_or(String::new(), |change| format!("{:+.1} %", 100.0 * change.growth())),
         ),

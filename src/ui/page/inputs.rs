@@ -268,14 +268,14 @@ impl Page {
     /// the address does not bring it again, and the fetch may fail.
     pub fn make_way(self) {
         if self.0.load.borrow().opened > 0 {
-            self.offer_undo("What was open makes way for what is fetched.".to_owned());
+            self.offer_undo("What was open was removed before fetching.".to_owned());
         }
         self.forget_data();
     }
 
     /// Forgets all data and goes back to the start; the way back is offered for a while.
     pub fn clear(self) {
-        self.offer_undo("Everything that was loaded is forgotten.".to_owned());
+        self.offer_undo("Everything that was loaded was removed.".to_owned());
         self.reset();
     }
 

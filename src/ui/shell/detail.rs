@@ -110,7 +110,7 @@ impl Detail {
         }
         self.numbers(report, at, node);
         let zoom = path.clone();
-        self.body.add(&div("buttons").child(&button("Zoom to it").test("zoom-to").on_click(
+        self.body.add(&div("buttons").child(&button("Zoom to focus").test("zoom-to").on_click(
             &self.keep,
             move || {
                 page.zoom_to(zoom.clone());

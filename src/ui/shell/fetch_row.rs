@@ -66,7 +66,14 @@ impl FetchRow {
         let words = format!("This link fetches traces from {}.", origins.join(" and "));
         let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
             "muted",
-            "It learns what is searched for, and that you asked. Fetch only if you trust it.",
+            match origins {
+                [_] => {
+                    "That server learns what is searched for, and that it was you who asked. Fetch only if you trust it."
+                }
+                _ => {
+                    "Those servers learn what is searched for, and that it was you who asked. Fetch only if you trust them."
+                }
+            },
         ));
         let agree = self
             .action(page, "Fetch", "fetch-agree", |page| page.fetching().agree_and_start(page))
@@ -221,7 +228,7 @@ impl Part for FetchRow {
         let (looks, trouble) = fetching.looks();
         self.element.set("data-looks", &looks.to_string());
         if let Some(element) = &self.trouble {
-            let words = trouble.map(|told| format!("The last look failed: {}", told.message));
+            let words = trouble.map(|told| format!("The last check for new traces failed: {}", told.message));
             element.set_text(&words.unwrap_or_default());
         }
         if let (Some(fill), Some(words)) = (&self.fill, &self.words) {

@@ -200,7 +200,7 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
                 load(page, text_input("pasted text", &text).into_iter().collect(), chosen);
             }
             _ => page.fail(UserError {
-                message: "There were neither files nor text in it.".to_owned(),
+                message: "What was dropped or pasted has neither files nor text.".to_owned(),
                 detail: String::new(),
                 next_step: "Drop or paste trace files, folders of them, or the JSON itself.".to_owned(),
             }),

@@ -56,7 +56,7 @@ impl Header {
             .on_click(&keep, move || jaeger_dialog::open(page));
         let clear = button("Clear")
             .test("clear")
-            .attr("title", "Forget everything that is loaded")
+            .attr("title", "Remove everything that is loaded")
             .on_click(&keep, move || page.clear());
         let compare = compare_menu(page, against, &keep);
 
@@ -180,13 +180,13 @@ fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
             .on_click(keep, move || files.open_files()),
         button("Folder\u{2026}").test("compare-folder").on_click(keep, move || folder.open_folder()),
         button("Another percentile range of these traces")
-            .attr("title", "The bulk of the requests against the tail")
+            .attr("title", "The faster half of the requests against the tail")
             .test("compare-ranges")
             .on_click(keep, move || page.change(Address::compare_ranges)),
     ];
     let open = button("Compare")
         .child(&span("wide-only", "with\u{2026}"))
-        .attr("title", "Set these traces against others, or the tail against the bulk")
+        .attr("title", "Compare these traces with others, or the tail with the faster half")
         .test("compare");
     Popover::menu(keep, open, div("popover menu left"), &items).element().clone()
 }

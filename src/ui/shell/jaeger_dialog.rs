@@ -160,13 +160,13 @@ impl Form {
             ),
             row(
                 "jaeger-dialog-pair",
-                &[labelled("Time range", &self.range), labelled("Traces at most", &self.limit)],
+                &[labelled("Time range", &self.range), labelled("Limit (traces)", &self.limit)],
             ),
             self.times.clone(),
             labelled("Tags", &self.tags),
             row(
                 "jaeger-dialog-pair",
-                &[labelled("Shortest span", &self.min), labelled("Longest span", &self.max)],
+                &[labelled("Min duration", &self.min), labelled("Max duration", &self.max)],
             ),
             row(
                 "jaeger-dialog-pair",

@@ -45,7 +45,7 @@ impl MemoryRow {
         let choice = |name: &str, words: &str, keep: ingest::Keep| {
             button(words).test(name).on_click(&self.keep, move || page.go_on(&keep))
         };
-        let sample = format!("Load 1 of {} traces", forecast.sample);
+        let sample = format!("Load 1 in {} traces", forecast.sample);
         let choices = div("memory-forecast-choices").child(
             &choice("memory-forecast-sample", &sample, ingest::Keep::Sample(forecast.sample))
                 .class("primary"),
@@ -53,7 +53,7 @@ impl MemoryRow {
         self.later.clear();
         choices.add(&self.later);
         choices.add(
-            &choice("memory-forecast-anyway", "Load until it is full", ingest::Keep::All).class("quiet"),
+            &choice("memory-forecast-anyway", "Load until memory is full", ingest::Keep::All).class("quiet"),
         );
         for (name, words, keeps) in
             [("memory-forecast-keep", "Keep what was read", true), ("memory-forecast-drop", "Cancel", false)]

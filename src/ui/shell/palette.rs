@@ -123,16 +123,20 @@ impl Palette {
             let origin = self.origin.clone();
             let copy = "An address of this view, and what it needs elsewhere";
             entries.command("Copy link", copy, move || share::open(page, &origin));
-            entries.command("Clear", "Forget everything that is loaded", move || page.clear());
+            entries.command("Clear", "Remove everything that is loaded", move || page.clear());
         }
     }
 
     /// Commands about what is shown.
     fn showing(&self, entries: &mut Entries) {
         let page = self.page;
-        entries.command("Compare the bulk with the tail", "Percentile ranges of these traces", move || {
-            page.change(Address::compare_ranges);
-        });
+        entries.command(
+            "Compare the faster half with the tail",
+            "Percentile ranges of these traces",
+            move || {
+                page.change(Address::compare_ranges);
+            },
+        );
         if page.address().comparison.is_some() {
             entries.command("Swap sides", "A and B", move || page.change(Address::swap_sides));
             entries.command("Stop comparing", "", move || page.stop_comparing());
@@ -148,7 +152,7 @@ impl Palette {
         for (command, name, keys) in [
             (Command::Search, "Search", "/"),
             (Command::NextMatch, "Next match", "N"),
-            (Command::PreviousMatch, "Match before", "Shift+N"),
+            (Command::PreviousMatch, "Previous match", "Shift+N"),
             (Command::ZoomIn, "Zoom in", "W"),
             (Command::ZoomOut, "Zoom out", "S"),
             (Command::Fit, "Show all", "F"),

@@ -68,7 +68,10 @@ impl Origin {
         let response = JsFuture::from(dom::window().fetch_with_str("pathlight.html")).await?;
         let response: Response = response.dyn_into()?;
         if !response.ok() {
-            return Err(JsValue::from_str(&format!("pathlight.html answers {}", response.status())));
+            return Err(JsValue::from_str(&format!(
+                "the server answered {} for pathlight.html",
+                response.status()
+            )));
         }
         Ok(JsFuture::from(response.text()?).await?.as_string().unwrap_or_default())
     }
@@ -83,7 +86,7 @@ impl Origin {
     async fn report(&self, page: Page, redaction: &ExportRedaction) -> Result<Blob, JsValue> {
         let template = self.page().await?;
         let Some((head, tail)) = saved::split(&template) else {
-            return Err(JsValue::from_str("pathlight.html is another version's"));
+            return Err(JsValue::from_str("pathlight.html belongs to another version"));
         };
         let columns = page.columns(redaction).await.map_err(|reason| JsValue::from_str(&reason))?;
         let headline = first_finding(page, redaction).await;

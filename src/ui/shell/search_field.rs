@@ -162,7 +162,7 @@ impl SearchField {
                 .on_click(&keep, move || found.step(page, forward))
         };
         let steps = div("search-steps")
-            .child(&step(false, "Match before (Shift+Enter)", "M4 10l4-4 4 4"))
+            .child(&step(false, "Previous match (Shift+Enter)", "M4 10l4-4 4 4"))
             .child(&step(true, "Next match (Enter)", "M4 6l4 4 4-4"));
         let filtering = shared.clone();
         let as_filter = button("Filter requests")

@@ -44,7 +44,7 @@ impl Sides {
             .on_click(&keep, move || page.change(Address::swap_sides));
         let speakers = Side::BOTH.map(|side| {
             button(side.name())
-                .attr("title", &format!("This view speaks of side {}", side.name()))
+                .attr("title", &format!("This view shows side {}", side.name()))
                 .test(&format!("side-{}", side.name()))
                 .on_click(&keep, move || page.change(|address| address.speak_of(side)))
         });
@@ -118,9 +118,9 @@ impl Part for Sides {
         self.speak.show(!is_here && !judges_b);
         let is_findings = page.address().view == View::Findings && comparison.against == Against::Set;
         self.speaks_of.set_text(if is_findings {
-            "Findings compare both; tables are of"
+            "Findings compare both sides; tables show"
         } else {
-            "This view speaks of"
+            "This view shows"
         });
         for (side, button) in Side::BOTH.iter().zip(&self.speakers) {
             button.set_flag("aria-pressed", *side == comparison.side);

@@ -79,8 +79,7 @@ impl FindingList {
             head = head.child(&span("finding-tag", kind_name(*also)).test("finding-tag"));
         }
         if finding.is_as_before {
-            let tag = span("finding-tag", "in A too")
-                .attr("title", "It is as much so in the set that is compared with");
+            let tag = span("finding-tag", "in A too").attr("title", "It holds as much in side A");
             head = head.child(&tag.test("finding-as-before"));
         }
         let cost = stake(&finding);

@@ -93,9 +93,9 @@ impl Distribution {
         inner.filled.canvas().set(
             "aria-label",
             &format!(
-                "Latency of {} requests: median {}, 95th percentile {}, 99th {}. Arrow keys choose a part, Shift \
+                "Latency of {}: median {}, 95th percentile {}, 99th {}. Arrow keys choose a part, Shift \
                  makes it wider or narrower, Enter cuts to it",
-                facts.all_requests,
+                format::counted(facts.all_requests, "request"),
                 format::duration(facts.all_latency_us.p50),
                 format::duration(facts.all_latency_us.p95),
                 format::duration(facts.all_latency_us.p99)

@@ -13,7 +13,7 @@ use pathlight_text::format;
 /// Returns a button with the legend under it; `services` gives those with the most time and their shares.
 pub fn legend(page: Page, keep: &Keep, services: impl Fn() -> Vec<(String, f64)> + 'static) -> El {
     let opener = button("Services\u{2026}")
-        .attr("title", "Colours of services; look at one alone, or leave some out")
+        .attr("title", "Colours of services; show one alone, or fade some")
         .test("service-legend");
     let panel = div("popover menu left service-legend").test("service-legend-panel");
     let (filled, held) = (panel.clone(), Keep::default());
@@ -54,8 +54,8 @@ fn fill(page: Page, panel: &El, keep: &Keep, services: &[(String, f64)]) {
             .attr("data-service", service)
             .child(&names::service(service))
             .child(&span("number muted", &format::share(*share)))
-            .child(&choice("Only", "Let all other services stand back", "only-service", ServiceChoice::Only))
-            .child(&choice("Hide", "Let this service stand back", "hide-service", ServiceChoice::Hidden))
+            .child(&choice("Only", "Fade all other services", "only-service", ServiceChoice::Only))
+            .child(&choice("Fade", "Fade this service", "hide-service", ServiceChoice::Hidden))
     });
     panel.fill(&rows.collect::<Vec<El>>());
 }

@@ -70,7 +70,7 @@ pub fn command<C: ZoomableChart>(chart: ChartCanvas<C>, page: Page, command: Com
 
 /// The buttons that zoom.
 pub struct ZoomTools {
-    /// "Zoom to selection".
+    /// "Zoom to focus".
     pub zoom: El,
     /// "Show all".
     pub all: El,
@@ -80,7 +80,7 @@ impl ZoomTools {
     /// Returns the buttons of a chart canvas; `of` tells their test names from those of other views.
     pub fn new<P: ZoomableChart>(page: Page, keep: &Keep, chart: ChartCanvas<P>, of: &str) -> ZoomTools {
         chart.on_zoom(move || page.refresh());
-        let zoom = button("Zoom to selection")
+        let zoom = button("Zoom to focus")
             .attr("title", "Enter, or click it again")
             .test(&format!("zoom-selection{of}"))
             .on_click(keep, move || {

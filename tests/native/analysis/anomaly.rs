@@ -278,7 +278,7 @@ fn training_with_abnormal_requests_leaves_them_out() {
     assert_eq!((cleaned.abnormal(), cleaned.trained), (1, 198));
     // So many more false alarms are possible, which the report says and reckons with.
     assert_eq!((as_is.contaminated, cleaned.contaminated), (0.0, 0.03));
-    let words = "; as up to 3.0\u{202f}% of the baseline may be abnormal, up to 4.0\u{202f}% of normal requests may be called so";
+    let words = "; since up to 3.0\u{202f}% of the baseline may be abnormal, up to 4.0\u{202f}% of normal requests may be called abnormal";
     assert!(anomalies::title(&cleaned).ends_with(words), "{}", anomalies::title(&cleaned));
     let value: serde_json::Value = serde_json::from_str(&json::anomaly(&cleaned).unwrap()).unwrap();
     assert_eq!(value["contaminated"], 0.03);
@@ -530,7 +530,7 @@ fn the_evaluation_finds_the_injected_and_prints_every_pair() {
     let few = self::table(Pool::of(sets_of(&few, 1)).unwrap());
     let least = few.false_alarms.iter().map(|row| row.trained).fold(f64::MAX, f64::min);
     assert!(least == 20.0 && few.false_alarms.iter().all(|row| row.trained < 100.0), "{few:?}");
-    assert!(anomalies::false_alarms(&few)[0].starts_with("With 20 training requests "), "{few:?}");
+    assert!(anomalies::false_alarms(&few)[0].starts_with("With 20 training requests, "), "{few:?}");
     let rule = table.rows.iter().find(|row| {
         (row.detector, row.encoding, row.injection)
             == (Detector::Rule, Some(Encoding::Scpv), Injection::Structure)

@@ -97,11 +97,7 @@ fn a_report_of_the_auto_encoder_has_both_thresholds() {
     let above = report.rows.iter().filter(|row| row.score > thresholds.held_out.unwrap()).count();
     assert_eq!(above as u64, thresholds.abnormal_held_out);
     assert!(above >= 1 && thresholds.held_out != Some(thresholds.learned));
-    assert!(
-        anomalies::title(&report).contains("that were not learned from"),
-        "{}",
-        anomalies::title(&report)
-    );
+    assert!(anomalies::title(&report).contains("held out of training"), "{}", anomalies::title(&report));
     let json = json::anomaly(&report).unwrap();
     assert!(json.contains("\"held_out_requests\": "), "{json}");
 }

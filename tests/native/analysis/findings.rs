@@ -126,7 +126,7 @@ fn one_place_in_the_tails_of_two_request_types_costs_what_it_costs_in_both() {
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 10, 100));
     assert!((4000.0..4600.0).contains(&finding.stake_us), "{}", finding.stake_us);
     let text = finding_words::sentence(&finding).to_text();
-    assert!(text.ends_with(" It is so in 1 other request type too."), "{text}");
+    assert!(text.ends_with(" The same holds in 1 other request type."), "{text}");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_place_that_makes_one_type_clearly_slow_counts_where_it_makes_another_a_litt
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 10, 100));
     assert!((2800.0..3300.0).contains(&finding.stake_us), "{}", finding.stake_us);
     let text = finding_words::sentence(&finding).to_text();
-    assert!(text.ends_with(" It is so in 1 other request type too."), "{text}");
+    assert!(text.ends_with(" The same holds in 1 other request type."), "{text}");
 }
 
 #[test]
@@ -512,7 +512,7 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     let charges = the(&report, FindingKind::WorthMakingFaster);
     assert_eq!(charges.place, Place::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
     let errors = finding_words::sentence(&the(&report, FindingKind::Errors)).to_text();
-    assert!(errors.ends_with("The spans in error cost 0.2\u{202f}% of the latency."), "{errors}");
+    assert!(errors.ends_with("The error spans cost 0.2\u{202f}% of the latency."), "{errors}");
     let interval = charges.interval.unwrap();
     assert!(0.0 < interval.low && interval.low < charges.stake_us && charges.stake_us < interval.high);
     let link = |finding: Option<&Finding>| match finding {

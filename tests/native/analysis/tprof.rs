@@ -247,7 +247,9 @@ fn where_no_shape_has_half_of_the_time_the_parts_are_those_of_all_shapes() {
     assert_eq!((first.groups_in_all, first.groups.len(), first.groups[0].traces), (12, 2, 1));
     let text = markdown(&report);
     assert!(
-        text.contains("A in A is slow after \u{201c}SELECT\u{201d} (traces of all shapes, as they differ)"),
+        text.contains(
+            "A in A is slow after \u{201c}SELECT\u{201d} (over traces of all shapes, since the shapes differ)"
+        ),
         "{text}"
     );
     // Of one shape nothing changes.
@@ -398,7 +400,7 @@ fn where_whole_traces_shatter_groups_are_local() {
     let with_subspans: Vec<&str> =
         trace.spans.iter().filter(|s| !s.subspans.is_empty()).map(|s| s.name.as_str()).collect();
     assert_eq!(with_subspans, ["A"]);
-    assert!(lines(&report).iter().any(|line| line.words.contains("whose order varies")));
+    assert!(lines(&report).iter().any(|line| line.words.contains("only the calls of this span keep their order")));
 }
 
 /// Checks on every layer-4 group that the mean form is the recursive form, and containment and order.

@@ -112,7 +112,7 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
     assert_eq!(lines[0].aggregate, lines[3].aggregate);
     let text = plain(&markdown(&report));
     // It says how this order differs from that of Endpoints.
-    let ranked = "Ranked by the own time of all calls, also of those beside others; Endpoints and Findings count only what \
+    let ranked = "Ranked by the own time of all calls, including those that run in parallel with others; Endpoints and Findings count only what \
                   requests wait for.";
     assert!(text.starts_with(&format!("# Diagnosis of 10 traces\n\n{ranked}\n\n1. A in A takes")), "{text}");
     assert!(text.contains(&format!("\n      - {slow}")), "{text}");
@@ -156,10 +156,10 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         [("rare", 1)]
     );
     let said = diagnosis_words::left_out(&tail, false);
-    assert_eq!(said[0], "71 places of 1 list are not listed: of each the 50 that grew most are.");
+    assert_eq!(said[0], "71 places in 1 list not shown: each list has only the 50 that grew most.");
     assert_eq!(
         said[1],
-        "1 request type with 1 trace left out, as it takes 10 of a type to tell its tail: rare in A."
+        "1 request type with 1 trace is left out, since a type needs 10 traces to tell its tail: rare in A."
     );
     let text = markdown(&report(vec![set_of(&spans)]));
     assert!(text.contains("- and 116 other places") && text.contains(&said[1]), "{text}");
@@ -172,7 +172,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
     );
     assert_eq!(
         diagnosis_words::left_out(&places, true),
-        ["1 request type with 10 traces only in B cannot be compared: Y in Y."]
+        ["1 request type with 10 traces is only in B and cannot be compared: Y in Y."]
     );
 }
 

@@ -94,7 +94,7 @@ fn exports_are_answered_as_the_protocol_says_and_kept() {
     assert!(status == 400 && String::from_utf8(body).unwrap().contains("cannot be read"), "{status}");
     let (status, body) = listener.export(PROTOBUF, b"no protobuf at all");
     assert!(
-        status == 400 && body.starts_with(&[0x12]) && body.ends_with(b"no protobuf."),
+        status == 400 && body.starts_with(&[0x12]) && body.ends_with(b"not protobuf."),
         "{status} {body:?}"
     );
     let jaeger = fixture("jaeger", "api.json");

@@ -87,7 +87,7 @@ fn a_saved_report_is_no_page_to_write_reports_into() {
         run(&["report", "jaeger/api.json", "--with-tag", "no=tag", "--page", page.to_str().unwrap()]);
     assert!(status == 1 && said.contains("No request passes the filters."), "{status} {said}");
     let (_, said, status) = write(&saved, &folder.path().join("again.html"));
-    assert!(status == 2 && said.contains("a report with traces inside"), "{status} {said}");
+    assert!(status == 2 && said.contains("a report that already has traces inside"), "{status} {said}");
     let (_, said, status) = write(&page, &page);
     assert!(status == 2 && said.contains("would be overwritten"), "{status} {said}");
 }

@@ -76,7 +76,7 @@ fn a_large_input_is_summarised_like_a_small_one_by_any_number_of_threads_and_fro
     let output = run(folder.path(), &["summarise", "-o", "a.pathlight", "a.json", "-"], &text);
     assert!(fs::read(folder.path().join("a.pathlight")).unwrap() == expected);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("1400 traces came again"), "{said}");
+    assert!(said.contains("1\u{202f}400 traces came again"), "{said}");
 }
 
 /// Returns Zipkin spans, one a line, of traces that overlap: each has a root and then `calls` calls.

@@ -51,7 +51,7 @@ impl Tools {
         );
         let evaluate = toggle(
             "Evaluate",
-            "Make half of the requests abnormal and see how many are found",
+            "Learn from half of the requests; judge the others as they are and made abnormal",
             "anomaly-evaluate",
             |choice| choice.evaluate = !choice.evaluate,
         );
@@ -148,8 +148,8 @@ fn contaminated_field(page: Page, keep: &Keep) -> (El, El) {
     });
     let label = el("label")
         .class("contaminated")
-        .attr("title", "So many of the most anomalous are left out of the baseline")
-        .child(&span("muted nowrap", "Abnormal in the baseline, %: up to"))
+        .attr("title", "This share of the baseline, the most anomalous requests, is left out")
+        .child(&span("muted nowrap", "Abnormal in the baseline, up to (%)"))
         .child(&input);
     (label, input)
 }
