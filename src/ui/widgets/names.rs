@@ -54,7 +54,11 @@ fn cut_in_the_middle(operation: &str) -> El {
     });
     let last = || operation.char_indices().nth(length - TAIL.0).map_or(0, |(at, _)| at);
     let (head, tail) = operation.split_at(segment.unwrap_or_else(last));
-    el("span").class("operation long").child(&span("head", head)).child(&span("tail", tail))
+    el("span")
+        .class("operation long")
+        .styled("--tail", &tail.chars().count().to_string())
+        .child(&span("head", head))
+        .child(&span("tail", tail))
 }
 
 /// Returns a service in one line, with its colour.

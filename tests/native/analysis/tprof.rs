@@ -400,7 +400,9 @@ fn where_whole_traces_shatter_groups_are_local() {
     let with_subspans: Vec<&str> =
         trace.spans.iter().filter(|s| !s.subspans.is_empty()).map(|s| s.name.as_str()).collect();
     assert_eq!(with_subspans, ["A"]);
-    assert!(lines(&report).iter().any(|line| line.words.contains("only the calls of this span keep their order")));
+    assert!(
+        lines(&report).iter().any(|line| line.words.contains("only the calls of this span keep their order"))
+    );
 }
 
 /// Checks on every layer-4 group that the mean form is the recursive form, and containment and order.
