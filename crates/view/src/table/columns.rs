@@ -158,9 +158,24 @@ mod tests {
         ]
     }
 
+    /// All of them hold something.
+    fn full(heads: &[Head]) -> impl Iterator<Item = (&Head, bool)> {
+        heads.iter().map(|head| (head, true))
+    }
+
+    #[test]
+    fn a_column_that_holds_nothing_is_shown_only_if_chosen() {
+        let heads = heads();
+        let empty = || heads.iter().map(|head| (head, head.key != "drag"));
+        let mut choices = ColumnChoices::default();
+        assert_eq!(choices.fit(empty(), 800.0), [true, true, false, true, true]);
+        choices.show("drag", true);
+        assert_eq!(choices.fit(empty(), 800.0), [true; 5]);
+    }
+
     #[test]
     fn the_least_important_columns_go_first() {
-        let fit = |room: f64| ColumnChoices::default().fit(heads().iter().map(|head| (head, true)), room);
+        let fit = |room: f64| ColumnChoices::default().fit(full(&heads()), room);
         assert_eq!(fit(608.0), [true; 5]);
         assert_eq!(fit(607.0), [true, true, true, true, false]);
         assert_eq!(fit(400.0), [true, true, true, false, false]);
@@ -178,15 +193,9 @@ mod tests {
         let mut choices = ColumnChoices::default();
         choices.show("what", true);
         choices.show("share", false);
-        assert_eq!(
-            choices.fit(heads().iter().map(|head| (head, true)), 430.0),
-            [true, false, true, false, true]
-        );
+        assert_eq!(choices.fit(full(&heads()), 430.0), [true, false, true, false, true]);
         choices.widen("name", 260.7);
-        assert_eq!(
-            choices.fit(heads().iter().map(|head| (head, true)), 430.0),
-            [true, false, false, false, true]
-        );
+        assert_eq!(choices.fit(full(&heads()), 430.0), [true, false, false, false, true]);
         assert_eq!(choices.width_px("name"), Some(260.0));
         choices.widen("name", 1.0);
         assert_eq!(choices.width_px("name"), Some(40.0));
