@@ -181,9 +181,16 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
         return Sentence::default().text("A side has no request, so there is nothing to compare.");
     }
     if let Some(first) = report.culprit() {
-        let words = service_words(report, first);
-        let lead = Sentence::default().text("Where the time of slow requests goes: ");
-        return if report.is_of_one_set { lead.then(words) } else { words };
+        let lead = Sentence::default();
+        let lead = match (report.is_of_one_set, report.mean_us) {
+            (true, _) => lead.text("Where the time of slow requests goes: "),
+            (false, [a, b]) if b < a => {
+                let means = format!("{} \u{2192} {}", duration(a), duration(b));
+                lead.text("B is faster as a whole: mean ").number(means).text(". ")
+            }
+            _ => lead,
+        };
+        return lead.then(service_words(report, first));
     }
     let sides = Sides::of(report);
     let suspect = suspects(report).next();

@@ -413,6 +413,11 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     );
     assert!(words.parts.contains(&Part::Service("basic".to_owned())));
     assert!(words.parts.contains(&Part::Number("82 calls".to_owned())));
+    let faster = CulpritReport { mean_us: [900_000.0, 300_000.0], ..report.clone() };
+    assert_eq!(
+        plain(&culprit::verdict(&faster)),
+        format!("B is faster as a whole: mean 900 ms \u{2192} 300 ms. {}", plain(&words))
+    );
     let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
     assert_eq!(
         plain(&culprit::verdict(&of_one_set)),
