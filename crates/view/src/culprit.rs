@@ -174,6 +174,12 @@ fn suspects(report: &CulpritReport) -> impl Iterator<Item = &CulpritService> {
     report.services.iter().filter(|row| row.score_us > 0.0 && (row.is_weak || row.may_be_chance))
 }
 
+/// Returns the mean latencies of A and of B.
+pub fn means(report: &CulpritReport) -> String {
+    let [a, b] = report.mean_us.map(duration);
+    format!("{a} \u{2192} {b}")
+}
+
 /// Returns the verdict: what explains that B is slower, or that nothing does, or nothing clearly. Where both sides are of
 /// one set, B being its slow requests, that is no fault of a service, so it says where their time goes.
 pub fn verdict(report: &CulpritReport) -> Sentence {
@@ -182,13 +188,13 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
     }
     if let Some(first) = report.culprit() {
         let lead = Sentence::default();
-        let lead = match (report.is_of_one_set, report.mean_us) {
-            (true, _) => lead.text("Where the time of slow requests goes: "),
-            (false, [a, b]) if b < a => {
-                let means = format!("{} \u{2192} {}", duration(a), duration(b));
-                lead.text("B is faster as a whole: mean ").number(means).text(". ")
-            }
-            _ => lead,
+        let [a, b] = report.mean_us;
+        let lead = if report.is_of_one_set {
+            lead.text("Where the time of slow requests goes: ")
+        } else if b < a && !report.looks_faster() {
+            lead.text("B is faster as a whole: mean ").number(means(report)).text(". ")
+        } else {
+            lead
         };
         return lead.then(service_words(report, first));
     }

@@ -393,9 +393,10 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
         let named = of.iter().take(NAMED).map(|kind| type_name(&kind.service, &kind.operation));
         let more = if of.len() > NAMED { ", \u{2026}" } else { "" };
         out.push(format!(
-            "{} with {} {}: {}{more}.",
+            "{} with {} {} {}: {}{more}.",
             counted(of.len() as u64, "request type"),
             counted(in_all, "trace"),
+            agreeing(of.len() as u64, "is", "are"),
             agreeing(of.len() as u64, one, many),
             named.collect::<Vec<_>>().join(", ")
         ));
@@ -403,11 +404,11 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
     if are_sets {
         types(
             |kind| if kind.b_traces == 0 { kind.a_traces } else { 0 },
-            ["is only in A and cannot be compared", "are only in A and cannot be compared"],
+            ["only in A and cannot be compared"; 2],
         );
         types(
             |kind| if kind.a_traces == 0 { kind.b_traces } else { 0 },
-            ["is only in B and cannot be compared", "are only in B and cannot be compared"],
+            ["only in B and cannot be compared"; 2],
         );
     } else {
         fn is_small(kind: &TypeLeftOut) -> bool {
@@ -415,16 +416,13 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
         }
         types(
             |kind| if is_small(kind) { kind.a_traces } else { 0 },
-            [
-                "is left out, since a type needs 10 traces to tell its tail",
-                "are left out, since a type needs 10 traces to tell its tail",
-            ],
+            ["left out, since a type needs 10 traces to tell its tail"; 2],
         );
         types(
             |kind| if is_small(kind) { 0 } else { kind.a_traces },
             [
-                "is left out, since all its latencies lie in one latency bin of a summary",
-                "are left out, since all latencies of each lie in one latency bin of a summary",
+                "left out, since all its latencies lie in one latency bin of a summary",
+                "left out, since all latencies of each lie in one latency bin of a summary",
             ],
         );
     }

@@ -462,7 +462,7 @@ fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
     });
     let ratio = b.max(a) / b.min(a).max(f64::MIN_POSITIVE);
     let out = if a.min(b) > 0.0 && ratio >= 1.05 { out.text(", ").number(times(ratio)) } else { out };
-    let out = out.text(": mean ").number(format!("{} \u{2192} {}", duration(a), duration(b))).text(". ");
+    let out = out.text(": mean ").number(culprit::means(report)).text(". ");
     let out = match (report.vanished.is_empty(), report.looks_faster()) {
         (true, _) => out.then(culprit::explanation(report)),
         (false, true) => {

@@ -418,6 +418,13 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
         plain(&culprit::verdict(&faster)),
         format!("B is faster as a whole: mean 900 ms \u{2192} 300 ms. {}", plain(&words))
     );
+    let vanished = vec![Vanished { service: "pay".to_owned(), requests: [120, 0] }];
+    let looks_faster = CulpritReport { vanished, mix_us: -600_000.0, ..faster };
+    assert_eq!(
+        plain(&culprit::verdict(&looks_faster)),
+        plain(&words),
+        "calls vanish: that is no improvement"
+    );
     let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
     assert_eq!(
         plain(&culprit::verdict(&of_one_set)),

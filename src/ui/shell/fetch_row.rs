@@ -66,14 +66,11 @@ impl FetchRow {
         let words = format!("This link fetches traces from {}.", origins.join(" and "));
         let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
             "muted",
-            match origins {
-                [_] => {
-                    "That server learns what is searched for, and that it was you who asked. Fetch only if you trust it."
-                }
-                _ => {
-                    "Those servers learn what is searched for, and that it was you who asked. Fetch only if you trust them."
-                }
-            },
+            format::agreeing(
+                origins.len() as u64,
+                "That server learns what is searched for, and that it was you who asked. Fetch only if you trust it.",
+                "Those servers learn what is searched for, and that it was you who asked. Fetch only if you trust them.",
+            ),
         ));
         let agree = self
             .action(page, "Fetch", "fetch-agree", |page| page.fetching().agree_and_start(page))

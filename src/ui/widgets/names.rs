@@ -50,7 +50,7 @@ fn cut_in_the_middle(operation: &str) -> El {
     }
     let segment = operation.rfind('/').filter(|at| {
         let rest = operation[*at..].chars().count();
-        rest < length && (TAIL.0 / 2..=LONGEST_SEGMENT).contains(&rest)
+        *at > 0 && (TAIL.0 / 2..=LONGEST_SEGMENT).contains(&rest)
     });
     let last = || operation.char_indices().nth(length - TAIL.0).map_or(0, |(at, _)| at);
     let (head, tail) = operation.split_at(segment.unwrap_or_else(last));

@@ -93,17 +93,16 @@ impl Calls {
     }
 }
 
-/// Gives overlays among `candidates` (in pre-order) their role. The tree is sanitised.
-pub(super) fn mark(set: &TraceSet, tree: &mut Tree, candidates: &mut Vec<u32>, calls: &mut Calls) {
-    candidates.retain(|&span| {
-        let is_only = tree.parent_of(span).is_none_or(|p| tree.subtree_end[p as usize] == p + 2);
+/// Gives overlays among `candidates`, parent and span each, their role. The tree is sanitised.
+pub(super) fn mark(set: &TraceSet, tree: &mut Tree, candidates: &mut Vec<(u32, u32)>, calls: &mut Calls) {
+    candidates.retain(|&(parent, span)| {
+        let is_only = tree.subtree_end[parent as usize] == parent + 2;
         !is_only && tree.subtree_end[span as usize] == span + 1
     });
     // Those of one parent stand together.
-    let mut by_parent: Vec<_> = candidates.iter().map(|&span| (tree.parent[span as usize], span)).collect();
-    by_parent.sort_unstable();
+    candidates.sort_unstable();
     let mut read = None;
-    for (parent, span) in by_parent {
+    for &(parent, span) in candidates.iter() {
         let at = span as usize;
         if read != Some(parent) {
             calls.read(set, tree, parent);

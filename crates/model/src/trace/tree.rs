@@ -51,8 +51,8 @@ pub struct Tree {
     shift_us: Vec<i64>,
     /// Whether clocks were looked at already.
     has_clocks: bool,
-    /// Spans that may be overlays.
-    candidates: Vec<u32>,
+    /// Spans that may be overlays, each behind its parent.
+    candidates: Vec<(u32, u32)>,
     calls: Calls,
 }
 
@@ -203,7 +203,7 @@ impl Tree {
                 if self.settings.reading.has(Rule::Overlay)
                     && overlays::may_be(set, row, end - start, parent_row, pe - ps)
                 {
-                    self.candidates.push(i as u32);
+                    self.candidates.push((parent as u32, i as u32));
                 }
                 Role::Sync
             }

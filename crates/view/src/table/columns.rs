@@ -94,17 +94,17 @@ impl ColumnChoices {
     /// Returns which columns are shown in so many CSS pixels: those that were chosen, and of the others that hold something
     /// those there is room for, the most important first.
     pub fn fit<'a>(&self, heads: impl IntoIterator<Item = (&'a Head, bool)>, room_px: f64) -> Vec<bool> {
-        let columns: Vec<(&Head, Choice, bool)> =
-            heads.into_iter().map(|(head, holds)| (head, self.of(head.key), holds)).collect();
-        let px =
-            |(head, choice, _): &(&Head, Choice, bool)| choice.width_px.map_or(head.width.px(), f64::from);
-        let mut shown: Vec<bool> =
-            columns.iter().map(|(_, choice, holds)| choice.is_shown.unwrap_or(*holds)).collect();
+        let (columns, mut shown): (Vec<(&Head, Choice)>, Vec<bool>) = heads
+            .into_iter()
+            .map(|(head, holds)| (head, self.of(head.key), holds))
+            .map(|(head, choice, holds)| ((head, choice), choice.is_shown.unwrap_or(holds)))
+            .unzip();
+        let px = |(head, choice): &(&Head, Choice)| choice.width_px.map_or(head.width.px(), f64::from);
         let mut whole: f64 =
             columns.iter().zip(&shown).filter(|(_, is)| **is).map(|(column, _)| px(column)).sum();
         for priority in [3, 2] {
             for at in (0..columns.len()).rev() {
-                let (head, choice, _) = columns[at];
+                let (head, choice) = columns[at];
                 let may_go = shown[at] && choice.is_shown.is_none() && head.priority == priority;
                 if whole > room_px && may_go {
                     shown[at] = false;
