@@ -27,6 +27,8 @@ pub mod fetch;
 #[cfg(target_arch = "wasm32")]
 pub mod pool;
 #[cfg(target_arch = "wasm32")]
+mod rest;
+#[cfg(target_arch = "wasm32")]
 mod start;
 #[cfg(target_arch = "wasm32")]
 mod ui;

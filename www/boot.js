@@ -55,21 +55,24 @@
     return new Response(bytes, { headers: { "content-type": "application/wasm" } });
   };
 
-  const wasm = async () => {
-    const element = asset("wasm");
-    if (!element.href) return unpack(loosen(element.textContent));
-    if (self.origin === "null" && location.protocol !== "file:") {
-      // A sandboxed frame has no origin, so its own host is a foreign one to fetch(); scripts it may load.
-      await run(asset("wasm-script").href);
-      return unpack(decode(self.pathlightWasm));
-    }
-    const response = await fetch(element.href);
-    if (!response.ok) throw new Error(`${element.href} answers ${response.status} ${response.statusText}`);
+  const get = async (address) => {
+    const response = await fetch(address);
+    if (!response.ok) throw new Error(`${address} answers ${response.status} ${response.statusText}`);
     return response;
   };
 
-  const compile = async () => {
-    const response = await wasm();
+  const isSingle = !asset("wasm").href;
+  // A sandboxed frame has no origin, so its own host is a foreign one to fetch(); scripts it may load.
+  const isForeign = self.origin === "null" && location.protocol !== "file:";
+  const wasm = async () => {
+    if (isSingle) return unpack(loosen(asset("wasm").textContent));
+    if (!isForeign) return get(asset("wasm").href);
+    await run(asset("wasm-script").href);
+    return unpack(decode(self.pathlightWasm));
+  };
+
+  const compile = async (arriving) => {
+    const response = await arriving;
     // Compiling while it arrives is refused for any other type, and some static hosts send another.
     return response.headers.get("content-type")?.startsWith("application/wasm")
       ? WebAssembly.compileStreaming(response)
@@ -77,16 +80,24 @@
   };
 
   const hasSimd = self.WebAssembly?.validate(new Uint8Array(SIMD));
-  const compiled = hasSimd ? compile() : undefined;
+  const compiled = hasSimd ? compile(wasm()) : undefined;
   // Its failure is told by who waits for it.
   compiled?.catch(() => {});
+  // The module comes in two parts (tools/xtask/src/split.rs), of which the start page needs one. Until the other is compiled,
+  // its address stands for it.
+  let rest = isSingle || isForeign ? undefined : asset("wasm-rest").href;
+  const compileRest = async () => {
+    rest = await compile(get(rest));
+  };
+  // An address with a view in it may need both.
+  const isFollowed = hasSimd && rest && location.hash ? compileRest().catch(() => {}) : undefined;
   const isParsed = new Promise((resolve) => {
     document.addEventListener("DOMContentLoaded", resolve, { once: true });
   });
   // The start page is to be seen at once, unless the address or a host page asks for more than that.
   const root = document.documentElement;
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  if (asset("wasm").href && !location.hash && self.parent === self) root.dataset.first = "";
+  if (!isSingle && !location.hash && self.parent === self) root.dataset.first = "";
   // Nobody reads yet what is dropped, and a browser would show it in place of the page.
   const starting = new AbortController();
   for (const kind of ["dragover", "drop"]) {
@@ -97,6 +108,7 @@
   }
 
   let blob;
+  const workers = [];
   const startWorker = (module) => {
     const [glue, script] = [asset("glue"), asset("worker")];
     let worker;
@@ -112,7 +124,8 @@
       ));
       worker = new Worker(blob);
     }
-    worker.postMessage({ module, glue: glue.src });
+    worker.postMessage({ module, glue: glue.src, rest });
+    if (typeof rest === "string") workers.push(worker);
     return worker;
   };
 
@@ -126,7 +139,7 @@
       element.nextSibling?.remove();
       element.remove();
     }
-    if (!asset("wasm").href) found.source = `<!doctype html>\n${document.documentElement.outerHTML}`;
+    if (isSingle) found.source = `<!doctype html>\n${document.documentElement.outerHTML}`;
     // gzip, then base64.
     found.pack = async (blob) => {
       const packed = await new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).blob();
@@ -158,40 +171,47 @@
     const came = given();
     const module = await compiled;
     await wasm_bindgen({ module_or_path: module });
+    await isFollowed;
+    wasm_bindgen.keep_rest(rest);
     starting.abort();
     delete root.dataset.first;
     wasm_bindgen.start_page(() => startWorker(module), came);
+    if (typeof rest !== "string") return;
+    // If it does not come now, it is asked for again by what needs it.
+    await compileRest().catch(() => {});
+    wasm_bindgen.keep_rest(rest);
+    for (const worker of workers.splice(0)) worker.postMessage({ rest });
   };
 
   // A page that is kept for use without its server looks for a newer one when somebody comes back to it; other windows may
   // have found one too.
   const LOOK_MS = 600_000;
   const watch = () => {
-    if (!asset("wasm").href) return;
-    let workers;
+    if (isSingle) return;
+    let kept;
     try {
-      workers = navigator.serviceWorker;
+      kept = navigator.serviceWorker;
     } catch {
       // A sandboxed frame keeps nothing.
     }
     let looked = -LOOK_MS;
-    workers?.addEventListener("message", ({ data }) => {
+    kept?.addEventListener("message", ({ data }) => {
       const own = [...document.querySelectorAll("link[href], script[src]")].map((element) => element.href || element.src);
       const isOld = own.some((address) => !address.includes(".wasm-") && !data?.kept?.includes(address));
       // A Pathlight beside this one, under another path, is another page.
       const isOurs = data?.kept && data.scope === new URL("./", location.href).href;
       if (isOurs && isOld) dispatchEvent(new Event("pathlight-newer"));
     });
-    workers?.startMessages();
-    workers && document.addEventListener("visibilitychange", async () => {
+    kept?.startMessages();
+    kept && document.addEventListener("visibilitychange", async () => {
       if (document.hidden || performance.now() - looked < LOOK_MS) return;
       looked = performance.now();
-      (await workers.getRegistration())?.active?.postMessage("look");
+      (await kept.getRegistration())?.active?.postMessage("look");
     });
   };
 
   start().then(watch).catch((error) => {
-    fail(location.protocol === "file:" && asset("wasm").href
+    fail(location.protocol === "file:" && !isSingle
       ? "Opened from a folder, this page cannot read its own files: open pathlight.html instead."
       : `Pathlight could not start: ${error.message ?? error}. Reload the page to try again.`);
     throw error;

@@ -19,7 +19,7 @@ use shell::palette::Palette;
 use shell::saved_report::Origin;
 use std::cell::OnceCell;
 use std::rc::Rc;
-use view::AnyView;
+use views::{LazyView, Tools};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 
@@ -59,11 +59,16 @@ pub fn start(boot: Boot, given: JsValue) {
     }
 }
 
-/// Shows a defect of the page itself: nothing of it may run any more, so it says so and how to go on.
+/// Shows a defect of the page itself.
 fn broken(what: &str) {
     web_sys::console::error_1(&what.into());
-    let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";
-    if let Some(body) = dom::document().body() {
+    stopped("Pathlight ran into a defect of its own and stopped. Reload the page to go on.", what);
+}
+
+/// Says why nothing of the page may run any more, and how to go on; once, for one error brings others.
+pub fn stopped(words: &str, what: &str) {
+    let is_said = dom::document().query_selector(".broken").is_ok_and(|said| said.is_some());
+    if let Some(body) = dom::document().body().filter(|_| !is_said) {
         let row = div("message-row broken").attr("role", "alert").test("broken");
         let row = row.child(&dom::span("message-text", words)).child(&dom::span("muted", what));
         let _ = body.append_child(row.html());
@@ -143,8 +148,6 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
         let sides = shell::sides::Sides::new(page);
         let sidebar = shell::sidebar::Sidebar::new(page);
         let jump = shell::jump::Jump::default();
-        let views: Vec<Box<dyn AnyView>> =
-            View::ALL.into_iter().map(|which| views::build(which, page, &keep, &found, &jump)).collect();
         let detail = shell::detail::Detail::new(page, &jump);
         let no_spans = shell::no_spans::NoSpans::new();
 
@@ -160,14 +163,11 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
             .attr("aria-valuenow", "56")
             .attr("tabindex", "0")
             .test("split");
-        let (above, below) = view::elements(&views);
         let title = el("h1").class("unseen").test("title");
         let view = el("main")
             .class("view")
             .child(&title)
-            .children(&above)
             .child(&split)
-            .children(&below)
             .child(no_spans.element())
             .child(detail.element());
         split_drag(&split, &view, &keep);
@@ -187,7 +187,9 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
             vec![Box::new(layout), Box::new(root), Box::new(range), Box::new(sides)],
         );
         page.add_parts(Layer::Views, vec![Box::new(sidebar)]);
-        page.add_parts(Layer::Views, views.into_iter().map(|view| view as Box<dyn Part>).collect());
+        let tools = Tools { keep, search: found, jump: jump.clone(), split };
+        let view = |which| Box::new(LazyView::new(which, &tools)) as Box<dyn Part>;
+        page.add_parts(Layer::Views, View::ALL.into_iter().map(view).collect());
         page.add_parts(Layer::Views, vec![Box::new(no_spans), Box::new(jump)]);
         page.add_parts(Layer::Detail, vec![Box::new(detail)]);
     }

@@ -1,7 +1,6 @@
 //! A view in the page. The order in which a view brings itself up to date stands here, once: theme, report, stale, sort,
 //! search, focus, zoom.
 
-use crate::ui::dom::El;
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::search;
 use crate::ui::shell::search::{Last, Search};
@@ -77,7 +76,7 @@ pub trait PageView: 'static {
     }
 }
 
-/// A view of any content, for the list of all views.
+/// A view of any content.
 pub trait AnyView: Part {
     /// Returns the elements of the view.
     fn frame(&self) -> &Frame;
@@ -159,10 +158,4 @@ impl<V: PageView> AnyView for Shown<V> {
     fn frame(&self) -> &Frame {
         self.view.frame()
     }
-}
-
-/// Returns the elements of the views, those above the line between chart and table first.
-pub fn elements(views: &[Box<dyn AnyView>]) -> (Vec<El>, Vec<El>) {
-    let above = views.iter().filter_map(|view| view.frame().above()).cloned().collect();
-    (above, views.iter().map(|view| view.frame().below()).cloned().collect())
 }

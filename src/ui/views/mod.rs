@@ -17,15 +17,63 @@ pub mod time_columns;
 pub mod trace;
 pub mod trend;
 
-use crate::ui::dom::Keep;
-use crate::ui::page::Page;
+use crate::ui::dom::{El, Keep};
+use crate::ui::page::{Page, Part};
 use crate::ui::shell::jump::Jump;
 use crate::ui::shell::search::Search;
 use crate::ui::view::{AnyView, Shown};
+use crate::ui::widgets::frame;
 use pathlight_view::address::View;
+use pathlight_view::keys::Command;
 
-/// Builds a view.
-pub fn build(which: View, page: Page, keep: &Keep, search: &Search, jump: &Jump) -> Box<dyn AnyView> {
+/// What views are built with.
+#[derive(Clone)]
+pub struct Tools {
+    /// Keeps their listeners.
+    pub keep: Keep,
+    /// The search they answer.
+    pub search: Search,
+    /// Leads to a place in the flame graph.
+    pub jump: Jump,
+    /// The line between charts and tables in the page.
+    pub split: El,
+}
+
+/// A view that is built when it first comes into sight: of most the page never needs the elements nor the code.
+pub struct LazyView {
+    which: View,
+    tools: Tools,
+    view: Option<Box<dyn AnyView>>,
+}
+
+impl LazyView {
+    /// Creates it without the view.
+    pub fn new(which: View, tools: &Tools) -> LazyView {
+        LazyView { which, tools: tools.clone(), view: None }
+    }
+}
+
+impl Part for LazyView {
+    fn update(&mut self, page: Page) {
+        if self.view.is_none() && frame::is_shown(page, self.which) {
+            let view = build(self.which, page, &self.tools);
+            let split = self.tools.split.html();
+            if let Some(above) = view.frame().above() {
+                let _ = split.before_with_node_1(above.html());
+            }
+            let _ = split.after_with_node_1(view.frame().below().html());
+            self.view = Some(view);
+        }
+        self.view.iter_mut().for_each(|view| view.update(page));
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        self.view.as_mut().is_some_and(|view| view.command(page, command))
+    }
+}
+
+fn build(which: View, page: Page, tools: &Tools) -> Box<dyn AnyView> {
+    let Tools { keep, search, jump, .. } = tools;
     match which {
         View::Findings => Shown::new(findings::Findings::new(page, keep), search),
         View::Flame => Shown::new(flame::Flame::new(page, keep), search),

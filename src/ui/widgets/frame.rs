@@ -110,7 +110,7 @@ impl Frame {
 
     /// Brings the view into sight if it was chosen and there is the data that it needs. Returns whether it is in sight.
     pub fn update(&self, page: Page) -> bool {
-        let shown = has_traces(page) && self.is_chosen(page) && page.lacks(self.view).is_none();
+        let shown = is_shown(page, self.view);
         self.above.iter().for_each(|above| above.show(shown));
         self.below.show(shown);
         if !shown {
@@ -156,6 +156,11 @@ impl Frame {
     pub fn wait(&self, is_waiting: bool) {
         self.set_text(if is_waiting { WORKING } else { "" });
     }
+}
+
+/// Returns whether a view was chosen and there is the data that it needs.
+pub fn is_shown(page: Page, view: View) -> bool {
+    has_traces(page) && page.address().view == view && page.lacks(view).is_none()
 }
 
 /// Returns whether any trace is loaded.

@@ -1,8 +1,8 @@
 //! `cargo xtask build`: `dist/`, a folder for any static host, and `dist/pathlight.html`, the same page in one file.
 //!
 //! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
-//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm`, `pathlight.wasm.js` (the same
-//! as a script, for frames that may not fetch). What it names, directly or through a style sheet or
+//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm` and `pathlight.rest.wasm` (the
+//! module in two parts, see [`crate::split`]), `pathlight.wasm.js` (all of it as a script, for frames that may not fetch). What it names, directly or through a style sheet or
 //! script, gets a hash of its content into its name, so that a host may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
 //! [`crate::single`], how the guide comes into the page in [`crate::guide`].
 
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
 use crate::files::{Files, gzip, read_folder};
-use crate::{Outcome, about, guide, html, order, sh, single, tools};
+use crate::{Outcome, about, guide, html, order, sh, single, split, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
@@ -94,13 +94,27 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     let glue = folder.join("pathlight.js");
     files.insert("pathlight.js".to_owned(), sh::on(&glue, fs::read(&glue))?);
     let bound = folder.join("pathlight_bg.wasm");
-    let wasm = if fast { None } else { optimise(&bound)? };
-    let wasm = wasm.map_or_else(|| sh::on(&bound, fs::read(&bound)), Ok)?;
-    let packed = if fast { gzip(&wasm)? } else { gzip_small(&wasm)? };
+    let whole = sh::on(&bound, fs::read(&bound))?;
+    let (first, rest) = split::split(&whole)?;
+    let wasm_opt = if fast { None } else { tools::wasm_opt() };
+    let (packed, parts) = std::thread::scope(|scope| {
+        let parts = scope.spawn(|| {
+            (
+                optimise(first, ".first.wasm", wasm_opt.as_deref()),
+                optimise(rest, ".rest.wasm", wasm_opt.as_deref()),
+            )
+        });
+        let whole = optimise(whole, ".whole.wasm", wasm_opt.as_deref());
+        let packed = whole.and_then(|whole| if fast { gzip(&whole) } else { gzip_small(&whole) });
+        (packed, parts.join())
+    });
+    let (packed, (first, rest)) = (packed?, parts.map_err(|_| "wasm-opt broke off")?);
     let script = format!("self.pathlightWasm = \"{}\";\n", single::base64(&packed));
+    // The single file, which cannot wait for a part, and frames that may not fetch have the whole.
     files.insert("pathlight.wasm.gz".to_owned(), packed);
     files.insert("pathlight.wasm.js".to_owned(), script.into_bytes());
-    files.insert("pathlight.wasm".to_owned(), wasm);
+    files.insert("pathlight.wasm".to_owned(), first?);
+    files.insert("pathlight.rest.wasm".to_owned(), rest?);
     Ok(())
 }
 
@@ -121,15 +135,21 @@ fn kept(key: &[u8], ending: &str, make: impl FnOnce(&Path) -> Outcome) -> Outcom
     sh::on(&kept, fs::read(&kept))
 }
 
-/// Returns the module after wasm-opt, or `None` where that is not to be had. Its result is kept.
+/// Returns the module after wasm-opt, or as it is where that is not to be had. Its result is kept under a name with
+/// this ending.
 ///
 /// The compiler has optimised already, and wasm-opt's own levels only make what gzip has left larger: what helps is to
 /// have like functions beside each other ([`order`]).
-fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
-    let Some(mut wasm_opt) = tools::wasm_opt() else { return Ok(None) };
-    for pass in
-        ["duplicate-function-elimination", "reorder-functions-by-name", "strip-debug", "strip-producers"]
-    {
+fn optimise(module: Vec<u8>, ending: &str, wasm_opt: Option<&Path>) -> Outcome<Vec<u8>> {
+    let Some(wasm_opt) = wasm_opt else { return Ok(module) };
+    let mut wasm_opt = sh::command(wasm_opt);
+    for pass in [
+        "remove-unused-module-elements",
+        "duplicate-function-elimination",
+        "reorder-functions-by-name",
+        "strip-debug",
+        "strip-producers",
+    ] {
         wasm_opt.arg(format!("--{pass}"));
     }
     // Each by name: `-all` emits what browsers reject.
@@ -144,24 +164,23 @@ fn optimise(module: &Path) -> Outcome<Option<Vec<u8>>> {
     ] {
         wasm_opt.arg(format!("--enable-{feature}"));
     }
-    let input = sh::on(module, fs::read(module))?;
-    let key = [sh::spell(&wasm_opt).as_bytes(), include_bytes!("order.rs"), &input].concat();
-    let made = kept(&key, ".opt.wasm", |fresh| {
-        let renamed = order::renamed(&input).ok_or("wasm-bindgen wrote no module")?;
-        let ordered = fresh.with_extension("renamed.wasm");
+    let key = [sh::spell(&wasm_opt).as_bytes(), include_bytes!("order.rs"), &module].concat();
+    let made = kept(&key, ending, |fresh| {
+        let renamed = order::renamed(&module).ok_or("wasm-bindgen wrote no module")?;
+        let ordered = fresh.with_extension("ordered");
         sh::on(&ordered, fs::write(&ordered, renamed))?;
         sh::run(wasm_opt.arg(&ordered).arg("-o").arg(fresh))?;
         sh::on(&ordered, fs::remove_file(&ordered))
     });
-    if let Err(error) = &made {
-        eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
-    }
-    Ok(made.ok())
+    made.or_else(|error| {
+        eprintln!("{error}: the wasm stays as the compiler left it, and larger.");
+        Ok(module)
+    })
 }
 
 /// Packs as `gzip` does, a twenty-fifth smaller for a quarter of a minute of work. Its result is kept.
 fn gzip_small(bytes: &[u8]) -> Outcome<Vec<u8>> {
-    kept(bytes, ".opt.gz", |fresh| {
+    kept(bytes, ".whole.gz", |fresh| {
         let mut out = Vec::new();
         let options = zopfli::Options { iteration_count: ROUNDS, ..Default::default() };
         zopfli::compress(options, zopfli::Format::Gzip, bytes, &mut out)

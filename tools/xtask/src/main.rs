@@ -16,6 +16,7 @@ mod serve;
 mod sh;
 mod single;
 mod soak;
+mod split;
 mod supply;
 mod test;
 mod tools;

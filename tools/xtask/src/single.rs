@@ -7,7 +7,7 @@
 //! | `<link rel="stylesheet" href="X">` | `<style>` |
 //! | `<script src="X">` | `<script>` with the text in it, other attributes kept, `defer` dropped |
 //! | `<link rel="icon" href="X">`, `<img src="X">` | the same with a `data:` address |
-//! | `<link href="X.wasm.js">` | nothing |
+//! | `<link href="X.wasm.js">`, `<link href="X.rest.wasm">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
 //! | `<meta http-equiv="Content-Security-Policy">` | the same with the hashes of scripts and styles |
 //! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: by gzip (`X.gz` if there is one), then [`dense`] |
@@ -52,8 +52,8 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
                 let data = format!("data:{kind};base64,{}", base64(bytes));
                 out.push_str(&html::refer(&index[element.range.clone()], reference, &data));
             }
-            // The wasm itself is in the file.
-            ("link", _) if name.ends_with(".wasm.js") => {}
+            // The module is in the file as a whole.
+            ("link", _) if name.ends_with(".wasm.js") || name.ends_with(".rest.wasm") => {}
             ("link", _) if name.ends_with(".js") => {
                 let text = text(name, bytes)?;
                 out.push_str(&format!(

@@ -113,11 +113,10 @@ pub fn wasm_runner(most_seconds: &str) -> Outcome<Command> {
     Ok(tests)
 }
 
-/// Returns a wasm-opt command, if this machine has node: it makes the page smaller and faster, but nothing depends on
-/// it.
-pub fn wasm_opt() -> Option<Command> {
+/// Returns wasm-opt, if this machine has node: it makes the page smaller and faster, but nothing depends on it.
+pub fn wasm_opt() -> Option<PathBuf> {
     match npm("npm", &BINARYEN) {
-        Ok(modules) => Some(sh::command(modules.join(".bin/wasm-opt"))),
+        Ok(modules) => Some(modules.join(".bin/wasm-opt")),
         Err(error) => {
             eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
             None

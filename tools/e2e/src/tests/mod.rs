@@ -87,6 +87,8 @@ pub const ALL: &[Test] = tests![
     start::four_views_are_shown_in_small_pictures,
     start::the_start_page_is_seen_before_the_program_has_come,
     start::a_program_that_does_not_come_is_told_in_place_of_the_start_page,
+    start::the_first_view_waits_for_the_first_part_of_the_program_only,
+    start::what_needs_the_rest_of_the_program_fetches_it_again_if_it_did_not_come,
     drop::a_dropped_file_shows_the_numbers_of_the_binary,
     drop::request_types_show_counts_and_percentiles_of_their_requests,
     drop::a_second_drop_asks_and_can_be_undone,

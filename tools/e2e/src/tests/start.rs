@@ -53,6 +53,51 @@ pub async fn four_views_are_shown_in_small_pictures(page: &Page) -> Outcome {
     ensure(sizes.iter().all(|bytes| *bytes <= MOST_BYTES), || format!("bytes of the pictures: {sizes:?}"))
 }
 
+/// The part of the program that follows the start page.
+const REST: &str = "*.rest-*.wasm";
+
+pub async fn the_first_view_waits_for_the_first_part_of_the_program_only(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.devtools("Fetch.enable", json!({ "patterns": [{ "urlPattern": REST }] })).await?;
+    page.client().refresh().await?;
+    page.state("empty").await?;
+    page.click("[data-test='demo']").await?;
+    page.ready().await?;
+    page.visible("[data-test='finding']").await?;
+    page.devtools("Fetch.disable", json!({})).await?;
+    page.go("view=anomalies").await?;
+    page.ready().await?;
+    page.visible("[data-test='anomaly-view']").await
+}
+
+pub async fn what_needs_the_rest_of_the_program_fetches_it_again_if_it_did_not_come(page: &Page) -> Outcome {
+    page.devtools("Network.enable", json!({})).await?;
+    for comes in [true, false] {
+        page.open("").await?;
+        page.devtools("Network.setBlockedURLs", json!({ "urls": [REST] })).await?;
+        page.client().refresh().await?;
+        page.state("empty").await?;
+        page.click("[data-test='demo']").await?;
+        page.ready().await?;
+        if comes {
+            page.devtools("Network.setBlockedURLs", json!({ "urls": [] })).await?;
+            page.click("[data-test='view-diagnosis']").await?;
+            page.ready().await?;
+            page.visible("[data-test='diagnosis-view']").await?;
+        } else {
+            // The view cannot be built: the click itself ends in an error.
+            page.run("document.querySelector(\"[data-test='view-diagnosis']\").click(); return true").await?;
+            page.visible("[data-test='broken']").await?;
+            let said = page.text("[data-test='broken']").await?;
+            ensure(said.contains("could not be fetched") && said.contains("Reload"), || {
+                format!("it says {said:?}")
+            })?;
+        }
+    }
+    page.devtools("Network.setBlockedURLs", json!({ "urls": [] })).await?;
+    page.complaints().await.map(drop)
+}
+
 pub async fn a_program_that_does_not_come_is_told_in_place_of_the_start_page(page: &Page) -> Outcome {
     page.open("").await?;
     page.devtools("Network.enable", json!({})).await?;

@@ -1,0 +1,625 @@
+//! The page's module in two parts: what the start page and the first views need, and the rest, which follows when the
+//! page stands.
+//!
+//! A function goes to the rest if its name tells of a module in [`LATER`]. In the first part a stub stands in its place:
+//!
+//! 1. Unless the rest is there, it calls the exported `load_rest`, which has JavaScript (`www/boot.js`, `www/worker.js`)
+//!    fetch, compile and start it before it returns.
+//! 2. It calls the function through the table. Starting the rest puts its functions there: over the stubs, where the
+//!    module itself calls through the table, and behind them.
+//!
+//! So every call works at any time, and [`LATER`] decides about sizes alone. The rest shares memory, tables and globals
+//! with the first part and calls its functions as imports. Their names in both are numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder, utils};
+use wasm_encoder::{
+    BlockType, CodeSection, ConstExpr, ElementSection, Elements, EntityType, ExportKind, ExportSection,
+    Function, FunctionSection, GlobalSection, GlobalType, ImportSection, Instruction, Module, StartSection,
+    TypeSection, ValType,
+};
+use wasmparser::{ElementItems, ElementKind, KnownCustom, Name, Operator, Parser, Payload, TypeRef};
+
+use crate::Outcome;
+
+/// Code that is not needed at first: what the other views show, what dialogs ask, formats that few files have. Paths of
+/// modules or, beyond `>`, of functions, by the module they are in.
+const LATER: &[(&str, &[&str])] = &[
+    ("pathlight", &["fetch"]),
+    (
+        "pathlight::ui::shell",
+        &[
+            "fetching::Fetching>::follow_on",
+            "fetching::Fetching>::job",
+            "file_input::take",
+            "jaeger_dialog",
+            "keys::show_help",
+            "notes",
+            "palette",
+            "redaction",
+            "saved_report::Origin>::open",
+            "saved_report::Origin>::save",
+            "selection_bar::List>::fill",
+            "share",
+        ],
+    ),
+    (
+        "pathlight::ui::views",
+        &[
+            "anomalies",
+            "compare",
+            "diagnosis",
+            "endpoints",
+            "errors",
+            "flame",
+            "flow",
+            "heatmap",
+            "requests",
+            "split",
+            "trace",
+            "trend",
+        ],
+    ),
+    ("pathlight::ui::widgets", &["chart_canvas", "companion"]),
+    (
+        "pathlight_analysis",
+        &[
+            "anomaly",
+            "critical_path::bottom_up",
+            "critical_path::diff",
+            "critical_path::heatmap",
+            "critical_path::histograms",
+            "critical_path::proposals",
+            "critical_path::split",
+            "critical_path::tag_values",
+            "culprit",
+            "flow::observe",
+            "flow::predict",
+            "flow::regression",
+            "flow::report",
+            "flow::target",
+            "flow::timeout",
+            "search::matching",
+            "tprof",
+        ],
+    ),
+    ("pathlight_backend", &["answer", "fields", "listing", "plan", "request", "trouble"]),
+    (
+        "pathlight_chart",
+        &[
+            "anomalies",
+            "caption",
+            "curves",
+            "dag",
+            "flame",
+            "heatmap",
+            "multiples",
+            "pair",
+            "scene",
+            "svg",
+            "timeline",
+            "trend",
+            "violin",
+        ],
+    ),
+    ("pathlight_ingest", &["document", "otel", "otlp", "report::SharedTraces", "rows", "wire::write", "zip"]),
+    (
+        "pathlight_model",
+        &[
+            "trace::cardinality",
+            "trace::portable",
+            "trace::reading::Reading>::parse",
+            "trace::redact",
+            "trace::set::TraceSet>::forget_losers",
+            "trace::set::TraceSet>::retain",
+            "trace::set::TraceSet>::without_traces",
+        ],
+    ),
+    ("pathlight_query", &["load::split_search", "moves", "pool::serve::unload", "summaries"]),
+    (
+        "pathlight_query::queries",
+        &[
+            "anomalies",
+            "bottom_up",
+            "compare",
+            "culprit",
+            "diagnosis",
+            "find_spans",
+            "flow::Flow",
+            "flow::evaluation",
+            "flow::parents",
+            "flow::target",
+            "flow::timeout",
+            "heatmap",
+            "histograms",
+            "names",
+            "per_request",
+            "proposals",
+            "search",
+            "split",
+            "tag_values",
+            "trend",
+        ],
+    ),
+    ("pathlight_text", &["format::markdown", "format::parse_utc"]),
+    (
+        "pathlight_view",
+        &[
+            "anomalies",
+            "choices::Choices>::read",
+            "compare",
+            "contract",
+            "culprit",
+            "diagnosis",
+            "endpoints",
+            "errors",
+            "exported",
+            "flame::Flame",
+            "flame::table",
+            "flow_changes",
+            "flow_prediction",
+            "flow_timeout",
+            "heatmap",
+            "json",
+            "redacted",
+            "requests",
+            "saved",
+            "search_help",
+            "split::table",
+            "summary",
+            "tip",
+            "trace",
+            "trend",
+        ],
+    ),
+    (
+        "",
+        &[
+            "alloc::collections::btree",
+            "compiler_builtins::math::libm_math::rem_pio2_large",
+            "core::net",
+            "core::num::dec2flt",
+            "core::num::flt2dec::strategy::dragon::format_shortest",
+            "flate2",
+            "pathlight_summary",
+            "plotters_svg",
+            "serde_json::error",
+            "serde_json::ser",
+            "serde_json::value",
+            "zlib_rs",
+        ],
+    ),
+];
+
+/// From so many bytes on, a function goes with the types it is generic over. Smaller ones of different types are often the
+/// same, and one name stands for all.
+const LARGE: usize = 240;
+
+/// Returns the two parts of a module in which functions have names: the first, and the rest.
+pub fn split(module: &[u8]) -> Outcome<(Vec<u8>, Vec<u8>)> {
+    let facts = Facts::read(module).map_err(|error| format!("the module of the page: {error}"))?;
+    let plan = facts.plan()?;
+    let parts = plan.first(module).and_then(|first| Ok((first, plan.rest()?)));
+    parts.map_err(|error| format!("the module of the page cannot be split: {error}"))
+}
+
+/// What is to be known of a module; functions are numbered with the imported ones first.
+#[derive(Default)]
+struct Facts<'a> {
+    types: Vec<wasmparser::FuncType>,
+    /// The type of each function.
+    functions: Vec<u32>,
+    bodies: Vec<wasmparser::FunctionBody<'a>>,
+    names: BTreeMap<u32, &'a str>,
+    /// Where functions stand in the table they are called through, which is table 0.
+    slots: BTreeMap<u32, Vec<u32>>,
+    tables: Vec<wasmparser::TableType>,
+    memory: Option<wasmparser::MemoryType>,
+    globals: Vec<wasmparser::GlobalType>,
+    exported: BTreeSet<u32>,
+    load: Option<u32>,
+}
+
+impl<'a> Facts<'a> {
+    fn read(module: &'a [u8]) -> wasmparser::Result<Facts<'a>> {
+        let mut facts = Facts::default();
+        for payload in Parser::new(0).parse_all(module) {
+            match payload? {
+                Payload::TypeSection(section) => {
+                    for kind in section.into_iter_err_on_gc_types() {
+                        facts.types.push(kind?);
+                    }
+                }
+                Payload::ImportSection(section) => {
+                    for import in section.into_imports() {
+                        match import?.ty {
+                            TypeRef::Func(kind) => facts.functions.push(kind),
+                            TypeRef::Table(table) => facts.tables.push(table),
+                            TypeRef::Memory(memory) => facts.memory = Some(memory),
+                            TypeRef::Global(global) => facts.globals.push(global),
+                            TypeRef::Tag(_) | TypeRef::FuncExact(_) => {}
+                        }
+                    }
+                }
+                Payload::FunctionSection(section) => {
+                    for kind in section {
+                        facts.functions.push(kind?);
+                    }
+                }
+                Payload::TableSection(section) => {
+                    for table in section {
+                        facts.tables.push(table?.ty);
+                    }
+                }
+                Payload::MemorySection(section) => {
+                    for memory in section {
+                        facts.memory = Some(memory?);
+                    }
+                }
+                Payload::GlobalSection(section) => {
+                    for global in section {
+                        facts.globals.push(global?.ty);
+                    }
+                }
+                Payload::ExportSection(section) => {
+                    for export in section {
+                        let export = export?;
+                        if export.kind == wasmparser::ExternalKind::Func {
+                            facts.exported.insert(export.index);
+                            if export.name == "load_rest" {
+                                facts.load = Some(export.index);
+                            }
+                        }
+                    }
+                }
+                Payload::ElementSection(section) => {
+                    for element in section {
+                        facts.element(element?)?;
+                    }
+                }
+                Payload::CodeSectionEntry(body) => facts.bodies.push(body),
+                Payload::CustomSection(section) => {
+                    if let KnownCustom::Name(names) = section.as_known() {
+                        for part in names {
+                            let Name::Function(names) = part? else { continue };
+                            for name in names {
+                                let name = name?;
+                                facts.names.insert(name.index, name.name);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Takes note of where an element segment places functions.
+    fn element(&mut self, element: wasmparser::Element<'a>) -> wasmparser::Result<()> {
+        if let ElementKind::Active { table_index: None | Some(0), offset_expr } = element.kind
+            && let Operator::I32Const { value } = offset_expr.get_operators_reader().read()?
+            && let ElementItems::Functions(functions) = element.items
+        {
+            for (slot, function) in (value as u32..).zip(functions) {
+                self.slots.entry(function?).or_default().push(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn imported(&self) -> usize {
+        self.functions.len() - self.bodies.len()
+    }
+
+    fn kind(&self, function: u32) -> (u32, &wasmparser::FuncType) {
+        let kind = self.functions[function as usize];
+        (kind, &self.types[kind as usize])
+    }
+
+    /// Returns the functions a body names.
+    fn called(&self, body: &wasmparser::FunctionBody<'a>) -> wasmparser::Result<Vec<u32>> {
+        let mut called = Vec::new();
+        let mut operators = body.get_operators_reader()?;
+        while !operators.eof() {
+            if let Operator::Call { function_index }
+            | Operator::ReturnCall { function_index }
+            | Operator::RefFunc { function_index } = operators.read()?
+            {
+                called.push(function_index);
+            }
+        }
+        Ok(called)
+    }
+
+    fn plan(self) -> Outcome<Plan<'a>> {
+        let load = self.load.ok_or("the module exports no load_rest")?;
+        let imported = self.imported() as u32;
+        let is_named_later = |function: u32| {
+            let size = self.bodies[(function - imported) as usize].as_bytes().len();
+            function != load
+                && self.names.get(&function).is_some_and(|name| is_later(&without_hashes(name), size))
+        };
+        let mut calls = Vec::with_capacity(self.bodies.len());
+        for body in &self.bodies {
+            calls.push(self.called(body).map_err(|error| error.to_string())?);
+        }
+        let all = imported..self.functions.len() as u32;
+        let named: BTreeSet<u32> = all.clone().filter(|&function| is_named_later(function)).collect();
+        // What can be reached without those stays; what only they call goes with them.
+        let reached = self.exported.iter().chain(self.slots.keys());
+        let mut waiting: Vec<u32> = reached.copied().filter(|function| !named.contains(function)).collect();
+        let mut staying: BTreeSet<u32> = waiting.iter().copied().collect();
+        while let Some(function) = waiting.pop() {
+            for &called in function.checked_sub(imported).into_iter().flat_map(|body| &calls[body as usize]) {
+                if !named.contains(&called) && staying.insert(called) {
+                    waiting.push(called);
+                }
+            }
+        }
+        let moved: BTreeSet<u32> = all.filter(|function| !staying.contains(function)).collect();
+        let (mut shared, mut called_later) = (BTreeSet::new(), BTreeSet::new());
+        for (function, called) in (imported..).zip(&calls) {
+            let into = if moved.contains(&function) { &mut shared } else { &mut called_later };
+            into.extend(called.iter().filter(|called| moved.contains(called) != moved.contains(&function)));
+        }
+        called_later.extend(self.exported.intersection(&moved));
+        let mut end = self.tables.first().ok_or("the module has no table")?.initial as u32;
+        let mut slots: BTreeMap<u32, u32> = BTreeMap::new();
+        for &function in &moved {
+            if let Some(there) = self.slots.get(&function) {
+                slots.insert(function, there[0]);
+            } else if called_later.contains(&function) {
+                slots.insert(function, end);
+                end += 1;
+            }
+        }
+        Ok(Plan { facts: self, load, moved, shared, slots, table_end: u64::from(end) })
+    }
+}
+
+/// What goes where.
+struct Plan<'a> {
+    facts: Facts<'a>,
+    load: u32,
+    moved: BTreeSet<u32>,
+    /// Functions of the first part that the rest calls.
+    shared: BTreeSet<u32>,
+    /// The place in the table through which the first part calls a function that has moved.
+    slots: BTreeMap<u32, u32>,
+    table_end: u64,
+}
+
+type Result<T = ()> = std::result::Result<T, reencode::Error>;
+
+impl Plan<'_> {
+    /// Returns the number of the global that says whether the rest is there.
+    fn flag(&self) -> u32 {
+        self.facts.globals.len() as u32
+    }
+
+    fn first(&self, module: &[u8]) -> Result<Vec<u8>> {
+        let mut out = Module::new();
+        let mut part = First { plan: self, function: self.facts.imported() as u32, table: 0 };
+        part.parse_core_module(&mut out, Parser::new(0), module)?;
+        Ok(out.finish())
+    }
+
+    /// Returns what stands in the first part for a function that has moved.
+    fn stub(&self, function: u32) -> Function {
+        let mut stub = Function::new([]);
+        let (type_index, kind) = self.facts.kind(function);
+        if let Some(&slot) = self.slots.get(&function) {
+            stub.instruction(&Instruction::GlobalGet(self.flag()))
+                .instruction(&Instruction::I32Eqz)
+                .instruction(&Instruction::If(BlockType::Empty))
+                .instruction(&Instruction::Call(self.load))
+                .instruction(&Instruction::End);
+            for local in 0..kind.params().len() as u32 {
+                stub.instruction(&Instruction::LocalGet(local));
+            }
+            stub.instruction(&Instruction::I32Const(slot as i32))
+                .instruction(&Instruction::CallIndirect { type_index, table_index: 0 });
+        } else {
+            // Only the rest calls it.
+            stub.instruction(&Instruction::Unreachable);
+        }
+        stub.instruction(&Instruction::End);
+        stub
+    }
+
+    fn rest(&self) -> Result<Vec<u8>> {
+        let facts = &self.facts;
+        let (mut types, mut imports, mut functions) =
+            (TypeSection::new(), ImportSection::new(), FunctionSection::new());
+        for kind in &facts.types {
+            types.ty().func_type(&RoundtripReencoder.func_type(kind.clone())?);
+        }
+        let nothing = types.len();
+        types.ty().function([], []);
+
+        let mut numbers = BTreeMap::new();
+        for (&function, number) in self.shared.iter().chain(&self.moved).zip(0..) {
+            numbers.insert(function, number);
+        }
+        for &function in &self.shared {
+            imports.import("", &name('f', function), EntityType::Function(facts.kind(function).0));
+        }
+        for (table, number) in facts.tables.iter().zip(0..) {
+            imports.import(
+                "",
+                &name('t', number),
+                RoundtripReencoder.table_type(self.table(number, *table))?,
+            );
+        }
+        if let Some(memory) = facts.memory {
+            imports.import("", &name('m', 0), RoundtripReencoder.memory_type(memory)?);
+        }
+        for (&global, number) in facts.globals.iter().zip(0..) {
+            imports.import("", &name('g', number), RoundtripReencoder.global_type(global)?);
+        }
+        imports.import("", &name('g', self.flag()), FLAG);
+
+        let mut rest = Rest { numbers };
+        let mut code = CodeSection::new();
+        for &function in &self.moved {
+            functions.function(facts.kind(function).0);
+            let body = facts.bodies[function as usize - facts.imported()].clone();
+            rest.parse_function_body(&mut code, body)?;
+        }
+        let start = self.shared.len() + self.moved.len();
+        functions.function(nothing);
+        let mut here = Function::new([]);
+        here.instruction(&Instruction::I32Const(1))
+            .instruction(&Instruction::GlobalSet(self.flag()))
+            .instruction(&Instruction::End);
+        code.function(&here);
+
+        let mut filled = BTreeMap::new();
+        for &function in &self.moved {
+            let number = rest.function_index(function)?;
+            let there = facts.slots.get(&function).into_iter().flatten().chain(self.slots.get(&function));
+            filled.extend(there.map(|&slot| (slot, number)));
+        }
+        let mut elements = ElementSection::new();
+        let filled: Vec<(u32, u32)> = filled.into_iter().collect();
+        for run in filled.chunk_by(|before, after| before.0 + 1 == after.0) {
+            let run_functions: Vec<u32> = run.iter().map(|(_, function)| *function).collect();
+            let offset = ConstExpr::i32_const(run[0].0 as i32);
+            elements.active(None, &offset, Elements::Functions(run_functions.into()));
+        }
+
+        let mut out = Module::new();
+        out.section(&types).section(&imports).section(&functions);
+        out.section(&StartSection { function_index: start as u32 });
+        out.section(&elements).section(&code);
+        Ok(out.finish())
+    }
+
+    /// Returns the type of a table, with room for what the first part calls of the rest.
+    fn table(&self, number: u32, mut table: wasmparser::TableType) -> wasmparser::TableType {
+        if number == 0 {
+            table.initial = self.table_end;
+            table.maximum = table.maximum.map(|most| most.max(self.table_end));
+        }
+        table
+    }
+}
+
+/// Returns whether a function of this name and size goes to the rest for what it is.
+fn is_later(name: &str, size: usize) -> bool {
+    let own = name.trim_start_matches(['<', '&']);
+    let is_method = !own.split(">::").next().unwrap_or_default().contains(" as ");
+    LATER.iter().flat_map(|(module, inside)| inside.iter().map(|path| (*module, *path))).any(
+        |(module, path)| {
+            let path = if module.is_empty() { path.to_owned() } else { format!("{module}::{path}") };
+            size >= LARGE && name.contains(&path) || is_method && own.starts_with(&path)
+        },
+    )
+}
+
+/// Returns the name of a function without what tells versions of a crate apart: `[5c50ec72ae7ba001]`.
+fn without_hashes(name: &str) -> String {
+    let mut parts = name.split('[');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(']') {
+            Some((hash, rest)) if hash.len() > 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                out.push_str(rest)
+            }
+            _ => {
+                out.push('[');
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
+const FLAG: GlobalType = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
+
+/// Returns the name under which the first part exports something for the rest.
+fn name(kind: char, number: u32) -> String {
+    format!("{kind}{number:x}")
+}
+
+/// Writes the first part.
+struct First<'p, 'a> {
+    plan: &'p Plan<'a>,
+    function: u32,
+    table: u32,
+}
+
+impl Reencode for First<'_, '_> {
+    type Error = std::convert::Infallible;
+
+    fn parse_table(
+        &mut self,
+        tables: &mut wasm_encoder::TableSection,
+        mut table: wasmparser::Table<'_>,
+    ) -> Result {
+        table.ty = self.plan.table(self.table, table.ty);
+        self.table += 1;
+        utils::parse_table(self, tables, table)
+    }
+
+    fn parse_global_section(
+        &mut self,
+        globals: &mut GlobalSection,
+        section: wasmparser::GlobalSectionReader<'_>,
+    ) -> Result {
+        utils::parse_global_section(self, globals, section)?;
+        globals.global(FLAG, &ConstExpr::i32_const(0));
+        Ok(())
+    }
+
+    fn parse_export_section(
+        &mut self,
+        exports: &mut ExportSection,
+        section: wasmparser::ExportSectionReader<'_>,
+    ) -> Result {
+        utils::parse_export_section(self, exports, section)?;
+        let facts = &self.plan.facts;
+        for &function in &self.plan.shared {
+            exports.export(&name('f', function), ExportKind::Func, function);
+        }
+        for number in 0..facts.tables.len() as u32 {
+            exports.export(&name('t', number), ExportKind::Table, number);
+        }
+        exports.export(&name('m', 0), ExportKind::Memory, 0);
+        for number in 0..=self.plan.flag() {
+            exports.export(&name('g', number), ExportKind::Global, number);
+        }
+        Ok(())
+    }
+
+    fn parse_function_body(&mut self, code: &mut CodeSection, body: wasmparser::FunctionBody<'_>) -> Result {
+        let function = self.function;
+        self.function += 1;
+        if self.plan.moved.contains(&function) {
+            code.function(&self.plan.stub(function));
+        } else {
+            code.raw(body.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Names and notes of tools are not needed any more.
+    fn parse_custom_section(&mut self, _: &mut Module, _: wasmparser::CustomSectionReader<'_>) -> Result {
+        Ok(())
+    }
+}
+
+/// Writes bodies for the rest, where functions have other numbers.
+struct Rest {
+    numbers: BTreeMap<u32, u32>,
+}
+
+impl Reencode for Rest {
+    type Error = std::convert::Infallible;
+
+    fn function_index(&mut self, function: u32) -> Result<u32> {
+        self.numbers.get(&function).copied().ok_or(reencode::Error::UnexpectedNonCoreModuleSection)
+    }
+}
