@@ -89,15 +89,16 @@
   const compileRest = async () => {
     rest = await compile(get(rest));
   };
-  // An address with a view in it may need both.
-  const isFollowed = hasSimd && rest && location.hash ? compileRest().catch(() => {}) : undefined;
+  // An address with a view in it may need both, and a host page soon hands traces over.
+  const isPlain = !location.hash && self.parent === self;
+  const isFollowed = hasSimd && rest && !isPlain ? compileRest().catch(() => {}) : undefined;
   const isParsed = new Promise((resolve) => {
     document.addEventListener("DOMContentLoaded", resolve, { once: true });
   });
   // The start page is to be seen at once, unless the address or a host page asks for more than that.
   const root = document.documentElement;
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  if (!isSingle && !location.hash && self.parent === self) root.dataset.first = "";
+  if (!isSingle && isPlain) root.dataset.first = "";
   // Nobody reads yet what is dropped, and a browser would show it in place of the page.
   const starting = new AbortController();
   for (const kind of ["dragover", "drop"]) {

@@ -162,6 +162,11 @@ impl Page {
         Ok(())
     }
 
+    /// Leaves a page that still fetches, before its server ends: what found none would be an error of the test.
+    pub async fn leave(&self) -> Outcome {
+        Ok(self.client.goto("about:blank").await?)
+    }
+
     /// Runs JavaScript; `return` gives its value.
     pub async fn run(&self, script: &str) -> Outcome<Value> {
         Ok(self.client.execute(script, Vec::new()).await?)

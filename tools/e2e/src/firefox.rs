@@ -24,6 +24,13 @@ user_pref("datareporting.policy.dataSubmissionEnabled", false);
 user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
 "#;
 
+/// Returns whether these words are an error within Firefox's own driver, which asks a frame that was just left.
+pub fn has_no_window(words: &str) -> bool {
+    ["browsingContext.currentWindowGlobal is null", "Browsing context has been discarded"]
+        .iter()
+        .any(|error| words.contains(error))
+}
+
 /// A Firefox with one window, ended when it is dropped.
 pub struct Firefox {
     process: Child,

@@ -19,6 +19,7 @@ use std::time::Duration;
 use e2e::bridge::Bridge;
 use e2e::browser::{Page, session, session_at};
 use e2e::failure::{Failure, Outcome, ensure};
+use e2e::firefox::has_no_window;
 use e2e::process::{Driver, Server, dist, root, scratch, use_scratch};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use tokio::runtime::{Builder, Runtime};
@@ -29,10 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The same of those that `--ignored` runs.
 const LONG_PATIENCE: Duration = Duration::from_secs(4 * 3600);
-
-/// Errors within Firefox's own driver: it asks a frame that was just left.
-const NO_WINDOW: [&str; 2] =
-    ["browsingContext.currentWindowGlobal is null", "Browsing context has been discarded"];
 
 /// Tests at a time, each with browsers of its own: one waits for half of its time.
 const STAGES: usize = 2;
@@ -169,7 +166,7 @@ impl Stage {
             // Firefox's driver has at times no window to press in, one moment after a frame has come or gone. Nothing is said
             // of the page by that, so the test begins anew, once.
             if let Err(Failure(words)) = &outcome
-                && NO_WINDOW.iter().any(|error| words.contains(error))
+                && has_no_window(words)
             {
                 // Else what is asked of the page would go to the frame that is gone.
                 page.client().goto("about:blank").await?;

@@ -2,8 +2,9 @@
 //!
 //! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
 //! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm` and `pathlight.rest.wasm` (the
-//! module in two parts, see [`crate::split`]), `pathlight.wasm.js` (all of it as a script, for frames that may not fetch). What it names, directly or through a style sheet or
-//! script, gets a hash of its content into its name, so that a host may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
+//! module in two parts, see [`crate::split`]), `pathlight.wasm.js` (all of it as a script, for frames that may not fetch).
+//! What it names, directly or through a style sheet or script, gets a hash of its content into its name, so that a host
+//! may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
 //! [`crate::single`], how the guide comes into the page in [`crate::guide`].
 
 use std::collections::BTreeMap;
@@ -166,7 +167,7 @@ fn optimise(module: Vec<u8>, ending: &str, wasm_opt: Option<&Path>) -> Outcome<V
     }
     let key = [sh::spell(&wasm_opt).as_bytes(), include_bytes!("order.rs"), &module].concat();
     let made = kept(&key, ending, |fresh| {
-        let renamed = order::renamed(&module).ok_or("wasm-bindgen wrote no module")?;
+        let renamed = order::renamed(&module).map_err(|error| format!("the module of the page: {error}"))?;
         let ordered = fresh.with_extension("ordered");
         sh::on(&ordered, fs::write(&ordered, renamed))?;
         sh::run(wasm_opt.arg(&ordered).arg("-o").arg(fresh))?;

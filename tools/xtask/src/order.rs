@@ -8,45 +8,47 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use wasm_encoder::{Module, NameMap, NameSection, RawSection};
+use wasmparser::{Parser, Payload, TypeRef};
+
 /// Fewer bytes are shared by any two functions, more by few.
 const PIECE: usize = 7;
 /// What gzip looks back at, less what a function adds.
 const WINDOW: usize = 30_000;
 
-/// Returns `module` with names of functions that sort as they should stand; `None` if it is no wasm module.
-pub fn renamed(module: &[u8]) -> Option<Vec<u8>> {
-    let (head, mut rest) = module.split_at_checked(8)?;
-    let (mut out, mut imported, mut bodies) = (head.to_vec(), 0, Vec::new());
-    while let Some((&id, after)) = rest.split_first() {
-        let mut at = after;
-        let section = bytes(&mut at)?;
-        let whole = &rest[..rest.len() - at.len()];
-        rest = at;
-        let mut content = section;
-        match id {
-            0 if bytes(&mut content)? == b"name" => continue,
-            2 => imported = functions_imported(content)?,
-            10 => bodies = (0..number(&mut content)?).map(|_| bytes(&mut content)).collect::<Option<_>>()?,
+/// Returns `module` with names of functions that sort as they should stand, and without other custom sections.
+pub fn renamed(module: &[u8]) -> wasmparser::Result<Vec<u8>> {
+    let (mut out, mut imported, mut bodies) = (Module::new(), 0, Vec::new());
+    for payload in Parser::new(0).parse_all(module) {
+        let payload = payload?;
+        match &payload {
+            Payload::CustomSection(_) => continue,
+            Payload::ImportSection(section) => {
+                for import in section.clone().into_imports() {
+                    imported += u32::from(matches!(import?.ty, TypeRef::Func(_)));
+                }
+            }
+            Payload::CodeSectionEntry(body) => bodies.push(body.as_bytes()),
             _ => {}
         }
-        out.extend_from_slice(whole);
+        // A section that is cut off is an error of the next payload.
+        if let Some((id, range)) = payload.as_section()
+            && let Some(data) = module.get(range.start as usize..range.end as usize)
+        {
+            out.section(&RawSection { id, data });
+        }
     }
-    let mut names = Vec::new();
-    push(&mut names, bodies.len());
     let mut places: Vec<(usize, usize)> =
         order(&bodies).into_iter().enumerate().map(|(place, function)| (function, place)).collect();
     places.sort_unstable();
-    for (function, place) in places {
-        push(&mut names, imported + function);
-        push_bytes(&mut names, format!("{place:06}").as_bytes());
+    let mut names = NameMap::new();
+    for (number, (_, place)) in (imported..).zip(places) {
+        names.append(number, &format!("{place:06}"));
     }
-    let mut section = Vec::new();
-    push_bytes(&mut section, b"name");
-    section.push(1);
-    push_bytes(&mut section, &names);
-    out.push(0);
-    push_bytes(&mut out, &section);
-    Some(out)
+    let mut section = NameSection::new();
+    section.functions(&names);
+    out.section(&section);
+    Ok(out.finish())
 }
 
 /// Returns the order in which `bodies` should stand.
@@ -108,83 +110,23 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
     out
 }
 
-/// Returns how many of the imports are functions, which are numbered before all others.
-fn functions_imported(mut section: &[u8]) -> Option<usize> {
-    let mut functions = 0;
-    for _ in 0..number(&mut section)? {
-        bytes(&mut section)?;
-        bytes(&mut section)?;
-        // The kind, then the type of a function, or of a table or memory with its limits, or of a global.
-        let numbers = match number(&mut section)? {
-            0 => {
-                functions += 1;
-                1
-            }
-            kind @ (1 | 2) => {
-                if kind == 1 {
-                    number(&mut section)?;
-                }
-                1 + number(&mut section)? % 2
-            }
-            _ => 2,
-        };
-        for _ in 0..numbers {
-            number(&mut section)?;
-        }
-    }
-    Some(functions)
-}
-
-/// Takes an unsigned LEB128.
-fn number(bytes: &mut &[u8]) -> Option<usize> {
-    let mut number = 0;
-    for shift in (0..u32::BITS).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
-}
-
-/// Takes as many bytes as a number before them says.
-fn bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = number(from)?;
-    let (taken, rest) = from.split_at_checked(length)?;
-    *from = rest;
-    Some(taken)
-}
-
-fn push(out: &mut Vec<u8>, mut number: usize) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    push(out, bytes.len());
-    out.extend_from_slice(bytes);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wasm_encoder::{CodeSection, EntityType, FunctionSection, ImportSection};
 
     /// Returns a module of nothing but an imported function and bodies; wasm-opt would want more.
     fn module(bodies: &[&[u8]]) -> Vec<u8> {
-        let mut code = Vec::new();
-        push(&mut code, bodies.len());
-        bodies.iter().for_each(|body| push_bytes(&mut code, body));
-        let mut out = b"\0asm\x01\0\0\0".to_vec();
-        for (id, content) in [(2, b"\x02\x01e\x01f\x00\x00\x01e\x01m\x02\x00\x01".as_slice()), (10, &code)] {
-            out.push(id);
-            push_bytes(&mut out, content);
+        let mut imports = ImportSection::new();
+        imports.import("e", "f", EntityType::Function(0));
+        let (mut functions, mut code) = (FunctionSection::new(), CodeSection::new());
+        for body in bodies {
+            functions.function(0);
+            code.raw(body);
         }
-        out
+        let mut out = Module::new();
+        out.section(&imports).section(&functions).section(&code);
+        out.finish()
     }
 
     #[test]
@@ -205,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn names_there_were_go_and_what_is_no_module_is_said_to_be_none() {
+    fn names_there_were_go_and_what_is_no_module_is_an_error() {
         let plain = module(&[b"body"]);
         let named = [&plain[..], b"\0\x08\x04name\x01\x01\0"].concat();
-        assert_eq!(renamed(&named), renamed(&plain));
-        assert_eq!(renamed(b"\0asm"), None);
-        assert_eq!(renamed(&plain[..plain.len() - 2]), None);
+        assert_eq!(renamed(&named).unwrap(), renamed(&plain).unwrap());
+        assert!(renamed(b"\0asm").is_err());
+        assert!(renamed(&plain[..plain.len() - 2]).is_err());
     }
 }

@@ -1,15 +1,16 @@
 //! The page's module in two parts: what the start page and the first views need, and the rest, which follows when the
 //! page stands.
 //!
-//! A function goes to the rest if its name tells of a module in [`LATER`]. In the first part a stub stands in its place:
+//! A function goes to the rest if its name tells of something in [`LATER`], or if only such functions call it. In the first
+//! part a stub stands in its place:
 //!
-//! 1. Unless the rest is there, it calls the exported `load_rest`, which has JavaScript (`www/boot.js`, `www/worker.js`)
-//!    fetch, compile and start it before it returns.
-//! 2. It calls the function through the table. Starting the rest puts its functions there: over the stubs, where the
-//!    module itself calls through the table, and behind them.
+//! 1. Unless the rest is there, it calls the exported `load_rest` (src/rest.rs), which returns when the rest has started.
+//! 2. It calls the function through the table. At its start the rest puts its functions there: over the stubs, where code
+//!    calls through the table anyway, and behind them.
 //!
-//! So every call works at any time, and [`LATER`] decides about sizes alone. The rest shares memory, tables and globals
-//! with the first part and calls its functions as imports. Their names in both are numbers.
+//! So every call works at any time, and [`LATER`] decides about sizes alone; that the first view needs no rest is tested in
+//! the browser. The rest shares memory, tables and globals with the first part and imports the functions it calls there,
+//! under names that are a letter and a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,172 +24,59 @@ use wasmparser::{ElementItems, ElementKind, KnownCustom, Name, Operator, Parser,
 
 use crate::Outcome;
 
-/// Code that is not needed at first: what the other views show, what dialogs ask, formats that few files have. Paths of
-/// modules or, beyond `>`, of functions, by the module they are in.
-const LATER: &[(&str, &[&str])] = &[
-    ("pathlight", &["fetch"]),
+/// Code that is not needed at first: what the other views show, what dialogs ask, formats that few files have. Modules
+/// and what is in them: the beginnings of paths of modules or, beyond `>`, of functions.
+const LATER: &[(&str, &str)] = &[
+    ("pathlight", "fetch"),
     (
         "pathlight::ui::shell",
-        &[
-            "fetching::Fetching>::follow_on",
-            "fetching::Fetching>::job",
-            "file_input::take",
-            "jaeger_dialog",
-            "keys::show_help",
-            "notes",
-            "palette",
-            "redaction",
-            "saved_report::Origin>::open",
-            "saved_report::Origin>::save",
-            "selection_bar::List>::fill",
-            "share",
-        ],
+        "fetching::Fetching>::follow_on fetching::Fetching>::job file_input::take jaeger_dialog \
+         keys::show_help notes palette redaction saved_report::Origin>::open saved_report::Origin>::save \
+         selection_bar::List>::fill share",
     ),
     (
         "pathlight::ui::views",
-        &[
-            "anomalies",
-            "compare",
-            "diagnosis",
-            "endpoints",
-            "errors",
-            "flame",
-            "flow",
-            "heatmap",
-            "requests",
-            "split",
-            "trace",
-            "trend",
-        ],
+        "anomalies compare diagnosis endpoints errors flame flow heatmap requests split trace trend",
     ),
-    ("pathlight::ui::widgets", &["chart_canvas", "companion"]),
+    ("pathlight::ui::widgets", "chart_canvas companion"),
     (
         "pathlight_analysis",
-        &[
-            "anomaly",
-            "critical_path::bottom_up",
-            "critical_path::diff",
-            "critical_path::heatmap",
-            "critical_path::histograms",
-            "critical_path::proposals",
-            "critical_path::split",
-            "critical_path::tag_values",
-            "culprit",
-            "flow::observe",
-            "flow::predict",
-            "flow::regression",
-            "flow::report",
-            "flow::target",
-            "flow::timeout",
-            "search::matching",
-            "tprof",
-        ],
+        "anomaly critical_path::bottom_up critical_path::diff critical_path::heatmap \
+         critical_path::histograms critical_path::proposals critical_path::split \
+         critical_path::tag_values culprit flow::observe flow::predict flow::regression flow::report \
+         flow::target flow::timeout search::matching tprof",
     ),
-    ("pathlight_backend", &["answer", "fields", "listing", "plan", "request", "trouble"]),
+    ("pathlight_backend", "answer fields listing plan request trouble"),
     (
         "pathlight_chart",
-        &[
-            "anomalies",
-            "caption",
-            "curves",
-            "dag",
-            "flame",
-            "heatmap",
-            "multiples",
-            "pair",
-            "scene",
-            "svg",
-            "timeline",
-            "trend",
-            "violin",
-        ],
+        "anomalies caption curves dag flame heatmap multiples pair scene svg timeline trend violin",
     ),
-    ("pathlight_ingest", &["document", "otel", "otlp", "report::SharedTraces", "rows", "wire::write", "zip"]),
+    ("pathlight_ingest", "document otel otlp report::SharedTraces rows wire::write zip"),
     (
         "pathlight_model",
-        &[
-            "trace::cardinality",
-            "trace::portable",
-            "trace::reading::Reading>::parse",
-            "trace::redact",
-            "trace::set::TraceSet>::forget_losers",
-            "trace::set::TraceSet>::retain",
-            "trace::set::TraceSet>::without_traces",
-        ],
+        "trace::cardinality trace::portable trace::reading::Reading>::parse trace::redact \
+         trace::set::TraceSet>::forget_losers trace::set::TraceSet>::retain \
+         trace::set::TraceSet>::without_traces",
     ),
-    ("pathlight_query", &["load::split_search", "moves", "pool::serve::unload", "summaries"]),
+    ("pathlight_query", "load::split_search moves pool::serve::unload summaries"),
     (
         "pathlight_query::queries",
-        &[
-            "anomalies",
-            "bottom_up",
-            "compare",
-            "culprit",
-            "diagnosis",
-            "find_spans",
-            "flow::Flow",
-            "flow::evaluation",
-            "flow::parents",
-            "flow::target",
-            "flow::timeout",
-            "heatmap",
-            "histograms",
-            "names",
-            "per_request",
-            "proposals",
-            "search",
-            "split",
-            "tag_values",
-            "trend",
-        ],
+        "anomalies bottom_up compare culprit diagnosis find_spans flow::Flow flow::evaluation \
+         flow::parents flow::target flow::timeout heatmap histograms names per_request proposals search \
+         split tag_values trend",
     ),
-    ("pathlight_text", &["format::markdown", "format::parse_utc"]),
+    ("pathlight_text", "format::markdown format::parse_utc"),
     (
         "pathlight_view",
-        &[
-            "anomalies",
-            "choices::Choices>::read",
-            "compare",
-            "contract",
-            "culprit",
-            "diagnosis",
-            "endpoints",
-            "errors",
-            "exported",
-            "flame::Flame",
-            "flame::table",
-            "flow_changes",
-            "flow_prediction",
-            "flow_timeout",
-            "heatmap",
-            "json",
-            "redacted",
-            "requests",
-            "saved",
-            "search_help",
-            "split::table",
-            "summary",
-            "tip",
-            "trace",
-            "trend",
-        ],
+        "anomalies choices::Choices>::read compare contract culprit diagnosis endpoints errors exported \
+         flame::Flame flame::table flow_changes flow_prediction flow_timeout heatmap json redacted \
+         requests saved search_help split::table summary tip trace trend",
     ),
     (
         "",
-        &[
-            "alloc::collections::btree",
-            "compiler_builtins::math::libm_math::rem_pio2_large",
-            "core::net",
-            "core::num::dec2flt",
-            "core::num::flt2dec::strategy::dragon::format_shortest",
-            "flate2",
-            "pathlight_summary",
-            "plotters_svg",
-            "serde_json::error",
-            "serde_json::ser",
-            "serde_json::value",
-            "zlib_rs",
-        ],
+        "alloc::collections::btree compiler_builtins::math::libm_math::rem_pio2_large core::net \
+         core::num::dec2flt core::num::flt2dec::strategy::dragon::format_shortest flate2 \
+         pathlight_summary plotters_svg serde_json::error serde_json::ser serde_json::value zlib_rs",
     ),
 ];
 
@@ -336,10 +224,11 @@ impl<'a> Facts<'a> {
     fn plan(self) -> Outcome<Plan<'a>> {
         let load = self.load.ok_or("the module exports no load_rest")?;
         let imported = self.imported() as u32;
+        let later = later();
         let is_named_later = |function: u32| {
             let size = self.bodies[(function - imported) as usize].as_bytes().len();
             function != load
-                && self.names.get(&function).is_some_and(|name| is_later(&without_hashes(name), size))
+                && self.names.get(&function).is_some_and(|name| is_later(&later, &without_hashes(name), size))
         };
         let mut calls = Vec::with_capacity(self.bodies.len());
         for body in &self.bodies {
@@ -507,16 +396,20 @@ impl Plan<'_> {
     }
 }
 
+/// Returns what [`LATER`] lists, as whole paths.
+fn later() -> Vec<String> {
+    let of = |(module, inside): &(&str, &str)| -> Vec<String> {
+        let within = if module.is_empty() { String::new() } else { format!("{module}::") };
+        inside.split_whitespace().map(|path| format!("{within}{path}")).collect()
+    };
+    LATER.iter().flat_map(of).collect()
+}
+
 /// Returns whether a function of this name and size goes to the rest for what it is.
-fn is_later(name: &str, size: usize) -> bool {
+fn is_later(later: &[String], name: &str, size: usize) -> bool {
     let own = name.trim_start_matches(['<', '&']);
     let is_method = !own.split(">::").next().unwrap_or_default().contains(" as ");
-    LATER.iter().flat_map(|(module, inside)| inside.iter().map(|path| (*module, *path))).any(
-        |(module, path)| {
-            let path = if module.is_empty() { path.to_owned() } else { format!("{module}::{path}") };
-            size >= LARGE && name.contains(&path) || is_method && own.starts_with(&path)
-        },
-    )
+    later.iter().any(|path| size >= LARGE && name.contains(path) || is_method && own.starts_with(path))
 }
 
 /// Returns the name of a function without what tells versions of a crate apart: `[5c50ec72ae7ba001]`.
@@ -621,5 +514,144 @@ impl Reencode for Rest {
 
     fn function_index(&mut self, function: u32) -> Result<u32> {
         self.numbers.get(&function).copied().ok_or(reencode::Error::UnexpectedNonCoreModuleSection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wasm_encoder::{
+        ElementMode, ElementSegment, FunctionSection, MemorySection, MemoryType, NameMap, NameSection,
+        RefType, TableSection, TableType,
+    };
+    use wasmparser::Validator;
+
+    const SUM: &str = "pathlight_summary[0123456789abcdef]::part::sum";
+
+    /// Returns a module in which `main` calls `sum` of a module that comes later, `sum` a helper of its own and one that
+    /// `main` calls too, and a method of that module stands in the table.
+    fn module() -> Vec<u8> {
+        let mut types = TypeSection::new();
+        types.ty().function([], []);
+        types.ty().function([ValType::I32], [ValType::I32]);
+        let mut imports = ImportSection::new();
+        imports.import("env", "js", EntityType::Function(0));
+        let functions = [
+            ("load_rest", 0, vec![Instruction::Call(0)]),
+            ("core::shared", 1, vec![Instruction::LocalGet(0)]),
+            (SUM, 1, vec![Instruction::LocalGet(0), Instruction::Call(4), Instruction::Call(2)]),
+            ("core::of_sum", 1, vec![Instruction::LocalGet(0)]),
+            ("main", 1, vec![Instruction::LocalGet(0), Instruction::Call(3), Instruction::Call(2)]),
+            ("<pathlight_summary[0123456789abcdef]::Map>::get", 1, vec![Instruction::I32Const(7)]),
+        ];
+        let (mut kinds, mut code, mut names) = (FunctionSection::new(), CodeSection::new(), NameMap::new());
+        for (number, (name, kind, body)) in (1..).zip(&functions) {
+            kinds.function(*kind);
+            let mut function = Function::new([]);
+            for instruction in body {
+                function.instruction(instruction);
+            }
+            function.instruction(&Instruction::End);
+            code.function(&function);
+            names.append(number, name);
+        }
+        let mut tables = TableSection::new();
+        tables.table(TableType {
+            element_type: RefType::FUNCREF,
+            minimum: 2,
+            maximum: Some(2),
+            table64: false,
+            shared: false,
+        });
+        let mut memories = MemorySection::new();
+        let memory =
+            MemoryType { minimum: 1, maximum: None, memory64: false, shared: false, page_size_log2: None };
+        memories.memory(memory);
+        let mut globals = GlobalSection::new();
+        globals.global(FLAG, &ConstExpr::i32_const(5));
+        let mut exports = ExportSection::new();
+        exports.export("load_rest", ExportKind::Func, 1);
+        exports.export("main", ExportKind::Func, 5);
+        let mut elements = ElementSection::new();
+        elements.segment(ElementSegment {
+            mode: ElementMode::Active { table: None, offset: &ConstExpr::i32_const(1) },
+            elements: Elements::Functions([6].as_slice().into()),
+        });
+        let mut names_of = NameSection::new();
+        names_of.functions(&names);
+        let mut out = Module::new();
+        out.section(&types)
+            .section(&imports)
+            .section(&kinds)
+            .section(&tables)
+            .section(&memories)
+            .section(&globals);
+        out.section(&exports).section(&elements).section(&code).section(&names_of);
+        out.finish()
+    }
+
+    fn operators(body: &wasmparser::FunctionBody<'_>) -> Vec<String> {
+        let operators = body.get_operators_reader().unwrap();
+        operators.into_iter().map(|operator| format!("{:?}", operator.unwrap())).collect()
+    }
+
+    #[test]
+    fn what_is_named_and_what_only_that_calls_goes_to_the_rest_and_both_parts_are_valid() {
+        let whole = module();
+        let (first, rest) = split(&whole).unwrap();
+        for part in [&whole, &first, &rest] {
+            Validator::new().validate_all(part).unwrap();
+        }
+        let (before, first, rest) =
+            (Facts::read(&whole).unwrap(), Facts::read(&first).unwrap(), Facts::read(&rest).unwrap());
+        // load_rest, what both call and main are as they were.
+        for stays in [0, 1, 4] {
+            assert_eq!(first.bodies[stays].as_bytes(), before.bodies[stays].as_bytes());
+        }
+        assert_eq!(operators(&first.bodies[3]), ["Unreachable", "End"]);
+        let stub = operators(&first.bodies[2]);
+        assert_eq!(
+            stub[stub.len() - 3..],
+            [
+                "I32Const { value: 2 }".to_owned(),
+                "CallIndirect { type_index: 1, table_index: 0 }".to_owned(),
+                "End".to_owned(),
+            ]
+        );
+        assert!(stub.contains(&"Call { function_index: 1 }".to_owned()), "{stub:?}");
+        // One more place in the table: that of `sum`, which is called by its number only.
+        assert_eq!((first.tables[0].initial, first.tables[0].maximum), (3, Some(3)));
+        assert_eq!(first.slots, before.slots);
+        // The shared function is imported as number 0; then `sum`, its helper, the method, and what says that they are there.
+        assert_eq!((rest.imported(), rest.bodies.len()), (1, 4));
+        let sum = [
+            "LocalGet { local_index: 0 }",
+            "Call { function_index: 2 }",
+            "Call { function_index: 0 }",
+            "End",
+        ];
+        assert_eq!(operators(&rest.bodies[0]), sum);
+        assert_eq!(rest.slots, BTreeMap::from([(1, vec![2]), (3, vec![1])]));
+        assert_eq!(rest.globals.len(), first.globals.len());
+    }
+
+    #[test]
+    fn small_functions_of_many_types_stay_and_large_ones_follow_their_types() {
+        let name = without_hashes(
+            "<alloc[0123456789abcdef]::vec::Vec<pathlight_summary[0123456789abcdef]::Bin>>::push",
+        );
+        assert_eq!(name, "<alloc::vec::Vec<pathlight_summary::Bin>>::push");
+        let is_later = |name: &str, size| is_later(&later(), name, size);
+        assert!(!is_later(&name, LARGE - 1) && is_later(&name, LARGE));
+        assert!(is_later("<pathlight_summary::Bin>::new", 1) && is_later("pathlight_summary::merge", 1));
+        assert!(!is_later("<pathlight_summary::Bin as core::fmt::Debug>::fmt", 1));
+        assert!(!is_later("<[u8] as pathlight_model::Sorted>::sort", LARGE));
+        assert_eq!(without_hashes("<[u8]>::fill"), "<[u8]>::fill");
+    }
+
+    #[test]
+    fn a_module_that_cannot_fetch_a_rest_is_refused() {
+        let error = split(&Module::new().finish()).unwrap_err();
+        assert!(error.contains("load_rest"), "{error}");
     }
 }

@@ -336,7 +336,7 @@ async fn freeze(page: &Page, time: Duration) -> Outcome {
 }
 
 pub async fn a_frozen_tab_goes_on_when_it_is_looked_at_again(page: &Page) -> Outcome {
-    let traces = 100_000;
+    let traces = 250_000;
     begin(page, traces).await?;
     freeze(page, Duration::from_secs(3)).await?;
     page.ready().await?;

@@ -81,7 +81,8 @@ pub async fn spans_that_a_program_sends_join_and_the_view_stays(page: &Page) -> 
     shows(page, 3, 4).await?;
     // Another page finds everything.
     page.open(&listening.page).await?;
-    shows(page, 3, 4).await
+    shows(page, 3, 4).await?;
+    page.leave().await
 }
 
 pub async fn a_search_at_jaeger_goes_on_where_it_ended(page: &Page) -> Outcome {
@@ -106,7 +107,8 @@ pub async fn a_search_at_jaeger_goes_on_where_it_ended(page: &Page) -> Outcome {
     page.click("[data-test='follow-search']").await?;
     page.visible("[data-test='follow-pause']").await?;
     let hash = page.run("return location.hash").await?;
-    ensure(hash.as_str().is_some_and(|hash| hash.contains("every=30s")), || format!("{hash}"))
+    ensure(hash.as_str().is_some_and(|hash| hash.contains("every=30s")), || format!("{hash}"))?;
+    page.leave().await
 }
 
 async fn shows_traces(page: &Page, traces: usize) -> Outcome {
