@@ -109,7 +109,8 @@
   }
 
   let blob;
-  const workers = [];
+  // Workers that have the address of the rest only.
+  const early = [];
   const startWorker = (module) => {
     const [glue, script] = [asset("glue"), asset("worker")];
     let worker;
@@ -126,7 +127,7 @@
       worker = new Worker(blob);
     }
     worker.postMessage({ module, glue: glue.src, rest });
-    if (typeof rest === "string") workers.push(worker);
+    if (typeof rest === "string") early.push(worker);
     return worker;
   };
 
@@ -181,7 +182,7 @@
     // If it does not come now, it is asked for again by what needs it.
     await compileRest().catch(() => {});
     wasm_bindgen.keep_rest(rest);
-    for (const worker of workers.splice(0)) worker.postMessage({ rest });
+    for (const worker of early.splice(0)) worker.postMessage({ rest });
   };
 
   // A page that is kept for use without its server looks for a newer one when somebody comes back to it; other windows may
@@ -189,25 +190,25 @@
   const LOOK_MS = 600_000;
   const watch = () => {
     if (isSingle) return;
-    let kept;
+    let workers;
     try {
-      kept = navigator.serviceWorker;
+      workers = navigator.serviceWorker;
     } catch {
       // A sandboxed frame keeps nothing.
     }
     let looked = -LOOK_MS;
-    kept?.addEventListener("message", ({ data }) => {
+    workers?.addEventListener("message", ({ data }) => {
       const own = [...document.querySelectorAll("link[href], script[src]")].map((element) => element.href || element.src);
       const isOld = own.some((address) => !address.includes(".wasm-") && !data?.kept?.includes(address));
       // A Pathlight beside this one, under another path, is another page.
       const isOurs = data?.kept && data.scope === new URL("./", location.href).href;
       if (isOurs && isOld) dispatchEvent(new Event("pathlight-newer"));
     });
-    kept?.startMessages();
-    kept && document.addEventListener("visibilitychange", async () => {
+    workers?.startMessages();
+    workers && document.addEventListener("visibilitychange", async () => {
       if (document.hidden || performance.now() - looked < LOOK_MS) return;
       looked = performance.now();
-      (await kept.getRegistration())?.active?.postMessage("look");
+      (await workers.getRegistration())?.active?.postMessage("look");
     });
   };
 

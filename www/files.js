@@ -104,12 +104,19 @@
   };
   const fileOf = (entry) => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject));
 
-  /** Returns the files below a folder as [name, file], and the names of what cannot be read. Hidden ones are left out. */
+  // Folders that are being walked through: how many files they had so far, and what ends that.
+  let found = 0;
+  let stopping = new AbortController();
+
+  /** Returns the files below a folder as [name, file], and the names of what cannot be read; null if that was ended. Hidden
+      ones are left out. */
   const walk = async (folder) => {
+    const { signal } = stopping;
     const [files, unreadable, asked] = [[], [], []];
     const ask = async (name, entry) => {
       try {
         files.push([name, await fileOf(entry)]);
+        found += 1;
       } catch {
         unreadable.push(name);
       }
@@ -119,6 +126,7 @@
       const [path, of] = waiting.pop();
       try {
         for await (const entry of of.values?.() ?? entriesOf(of)) {
+          if (signal.aborted) return null;
           const name = `${path}/${entry.name}`;
           if (entry.name.startsWith(".")) continue;
           if (entry.kind === "directory" || entry.isDirectory) {
@@ -176,10 +184,18 @@
     },
     /** The files below a dropped folder, as walk returns them; null if it is none. To be asked before the event is over. */
     folder: (item) => {
+      found = 0;
       const entry = item.webkitGetAsEntry();
       if (!entry?.isDirectory) return null;
       const handle = item.getAsFileSystemHandle?.();
       return handle ? handle.then(walk, () => walk(entry)) : walk(entry);
+    },
+    /** How many files were found so far below what was dropped last. */
+    found: () => found,
+    /** Ends looking into what was dropped. */
+    stop: () => {
+      stopping.abort();
+      stopping = new AbortController();
     },
     /** Asks for files; null where the browser gives no handles of what is picked. */
     pick: async () => {

@@ -126,6 +126,8 @@ struct Inner {
     /// The way back from what was done last to what is loaded.
     undo: RefCell<Option<Undo>>,
     last_undo: Cell<u32>,
+    /// How many files were found so far, while folders are looked into.
+    found_files: Cell<Option<u64>>,
     update_due: Cell<bool>,
     parts: RefCell<Vec<(Layer, Box<dyn Part>)>>,
 }
@@ -153,6 +155,7 @@ impl Page {
             model: RefCell::default(),
             undo: RefCell::default(),
             last_undo: Cell::new(0),
+            found_files: Cell::new(None),
             update_due: Cell::new(false),
             parts: RefCell::default(),
         })))
@@ -175,6 +178,17 @@ impl Page {
     /// Returns how far loading is.
     pub fn loading(self) -> Ref<'static, Load> {
         self.0.load.borrow()
+    }
+
+    /// Returns how many files were found so far, while folders are looked into.
+    pub fn found_files(self) -> Option<u64> {
+        self.0.found_files.get()
+    }
+
+    /// Says how many files were found so far; `None` once there are no more.
+    pub fn set_found_files(self, found: Option<u64>) {
+        self.0.found_files.set(found);
+        self.refresh();
     }
 
     /// Returns a saved detector of abnormal requests, if one was loaded.

@@ -207,14 +207,26 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
         }
         return;
     }
+    let is_looking = Rc::new(Cell::new(!folders.is_empty()));
+    spawn_local(count_files(page, is_looking.clone()));
     spawn_local(async move {
         let mut inputs: Vec<Input> =
             files.into_iter().map(|file| Input { name: file.name(), blob: file.into() }).collect();
         let mut unreadable = Vec::new();
+        let mut was_ended = false;
         for folder in folders {
-            let (found, failed) = files::files_below(folder).await;
-            inputs.extend(found);
-            unreadable.extend(failed);
+            match files::files_below(folder).await {
+                Some((found, failed)) => {
+                    inputs.extend(found);
+                    unreadable.extend(failed);
+                }
+                None => was_ended = true,
+            }
+        }
+        is_looking.set(false);
+        page.set_found_files(None);
+        if was_ended {
+            return;
         }
         inputs.arrange_by(|a, b| a.name.cmp(&b.name));
         if !unreadable.is_empty() || inputs.is_empty() {
@@ -232,6 +244,18 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
         }
         load(page, inputs, chosen);
     });
+}
+
+/// How often the count of files is brought up to date; what takes less is not worth one.
+const COUNT_MS: i32 = 250;
+
+/// Shows how many files were found so far, as long as folders are looked into.
+async fn count_files(page: Page, is_looking: Rc<Cell<bool>>) {
+    dom::pause(COUNT_MS).await;
+    while is_looking.get() {
+        page.set_found_files(Some(files::found()));
+        dom::pause(COUNT_MS).await;
+    }
 }
 
 /// The pickers of files and of a folder: two inputs out of sight.

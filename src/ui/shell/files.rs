@@ -19,6 +19,10 @@ extern "C" {
     async fn read_again() -> Result<JsValue, JsValue>;
     #[wasm_bindgen(js_namespace = pathlightFiles, js_name = folder, catch)]
     fn look_into(item: &DataTransferItem) -> Result<Option<Promise>, JsValue>;
+    #[wasm_bindgen(js_namespace = pathlightFiles, js_name = found)]
+    fn count_found() -> f64;
+    #[wasm_bindgen(js_namespace = pathlightFiles, js_name = stop)]
+    fn stop_looking();
     #[wasm_bindgen(js_namespace = pathlightFiles, js_name = pick, catch)]
     async fn pick_files() -> Result<JsValue, JsValue>;
 }
@@ -68,10 +72,21 @@ pub fn folder(item: &DataTransferItem) -> Option<Promise> {
 }
 
 /// Returns the files below a folder, named by their paths from what was dropped, and the names of what cannot be read.
-/// Hidden files are left out.
-pub async fn files_below(folder: Promise) -> (Vec<Input>, Vec<String>) {
-    let Ok(answer) = JsFuture::from(folder).await else { return Default::default() };
-    (inputs(&answer, "files").map(|(input, _)| input).collect(), names(&answer, "unreadable"))
+/// Hidden files are left out. `None` if [`stop`] ended it.
+pub async fn files_below(folder: Promise) -> Option<(Vec<Input>, Vec<String>)> {
+    let Ok(answer) = JsFuture::from(folder).await else { return Some(Default::default()) };
+    let found = || inputs(&answer, "files").map(|(input, _)| input).collect();
+    (!answer.is_null()).then(|| (found(), names(&answer, "unreadable")))
+}
+
+/// Returns how many files were found so far below what was dropped last.
+pub fn found() -> u64 {
+    count_found() as u64
+}
+
+/// Ends looking into what was dropped.
+pub fn stop() {
+    stop_looking();
 }
 
 /// Opens again what was open.

@@ -2,6 +2,7 @@
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Page, Part};
+use crate::ui::shell::files;
 use pathlight_text::format;
 use pathlight_text::format::counted;
 
@@ -11,6 +12,7 @@ pub struct Progress {
     bar: El,
     fill: El,
     words: El,
+    stop: El,
     _keep: Keep,
 }
 
@@ -35,10 +37,13 @@ impl Progress {
             .class("quiet")
             .attr("title", "Stop reading and drop what this load brought")
             .test("cancel-drop")
-            .on_click(&keep, move || page.cancel_load(false));
+            .on_click(&keep, move || match page.found_files() {
+                Some(_) => files::stop(),
+                None => page.cancel_load(false),
+            });
         let element = div("progress").test("progress").child(&bar).child(&words).child(&stop).child(&cancel);
         element.show(false);
-        Progress { element, bar, fill, words, _keep: keep }
+        Progress { element, bar, fill, words, stop, _keep: keep }
     }
 
     /// Returns its root element.
@@ -54,6 +59,13 @@ pub fn fill(fill: &El, percent: f64) {
 
 impl Part for Progress {
     fn update(&mut self, page: Page) {
+        let found = page.found_files();
+        self.stop.show(found.is_none());
+        if let Some(found) = found {
+            self.element.show(true);
+            self.words.set_text(&format!("Looking for files\u{2026} {} found", format::count(found)));
+            return fill(&self.fill, 0.0);
+        }
         let load = page.loading();
         // The little that joins while the page follows is not worth a bar.
         let is_little = load.progress.as_ref().is_none_or(|progress| progress.total_bytes < 4 << 20);

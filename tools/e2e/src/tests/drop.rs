@@ -343,6 +343,35 @@ pub async fn a_folder_and_packed_files_are_read(page: &Page) -> Outcome {
     same("summary without handles", summary(page).await?, shown)
 }
 
+pub async fn a_large_folder_says_what_it_has_so_far_and_can_be_left(page: &Page) -> Outcome {
+    let folder = scratch()?.join("large-folder");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder)?;
+    for number in 0..2000 {
+        std::fs::write(folder.join(format!("{number}.json")), one_span(1 + number))?;
+    }
+    page.open("").await?;
+    // A slow disk, from the thousandth file on.
+    let slow = "const { values } = FileSystemDirectoryHandle.prototype; \
+        FileSystemDirectoryHandle.prototype.values = async function* () { let n = 0; \
+          for await (const entry of values.call(this)) { \
+            if ((n += 1) > 1000) await new Promise((go) => setTimeout(go, 100)); yield entry; } }; return true";
+    page.run(slow).await?;
+    page.drop_files(std::slice::from_ref(&folder)).await?;
+    let words = "return document.querySelector(\"[data-test='progress-words']\")?.innerText ?? ''";
+    let counts = |found: &Value| found.as_str().is_some_and(|words| words.starts_with("Looking for files"));
+    page.until("a count of files", words, counts).await?;
+    page.hidden("[data-test='cancel-keep']").await?;
+    page.click("[data-test='cancel-drop']").await?;
+    page.hidden("[data-test='progress']").await?;
+    page.hidden("[data-test='message']").await?;
+    page.state("empty").await?;
+    page.open("").await?;
+    page.drop_files(&[folder]).await?;
+    page.ready().await?;
+    same("traces", summary(page).await?[0], 2000)
+}
+
 pub async fn the_demo_loads_with_a_click(page: &Page) -> Outcome {
     page.open("").await?;
     page.click("[data-test='demo']").await?;
