@@ -14,25 +14,27 @@ thread_local! {
     static REST: RefCell<JsValue> = const { RefCell::new(JsValue::UNDEFINED) };
 }
 
-/// Keeps the rest until it is needed: its address, and in place of it the compiled module, once the page has that.
+/// Keeps the address of the rest, or the compiled module once the page has it.
 #[wasm_bindgen]
 pub fn keep_rest(rest: JsValue) {
     REST.set(rest);
 }
 
-/// Starts the rest; called in place of its first function that is needed. Whoever comes before the module waits here.
+/// Starts the rest; called in place of its first function that is needed, unless the page has started it already. Whoever
+/// comes before the module waits here.
 ///
 /// # Errors
-/// The browser's, if the module cannot be fetched or compiled. Then what asked for it cannot go on; the page says so, and
-/// a worker ends.
+/// A sentence, if the module cannot be fetched, compiled or started. Then what asked for it cannot go on: the page shows the
+/// sentence, and a worker ends with it.
 #[wasm_bindgen]
 pub fn load_rest() {
     let Err(error) = load(&REST.with_borrow(Clone::clone)) else { return };
+    let (words, why) =
+        ("A part of Pathlight could not be loaded. Reload the page to try again.", wire::words(&error));
     if web_sys::window().is_some() {
-        let words = "A part of Pathlight could not be fetched, and without it the page cannot go on. Reload it to try again.";
-        crate::ui::stopped(words, &wire::words(&error));
+        crate::ui::stopped(words, &why);
     }
-    wasm_bindgen::throw_val(error);
+    wasm_bindgen::throw_str(&format!("{words} {why}"));
 }
 
 fn load(rest: &JsValue) -> Result<(), JsValue> {

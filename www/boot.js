@@ -5,6 +5,10 @@
 {
   const asset = (name) => document.getElementById(`asset-${name}`);
 
+  // A module of nothing but 4.2 kB: Chrome before 114 compiles none of this size at once on a page.
+  const LARGE = new Uint8Array(4200);
+  LARGE.set([0, 97, 115, 109, 1, 0, 0, 0, 0, 0xdd, 0x20]);
+
   // One i8x16 operation: valid where simd128 is.
   const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
 
@@ -89,9 +93,18 @@
   const compileRest = async () => {
     rest = await compile(get(rest));
   };
+  // What needs the rest early has it compiled at once (src/rest.rs), where the browser does that.
+  const compilesAtOnce = () => {
+    try {
+      return Boolean(new WebAssembly.Module(LARGE));
+    } catch {
+      return false;
+    }
+  };
   // An address with a view in it may need both, and a host page soon hands traces over.
   const isPlain = !location.hash && self.parent === self;
-  const isFollowed = hasSimd && rest && !isPlain ? compileRest().catch(() => {}) : undefined;
+  const needsBoth = hasSimd && rest && (!isPlain || self.opener || !compilesAtOnce());
+  const whole = needsBoth ? compileRest().catch(() => {}) : undefined;
   const isParsed = new Promise((resolve) => {
     document.addEventListener("DOMContentLoaded", resolve, { once: true });
   });
@@ -172,17 +185,25 @@
     }
     const came = given();
     const module = await compiled;
-    await wasm_bindgen({ module_or_path: module });
-    await isFollowed;
+    const exports = await wasm_bindgen({ module_or_path: module });
     wasm_bindgen.keep_rest(rest);
+    await whole;
+    if (rest instanceof WebAssembly.Module) await WebAssembly.instantiate(rest, { "": exports });
     starting.abort();
     delete root.dataset.first;
     wasm_bindgen.start_page(() => startWorker(module), came);
-    if (typeof rest !== "string") return;
-    // If it does not come now, it is asked for again by what needs it.
-    await compileRest().catch(() => {});
-    wasm_bindgen.keep_rest(rest);
-    for (const worker of early.splice(0)) worker.postMessage({ rest });
+    if (typeof rest === "string") follow(exports);
+  };
+
+  // Fetches the rest. If it does not come now, what needs it asks for it again.
+  const follow = async (exports) => {
+    try {
+      await compileRest();
+      await WebAssembly.instantiate(rest, { "": exports });
+      for (const worker of early.splice(0)) worker.postMessage({ rest });
+    } catch {
+      // The browser has said why.
+    }
   };
 
   // A page that is kept for use without its server looks for a newer one when somebody comes back to it; other windows may

@@ -104,14 +104,13 @@
   };
   const fileOf = (entry) => entry.getFile?.() ?? new Promise((resolve, reject) => entry.file(resolve, reject));
 
-  // Folders that are being walked through: how many files they had so far, and what ends that.
+  // Dropped folders that are looked into: how many files they had so far, and what ends that.
   let found = 0;
   let stopping = new AbortController();
 
-  /** Returns the files below a folder as [name, file], and the names of what cannot be read; null if that was ended. Hidden
-      ones are left out. */
-  const walk = async (folder) => {
-    const { signal } = stopping;
+  /** Returns the files below a folder as [name, file], and the names of what cannot be read; null once the signal says so.
+      Hidden ones are left out. */
+  const walk = async (folder, signal) => {
     const [files, unreadable, asked] = [[], [], []];
     const ask = async (name, entry) => {
       try {
@@ -126,7 +125,7 @@
       const [path, of] = waiting.pop();
       try {
         for await (const entry of of.values?.() ?? entriesOf(of)) {
-          if (signal.aborted) return null;
+          if (signal?.aborted) return null;
           const name = `${path}/${entry.name}`;
           if (entry.name.startsWith(".")) continue;
           if (entry.kind === "directory" || entry.isDirectory) {
@@ -141,7 +140,7 @@
       }
     }
     await Promise.all(asked);
-    return { files, unreadable };
+    return signal?.aborted ? null : { files, unreadable };
   };
 
   // One thing after the other: what is noted may be forgotten next.
@@ -184,11 +183,12 @@
     },
     /** The files below a dropped folder, as walk returns them; null if it is none. To be asked before the event is over. */
     folder: (item) => {
-      found = 0;
       const entry = item.webkitGetAsEntry();
       if (!entry?.isDirectory) return null;
+      found = 0;
+      const { signal } = stopping;
       const handle = item.getAsFileSystemHandle?.();
-      return handle ? handle.then(walk, () => walk(entry)) : walk(entry);
+      return handle ? handle.then((folder) => walk(folder, signal), () => walk(entry, signal)) : walk(entry, signal);
     },
     /** How many files were found so far below what was dropped last. */
     found: () => found,

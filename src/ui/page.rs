@@ -127,7 +127,7 @@ struct Inner {
     undo: RefCell<Option<Undo>>,
     last_undo: Cell<u32>,
     /// How many files were found so far, while folders are looked into.
-    found_files: Cell<Option<u64>>,
+    found_files: Cell<Option<u32>>,
     update_due: Cell<bool>,
     parts: RefCell<Vec<(Layer, Box<dyn Part>)>>,
 }
@@ -181,12 +181,12 @@ impl Page {
     }
 
     /// Returns how many files were found so far, while folders are looked into.
-    pub fn found_files(self) -> Option<u64> {
+    pub fn found_files(self) -> Option<u32> {
         self.0.found_files.get()
     }
 
-    /// Says how many files were found so far; `None` once there are no more.
-    pub fn set_found_files(self, found: Option<u64>) {
+    /// Says how many files were found so far; `None` when no folder is looked into any more.
+    pub fn set_found_files(self, found: Option<u32>) {
         self.0.found_files.set(found);
         self.refresh();
     }

@@ -92,7 +92,7 @@ pub struct Shown<V: PageView> {
 }
 
 impl<V: PageView> Shown<V> {
-    /// Puts a view into the page.
+    /// Creates it out of sight.
     pub fn new(view: V, search: &Search) -> Box<Shown<V>> {
         Box::new(Shown {
             view,

@@ -208,7 +208,9 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
         return;
     }
     let is_looking = Rc::new(Cell::new(!folders.is_empty()));
-    spawn_local(count_files(page, is_looking.clone()));
+    if is_looking.get() {
+        spawn_local(count_files(page, is_looking.clone()));
+    }
     spawn_local(async move {
         let mut inputs: Vec<Input> =
             files.into_iter().map(|file| Input { name: file.name(), blob: file.into() }).collect();
@@ -223,8 +225,9 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
                 None => was_ended = true,
             }
         }
-        is_looking.set(false);
-        page.set_found_files(None);
+        if is_looking.take() {
+            page.set_found_files(None);
+        }
         if was_ended {
             return;
         }

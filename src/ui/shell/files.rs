@@ -19,10 +19,12 @@ extern "C" {
     async fn read_again() -> Result<JsValue, JsValue>;
     #[wasm_bindgen(js_namespace = pathlightFiles, js_name = folder, catch)]
     fn look_into(item: &DataTransferItem) -> Result<Option<Promise>, JsValue>;
-    #[wasm_bindgen(js_namespace = pathlightFiles, js_name = found)]
-    fn count_found() -> f64;
-    #[wasm_bindgen(js_namespace = pathlightFiles, js_name = stop)]
-    fn stop_looking();
+    /// Returns how many files were found so far below what was dropped last.
+    #[wasm_bindgen(js_namespace = pathlightFiles)]
+    pub fn found() -> u32;
+    /// Ends looking into what was dropped.
+    #[wasm_bindgen(js_namespace = pathlightFiles)]
+    pub fn stop();
     #[wasm_bindgen(js_namespace = pathlightFiles, js_name = pick, catch)]
     async fn pick_files() -> Result<JsValue, JsValue>;
 }
@@ -77,16 +79,6 @@ pub async fn files_below(folder: Promise) -> Option<(Vec<Input>, Vec<String>)> {
     let Ok(answer) = JsFuture::from(folder).await else { return Some(Default::default()) };
     let found = || inputs(&answer, "files").map(|(input, _)| input).collect();
     (!answer.is_null()).then(|| (found(), names(&answer, "unreadable")))
-}
-
-/// Returns how many files were found so far below what was dropped last.
-pub fn found() -> u64 {
-    count_found() as u64
-}
-
-/// Ends looking into what was dropped.
-pub fn stop() {
-    stop_looking();
 }
 
 /// Opens again what was open.

@@ -35,11 +35,14 @@ impl Progress {
             .on_click(&keep, move || page.cancel_load(true));
         let cancel = button("Cancel")
             .class("quiet")
-            .attr("title", "Stop reading and drop what this load brought")
+            .attr("title", "Stop and drop what this load brought")
             .test("cancel-drop")
-            .on_click(&keep, move || match page.found_files() {
-                Some(_) => files::stop(),
-                None => page.cancel_load(false),
+            .on_click(&keep, move || {
+                if page.loading().running {
+                    page.cancel_load(false);
+                } else {
+                    files::stop();
+                }
             });
         let element = div("progress").test("progress").child(&bar).child(&words).child(&stop).child(&cancel);
         element.show(false);
@@ -59,14 +62,16 @@ pub fn fill(fill: &El, percent: f64) {
 
 impl Part for Progress {
     fn update(&mut self, page: Page) {
-        let found = page.found_files();
+        let load = page.loading();
+        // While other traces are read, that is what is to be seen and ended.
+        let found = page.found_files().filter(|_| !load.running);
         self.stop.show(found.is_none());
         if let Some(found) = found {
             self.element.show(true);
-            self.words.set_text(&format!("Looking for files\u{2026} {} found", format::count(found)));
+            self.words.set_text(&format!("Looking for files\u{2026} {} found", format::count(found.into())));
+            self.bar.set("aria-valuenow", "0");
             return fill(&self.fill, 0.0);
         }
-        let load = page.loading();
         // The little that joins while the page follows is not worth a bar.
         let is_little = load.progress.as_ref().is_none_or(|progress| progress.total_bytes < 4 << 20);
         let joins = page.fetching().is_following() && is_little;

@@ -67,7 +67,7 @@ pub fn native() -> Outcome<PathBuf> {
     Ok(sh::target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Builds `pathlight.js` and `pathlight.wasm` and adds them to `files`.
+/// Builds the module and its glue and adds them to `files`, the module in two parts, as a script and packed.
 fn compile(fast: bool, files: &mut Files) -> Outcome {
     tools::wasm_target()?;
     // On a fresh machine both take minutes, and the page ends with one long link on one core.

@@ -5,8 +5,8 @@
 //! part a stub stands in its place:
 //!
 //! 1. Unless the rest is there, it calls the exported `load_rest` (src/rest.rs), which returns when the rest has started.
-//! 2. It calls the function through the table. At its start the rest puts its functions there: over the stubs, where code
-//!    calls through the table anyway, and behind them.
+//! 2. It calls the function through the table. At its start the rest puts its functions there: in place of stubs that stand
+//!    in the table, and behind its end for the others.
 //!
 //! So every call works at any time, and [`LATER`] decides about sizes alone; that the first view needs no rest is tested in
 //! the browser. The rest shares memory, tables and globals with the first part and imports the functions it calls there,
@@ -25,13 +25,13 @@ use wasmparser::{ElementItems, ElementKind, KnownCustom, Name, Operator, Parser,
 use crate::Outcome;
 
 /// Code that is not needed at first: what the other views show, what dialogs ask, formats that few files have. Modules
-/// and what is in them: the beginnings of paths of modules or, beyond `>`, of functions.
+/// and what is in them: beginnings of paths, of a module (`tprof`) or of a method (`set::TraceSet>::retain`).
 const LATER: &[(&str, &str)] = &[
     ("pathlight", "fetch"),
     (
         "pathlight::ui::shell",
-        "fetching::Fetching>::follow_on fetching::Fetching>::job file_input::take jaeger_dialog \
-         keys::show_help notes palette redaction saved_report::Origin>::open saved_report::Origin>::save \
+        "fetching::Fetching>::follow_on fetching::Fetching>::job jaeger_dialog keys::show_help notes \
+         palette redaction saved_report::Origin>::open saved_report::Origin>::save \
          selection_bar::List>::fill share",
     ),
     (
@@ -43,27 +43,30 @@ const LATER: &[(&str, &str)] = &[
         "pathlight_analysis",
         "anomaly critical_path::bottom_up critical_path::diff critical_path::heatmap \
          critical_path::histograms critical_path::proposals critical_path::split \
-         critical_path::tag_values culprit flow::observe flow::predict flow::regression flow::report \
-         flow::target flow::timeout search::matching tprof",
+         critical_path::tag_values culprit flow::aggregate flow::calls \
+         flow::changes flow::graph flow::nearest flow::nodes flow::observe flow::predict flow::prepare \
+         flow::regression flow::report flow::savings flow::target flow::timeout flow::walk flow::whatif \
+         search::matching tprof",
     ),
     ("pathlight_backend", "answer fields listing plan request trouble"),
     (
         "pathlight_chart",
-        "anomalies caption curves dag flame heatmap multiples pair scene svg timeline trend violin",
+        "anomalies caption curves dag flame heatmap multiples pair scene svg timeline::aggregate \
+         timeline::groups timeline::layout timeline::minimap timeline::model timeline::paint \
+         timeline::parts trend violin",
     ),
-    ("pathlight_ingest", "document otel otlp report::SharedTraces rows wire::write zip"),
+    ("pathlight_ingest", "document otel otlp rows wire::write zip"),
     (
         "pathlight_model",
-        "trace::cardinality trace::portable trace::reading::Reading>::parse trace::redact \
+        "trace::portable trace::reading::Reading>::parse trace::redact \
          trace::set::TraceSet>::forget_losers trace::set::TraceSet>::retain \
          trace::set::TraceSet>::without_traces",
     ),
-    ("pathlight_query", "load::split_search moves pool::serve::unload summaries"),
+    ("pathlight_query", "pool::serve::unload summaries"),
     (
         "pathlight_query::queries",
-        "anomalies bottom_up compare culprit diagnosis find_spans flow::Flow flow::evaluation \
-         flow::parents flow::target flow::timeout heatmap histograms names per_request proposals search \
-         split tag_values trend",
+        "anomalies bottom_up compare culprit diagnosis find_spans flow:: heatmap histograms \
+         names per_request proposals search split tag_values trend",
     ),
     ("pathlight_text", "format::markdown format::parse_utc"),
     (
@@ -75,8 +78,8 @@ const LATER: &[(&str, &str)] = &[
     (
         "",
         "alloc::collections::btree compiler_builtins::math::libm_math::rem_pio2_large core::net \
-         core::num::dec2flt core::num::flt2dec::strategy::dragon::format_shortest flate2 \
-         pathlight_summary plotters_svg serde_json::error serde_json::ser serde_json::value zlib_rs",
+         core::num::dec2flt flate2 pathlight_summary plotters_svg serde_json::error serde_json::ser \
+         serde_json::value zlib_rs",
     ),
 ];
 
@@ -107,6 +110,8 @@ struct Facts<'a> {
     globals: Vec<wasmparser::GlobalType>,
     exported: BTreeSet<u32>,
     load: Option<u32>,
+    /// It has something that wasm-bindgen does not write, and that is not regarded here.
+    is_odd: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -166,6 +171,7 @@ impl<'a> Facts<'a> {
                         facts.element(element?)?;
                     }
                 }
+                Payload::StartSection { .. } => facts.is_odd = true,
                 Payload::CodeSectionEntry(body) => facts.bodies.push(body),
                 Payload::CustomSection(section) => {
                     if let KnownCustom::Name(names) = section.as_known() {
@@ -193,6 +199,8 @@ impl<'a> Facts<'a> {
             for (slot, function) in (value as u32..).zip(functions) {
                 self.slots.entry(function?).or_default().push(slot);
             }
+        } else {
+            self.is_odd = true;
         }
         Ok(())
     }
@@ -223,6 +231,9 @@ impl<'a> Facts<'a> {
 
     fn plan(self) -> Outcome<Plan<'a>> {
         let load = self.load.ok_or("the module exports no load_rest")?;
+        if self.is_odd {
+            return Err("the module has a start function, or functions elsewhere than in table 0".to_owned());
+        }
         let imported = self.imported() as u32;
         let later = later();
         let names: BTreeMap<u32, String> =
@@ -243,17 +254,23 @@ impl<'a> Facts<'a> {
         let all = imported..self.functions.len() as u32;
         let named: BTreeSet<u32> = all.clone().filter(|&function| is_named_later(function)).collect();
         // What can be reached without those stays; what only they call goes with them.
-        let reached = self.exported.iter().chain(self.slots.keys());
-        let mut waiting: Vec<u32> = reached.copied().filter(|function| !named.contains(function)).collect();
-        let mut staying: BTreeSet<u32> = waiting.iter().copied().collect();
-        while let Some(function) = waiting.pop() {
-            for &called in function.checked_sub(imported).into_iter().flat_map(|body| &calls[body as usize]) {
-                if !named.contains(&called) && staying.insert(called) {
-                    waiting.push(called);
-                }
+        let reach = |from: &mut dyn Iterator<Item = u32>, is_passed: &dyn Fn(u32) -> bool| {
+            let mut waiting: Vec<u32> = from.filter(|&function| is_passed(function)).collect();
+            let mut reached: BTreeSet<u32> = waiting.iter().copied().collect();
+            while let Some(function) = waiting.pop() {
+                let called =
+                    function.checked_sub(imported).into_iter().flat_map(|body| &calls[body as usize]);
+                waiting.extend(called.filter(|&&called| is_passed(called) && reached.insert(called)));
             }
-        }
+            reached
+        };
+        let mut roots = self.exported.iter().chain(self.slots.keys()).copied();
+        let staying = reach(&mut roots, &|function| !named.contains(&function));
         let moved: BTreeSet<u32> = all.filter(|function| !staying.contains(function)).collect();
+        // It would wait for itself.
+        if !reach(&mut [load].into_iter(), &|_| true).is_disjoint(&moved) {
+            return Err("load_rest calls a function of the rest".to_owned());
+        }
         let (mut shared, mut called_later) = (BTreeSet::new(), BTreeSet::new());
         for (function, called) in (imported..).zip(&calls) {
             let into = if moved.contains(&function) { &mut shared } else { &mut called_later };
@@ -535,15 +552,15 @@ mod tests {
     const SUM: &str = "pathlight_summary[0123456789abcdef]::part::sum";
 
     /// Returns a module in which `main` calls `sum` of a module that comes later, `sum` a helper of its own and one that
-    /// `main` calls too, and a method of that module stands in the table.
-    fn module() -> Vec<u8> {
+    /// `main` calls too, and a method of that module stands in the table. `load_rest` calls the function of this number.
+    fn module(loads_by: u32) -> Vec<u8> {
         let mut types = TypeSection::new();
         types.ty().function([], []);
         types.ty().function([ValType::I32], [ValType::I32]);
         let mut imports = ImportSection::new();
         imports.import("env", "js", EntityType::Function(0));
         let functions = [
-            ("load_rest", 0, vec![Instruction::Call(0)]),
+            ("load_rest", 0, vec![Instruction::Call(loads_by)]),
             ("core::shared", 1, vec![Instruction::LocalGet(0)]),
             (SUM, 1, vec![Instruction::LocalGet(0), Instruction::Call(4), Instruction::Call(2)]),
             ("core::of_sum", 1, vec![Instruction::LocalGet(0)]),
@@ -603,7 +620,7 @@ mod tests {
 
     #[test]
     fn what_is_named_and_what_only_that_calls_goes_to_the_rest_and_both_parts_are_valid() {
-        let whole = module();
+        let whole = module(0);
         let (first, rest) = split(&whole).unwrap();
         for part in [&whole, &first, &rest] {
             Validator::new().validate_all(part).unwrap();
@@ -656,8 +673,11 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_cannot_fetch_a_rest_is_refused() {
+    fn a_module_that_cannot_fetch_a_rest_or_would_need_it_for_that_is_refused() {
         let error = split(&Module::new().finish()).unwrap_err();
-        assert!(error.contains("load_rest"), "{error}");
+        assert!(error.contains("exports no load_rest"), "{error}");
+        // Only the numbers of calls are read: that its parameter lacks is no matter.
+        let error = split(&module(3)).unwrap_err();
+        assert!(error.contains("load_rest calls a function of the rest"), "{error}");
     }
 }

@@ -118,7 +118,7 @@ pub fn wasm_opt() -> Option<PathBuf> {
     match npm("npm", &BINARYEN) {
         Ok(modules) => Some(modules.join(".bin/wasm-opt")),
         Err(error) => {
-            eprintln!("{error}: the wasm stays as the compiler left it, with names and larger.");
+            eprintln!("{error}: the wasm stays as the compiler left it, and larger.");
             None
         }
     }

@@ -5,6 +5,8 @@ use e2e::failure::{Outcome, ensure, same};
 use e2e::process::dist;
 use serde_json::{Value, json};
 
+use super::drop::shop;
+
 pub async fn the_page_comes_up_empty(page: &Page) -> Outcome {
     page.open("").await?;
     page.state("empty").await?;
@@ -62,7 +64,11 @@ pub async fn the_first_view_waits_for_the_first_part_of_the_program_only(page: &
     page.client().refresh().await?;
     page.state("empty").await?;
     page.click("[data-test='demo']").await?;
-    page.ready().await?;
+    // The first findings; those that come later need the rest.
+    page.visible("[data-test='finding']").await?;
+    page.open("").await?;
+    page.state("empty").await?;
+    page.drop_files(&[shop()?]).await?;
     page.visible("[data-test='finding']").await?;
     page.devtools("Fetch.disable", json!({})).await?;
     page.go("view=anomalies").await?;
@@ -89,7 +95,7 @@ pub async fn what_needs_the_rest_of_the_program_fetches_it_again_if_it_did_not_c
             page.run("document.querySelector(\"[data-test='view-diagnosis']\").click(); return true").await?;
             page.visible("[data-test='broken']").await?;
             let said = page.text("[data-test='broken']").await?;
-            ensure(said.contains("could not be fetched") && said.contains("Reload"), || {
+            ensure(said.contains("could not be loaded") && said.contains("Reload"), || {
                 format!("it says {said:?}")
             })?;
         }
