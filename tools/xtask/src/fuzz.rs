@@ -129,7 +129,7 @@ fn build<'a>(targets: impl Iterator<Item = &'a &'static str>) -> Outcome<PathBuf
     Ok(folder.join(host).join("release"))
 }
 
-/// Replaces the inputs of a folder by those of another, the smallest first and as many as may be kept, without seeds.
+/// Replaces the inputs of a folder by those of another: of all sizes, as many as may be kept, without seeds.
 fn keep(from: &Path, into: &Path) -> Outcome {
     let mut found = Vec::new();
     for entry in sh::on(from, std::fs::read_dir(from))? {
@@ -142,7 +142,8 @@ fn keep(from: &Path, into: &Path) -> Outcome {
     }
     found.sort();
     let all = found.len();
-    found.truncate(KEPT.1);
+    // The smallest alone would be a few bytes each.
+    found = found.into_iter().step_by(all.div_ceil(KEPT.1).max(1)).collect();
     let mut room = KEPT.0;
     found.retain(|(size, ..)| room.checked_sub(*size).inspect(|left| room = *left).is_some());
     sh::on(into, std::fs::remove_dir_all(into))?;
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_inputs_are_kept_and_no_more_than_there_is_room_for() {
+    fn inputs_of_all_sizes_are_kept_and_no_more_than_there_is_room_for() {
         let folder = std::env::temp_dir().join(format!("pathlight-corpus-{}", std::process::id()));
         let (from, into) = (folder.join("from"), folder.join("into"));
         std::fs::create_dir_all(&from).unwrap();
@@ -198,6 +199,14 @@ mod tests {
         let mut kept: Vec<_> = std::fs::read_dir(&into).unwrap().map(|e| e.unwrap().file_name()).collect();
         kept.sort();
         assert_eq!(kept, ["a", "c"]);
+        // Of many, every so many.
+        for size in 1..=2 * KEPT.1 {
+            std::fs::write(from.join(format!("of-{size:04}")), vec![1; size]).unwrap();
+        }
+        keep(&from, &into).unwrap();
+        let sizes = std::fs::read_dir(&into).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+        let (count, most) = sizes.fold((0, 0), |(count, most), size| (count + 1, size.max(most)));
+        assert!(count <= KEPT.1 && most > KEPT.1 as u64, "{count} inputs of up to {most} bytes");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }
