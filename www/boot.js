@@ -93,6 +93,7 @@
   const compileRest = async () => {
     rest = await compile(get(rest));
   };
+  const startRest = (exports) => WebAssembly.instantiate(rest, { "": exports });
   // What needs the rest early has it compiled at once (src/rest.rs), where the browser does that.
   const compilesAtOnce = () => {
     try {
@@ -188,7 +189,7 @@
     const exports = await wasm_bindgen({ module_or_path: module });
     wasm_bindgen.keep_rest(rest);
     await whole;
-    if (rest instanceof WebAssembly.Module) await WebAssembly.instantiate(rest, { "": exports });
+    if (rest instanceof WebAssembly.Module) await startRest(exports);
     starting.abort();
     delete root.dataset.first;
     wasm_bindgen.start_page(() => startWorker(module), came);
@@ -199,7 +200,7 @@
   const follow = async (exports) => {
     try {
       await compileRest();
-      await WebAssembly.instantiate(rest, { "": exports });
+      await startRest(exports);
       for (const worker of early.splice(0)) worker.postMessage({ rest });
     } catch {
       // The browser has said why.

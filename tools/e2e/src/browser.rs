@@ -152,7 +152,7 @@ impl Page {
             fragment => format!("{}#{fragment}", self.base),
         };
         // From one fragment to another a browser would not load anything.
-        self.client.goto("about:blank").await?;
+        self.leave().await?;
         self.complaints().await?;
         self.client.goto(&url).await?;
         // The start page is there before the rest is.
@@ -162,7 +162,7 @@ impl Page {
         Ok(())
     }
 
-    /// Leaves a page that still fetches, before its server ends: what found none would be an error of the test.
+    /// Leaves the page for an empty one. What a page still fetches when its server ends would be an error of the test.
     pub async fn leave(&self) -> Outcome {
         Ok(self.client.goto("about:blank").await?)
     }

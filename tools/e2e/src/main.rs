@@ -169,7 +169,7 @@ impl Stage {
                 && has_no_window(words)
             {
                 // Else what is asked of the page would go to the frame that is gone.
-                page.client().goto("about:blank").await?;
+                page.leave().await?;
                 outcome = one(test, &page, *patience).await;
             }
             match outcome {

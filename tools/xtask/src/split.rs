@@ -1,5 +1,5 @@
-//! The page's module in two parts: what the start page and the first views need, and the rest, which follows when the
-//! page stands.
+//! The page's module in two parts: what the start page and the first findings need, and the rest, which follows once the
+//! start page is shown.
 //!
 //! A function goes to the rest if its name tells of something in [`LATER`], or if only such functions call it. In the first
 //! part a stub stands in its place:
@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder, utils};
+use wasm_encoder::reencode::{self, Reencode, utils};
 use wasm_encoder::{
     BlockType, CodeSection, ConstExpr, ElementSection, Elements, EntityType, ExportKind, ExportSection,
     Function, FunctionSection, GlobalSection, GlobalType, ImportSection, Instruction, Module, StartSection,
@@ -303,7 +303,7 @@ struct Plan<'a> {
     table_end: u64,
 }
 
-type Result<T = ()> = std::result::Result<T, reencode::Error>;
+type Result<T = ()> = std::result::Result<T, reencode::Error<String>>;
 
 impl Plan<'_> {
     /// Returns the number of the global that says whether the rest is there.
@@ -345,35 +345,27 @@ impl Plan<'_> {
         let facts = &self.facts;
         let (mut types, mut imports, mut functions) =
             (TypeSection::new(), ImportSection::new(), FunctionSection::new());
+        let mut rest = Rest { numbers: self.shared.iter().chain(&self.moved).copied().zip(0..).collect() };
         for kind in &facts.types {
-            types.ty().func_type(&RoundtripReencoder.func_type(kind.clone())?);
+            types.ty().func_type(&rest.func_type(kind.clone())?);
         }
         let nothing = types.len();
         types.ty().function([], []);
 
-        let mut numbers = BTreeMap::new();
-        for (&function, number) in self.shared.iter().chain(&self.moved).zip(0..) {
-            numbers.insert(function, number);
-        }
         for &function in &self.shared {
             imports.import("", &name('f', function), EntityType::Function(facts.kind(function).0));
         }
         for (table, number) in facts.tables.iter().zip(0..) {
-            imports.import(
-                "",
-                &name('t', number),
-                RoundtripReencoder.table_type(self.table(number, *table))?,
-            );
+            imports.import("", &name('t', number), rest.table_type(self.table(number, *table))?);
         }
         if let Some(memory) = facts.memory {
-            imports.import("", &name('m', 0), RoundtripReencoder.memory_type(memory)?);
+            imports.import("", &name('m', 0), rest.memory_type(memory)?);
         }
         for (&global, number) in facts.globals.iter().zip(0..) {
-            imports.import("", &name('g', number), RoundtripReencoder.global_type(global)?);
+            imports.import("", &name('g', number), rest.global_type(global)?);
         }
         imports.import("", &name('g', self.flag()), FLAG);
 
-        let mut rest = Rest { numbers };
         let mut code = CodeSection::new();
         for &function in &self.moved {
             functions.function(facts.kind(function).0);
@@ -468,7 +460,7 @@ struct First<'p, 'a> {
 }
 
 impl Reencode for First<'_, '_> {
-    type Error = std::convert::Infallible;
+    type Error = String;
 
     fn parse_table(
         &mut self,
@@ -533,10 +525,12 @@ struct Rest {
 }
 
 impl Reencode for Rest {
-    type Error = std::convert::Infallible;
+    type Error = String;
 
     fn function_index(&mut self, function: u32) -> Result<u32> {
-        self.numbers.get(&function).copied().ok_or(reencode::Error::UnexpectedNonCoreModuleSection)
+        self.numbers.get(&function).copied().ok_or_else(|| {
+            reencode::Error::UserError(format!("function {function} is called and in neither part"))
+        })
     }
 }
 

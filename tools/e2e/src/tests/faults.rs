@@ -31,7 +31,7 @@ async fn prepare(page: &Page, script: &str) -> Outcome<Value> {
 /// Ends what [`prepare`] began, for the tests that follow.
 async fn restore(page: &Page, prepared: Value) -> Outcome {
     page.devtools("Page.removeScriptToEvaluateOnNewDocument", prepared).await?;
-    page.client().goto("about:blank").await?;
+    page.leave().await?;
     page.complaints().await.map(drop)
 }
 

@@ -60,7 +60,7 @@ pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> 
     page.ready().await?;
     same("traces of a folder", summary(page).await?[0], 400)?;
     // That the page that lies in a folder is not possible there is said.
-    page.client().goto("about:blank").await?;
+    page.leave().await?;
     page.client().goto(&address.replace("pathlight.html", "index.html")).await?;
     page.state("failed").await?;
     let said = page.text(".boot").await?;

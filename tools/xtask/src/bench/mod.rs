@@ -251,7 +251,7 @@ fn sizes(report: &mut Report) -> Outcome {
             && !name.contains(".wasm-")
             && !name.ends_with(".webp")
         {
-            // What follows when the page stands is a row of its own.
+            // What follows once the start page is shown is a row of its own.
             let sum = if name.starts_with("pathlight.rest-") { &mut rest } else { &mut first };
             *sum += files::gzip(&bytes)?.len();
         }
