@@ -17,7 +17,7 @@ use pathlight_view::intake::Intake;
 use shell::file_input::Picker;
 use shell::palette::Palette;
 use shell::saved_report::Origin;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use views::{LazyView, Tools};
 use wasm_bindgen::JsValue;
@@ -65,10 +65,20 @@ fn broken(what: &str) {
     stopped("Pathlight ran into a defect of its own and stopped. Reload the page to go on.", what);
 }
 
-/// Says why nothing of the page may run any more, and how to go on; once, for one error brings others.
+thread_local! {
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether the page runs no more: what was under way has left its things as they were, perhaps borrowed for good.
+pub fn is_stopped() -> bool {
+    STOPPED.get()
+}
+
+/// Ends what the page does, and says why and how to go on; once, for one error brings others.
 pub fn stopped(words: &str, what: &str) {
-    let is_said = dom::document().query_selector(".broken").is_ok_and(|said| said.is_some());
-    if let Some(body) = dom::document().body().filter(|_| !is_said) {
+    if !STOPPED.replace(true)
+        && let Some(body) = dom::document().body()
+    {
         let row = div("message-row broken").attr("role", "alert").test("broken");
         let row = row.child(&dom::span("message-text", words)).child(&dom::span("muted", what));
         let _ = body.append_child(row.html());

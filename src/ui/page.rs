@@ -409,6 +409,9 @@ impl Page {
             return;
         }
         wasm_bindgen_futures::spawn_local(async move {
+            if super::is_stopped() {
+                return;
+            }
             self.0.update_due.set(false);
             self.follow_span();
             queries::query(self);
@@ -424,7 +427,8 @@ impl Page {
 
     /// Hands a command to the first part that takes it.
     pub fn command(self, command: Command) -> bool {
-        self.0.parts.borrow_mut().iter_mut().any(|(_, part)| part.command(self, command))
+        !super::is_stopped()
+            && self.0.parts.borrow_mut().iter_mut().any(|(_, part)| part.command(self, command))
     }
 
     /// Tells the reader what went wrong.

@@ -1,6 +1,6 @@
 //! The page before anything is loaded.
 
-use e2e::browser::Page;
+use e2e::browser::{Modifiers, Page};
 use e2e::failure::{Outcome, ensure, same};
 use e2e::process::dist;
 use serde_json::{Value, json};
@@ -97,6 +97,16 @@ pub async fn what_needs_the_rest_of_the_program_fetches_it_again_if_it_did_not_c
             let said = page.text("[data-test='broken']").await?;
             ensure(said.contains("could not be loaded") && said.contains("Reload"), || {
                 format!("it says {said:?}")
+            })?;
+            page.complaints().await?;
+            // What comes later, such as the answers of workers, finds the page at its end and is no defect of its own.
+            page.run("location.hash = 'view=flame'; return true").await?;
+            page.settled().await?;
+            page.key("?", Modifiers::None).await?;
+            page.settled().await?;
+            let complaints = page.complaints().await?;
+            ensure(!complaints.iter().any(|complaint| complaint.contains("panicked")), || {
+                format!("{complaints:?}")
             })?;
         }
     }
