@@ -1,5 +1,6 @@
 // Starts the page: compiles the wasm once, runs it here, and knows how to start a worker that runs it too.
-// What it needs stands in elements of index.html: links to files in dist/, or, in the single file, the data itself.
+// What it needs stands in elements of index.html: links to files in dist/, or, in the single file, texts; the module is
+// unpacked there by what has unpacked this (tools/xtask/src/unpack.js).
 // It runs before the page is read, so that compiling begins at once.
 "use strict";
 {
@@ -27,36 +28,10 @@
     return new Blob([bytes]);
   };
 
-  // Seven bits a character, see xtask/src/dense.rs.
-  const loosen = (text) => {
-    const bytes = new Uint8Array(text.length * 2);
-    let [held, count, at] = [0, 0, 0];
-    const take = (seven) => {
-      held = (held << 7 | seven) & 0x3fff;
-      count += 7;
-      if (count < 8) return;
-      count -= 8;
-      bytes[at] = held >> count;
-      at += 1;
-    };
-    const barred = [0, 13, 60];
-    for (let place = 0; place < text.length; place += 1) {
-      const code = text.charCodeAt(place);
-      if (code < 128) {
-        take(code);
-      } else if (code < 512) {
-        take(barred[(code >> 7) - 1]);
-        take(code & 127);
-      } else {
-        take(barred[code - 512]);
-      }
-    }
-    return new Blob([bytes.subarray(0, at)]);
-  };
-
+  const WASM = { headers: { "content-type": "application/wasm" } };
   const unpack = (packed) => {
     const bytes = packed.stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(bytes, { headers: { "content-type": "application/wasm" } });
+    return new Response(bytes, WASM);
   };
 
   const get = async (address) => {
@@ -65,11 +40,11 @@
     return response;
   };
 
-  const isSingle = !asset("wasm").href;
+  const isSingle = Boolean(self.pathlightSingle);
   // A sandboxed frame has no origin, so its own host is a foreign one to fetch(); scripts it may load.
   const isForeign = self.origin === "null" && location.protocol !== "file:";
   const wasm = async () => {
-    if (isSingle) return unpack(loosen(asset("wasm").textContent));
+    if (isSingle) return new Response(self.pathlightSingle.module(), WASM);
     if (!isForeign) return get(asset("wasm").href);
     await run(asset("wasm-script").href);
     return unpack(decode(self.pathlightWasm));
@@ -106,7 +81,7 @@
   const isPlain = !location.hash && self.parent === self;
   const needsBoth = hasSimd && rest && (!isPlain || self.opener || !compilesAtOnce());
   const whole = needsBoth ? compileRest().catch(() => {}) : undefined;
-  const isParsed = new Promise((resolve) => {
+  const isParsed = isSingle || new Promise((resolve) => {
     document.addEventListener("DOMContentLoaded", resolve, { once: true });
   });
   // The start page is to be seen at once, unless the address or a host page asks for more than that.
@@ -145,29 +120,24 @@
     return worker;
   };
 
-  // What the page came with. A saved report (src/engine/saved.rs) has its traces in data blocks, which are taken out; the
-  // page in one file keeps its own text, to write a report from.
+  // What the page came with. A saved report (crates/view/src/saved.rs) has its traces in data blocks, which are taken out;
+  // the page in one file keeps the text it came as, to write a report from.
   const given = () => {
-    const facts = document.getElementById("report");
-    const parts = [...document.querySelectorAll(".report-part")];
-    const found = facts ? { ...JSON.parse(facts.textContent), parts: parts.map((part) => decode(part.textContent)) } : {};
+    const pack = (blob) => new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
+    if (!isSingle) return { pack };
+    const { came, loosen } = self.pathlightSingle;
+    delete self.pathlightSingle;
+    const [facts, ...parts] = came.querySelectorAll("#report, .report-part");
     for (const element of facts ? [facts, ...parts] : []) {
       element.nextSibling?.remove();
       element.remove();
     }
-    if (isSingle) found.source = `<!doctype html>\n${document.documentElement.outerHTML}`;
-    // gzip, then base64.
-    found.pack = async (blob) => {
-      const packed = await new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).blob();
-      const reader = new FileReader();
-      await new Promise((resolve, reject) => {
-        reader.onload = resolve;
-        reader.onerror = () => reject(reader.error);
-        reader.readAsDataURL(packed);
-      });
-      return reader.result.slice(reader.result.indexOf(",") + 1);
+    return {
+      ...JSON.parse(facts?.textContent ?? "{}"),
+      parts: parts.map((part) => new Blob([loosen(part.textContent)])),
+      source: `<!doctype html>\n${came.outerHTML}`,
+      pack,
     };
-    return found;
   };
 
   const fail = (sentence) => {

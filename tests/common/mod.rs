@@ -5,6 +5,7 @@
 pub mod archives;
 pub mod random;
 pub mod replay;
+pub mod report;
 pub mod spoken;
 pub mod stored;
 pub mod words;

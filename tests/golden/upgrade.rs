@@ -7,10 +7,10 @@
 use crate::Golden;
 use crate::common::archives::gzip;
 use crate::common::replay::read;
+use crate::common::report;
 use crate::common::{Scratch, golden_folder};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pathlight::view::address::Address;
-use pathlight::view::saved;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -224,10 +224,9 @@ fn write(folder: &Path) {
             std::fs::write(folder.join(packed), gzip(traces.as_bytes())).unwrap();
         }
     }
-    if missing("report.html") {
-        let page = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>\n";
-        std::fs::write(folder.join("page.html"), page).unwrap();
-        run(folder, &["report", "traces.json", "--page", "page.html", "-o", "report.html"]);
+    if missing("report2.html") {
+        std::fs::write(folder.join("page.html"), report::page()).unwrap();
+        run(folder, &["report", "traces.json", "--page", "page.html", "-o", "report2.html"]);
         std::fs::remove_file(folder.join("page.html")).unwrap();
     }
     if missing("json.keys.txt") {
@@ -239,20 +238,21 @@ fn write(folder: &Path) {
 }
 
 /// Returns what a saved report shows at first, and its columns.
-fn opened(html: &str) -> String {
-    let mut out = String::new();
-    let mut rest = html;
-    while let Some((before, after)) = rest.split_once(saved::PART.0) {
-        if out.is_empty() {
-            out += before;
-        }
-        let (part, after) = after.split_once(saved::PART.1).unwrap();
-        let bytes = BASE64_STANDARD.decode(part.trim()).unwrap();
+fn opened((around, parts): (String, Vec<Vec<u8>>)) -> String {
+    let mut out = around;
+    for bytes in parts {
         let (columns, reports) = read(&bytes, false, 1, || 1000);
         out += &format!("{:?} {} spans\n{columns}", reports[0].ended, reports[0].spans);
-        rest = after;
     }
     out
+}
+
+/// Takes a report apart whose page is in UTF-8 and its one part in base64.
+fn parts_of_base64(report: &str) -> (String, Vec<Vec<u8>>) {
+    let start = "<script type=\"application/octet-stream;base64\" class=\"report-part\">";
+    let (before, after) = report.split_once(start).unwrap();
+    let (part, _) = after.split_once("</script>").unwrap();
+    (before.to_owned(), vec![BASE64_STANDARD.decode(part).unwrap()])
 }
 
 #[test]
@@ -289,7 +289,9 @@ fn what_earlier_versions_wrote_is_read() {
         // The same with the greatest surprise of many facts taken for less.
         compare("anomaly6.txt", &judge(["--model", "anomaly6.model"]));
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
-        compare("report.txt", &opened(&std::fs::read_to_string(folder.join("report.html")).unwrap()));
+        let report = std::fs::read_to_string(folder.join("report.html")).unwrap();
+        compare("report.txt", &opened(parts_of_base64(&report)));
+        compare("report2.txt", &opened(report::parts(&std::fs::read(folder.join("report2.html")).unwrap())));
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
         let lacks =
             |key: &&&str| !addresses.split(['&', '\n']).any(|pair| pair.split('=').next() == Some(**key));

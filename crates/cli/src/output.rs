@@ -90,10 +90,10 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// [`Failure::Io`], or [`Failure::Usage`] if the file cannot be written.
-pub fn print(out: Option<&Path>, text: &str) -> Result<(), Failure> {
+pub fn print(out: Option<&Path>, text: impl AsRef<[u8]>) -> Result<(), Failure> {
     match out {
-        Some(path) => write(path, text.as_bytes()),
-        None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+        Some(path) => write(path, text.as_ref()),
+        None => Ok(io::stdout().lock().write_all(text.as_ref())?),
     }
 }
 

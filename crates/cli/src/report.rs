@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -14,6 +13,7 @@ use super::page::{self, PAGE};
 use super::parse;
 use pathlight_model::trace::TraceSet;
 use pathlight_query::queries;
+use pathlight_text::dense::{dense, utf16};
 use pathlight_view::address::{Address, View};
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "{PAGE} is neither beside this program nor in dist/: build it by `cargo xtask build`, or name it by --page"
         ))
     })?;
-    let page = std::fs::read_to_string(&path)
+    let page = std::fs::read(&path)
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     let Some((head, tail)) = saved::split(&page) else {
         return Err(Failure::Usage(format!(
@@ -63,16 +63,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let headline = finding_words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
     let address = redacted::report_address(&address, redaction.0);
     let mut out = head.to_owned();
-    out.push_str(&saved::facts(&address.to_fragment(), &headline));
+    out.extend(utf16(&saved::facts(&address.to_fragment(), &headline)));
     for (number, session) in
         (1..).zip(pool.sessions()).filter(|(_, session)| !session.set.traces().is_empty())
     {
-        out.push_str(saved::PART.0);
-        BASE64_STANDARD.encode_string(pack(&session.set, &redaction, number << u32::BITS)?, &mut out);
-        out.push_str(saved::PART.1);
+        out.extend(utf16(saved::PART.0));
+        out.extend(dense(&pack(&session.set, &redaction, number << u32::BITS)?));
+        out.extend(utf16(saved::PART.1));
     }
-    out.push_str(tail);
-    args.common.print(&out)
+    out.extend(tail);
+    output::print(args.common.out.as_deref(), &out)
 }
 
 /// Returns a set's columns as a gzip file without a time stamp: same input, same file.
@@ -85,19 +85,4 @@ fn pack(set: &TraceSet, redaction: &ExportRedaction, first: u64) -> Result<Vec<u
         from = next;
     }
     Ok(gzip.finish()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_agrees_with_the_examples_of_rfc_4648() {
-        let coded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| {
-            let mut out = String::new();
-            BASE64_STANDARD.encode_string(text, &mut out);
-            out
-        });
-        assert_eq!(coded, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-    }
 }

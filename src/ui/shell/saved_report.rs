@@ -9,8 +9,9 @@ use crate::ui::shell::queries::of_findings;
 use crate::ui::shell::redaction_dialog;
 use crate::ui::widgets::export::save;
 use crate::wire::words;
-use js_sys::{Array, Function, Promise, Reflect};
+use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use pathlight_query::queries;
+use pathlight_text::dense::{BOM, dense, utf16};
 use pathlight_view::address::View;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
@@ -21,6 +22,9 @@ use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, Response};
+
+/// What is copied into the program's memory at once, which never gets smaller.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// What the page came with, by the names of `www/boot.js`.
 #[derive(Clone)]
@@ -61,9 +65,9 @@ impl Origin {
     }
 
     /// Returns the page in one file: this one as it came, or the one beside it.
-    async fn page(&self) -> Result<String, JsValue> {
+    async fn page(&self) -> Result<Vec<u8>, JsValue> {
         if let Some(source) = self.get("source").and_then(|source| source.as_string()) {
-            return Ok(source);
+            return Ok([&BOM[..], &utf16(&source)].concat());
         }
         let response = JsFuture::from(dom::window().fetch_with_str("pathlight.html")).await?;
         let response: Response = response.dyn_into()?;
@@ -73,14 +77,14 @@ impl Origin {
                 response.status()
             )));
         }
-        Ok(JsFuture::from(response.text()?).await?.as_string().unwrap_or_default())
+        Ok(Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec())
     }
 
-    /// Returns the base64 of a Blob's gzip.
-    async fn pack(&self, blob: &Blob) -> Result<JsValue, JsValue> {
+    /// Returns a Blob's gzip.
+    async fn pack(&self, blob: &Blob) -> Result<Uint8Array, JsValue> {
         let pack: Function = self.get("pack").unwrap_or_default().dyn_into()?;
         let packed: Promise = pack.call1(&JsValue::NULL, blob)?.dyn_into()?;
-        JsFuture::from(packed).await
+        Ok(Uint8Array::new(&JsFuture::from(packed).await?))
     }
 
     async fn report(&self, page: Page, redaction: &ExportRedaction) -> Result<Blob, JsValue> {
@@ -96,14 +100,21 @@ impl Origin {
             address.view = View::Findings;
         }
         let fragment = address.to_fragment();
-        let parts = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());
+        let pieces = Array::new();
+        let put = |bytes: &[u8]| pieces.push(&Uint8Array::from(bytes));
+        put(head);
+        put(&utf16(&saved::facts(&fragment, &headline)));
         for blob in &columns {
-            parts.push(&saved::PART.0.into());
-            parts.push(&self.pack(blob).await?);
-            parts.push(&saved::PART.1.into());
+            put(&utf16(saved::PART.0));
+            let packed = self.pack(blob).await?;
+            for start in (0..packed.length()).step_by(PIECE_BYTES) {
+                let piece = packed.subarray(start, packed.length().min(start + PIECE_BYTES as u32));
+                put(&dense(&piece.to_vec()));
+            }
+            put(&utf16(saved::PART.1));
         }
-        parts.push(&tail.into());
-        Blob::new_with_str_sequence(&parts)
+        put(tail);
+        Blob::new_with_u8_array_sequence(&pieces)
     }
 
     /// Asks what to leave out, then saves what is loaded and shown as one file.

@@ -1,21 +1,19 @@
 //! What is left out is nowhere: not in a report, not in findings of any format.
 
 use crate::common::replay::read;
+use crate::common::report;
 use crate::common::words::{Words, words};
 use crate::common::{Scratch, read_into};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::read::GzDecoder;
 use pathlight::model::trace::{Redaction, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{GroupBy, Selection, TprofSettings, queries};
 use pathlight::view::diagnosis_words::{markdown, sets_markdown};
+use pathlight::view::redacted;
 use pathlight::view::summary::{ListsBy, Names, to_csv, to_markdown, to_text};
-use pathlight::view::{redacted, saved};
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
-
-const PAGE: &str = "<div id=\"app\"></div>\n<script id=\"asset-glue\">x</script>\n";
 
 fn run(folder: &Path, args: &[&str]) -> String {
     let output =
@@ -25,19 +23,16 @@ fn run(folder: &Path, args: &[&str]) -> String {
 }
 
 /// Returns a report as text: what stands around the traces, the columns unpacked byte by byte, and as they are read.
-fn opened(html: &str) -> (String, String) {
-    let (mut text, mut columns, mut rest) = (String::new(), String::new(), html);
-    while let Some((before, after)) = rest.split_once(saved::PART.0) {
-        text += before;
-        let (part, after) = after.split_once(saved::PART.1).unwrap();
-        let packed = BASE64_STANDARD.decode(part.trim()).unwrap();
+fn opened(file: &Path) -> (String, String) {
+    let (mut text, parts) = report::parts(&std::fs::read(file).unwrap());
+    let mut columns = String::new();
+    for packed in parts {
         let mut bytes = Vec::new();
         GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
         text += &String::from_utf8_lossy(&bytes);
         columns += &read(&bytes, false, 1, || 4096).0;
-        rest = after;
     }
-    (text + rest, columns)
+    (text, columns)
 }
 
 /// Returns every output of the two commands with these options.
@@ -47,7 +42,7 @@ fn outputs(folder: &Path, options: &[&str]) -> Vec<String> {
         let report = ["report", "after.json", "--page", "page.html", "--threads", threads];
         let filters = ["--with-error", "-o", "report.html"];
         run(folder, &[&report[..], &filters, options].concat());
-        let (text, columns) = opened(&std::fs::read_to_string(folder.join("report.html")).unwrap());
+        let (text, columns) = opened(&folder.join("report.html"));
         all.extend([text, columns]);
     }
     for format in ["text", "markdown", "json"] {
@@ -67,7 +62,7 @@ fn written(name: &str) -> (Scratch, Words) {
     for (name, text) in ["before.json", "after.json"].iter().zip(&words.json) {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    std::fs::write(folder.path().join("page.html"), PAGE).unwrap();
+    std::fs::write(folder.path().join("page.html"), report::page()).unwrap();
     (folder, words)
 }
 
@@ -112,7 +107,7 @@ fn a_name_has_one_pseudonym_in_everything_made_of_the_same_traces() {
     // Every span of the report has the pseudonyms of its names, in traces that are as they were.
     let report = ["report", "after.json", "--page", "page.html", "-o", "report.html"];
     run(folder, &[&report[..], &["--no-tags", "--pseudonyms"]].concat());
-    let (_, columns) = opened(&std::fs::read_to_string(folder.join("report.html")).unwrap());
+    let (_, columns) = opened(&folder.join("report.html"));
     let (plain, _) = read(words.json[1].as_bytes(), false, 1, || 1 << 20);
     let spans = |dump: &str, is_plain: bool| {
         let mut spans: Vec<[String; 4]> = Vec::new();

@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -20,9 +19,6 @@ use crate::files::{Files, gzip, read_folder};
 use crate::{Outcome, about, guide, html, order, sh, single, split, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
-
-/// How often zopfli looks again: after five rounds it gains less than a thousandth.
-const ROUNDS: NonZeroU64 = NonZeroU64::MIN.saturating_add(4);
 
 pub fn run(arguments: &[String]) -> Outcome {
     let arguments = Arguments::parse(arguments, &["--fast"], &[])?;
@@ -51,7 +47,7 @@ pub fn build(fast: bool) -> Outcome {
         write(&dist().join(&name), &bytes)?;
         sizes.push((name, bytes));
     }
-    let page = single::page(&index, &files)?.into_bytes();
+    let page = single::page(&index, &files)?;
     write(&dist().join("pathlight.html"), &page)?;
     sizes.push(("pathlight.html".to_owned(), page));
     println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
@@ -98,22 +94,20 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     let whole = sh::on(&bound, fs::read(&bound))?;
     let (first, rest) = split::split(&whole)?;
     let wasm_opt = if fast { None } else { tools::wasm_opt() };
-    let (packed, parts) = std::thread::scope(|scope| {
+    let (whole, parts) = std::thread::scope(|scope| {
         let parts = scope.spawn(|| {
             (
                 optimise(first, ".first.wasm", wasm_opt.as_deref()),
                 optimise(rest, ".rest.wasm", wasm_opt.as_deref()),
             )
         });
-        let whole = optimise(whole, ".whole.wasm", wasm_opt.as_deref());
-        let packed = whole.and_then(|whole| if fast { gzip(&whole) } else { gzip_small(&whole) });
-        (packed, parts.join())
+        (optimise(whole, ".whole.wasm", wasm_opt.as_deref()), parts.join())
     });
-    let (packed, (first, rest)) = (packed?, parts.map_err(|_| "wasm-opt broke off")?);
-    let script = format!("self.pathlightWasm = \"{}\";\n", single::base64(&packed));
+    let (whole, (first, rest)) = (whole?, parts.map_err(|_| "wasm-opt broke off")?);
     // The single file, which cannot wait for a part, and frames that may not fetch have the whole.
-    files.insert("pathlight.wasm.gz".to_owned(), packed);
+    let script = format!("self.pathlightWasm = \"{}\";\n", single::base64(&gzip(&whole)?));
     files.insert("pathlight.wasm.js".to_owned(), script.into_bytes());
+    files.insert("pathlight.whole.wasm".to_owned(), whole);
     files.insert("pathlight.wasm".to_owned(), first?);
     files.insert("pathlight.rest.wasm".to_owned(), rest?);
     Ok(())
@@ -176,17 +170,6 @@ fn optimise(module: Vec<u8>, ending: &str, wasm_opt: Option<&Path>) -> Outcome<V
     made.or_else(|error| {
         eprintln!("{error}: the wasm stays as the compiler left it, and larger.");
         Ok(module)
-    })
-}
-
-/// Packs as `gzip` does, a twenty-fifth smaller for a quarter of a minute of work. Its result is kept.
-fn gzip_small(bytes: &[u8]) -> Outcome<Vec<u8>> {
-    kept(bytes, ".whole.gz", |fresh| {
-        let mut out = Vec::new();
-        let options = zopfli::Options { iteration_count: ROUNDS, ..Default::default() };
-        zopfli::compress(options, zopfli::Format::Gzip, bytes, &mut out)
-            .map_err(|error| format!("gzip: {error}"))?;
-        sh::on(fresh, fs::write(fresh, out))
     })
 }
 

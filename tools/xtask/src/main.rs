@@ -6,7 +6,6 @@ mod about;
 mod args;
 mod bench;
 mod build;
-mod dense;
 mod files;
 mod fuzz;
 mod guide;

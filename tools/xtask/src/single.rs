@@ -7,27 +7,99 @@
 //! | `<link rel="stylesheet" href="X">` | `<style>` |
 //! | `<script src="X">` | `<script>` with the text in it, other attributes kept, `defer` dropped |
 //! | `<link rel="icon" href="X">`, `<img src="X">` | the same with a `data:` address |
-//! | `<link href="X.wasm.js">`, `<link href="X.rest.wasm">` | nothing |
+//! | `<link href="X.wasm">`, `<link href="X.wasm.js">`, `<link href="X.rest.wasm">` | nothing |
 //! | any other `<link href="X" id="I">` to a script | `<script type="text/plain" id="I">`: text for a Blob worker |
-//! | `<meta http-equiv="Content-Security-Policy">` | the same with the hashes of scripts and styles |
-//! | any other `<link href="X" id="I">` | `<script type="application/octet-stream;dense" id="I">`: by gzip (`X.gz` if there is one), then [`dense`] |
+//! | `<meta http-equiv="Content-Security-Policy">` | nothing |
 //!
-//! The page looks whether the element of an id is a link, which
-//! it fetches, or a data block, which it unpacks (`DecompressionStream`). Scripts run where they stand, so they stand
-//! at the end of the body.
+//! This page and the module as a whole behind it are packed by LZMA, which takes a fifth less than gzip, and stand as text
+//! ([`mod@dense`]) in another page, which has the policy with the hashes of all scripts and styles, and the script
+//! that puts the page in its place (`unpack.js`).
+
+use std::io::{self, Write as _};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use lzma_rust2::{EncodeMode, LzmaOptions, LzmaWriter, MfType};
+use pathlight_text::dense::{self, utf16};
 use sha2::{Digest, Sha256};
 
-use crate::dense::dense;
-use crate::files::{Files, gzip};
+use crate::files::Files;
 use crate::html::{self, Element};
 use crate::{Outcome, html::elements};
 
+/// The module as a whole.
+const MODULE: &str = "pathlight.whole.wasm";
+
 /// Returns the single file for this index page.
-pub fn page(index: &str, files: &Files) -> Outcome<String> {
+pub fn page(index: &str, files: &Files) -> Outcome<Vec<u8>> {
+    let (page, sources) = plain(index, files)?;
+    let module = files.get(MODULE).ok_or_else(|| format!("there is no {MODULE}"))?;
+    let mut data = page.into_bytes();
+    let text = data.len();
+    data.extend(module);
+    let packed = lzma(&data).map_err(|error| format!("packing the page in one file: {error}"))?;
+    let head = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n{}\n<title>Pathlight</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n</head>\n<body>\n\
+         <noscript><p>Pathlight runs in the browser: please allow JavaScript for this page.</p></noscript>\n\
+         <script type=\"application/octet-stream;dense\" id=\"packed\" data-text=\"{text}\" data-all=\"{}\">",
+        sources.policy(),
+        data.len()
+    );
+    let tail = format!("</script>\n<script id=\"unpack\">{}</script>\n</body>\n</html>\n", unpack());
+    Ok([&dense::BOM[..], &utf16(&head), &dense::dense(&packed), &utf16(&tail)].concat())
+}
+
+/// Returns the script that unpacks the page, without its comments.
+fn unpack() -> String {
+    let lines = include_str!("unpack.js").lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.fold(String::from("\n"), |script, line| script + line + "\n")
+}
+
+/// Packs by LZMA as `unpack.js` reads it.
+fn lzma(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let options = LzmaOptions {
+        dict_size: 8 << 20,
+        lc: 4,
+        lp: 0,
+        pb: 0,
+        mode: EncodeMode::Normal,
+        nice_len: 273,
+        mf: MfType::Bt4,
+        depth_limit: 1000,
+        preset_dict: None,
+    };
+    let mut writer = LzmaWriter::new_no_header(Vec::new(), &options, false)?;
+    writer.write_all(bytes)?;
+    writer.finish()
+}
+
+/// What the policy allows: source expressions, each with a space before it.
+#[derive(Default)]
+struct Sources {
+    scripts: String,
+    styles: String,
+}
+
+impl Sources {
+    /// Returns the element with the policy.
+    fn policy(&self) -> String {
+        // The worker is a Blob, and a Jaeger the user asks for may be anywhere.
+        format!(
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src{}{} \
+             'wasm-unsafe-eval'; style-src{}; worker-src blob:; img-src data: blob:; \
+             connect-src http: https: blob: data:; form-action 'none'; base-uri 'none'\">",
+            self.scripts,
+            source(&unpack()),
+            self.styles
+        )
+    }
+}
+
+/// Returns the page with everything in it but the module, and what its policy has to allow.
+fn plain(index: &str, files: &Files) -> Outcome<(String, Sources)> {
     let mut out = String::new();
-    let (mut scripts, mut styles) = (String::new(), String::new());
+    let mut sources = Sources::default();
     let mut at = 0;
     for element in elements(index) {
         out.push_str(&index[at..element.range.start]);
@@ -40,7 +112,7 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
         match (element.name, element.get("rel")) {
             ("link", Some("stylesheet")) => {
                 let text = text(name, bytes)?;
-                styles.push_str(&source(&text));
+                sources.styles.push_str(&source(&text));
                 out.push_str(&format!("<style>{text}</style>"));
             }
             ("link", Some("icon")) | ("img", _) => {
@@ -52,44 +124,27 @@ pub fn page(index: &str, files: &Files) -> Outcome<String> {
                 let data = format!("data:{kind};base64,{}", base64(bytes));
                 out.push_str(&html::refer(&index[element.range.clone()], reference, &data));
             }
-            // The module is in the file as a whole.
-            ("link", _) if name.ends_with(".wasm.js") || name.ends_with(".rest.wasm") => {}
-            ("link", _) if name.ends_with(".js") => {
+            ("link", _) if name.ends_with(".wasm.js") || name.ends_with(".wasm") => {}
+            ("link", _) => {
                 let text = text(name, bytes)?;
                 out.push_str(&format!(
                     "<script type=\"text/plain\"{}>{text}</script>",
                     kept(&element, &["href", "rel"])
                 ));
             }
-            ("link", _) => {
-                let attributes = kept(&element, &["href", "rel", "as", "crossorigin", "type"]);
-                let data = match files.get(&format!("{name}.gz")) {
-                    Some(packed) => dense(packed),
-                    None => dense(&gzip(bytes)?),
-                };
-                out.push_str(&format!(
-                    "<script type=\"application/octet-stream;dense\"{attributes}>{data}</script>"
-                ));
-            }
             _ => {
                 let text = text(name, bytes)?;
-                scripts.push_str(&source(&text));
+                sources.scripts.push_str(&source(&text));
                 out.push_str(&format!("<script{}>{text}</script>", kept(&element, &["src", "defer"])));
             }
         }
     }
     out.push_str(&index[at..]);
-    // The worker is a Blob, and a Jaeger the user asks for may be anywhere.
-    let policy = format!(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src{scripts} \
-         'wasm-unsafe-eval'; style-src{styles}; worker-src blob:; img-src data: blob:; \
-         connect-src http: https: blob: data:; form-action 'none'; base-uri 'none'\">"
-    );
-    // In place of that of index.html, which knows no hashes. It stands before all that it holds for.
+    // It knows no hashes; the policy of the other page stays.
     let start = out.find("<meta http-equiv=\"Content-Security-Policy\"").ok_or("index.html has no policy")?;
     let length = out[start..].find('>').ok_or("the policy of index.html has no end")?;
-    out.replace_range(start..=start + length, &policy);
-    Ok(out)
+    out.replace_range(start..=start + length, "");
+    Ok((out, sources))
 }
 
 /// Returns a script or style as it may stand inside its element, with the line ends a browser will see.
@@ -123,6 +178,8 @@ pub fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lzma_rust2::LzmaReader;
+    use std::io::Read as _;
 
     #[test]
     fn base64_agrees_with_the_examples_of_rfc_4648() {
@@ -137,28 +194,42 @@ mod tests {
                      <img src=\"www/p.webp\" alt=\"A flame graph\"><script defer id=\"b\" src=\"www/b.js\"></script>";
         let files: Files = [
             ("www/s.css", "a{}"),
-            ("pathlight.wasm", "\0asm"),
+            ("pathlight.wasm", "first"),
+            (MODULE, "\0asm"),
             ("www/b.js", "f('</script>')"),
             ("www/p.webp", "foo"),
         ]
         .iter()
         .map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned()))
         .collect();
-        let page = page(index, &files).unwrap();
-        assert_eq!(page.matches("Content-Security-Policy").count(), 1, "{page}");
-        assert!(page.starts_with(
-            "<head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src"
+        let file = page(index, &files).unwrap();
+        assert!(file.starts_with(&dense::BOM));
+        let units: Vec<u16> =
+            file[2..].chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+        let other = String::from_utf16(&units).unwrap();
+        let (head, tail) = other.split_once("id=\"packed\"").unwrap();
+        assert!(head.starts_with(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta http-equiv=\"Content-Security-Policy\""
         ));
-        let picture = "<img src=\"data:image/webp;base64,Zm9v\" alt=\"A flame graph\">";
-        assert!(page.contains(picture) && page.contains("img-src data: blob:"), "{page}");
+        assert!(head.contains("img-src data: blob:"), "{head}");
+        let (facts, tail) = tail.split_once('>').unwrap();
+        let (packed, tail) = tail.split_once('<').unwrap();
+        assert!(tail.ends_with("</script>\n</body>\n</html>\n"));
+
+        let packed = dense::loose(&utf16(packed)).unwrap();
+        let mut data = Vec::new();
+        let all: u64 = facts.split_once("data-all=\"").unwrap().1.strip_suffix('"').unwrap().parse().unwrap();
+        LzmaReader::new(&packed[..], all, 4, 0, 0, 8 << 20, None).unwrap().read_to_end(&mut data).unwrap();
+        let (page, module) = data.split_at(data.len() - 4);
+        assert_eq!(module, b"\0asm");
+        assert!(facts.contains(&format!("data-text=\"{}\"", page.len())));
+        let page = std::str::from_utf8(page).unwrap();
+        assert!(page.starts_with("<head><meta charset=\"utf-8\"><style>a{}</style></head><img "), "{page}");
+        assert!(page.contains("<img src=\"data:image/webp;base64,Zm9v\" alt=\"A flame graph\">"), "{page}");
         assert!(!page.contains("href=") && page.matches("src=\"").count() == 1, "{page}");
-        assert!(
-            page.contains("<style>a{}</style>")
-                && page.contains("<script id=\"b\">f('<\\/script>')</script>")
-        );
-        assert!(page.contains("<script type=\"application/octet-stream;dense\" id=\"w\">\u{f}ba"));
-        for text in ["a{}", "f('<\\/script>')"] {
-            assert!(page.contains(&source(text)), "no hash of {text}");
+        assert!(page.ends_with("<script id=\"b\">f('<\\/script>')</script>"), "{page}");
+        for text in ["a{}", "f('<\\/script>')", &unpack()] {
+            assert!(head.contains(&source(text)), "no hash of {text}");
         }
     }
 }

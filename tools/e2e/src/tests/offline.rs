@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::access::VIEWS;
 use super::drop::{generated, summary};
+use super::hosting::host_of_utf8;
 
 pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     let server = Server::start(&dist())?;
@@ -86,8 +87,11 @@ pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outc
     let expected = page.run(NUMBERS).await?;
     ensure(expected.as_array().is_some_and(|numbers| numbers.len() > 20), || format!("only {expected}"))?;
     let mut firefox = Firefox::start()?;
-    firefox.open(&address)?;
-    firefox.until("the start", "return document.documentElement.dataset.state", &json!("empty"))?;
+    let host = host_of_utf8()?;
+    for address in [&host.url, &address] {
+        firefox.open(address)?;
+        firefox.until("the start", "return document.documentElement.dataset.state", &json!("empty"))?;
+    }
     firefox.type_into("[data-test='file-input']", &file.to_string_lossy())?;
     firefox.ready()?;
     same("numbers in Firefox", firefox.run(NUMBERS)?, expected)?;

@@ -20,7 +20,10 @@ pub async fn catch_files(page: &Page) -> Outcome {
     let script = "window.caught = []; \
         navigator.clipboard.writeText = (text) => { window.caught.push(text); return Promise.resolve(); }; \
         const create = URL.createObjectURL; \
-        URL.createObjectURL = (blob) => { blob.text().then((text) => window.caught.push(text)); return create.call(URL, blob); }; \
+        URL.createObjectURL = (blob) => { blob.arrayBuffer().then((bytes) => { \
+            const isReport = new Uint16Array(bytes.slice(0, 2))[0] === 0xfeff; \
+            window.caught.push(new TextDecoder(isReport ? 'utf-16' : 'utf-8').decode(bytes)); \
+        }); return create.call(URL, blob); }; \
         HTMLAnchorElement.prototype.click = () => {}; return true";
     page.run(script).await.map(drop)
 }
