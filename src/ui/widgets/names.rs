@@ -87,7 +87,8 @@ pub fn sentence(page: Page, keep: &Keep, words: Sentence) -> Vec<El> {
             && let Some(name) = out.pop_if(|_| is_after_name)
         {
             let rest = text.split_off(1);
-            out.push(span("one-line", "").child(&name).text(text));
+            // Within the name: beside one of several lines it would stand at the far end.
+            out.push(name.child(&span("clause-end", text)));
             *text = rest;
         }
         is_after_name = matches!(next, Part::Endpoint { .. } | Part::Service(_));
