@@ -1,7 +1,7 @@
 // Starts the page: compiles the wasm once, runs it here, and knows how to start a worker that runs it too.
 // What it needs stands in elements of index.html: links to files in dist/, or, in the single file, texts; the module is
 // unpacked there by what has unpacked this (tools/xtask/src/unpack.js).
-// It runs before the page is read, so that compiling begins at once.
+// Of a folder it runs before the page is read, so that compiling begins at once.
 "use strict";
 {
   const asset = (name) => document.getElementById(`asset-${name}`);
@@ -45,6 +45,7 @@
   const isForeign = self.origin === "null" && location.protocol !== "file:";
   const wasm = async () => {
     if (isSingle) return new Response(self.pathlightSingle.module(), WASM);
+    if (!asset("wasm")) throw new Error("the browser saved only what was shown; use Save report in the page");
     if (!isForeign) return get(asset("wasm").href);
     await run(asset("wasm-script").href);
     return unpack(decode(self.pathlightWasm));
@@ -64,7 +65,7 @@
   compiled?.catch(() => {});
   // The module comes in two parts (tools/xtask/src/split.rs), of which the start page needs one. Until the other is compiled,
   // its address stands for it.
-  let rest = isSingle || isForeign ? undefined : asset("wasm-rest").href;
+  let rest = isSingle || isForeign ? undefined : asset("wasm-rest")?.href;
   const compileRest = async () => {
     rest = await compile(get(rest));
   };
@@ -120,29 +121,37 @@
     return worker;
   };
 
-  // What the page came with. A saved report (crates/view/src/saved.rs) has its traces in data blocks, which are taken out;
-  // the page in one file keeps the text it came as, to write a report from.
+  // What a report is written with: gzip, and the page in one file, from the elements it came as.
+  const pack = (blob) => new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
+  const file = async (came) => {
+    if (!came) return (await get("pathlight.html")).arrayBuffer();
+    // An extension may have added elements; one before the head would leave the policy behind.
+    for (const child of [...came.children]) if (!child.matches("head, body")) child.remove();
+    const text = `\ufeff<!doctype html>\n${came.outerHTML}`;
+    const units = new Uint16Array(text.length);
+    for (let at = 0; at < text.length; at += 1) units[at] = text.charCodeAt(at);
+    return units.buffer;
+  };
+
+  // What the page came with. A saved report (crates/view/src/saved.rs) has its traces in data blocks, which are taken out.
   const given = () => {
-    const pack = (blob) => new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
-    if (!isSingle) return { pack };
+    if (!isSingle) return { pack, file };
     const { came, loosen } = self.pathlightSingle;
     delete self.pathlightSingle;
     const [facts, ...parts] = came.querySelectorAll("#report, .report-part");
+    const blobs = parts.map((part) => new Blob([loosen(part.textContent)]));
     for (const element of facts ? [facts, ...parts] : []) {
       element.nextSibling?.remove();
       element.remove();
     }
-    return {
-      ...JSON.parse(facts?.textContent ?? "{}"),
-      parts: parts.map((part) => new Blob([loosen(part.textContent)])),
-      source: `<!doctype html>\n${came.outerHTML}`,
-      pack,
-    };
+    return { ...JSON.parse(facts?.textContent ?? "{}"), parts: blobs, came, pack, file };
   };
 
   const fail = (sentence) => {
     delete root.dataset.first;
-    const note = document.querySelector(".boot") ?? document.body.appendChild(document.createElement("p"));
+    const note = document.querySelector(".boot") ?? document.createElement("p");
+    if (!note.isConnected) document.body.prepend(note);
+    note.className = "boot";
     note.setAttribute("role", "alert");
     note.textContent = sentence;
     root.dataset.state = "failed";
@@ -205,7 +214,7 @@
   };
 
   start().then(watch).catch((error) => {
-    fail(location.protocol === "file:" && !isSingle
+    fail(location.protocol === "file:" && asset("wasm")
       ? "Opened from a folder, this page cannot read its own files: open pathlight.html instead."
       : `Pathlight could not start: ${error.message ?? error}. Reload the page to try again.`);
     throw error;

@@ -8,7 +8,7 @@
 //!   [`ingest`](pathlight_ingest) reads them, gzip, [`dense`](mod@pathlight_text::dense).
 //!
 //! These are data blocks and no scripts, so the page's policy, with the hashes of its scripts, holds as it is. `www/boot.js`
-//! takes them out and loads them as files would be. The page is in UTF-16, see there.
+//! takes them out and loads them as files would be. The page is in UTF-16, for [`dense`](mod@pathlight_text::dense).
 
 use pathlight_ingest::columns;
 use pathlight_model::flat::{self, Damaged};
@@ -27,7 +27,7 @@ pub const PART: (&str, &str) =
 const FACTS: (&str, &str) = ("<script type=\"application/json\" id=\"report\">", "</script>\n");
 
 /// Where the data goes: before the first script that runs.
-const PLACE: &str = "<script id=\"unpack\">";
+const PLACE: &str = "<script id=\"unpack\"";
 
 /// What is left out of a report, and the pseudonyms of names.
 pub type ExportRedaction = (Redaction, Pseudonyms);

@@ -2,7 +2,6 @@
 //! file is that of [`saved`].
 
 use crate::pool::{Input, UserError};
-use crate::ui::dom;
 use crate::ui::dom::El;
 use crate::ui::page::Page;
 use crate::ui::shell::queries::of_findings;
@@ -11,7 +10,7 @@ use crate::ui::widgets::export::save;
 use crate::wire::words;
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use pathlight_query::queries;
-use pathlight_text::dense::{BOM, dense, utf16};
+use pathlight_text::dense::{dense, utf16};
 use pathlight_view::address::View;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
@@ -21,7 +20,7 @@ use pathlight_view::saved::ExportRedaction;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Blob, Response};
+use web_sys::Blob;
 
 /// What is copied into the program's memory at once, which never gets smaller.
 const PIECE_BYTES: usize = 1 << 20;
@@ -66,25 +65,14 @@ impl Origin {
 
     /// Returns the page in one file: this one as it came, or the one beside it.
     async fn page(&self) -> Result<Vec<u8>, JsValue> {
-        if let Some(source) = self.get("source").and_then(|source| source.as_string()) {
-            return Ok([&BOM[..], &utf16(&source)].concat());
-        }
-        let response = JsFuture::from(dom::window().fetch_with_str("pathlight.html")).await?;
-        let response: Response = response.dyn_into()?;
-        if !response.ok() {
-            return Err(JsValue::from_str(&format!(
-                "the server answered {} for pathlight.html",
-                response.status()
-            )));
-        }
-        Ok(Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec())
+        Ok(self.bytes("file", &self.get("came").unwrap_or_default()).await?.to_vec())
     }
 
-    /// Returns a Blob's gzip.
-    async fn pack(&self, blob: &Blob) -> Result<Uint8Array, JsValue> {
-        let pack: Function = self.get("pack").unwrap_or_default().dyn_into()?;
-        let packed: Promise = pack.call1(&JsValue::NULL, blob)?.dyn_into()?;
-        Ok(Uint8Array::new(&JsFuture::from(packed).await?))
+    /// Returns the bytes that a function of boot.js makes.
+    async fn bytes(&self, function: &str, of: &JsValue) -> Result<Uint8Array, JsValue> {
+        let function: Function = self.get(function).unwrap_or_default().dyn_into()?;
+        let made: Promise = function.call1(&JsValue::NULL, of)?.dyn_into()?;
+        Ok(Uint8Array::new(&JsFuture::from(made).await?))
     }
 
     async fn report(&self, page: Page, redaction: &ExportRedaction) -> Result<Blob, JsValue> {
@@ -106,7 +94,7 @@ impl Origin {
         put(&utf16(&saved::facts(&fragment, &headline)));
         for blob in &columns {
             put(&utf16(saved::PART.0));
-            let packed = self.pack(blob).await?;
+            let packed = self.bytes("pack", blob).await?;
             for start in (0..packed.length()).step_by(PIECE_BYTES) {
                 let piece = packed.subarray(start, packed.length().min(start + PIECE_BYTES as u32));
                 put(&dense(&piece.to_vec()));

@@ -63,7 +63,7 @@ pub fn native() -> Outcome<PathBuf> {
     Ok(sh::target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Builds the module and its glue and adds them to `files`, the module in two parts, as a script and packed.
+/// Builds the module and its glue and adds them to `files`, the module in two parts, as a script and as a whole.
 fn compile(fast: bool, files: &mut Files) -> Outcome {
     tools::wasm_target()?;
     // On a fresh machine both take minutes, and the page ends with one long link on one core.
@@ -89,7 +89,7 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
             .arg(compiled),
     )?;
     let glue = folder.join("pathlight.js");
-    files.insert("pathlight.js".to_owned(), sh::on(&glue, fs::read(&glue))?);
+    files.insert("pathlight.js".to_owned(), anywhere(&sh::on(&glue, fs::read_to_string(&glue))?)?);
     let bound = folder.join("pathlight_bg.wasm");
     let whole = sh::on(&bound, fs::read(&bound))?;
     let (first, rest) = split::split(&whole)?;
@@ -111,6 +111,16 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     files.insert("pathlight.wasm".to_owned(), first?);
     files.insert("pathlight.rest.wasm".to_owned(), rest?);
     Ok(())
+}
+
+/// Returns the glue so that it also runs where the page has no address to resolve others by, as in the frame of a preview: it
+/// asks for the place of its own file, of which there is none in the page in one file, and which `www/boot.js` never needs.
+fn anywhere(glue: &str) -> Outcome<Vec<u8>> {
+    let (asked, named) = ("document.currentScript !== null", "document.currentScript?.src");
+    match glue.matches(asked).count() {
+        1 => Ok(glue.replace(asked, named).into_bytes()),
+        times => Err(format!("the glue asks {times} times where it is, and not once")),
+    }
 }
 
 /// Returns what a build keeps under a name that its input gives, made by `make` unless it is there; older ones go.

@@ -12,8 +12,8 @@
 //! | `<meta http-equiv="Content-Security-Policy">` | nothing |
 //!
 //! This page and the module as a whole behind it are packed by LZMA, which takes a fifth less than gzip, and stand as text
-//! ([`mod@dense`]) in another page, which has the policy with the hashes of all scripts and styles, and the script
-//! that puts the page in its place (`unpack.js`).
+//! ([`mod@dense`]) in another page. That one has the policy, with the hashes of the scripts and styles of both, and the
+//! script that puts the page in its place (`unpack.js`).
 
 use std::io::{self, Write as _};
 
@@ -26,24 +26,32 @@ use crate::files::Files;
 use crate::html::{self, Element};
 use crate::{Outcome, html::elements};
 
+/// What the other page says while it is on its way, or if its end never comes.
+const WAITING: &str =
+    "<p role=\"status\">Starting&hellip; If it stays so, the end of this file is missing.</p>";
+
+/// How it looks. Most pages are there before it is to be seen.
+const WAITING_STYLE: &str = "p { margin: 45vh 16px; font: 13px system-ui, sans-serif; text-align: center; \
+    visibility: hidden; animation: seen 0s 1s forwards } @keyframes seen { to { visibility: visible } }";
+
 /// The module as a whole.
 const MODULE: &str = "pathlight.whole.wasm";
 
 /// Returns the single file for this index page.
 pub fn page(index: &str, files: &Files) -> Outcome<Vec<u8>> {
-    let (page, sources) = plain(index, files)?;
+    let (page, policy) = plain(index, files)?;
     let module = files.get(MODULE).ok_or_else(|| format!("there is no {MODULE}"))?;
     let mut data = page.into_bytes();
     let text = data.len();
     data.extend(module);
     let packed = lzma(&data).map_err(|error| format!("packing the page in one file: {error}"))?;
     let head = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n{}\n<title>Pathlight</title>\n\
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n{policy}\n<title>Pathlight</title>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n</head>\n<body>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<style>{WAITING_STYLE}</style>\n\
+         </head>\n<body>\n{WAITING}\n\
          <noscript><p>Pathlight runs in the browser: please allow JavaScript for this page.</p></noscript>\n\
          <script type=\"application/octet-stream;dense\" id=\"packed\" data-text=\"{text}\" data-all=\"{}\">",
-        sources.policy(),
         data.len()
     );
     let tail = format!("</script>\n<script id=\"unpack\">{}</script>\n</body>\n</html>\n", unpack());
@@ -74,32 +82,10 @@ fn lzma(bytes: &[u8]) -> io::Result<Vec<u8>> {
     writer.finish()
 }
 
-/// What the policy allows: source expressions, each with a space before it.
-#[derive(Default)]
-struct Sources {
-    scripts: String,
-    styles: String,
-}
-
-impl Sources {
-    /// Returns the element with the policy.
-    fn policy(&self) -> String {
-        // The worker is a Blob, and a Jaeger the user asks for may be anywhere.
-        format!(
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src{}{} \
-             'wasm-unsafe-eval'; style-src{}; worker-src blob:; img-src data: blob:; \
-             connect-src http: https: blob: data:; form-action 'none'; base-uri 'none'\">",
-            self.scripts,
-            source(&unpack()),
-            self.styles
-        )
-    }
-}
-
-/// Returns the page with everything in it but the module, and what its policy has to allow.
-fn plain(index: &str, files: &Files) -> Outcome<(String, Sources)> {
+/// Returns the page with everything in it but the module, and the element with the policy of both pages.
+fn plain(index: &str, files: &Files) -> Outcome<(String, String)> {
     let mut out = String::new();
-    let mut sources = Sources::default();
+    let (mut scripts, mut styles) = (source(&unpack()), source(WAITING_STYLE));
     let mut at = 0;
     for element in elements(index) {
         out.push_str(&index[at..element.range.start]);
@@ -112,7 +98,7 @@ fn plain(index: &str, files: &Files) -> Outcome<(String, Sources)> {
         match (element.name, element.get("rel")) {
             ("link", Some("stylesheet")) => {
                 let text = text(name, bytes)?;
-                sources.styles.push_str(&source(&text));
+                styles.push_str(&source(&text));
                 out.push_str(&format!("<style>{text}</style>"));
             }
             ("link", Some("icon")) | ("img", _) => {
@@ -134,17 +120,23 @@ fn plain(index: &str, files: &Files) -> Outcome<(String, Sources)> {
             }
             _ => {
                 let text = text(name, bytes)?;
-                sources.scripts.push_str(&source(&text));
+                scripts.push_str(&source(&text));
                 out.push_str(&format!("<script{}>{text}</script>", kept(&element, &["src", "defer"])));
             }
         }
     }
     out.push_str(&index[at..]);
-    // It knows no hashes; the policy of the other page stays.
+    // The worker is a Blob, and a Jaeger the user asks for may be anywhere.
+    let policy = format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src{scripts} \
+         'wasm-unsafe-eval'; style-src{styles}; worker-src blob:; img-src data: blob:; \
+         connect-src http: https: blob: data:; form-action 'none'; base-uri 'none'\">"
+    );
+    // It stays in force when the page takes the place of the other; that of index.html knows no hashes.
     let start = out.find("<meta http-equiv=\"Content-Security-Policy\"").ok_or("index.html has no policy")?;
     let length = out[start..].find('>').ok_or("the policy of index.html has no end")?;
     out.replace_range(start..=start + length, "");
-    Ok((out, sources))
+    Ok((out, policy))
 }
 
 /// Returns a script or style as it may stand inside its element, with the line ends a browser will see.
@@ -228,7 +220,7 @@ mod tests {
         assert!(page.contains("<img src=\"data:image/webp;base64,Zm9v\" alt=\"A flame graph\">"), "{page}");
         assert!(!page.contains("href=") && page.matches("src=\"").count() == 1, "{page}");
         assert!(page.ends_with("<script id=\"b\">f('<\\/script>')</script>"), "{page}");
-        for text in ["a{}", "f('<\\/script>')", &unpack()] {
+        for text in ["a{}", WAITING_STYLE, "f('<\\/script>')", &unpack()] {
             assert!(head.contains(&source(text)), "no hash of {text}");
         }
     }

@@ -8,7 +8,7 @@ use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
 use e2e::process::{Server, dist, scratch};
 use e2e::site::{Site, reply};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::access::VIEWS;
 use super::drop::{shop, summary};
@@ -70,6 +70,48 @@ pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> 
     let host = host_of_utf8()?;
     page.open(&host.url).await?;
     page.state("empty").await
+}
+
+/// Puts the page in one file into a frame as a preview does.
+const PREVIEW: &str = "const [made] = arguments; const frame = document.createElement('iframe'); \
+    fetch('single').then((answer) => answer.arrayBuffer()).then((bytes) => { \
+        const text = new TextDecoder('utf-16').decode(bytes); \
+        if (made === 'blob') frame.src = URL.createObjectURL(new Blob([bytes], { type: 'text/html' })); \
+        else frame.srcdoc = text; document.body.replaceChildren(frame); })";
+
+pub async fn the_one_file_starts_in_previews_and_says_what_a_part_of_it_lacks(page: &Page) -> Outcome {
+    let single = std::fs::read(dist().join("pathlight.html"))?;
+    let whole = single.clone();
+    let routes = Router::new()
+        .route("/", get(|| async { reply(200, "text/html", "<!doctype html><title>Preview</title><body>") }))
+        .route("/single", get(move || async move { reply(200, "text/html", whole) }));
+    let host = Site::start(routes)?;
+    page.client().goto(&host.url).await?;
+    for made in ["srcdoc", "blob"] {
+        page.client().execute(PREVIEW, vec![json!(made)]).await?;
+        let state = "return document.querySelector('iframe')?.contentDocument?.documentElement?.dataset.state ?? null";
+        page.until(&format!("a preview by {made}"), state, |state| *state == "empty").await?;
+    }
+    let folder = scratch()?;
+    let open = async |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.join(name), bytes)?;
+        let file = folder.join(name).canonicalize()?;
+        page.client().goto(&format!("file://{}", file.display())).await?;
+        Outcome::Ok(())
+    };
+    open("cut.html", &single[..single.len() / 3 * 2]).await?;
+    page.visible("p[role='status']").await?;
+    let said = page.text("p[role='status']").await?;
+    ensure(said.ends_with("the end of this file is missing."), || format!("a part of it says {said:?}"))?;
+    // What a browser saves of a page that runs.
+    page.open(&format!("file://{}", dist().join("pathlight.html").canonicalize()?.display())).await?;
+    page.state("empty").await?;
+    let copy = page.run("return `<!doctype html>${document.documentElement.outerHTML}`").await?;
+    open("copy.html", copy.as_str().unwrap_or_default().as_bytes()).await?;
+    page.state("failed").await?;
+    let said = page.text(".boot").await?;
+    ensure(said.contains("use Save report in the page"), || format!("a copy says {said:?}"))?;
+    page.complaints().await.map(drop)
 }
 
 /// Returns a host that declares another encoding than that of the page in one file.

@@ -219,6 +219,7 @@ pub const ALL: &[Test] = tests![
     following::a_search_at_jaeger_goes_on_where_it_ended,
     hosting::any_path_will_do_and_nothing_else_is_asked_for,
     hosting::the_one_file_starts_from_disk_and_asks_for_nothing,
+    hosting::the_one_file_starts_in_previews_and_says_what_a_part_of_it_lacks,
     hosting::a_host_without_headers_gets_the_policy_of_the_page,
     privacy::nothing_is_stored_but_settings,
     privacy::copies_exports_baselines_and_searches_ask_for_nothing_and_are_stored_nowhere,

@@ -104,6 +104,13 @@ pub async fn what_needs_the_rest_of_the_program_fetches_it_again_if_it_did_not_c
             page.settled().await?;
             page.key("?", Modifiers::None).await?;
             page.settled().await?;
+            page.drop_files(&[shop()?]).await?;
+            page.settled().await?;
+            same(
+                "dialogs",
+                page.run("return document.querySelectorAll('dialog[open]').length").await?,
+                json!(0),
+            )?;
             let complaints = page.complaints().await?;
             ensure(!complaints.iter().any(|complaint| complaint.contains("panicked")), || {
                 format!("{complaints:?}")
