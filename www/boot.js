@@ -125,8 +125,10 @@
   const pack = (blob) => new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
   const file = async (came) => {
     if (!came) return (await get("pathlight.html")).arrayBuffer();
-    // An extension may have added elements; one before the head would leave the policy behind.
+    // An extension may have added elements, of which one before the policy could end the head.
     for (const child of [...came.children]) if (!child.matches("head, body")) child.remove();
+    const policy = came.querySelector("meta[http-equiv]");
+    policy.parentElement.prepend(policy);
     const text = `\ufeff<!doctype html>\n${came.outerHTML}`;
     const units = new Uint16Array(text.length);
     for (let at = 0; at < text.length; at += 1) units[at] = text.charCodeAt(at);

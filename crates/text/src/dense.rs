@@ -1,5 +1,5 @@
-//! Bytes as text of a page in UTF-16, where two bytes of a page hold almost two: a page in UTF-8 holds seven bits a byte at
-//! the most, and base64 six.
+//! Bytes as text of a page in UTF-16, which takes hardly more room than they do. A byte of a page in UTF-8 holds seven bits
+//! at the most, and six in base64.
 //!
 //! A page that begins with [`BOM`] is UTF-16, whatever encoding its host declares: browsers look there first.
 //!
@@ -13,7 +13,7 @@ pub const BOM: [u8; 2] = [0xff, 0xfe];
 /// Characters above U+FFFF for each pair of bytes that cannot stand as it is: one for each byte behind it.
 const FOLLOWING: u32 = 256;
 
-/// Number of a pair of bytes among those that cannot stand as they are.
+/// Returns the number of a pair of bytes among those that cannot stand as they are.
 fn barred(pair: u32) -> Option<u32> {
     match pair {
         0xd800..=0xdfff => Some(pair - 0xd800),
@@ -24,7 +24,7 @@ fn barred(pair: u32) -> Option<u32> {
     }
 }
 
-/// How many pairs [`barred`] numbers.
+/// How many pairs [`barred`] numbers; a single byte at the end comes behind them.
 const BARRED: u32 = 2051;
 
 /// Returns text in UTF-16, without [`BOM`].

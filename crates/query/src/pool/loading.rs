@@ -150,6 +150,7 @@ impl<P: Clone> PoolState<P> {
         load.was_cancelled = true;
         load.forecast = None;
         if !keep {
+            load.ended_at.clear();
             load.phase = Phase::Planning;
             self.planner.drop_load();
             self.restart();
@@ -171,6 +172,7 @@ impl<P: Clone> PoolState<P> {
         load.is_warned = true;
         load.forecast = None;
         (load.heap_before, load.readers) = (0, 0);
+        load.ended_at.clear();
         load.phase = Phase::Planning;
         self.planner.keep_only(keep);
         self.restart();

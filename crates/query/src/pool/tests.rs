@@ -607,9 +607,9 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
         sim.load(&texts);
         sim.pool.heap_bytes()
     };
-    let short = || {
+    let short_by = |memory| {
         let mut sim = Sim::new(2, 0);
-        sim.limit(1 << 30, all / 4);
+        sim.limit(1 << 30, memory);
         sim.add(&texts, 0);
         sim.settle();
         let forecast = sim.told.iter().find_map(|event| match event {
@@ -618,6 +618,7 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
         });
         (sim, forecast.unwrap())
     };
+    let short = || short_by(all / 4);
     let (mut sim, forecast) = short();
     assert!(forecast.needed > forecast.limit && forecast.bytes < forecast.total_bytes, "{forecast:?}");
     assert!(forecast.has_whole_traces && sim.pool.is_loading());
@@ -628,6 +629,16 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
     let kept = sim.traces(0);
     assert!(kept > 500 && kept < 8000, "{kept} traces were kept");
+
+    // A worker may be full before it hears that reading stops. What it read is read again, with nothing said of it.
+    for ends in [Event::Resume(Keep::Sample(100)), Event::CancelLoad { keep: false }] {
+        let (mut sim, _) = short_by(all / 20);
+        sim.told.clear();
+        sim.handle(ends);
+        sim.settle();
+        let errors = sim.outcome().errors;
+        assert!(errors.is_empty(), "{errors:?}");
+    }
 
     let (mut sim, _) = short();
     sim.handle(Event::Resume(Keep::All));
