@@ -35,26 +35,21 @@ pub fn utf16(text: &str) -> Vec<u8> {
 /// Returns bytes as text in UTF-16 for a script element.
 pub fn dense(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 50);
-    let above = |code: u32| char::from_u32(0x1_0000 + code).unwrap_or_default();
+    let above = |number: u32, byte: u8| 0x1_0000 + number * FOLLOWING + u32::from(byte);
     let mut rest = bytes;
-    while let [low, tail @ ..] = rest {
-        let mut units = [0; 2];
-        let (character, tail) = match tail {
-            [] => (above(BARRED * FOLLOWING + u32::from(*low)), tail),
-            [high, tail @ ..] => {
-                let pair = u32::from(u16::from_le_bytes([*low, *high]));
-                match (barred(pair), tail) {
-                    (None, _) => (char::from_u32(pair).unwrap_or_default(), tail),
-                    (Some(number), [next, tail @ ..]) => (above(number * FOLLOWING + u32::from(*next)), tail),
-                    // Two single bytes at the end.
-                    (Some(_), []) => (above(BARRED * FOLLOWING + u32::from(*low)), &rest[1..]),
-                }
-            }
+    while let Some(&first) = rest.first() {
+        let pair = rest.first_chunk().map(|pair| u32::from(u16::from_le_bytes(*pair)));
+        let (code, taken) = match (pair.map(|pair| (pair, barred(pair))), rest.get(2)) {
+            (Some((pair, None)), _) => (pair, 2),
+            (Some((_, Some(number))), Some(&next)) => (above(number, next), 3),
+            // At the end, by itself.
+            _ => (above(BARRED, first), 1),
         };
-        for unit in character.encode_utf16(&mut units) {
+        let character = char::from_u32(code).unwrap_or_default();
+        for unit in character.encode_utf16(&mut [0; 2]) {
             out.extend_from_slice(&unit.to_le_bytes());
         }
-        rest = tail;
+        rest = &rest[taken..];
     }
     out
 }

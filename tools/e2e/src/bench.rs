@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use e2e::browser::{Page, session_with};
 use e2e::failure::{Failure, Outcome, fail};
-use e2e::process::{Driver, Server, dist, renderer_bytes};
+use e2e::process::{Driver, Server, dist, renderer_bytes, single};
 use fantoccini::Locator;
 use serde_json::{Value, json};
 
@@ -403,10 +403,9 @@ impl Bench {
     }
 
     async fn start(&self) -> Outcome {
-        let single = format!("file://{}", dist().join("pathlight.html").canonicalize()?.display());
         let pages = [
             ("", "start to usable, local", "< 200"),
-            (&single, "start to usable of pathlight.html, from disk", ""),
+            (&single()?, "start to usable of pathlight.html, from disk", ""),
         ];
         for (address, what, budget) in pages {
             let mut rounds = Vec::new();

@@ -27,6 +27,14 @@ pub fn dist() -> PathBuf {
     root().join("dist")
 }
 
+/// Returns the address of the page in one file, from the disk.
+///
+/// # Errors
+/// The page is not built.
+pub fn single() -> Outcome<String> {
+    Ok(format!("file://{}", dist().join("pathlight.html").canonicalize()?.display()))
+}
+
 thread_local! {
     /// Tells this thread's tests from those that run beside them.
     static STAGE: Cell<usize> = const { Cell::new(0) };

@@ -1,6 +1,7 @@
 //! Loads, queries and deaths of a pool with simulated workers.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod progress;
 mod sim;
 
 use super::messages::FromWorker;
@@ -482,24 +483,6 @@ fn workers_are_there_before_the_first_file() {
 }
 
 #[test]
-fn progress_is_told_four_times_a_second_and_memory_looked_at_more_often() {
-    let mut sim = Sim::new(1, 0);
-    sim.add(&[jaeger(1..9, "v")], 0);
-    let (mut told_us, mut looks) = (Vec::new(), BTreeSet::new());
-    for now_us in (0..40).map(|step| 1_000_000 + step * 50_000) {
-        sim.pool.now_us = now_us;
-        sim.pool.tell_progress();
-        let told = sim.pool.commands.drain(..);
-        if told.filter(|command| matches!(command, Command::Tell(PoolEvent::Progress(_)))).count() > 0 {
-            told_us.push(now_us);
-        }
-        looks.extend(sim.pool.load.as_ref().and_then(|load| load.looked_us));
-    }
-    assert!(told_us.windows(2).all(|pair| pair[1] - pair[0] == 300_000), "{told_us:?}");
-    assert_eq!((told_us.len(), looks.len()), (7, 20));
-}
-
-#[test]
 fn workers_that_never_come_up_are_given_up_after_three_attempts() {
     let mut sim = Sim::new(2, 0);
     sim.events.clear();
@@ -681,27 +664,4 @@ fn columns_are_copied_worker_by_worker_unless_something_changes() {
         sim.settle();
         assert!(matches!(sim.saved.as_slice(), [Err(_)]), "{:?}", sim.saved);
     }
-}
-
-#[test]
-fn progress_counts_bytes_of_chunks_and_files_by_name() {
-    let mut sim = Sim::new(2, 3);
-    sim.limit(8 << 10, u64::MAX);
-    let texts = [jaeger(1..900, "v"), jaeger(1000..1400, "v")];
-    sim.load(&texts);
-    sim.add(&texts, 0);
-    while sim.step() {
-        // So that it takes some seconds.
-        sim.steps += 9;
-    }
-    let all: u64 = texts.iter().map(|text| text.len() as u64).sum();
-    let mut seen = 0;
-    for event in &sim.told {
-        if let PoolEvent::Progress(progress) = event {
-            assert!(progress.bytes <= progress.total_bytes && progress.files_done <= progress.files);
-            assert_eq!((progress.total_bytes, progress.files), (all, 2));
-            seen += 1;
-        }
-    }
-    assert!(seen > 1, "{seen} words on progress");
 }

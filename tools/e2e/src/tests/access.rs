@@ -2,7 +2,7 @@
 
 use e2e::browser::{Look, Modifiers, Page, plain};
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::{dist, target};
+use e2e::process::{single, target};
 use serde_json::Value;
 
 use super::drop::{generated, shop};
@@ -481,7 +481,7 @@ pub async fn the_page_says_its_version_and_what_is_built_in(page: &Page) -> Outc
     }
     page.picture("about").await?;
     page.click("[data-test='close-about']").await?;
-    page.open(&format!("file://{}", dist().join("pathlight.html").canonicalize()?.display())).await?;
+    page.open(&single()?).await?;
     page.click("[data-test='more']").await?;
     page.click("[data-test='about-open']").await?;
     same("in the single file", page.text("[data-test='about']").await?, words)

@@ -6,8 +6,9 @@ use axum::Router;
 use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::{Server, dist, scratch};
+use e2e::process::{Server, dist, scratch, single};
 use e2e::site::{Site, reply};
+use pathlight_text::dense::utf16;
 use serde_json::{Value, json};
 
 use super::access::VIEWS;
@@ -46,13 +47,16 @@ pub async fn any_path_will_do_and_nothing_else_is_asked_for(page: &Page) -> Outc
 }
 
 pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> Outcome {
-    let file = dist().join("pathlight.html").canonicalize()?;
-    let address = format!("file://{}", file.display());
+    let address = single()?;
     page.open(&address).await?;
     page.state("empty").await?;
     for asked in addresses(page).await? {
         ensure(asked == address || asked.starts_with("blob:"), || format!("the page asked for {asked}"))?;
     }
+    // It stands in the page that this one has come out of.
+    let policy = utf16("content=\"default-src 'none'; script-src 'sha256-");
+    let file = std::fs::read(dist().join("pathlight.html"))?;
+    same("policy", file.windows(policy.len()).any(|at| at == policy), true)?;
     refuses_a_foreign_script(page).await?;
     let folder = scratch()?.join("from-disk");
     std::fs::create_dir_all(&folder)?;
@@ -75,13 +79,13 @@ pub async fn the_one_file_starts_from_disk_and_asks_for_nothing(page: &Page) -> 
 /// Puts the page in one file into a frame as a preview does.
 const PREVIEW: &str = "const [made] = arguments; const frame = document.createElement('iframe'); \
     fetch('single').then((answer) => answer.arrayBuffer()).then((bytes) => { \
-        const text = new TextDecoder('utf-16').decode(bytes); \
         if (made === 'blob') frame.src = URL.createObjectURL(new Blob([bytes], { type: 'text/html' })); \
-        else frame.srcdoc = text; document.body.replaceChildren(frame); })";
+        else frame.srcdoc = new TextDecoder('utf-16').decode(bytes); \
+        document.body.replaceChildren(frame); })";
 
 pub async fn the_one_file_starts_in_previews_and_says_what_a_part_of_it_lacks(page: &Page) -> Outcome {
-    let single = std::fs::read(dist().join("pathlight.html"))?;
-    let whole = single.clone();
+    let file = std::fs::read(dist().join("pathlight.html"))?;
+    let whole = file.clone();
     let routes = Router::new()
         .route("/", get(|| async { reply(200, "text/html", "<!doctype html><title>Preview</title><body>") }))
         .route("/single", get(move || async move { reply(200, "text/html", whole) }));
@@ -99,12 +103,12 @@ pub async fn the_one_file_starts_in_previews_and_says_what_a_part_of_it_lacks(pa
         page.client().goto(&format!("file://{}", file.display())).await?;
         Outcome::Ok(())
     };
-    open("cut.html", &single[..single.len() / 3 * 2]).await?;
+    open("cut.html", &file[..file.len() / 3 * 2]).await?;
     page.visible("p[role='status']").await?;
     let said = page.text("p[role='status']").await?;
     ensure(said.ends_with("the end of this file is missing."), || format!("a part of it says {said:?}"))?;
     // What a browser saves of a page that runs.
-    page.open(&format!("file://{}", dist().join("pathlight.html").canonicalize()?.display())).await?;
+    page.open(&single()?).await?;
     page.state("empty").await?;
     let copy = page.run("return `<!doctype html>${document.documentElement.outerHTML}`").await?;
     open("copy.html", copy.as_str().unwrap_or_default().as_bytes()).await?;
@@ -116,8 +120,8 @@ pub async fn the_one_file_starts_in_previews_and_says_what_a_part_of_it_lacks(pa
 
 /// Returns a host that declares another encoding than that of the page in one file.
 pub fn host_of_utf8() -> Outcome<Site> {
-    let single = std::fs::read(dist().join("pathlight.html"))?;
-    let answer = move || async move { reply(200, "text/html; charset=utf-8", single) };
+    let file = std::fs::read(dist().join("pathlight.html"))?;
+    let answer = move || async move { reply(200, "text/html; charset=utf-8", file) };
     Site::start(Router::new().route("/", get(answer)))
 }
 

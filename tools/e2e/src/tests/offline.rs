@@ -3,7 +3,7 @@
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::firefox::Firefox;
-use e2e::process::{Server, dist, scratch};
+use e2e::process::{Server, dist, scratch, single};
 use e2e::webkit::WebKit;
 use serde_json::{Value, json};
 
@@ -47,8 +47,7 @@ pub async fn every_view_shows_the_same_in_webkit(page: &Page) -> Outcome {
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;
     let host = host_of_utf8()?;
-    let single = format!("file://{}", dist().join("pathlight.html").canonicalize()?.display());
-    for address in [&single, &host.url, &page.base] {
+    for address in [&single()?, &host.url, &page.base] {
         webkit.client.goto(address).await?;
         webkit.until("return document.documentElement.dataset.state ?? ''", "empty").await?;
     }
@@ -84,7 +83,7 @@ const NUMBERS: &str = "return [...document.querySelectorAll('[data-value][data-t
 
 pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outcome {
     let file = generated("shop.json", "--traces 400 --spans 30 --shape mixed --seed 21")?;
-    let address = format!("file://{}", dist().join("pathlight.html").canonicalize()?.display());
+    let address = single()?;
     page.open(&address).await?;
     page.drop_files(std::slice::from_ref(&file)).await?;
     page.ready().await?;

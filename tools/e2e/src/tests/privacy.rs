@@ -9,7 +9,7 @@ use axum::middleware::map_request;
 use e2e::browser::{KEPT, Modifiers, Page};
 use e2e::failure::{Outcome, ensure, same};
 use e2e::jaeger::Ways;
-use e2e::process::dist;
+use e2e::process::{dist, single};
 use e2e::site::Site;
 use serde_json::{Value, json};
 use tower_http::services::ServeDir;
@@ -71,7 +71,7 @@ pub async fn nothing_is_stored_but_settings(page: &Page) -> Outcome {
 }
 
 pub async fn with_all_network_refused_everything_but_jaeger_works(page: &Page) -> Outcome {
-    let address = format!("file://{}", dist().join("pathlight.html").canonicalize()?.display());
+    let address = single()?;
     page.open(&address).await?;
     page.devtools("Network.enable", json!({})).await?;
     page.devtools("Network.setBlockedURLs", json!({ "urls": ["http*", "ws*"] })).await?;

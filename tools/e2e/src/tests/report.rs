@@ -105,6 +105,8 @@ async fn unpacked(page: &Page) -> Outcome<String> {
     let report = page.until("a report", "return window.caught[0] ?? null", Value::is_string).await?;
     let mut pieces = report.as_str().unwrap_or_default().split("class=\"report-part\">");
     let mut all = pieces.next().unwrap_or_default().to_owned();
+    let mut pieces = pieces.peekable();
+    ensure(pieces.peek().is_some(), || "the report has no part".to_owned())?;
     for piece in pieces {
         let (part, behind) = piece.split_once('<').unwrap_or((piece, ""));
         let columns = dense::loose(&dense::utf16(part)).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use e2e::browser::{Modifiers, Page};
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::dist;
+use e2e::process::single;
 use serde_json::{Value, json};
 
 use super::drop::shop;
@@ -39,8 +39,7 @@ const SHOWN: &str = "const images = [...document.querySelectorAll('.start-views 
 
 /// Their files are pictures of the demo, made with `cargo run -p e2e -- shot ... www/pictures/NAME.webp`.
 pub async fn four_views_are_shown_in_small_pictures(page: &Page) -> Outcome {
-    let single = dist().join("pathlight.html");
-    for address in [String::new(), format!("file://{}", single.display())] {
+    for address in [String::new(), single()?] {
         page.open(&address).await?;
         page.state("empty").await?;
         let shown = page.until("pictures", SHOWN, Value::is_array).await?;
