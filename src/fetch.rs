@@ -9,8 +9,8 @@ use pathlight_backend::{
     Answer, Connection, Dialect, Listed, Listing, Lost, Next, Outcome, Plan, Progress, Reply, Scan, Trouble,
     retry_after_s,
 };
-use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -63,7 +63,7 @@ struct Inner {
     plan: RefCell<Option<Plan>>,
     files: RefCell<Vec<String>>,
     lost_files: RefCell<Vec<(String, Trouble)>>,
-    bodies: RefCell<OrderedMap<u32, Blob>>,
+    bodies: RefCell<BTreeMap<u32, Blob>>,
     bytes: Cell<u64>,
     /// Of the requests under way; none before the beginning and after the end.
     abort: RefCell<Option<AbortController>>,

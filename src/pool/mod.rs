@@ -8,8 +8,8 @@
 mod members;
 
 use pathlight_model::flat;
-use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -52,11 +52,11 @@ struct Inner {
     events: RefCell<VecDeque<PoolEvent>>,
     state: RefCell<PoolState<JsValue>>,
     /// Workers by slot.
-    members: RefCell<OrderedMap<usize, Member>>,
+    members: RefCell<BTreeMap<usize, Member>>,
     /// All files loaded since the last clear, in order.
     files: RefCell<Vec<Blob>>,
     /// Those who wait for a query or a copy of columns, by its number.
-    waiting: RefCell<OrderedMap<u64, UnboundedSender<Reply>>>,
+    waiting: RefCell<BTreeMap<u64, UnboundedSender<Reply>>>,
     last_number: Cell<u64>,
 }
 

@@ -10,7 +10,6 @@ use crate::ui::shell::queries::Queries;
 use crate::ui::shell::undo::Undo;
 use crate::ui::widgets::grid::refit_all;
 use pathlight_ingest::{Accounts, FileReport};
-use pathlight_model::sort::Arrange as _;
 use pathlight_query::Endpoint;
 use pathlight_view::address::{Address, TraceChoice, View};
 use pathlight_view::anomalies;
@@ -165,7 +164,7 @@ impl Page {
     pub fn add_parts(self, layer: Layer, parts: Vec<Box<dyn Part>>) {
         let mut all = self.0.parts.borrow_mut();
         all.extend(parts.into_iter().map(|part| (layer, part)));
-        all.arrange_by_key(|(layer, _)| *layer);
+        all.sort_by_key(|(layer, _)| *layer);
         drop(all);
         self.refresh();
     }

@@ -9,8 +9,8 @@ mod source;
 mod split;
 mod warm_up;
 
-use pathlight_model::ordered::OrderedMap;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -44,7 +44,7 @@ struct Worker {
     session: RefCell<Session>,
     server: RefCell<Server>,
     /// Calls under way, by number.
-    calls: RefCell<OrderedMap<u64, Rc<Cell<CallState>>>>,
+    calls: RefCell<BTreeMap<u64, Rc<Cell<CallState>>>>,
     reads: RefCell<VecDeque<Job>>,
     is_reading: Cell<bool>,
     /// Passes under way.

@@ -3,7 +3,6 @@
 use super::answer::{Reply, Requested, Verdict, judge};
 use super::request::{self, Dialect};
 use super::trouble::Trouble;
-use pathlight_model::sort::Arrange;
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -85,7 +84,7 @@ fn names(body: &str) -> Vec<String> {
         .filter_map(|entry| entry.as_str().or(entry["name"].as_str()).or(entry["value"].as_str()))
         .map(str::to_owned)
         .collect();
-    names.arrange();
+    names.sort();
     names.dedup();
     names
 }

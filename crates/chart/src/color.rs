@@ -1,6 +1,5 @@
 //! Colours: sRGB values, OKLCH, contrast, and the colour maps of all views.
 
-use pathlight_model::sort::Arrange as _;
 use std::sync::LazyLock;
 
 /// A colour in sRGB with alpha, eight bits each.
@@ -163,7 +162,7 @@ pub const LEADING: usize = 12;
 /// the names does not matter, and most keep the hue that they have without it, also when another one joins them.
 pub fn leading(services: &[String]) -> Vec<(u16, u8)> {
     let mut names: Vec<&str> = services.iter().take(LEADING).map(String::as_str).collect();
-    names.arrange();
+    names.sort();
     names.dedup();
     let mut taken = [false; LEADING];
     let mut places = Vec::with_capacity(names.len());

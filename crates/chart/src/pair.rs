@@ -2,8 +2,8 @@
 
 use super::timeline::Sign;
 use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, ReasonKind, ReasonRow};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_query::TraceReport;
+use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
 
@@ -70,7 +70,7 @@ fn cut<T>(column: &mut Vec<T>, spans: &std::ops::Range<usize>) {
 
 /// Returns what the reasons of an anomalous request mark: in its own timeline, and in that of the normal one.
 pub fn signs(report: &AnomalyReport, row: &AnomalyRow, pair: &[TraceReport; 2]) -> [Vec<(u32, Sign)>; 2] {
-    let mut signs = [OrderedMap::new(), OrderedMap::new()];
+    let mut signs = [BTreeMap::new(), BTreeMap::new()];
     for reason in &row.reasons {
         let side = usize::from(reason.kind == ReasonKind::MissingCall);
         let path: Vec<(&str, &str)> = report.path(reason.path).collect();

@@ -4,7 +4,6 @@ use super::axis::ValueAxis;
 use super::backend::SvgBackend;
 use super::color::Rgba;
 use super::{Measure, Metrics, Theme, svg};
-use pathlight_model::sort::Arrange;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
 use plotters::element::{PathElement, Text};
@@ -150,7 +149,7 @@ pub(super) fn name_marks<DB: DrawingBackend>(
 ) -> Result<(), ChartError> {
     let style = size.text(theme.text, HPos::Center, VPos::Bottom);
     let mut marks: Vec<(i32, &str)> = marks.iter().map(|(name, value)| (axis.pixel(*value), *name)).collect();
-    marks.arrange();
+    marks.sort();
     // Name, its middle, and half its width; then the pixels of its first and last mark.
     let placed = |name: String, (first, last): (i32, i32)| -> Result<_, ChartError> {
         let (width, _) = area.estimate_text_size(&name, &style).map_err(words)?;

@@ -1,7 +1,6 @@
 //! What is painted: filled rectangles, curves and text in layers, the same for a canvas and for an SVG file.
 
 use super::color::Rgba;
-use pathlight_model::sort::Arrange;
 
 /// "Of no item".
 pub const NO_ITEM: u32 = u32::MAX;
@@ -130,8 +129,8 @@ impl Scene {
     #[must_use]
     pub fn finish(mut self) -> Scene {
         for layer in &mut self.layers {
-            layer.fills.arrange_by_key(|fill| fill.color);
-            layer.texts.arrange_by_key(|text| (text.font_px, text.bold, text.color));
+            layer.fills.sort_by_key(|fill| fill.color);
+            layer.texts.sort_by_key(|text| (text.font_px, text.bold, text.color));
         }
         self
     }

@@ -50,7 +50,6 @@ pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
 pub use tags::TagValue;
 
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Random;
 use plan::{Conditions, Plan, Speeds};
 use std::fmt;
@@ -458,7 +457,7 @@ impl Generator {
                 share: seen_in[i] as f64 / traces as f64,
             });
         }
-        places.arrange_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+        places.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
         places
     }
 

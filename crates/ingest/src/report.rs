@@ -2,7 +2,6 @@
 
 use super::keep::Keep;
 use super::state::FORMATS;
-use pathlight_model::sort::Arrange as _;
 use serde::{Deserialize, Serialize};
 
 /// What was odd in an input. Nothing of this stops a load.
@@ -266,7 +265,7 @@ impl SharedTraces {
             self.whole.push((part.trace, part.spans));
             // One reader would have had one table of processes, and said so of those that are missing in it.
             let PartEnd { mut processes, .. } = part;
-            processes.arrange();
+            processes.sort();
             let mut names = processes.chunk_by(|a, b| a.0 == b.0);
             self.is_broken |= !names.all(|uses| uses.iter().filter(|(_, is_said)| *is_said).count() == 1);
         }

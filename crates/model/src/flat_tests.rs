@@ -1,7 +1,7 @@
 use super::*;
-use crate::ordered::OrderedMap;
 use crate::trace::Interner;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 enum Kind {
@@ -11,7 +11,7 @@ enum Kind {
     Two(i64, char),
     Named {
         text: String,
-        map: OrderedMap<u64, Vec<Kind>>,
+        map: BTreeMap<u64, Vec<Kind>>,
     },
 }
 
@@ -88,7 +88,7 @@ fn a_list_longer_than_its_bytes_is_damaged_and_read_at_once() {
     bytes.extend([0; 3]);
     assert_eq!(read::<Vec<()>>(&write(&3_u8)), Ok(vec![(); 3]));
     assert_eq!(read::<Vec<u8>>(&bytes), Err(Damaged));
-    assert_eq!(read::<OrderedMap<u8, String>>(&bytes), Err(Damaged));
+    assert_eq!(read::<BTreeMap<u8, String>>(&bytes), Err(Damaged));
     assert_eq!(read::<String>(&bytes), Err(Damaged));
     assert_eq!(read::<u8>(&[7]), Ok(7), "damage is that of one value");
 }

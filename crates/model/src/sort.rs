@@ -1,71 +1,11 @@
-//! One sort for everything that is not sorted in a hot loop.
-//!
-//! The standard library's sorts are fast because each type and each comparison gets a copy of its own, 5 KB and more; for
-//! the rows of some hundred reports that was a sixth of the page's code. Here a comparison sorts places, by one shared
-//! sort, and only moving the items is done per type. It costs an indirect call a comparison and four bytes an item, so
-//! numbers and the loops over spans keep the standard sorts.
+//! Sorts beside the standard library's: in steps, for what may be a million items while a worker has to hear messages, and by
+//! number in linear time.
 
 use crate::steps::{BLOCK, Pace};
 use std::cmp::Ordering;
 
-/// Stable sorts of slices; as `sort_by` and `sort_by_key` of the standard library, in less code.
-pub trait Arrange<T> {
-    /// Sorts by a comparison.
-    fn arrange_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering);
-
-    /// Sorts in the order of the items.
-    fn arrange(&mut self)
-    where
-        T: Ord,
-    {
-        self.arrange_by(T::cmp);
-    }
-
-    /// Sorts by a key.
-    fn arrange_by_key<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
-        self.arrange_by(|a, b| key(a).cmp(&key(b)));
-    }
-}
-
-impl<T> Arrange<T> for [T] {
-    fn arrange_by(&mut self, mut compare: impl FnMut(&T, &T) -> Ordering) {
-        if self.len() < 2 {
-            return;
-        }
-        let places = sorted(self.len(), &mut |a: u32, b: u32| compare(&self[a as usize], &self[b as usize]));
-        settle(self, places);
-    }
-}
-
-/// Compares two items by their places. `dyn FnMut` would hold another function of each comparison, to call it only once.
-pub trait Compare {
-    /// Returns how they compare.
-    fn compare(&mut self, a: u32, b: u32) -> Ordering;
-}
-
-impl<F: FnMut(u32, u32) -> Ordering> Compare for F {
-    fn compare(&mut self, a: u32, b: u32) -> Ordering {
-        self(a, b)
-    }
-}
-
-/// Returns, for each place, the item that belongs there.
-#[inline(never)]
-fn sorted(len: usize, compare: &mut dyn Compare) -> Vec<u32> {
-    let mut places: Vec<u32> = (0..len as u32).collect();
-    sort_places(&mut places, compare);
-    places
-}
-
-/// Sorts numbers by a comparison, stably.
-#[inline(never)]
-pub fn sort_places(places: &mut [u32], compare: &mut dyn Compare) {
-    places.sort_by(|&a, &b| compare.compare(a, b));
-}
-
 /// Moves every item to its place; `places` says for each place the item that belongs there.
-#[inline(never)]
-pub fn settle<T>(items: &mut [T], places: Vec<u32>) {
+pub fn permute<T>(items: &mut [T], places: Vec<u32>) {
     for (a, b) in Swaps::new(places) {
         items.swap(a, b);
     }
@@ -107,7 +47,7 @@ impl Iterator for Swaps {
 /// Comparisons in one step of a [`Sorting`], about.
 const STEP: usize = 1 << 16;
 
-/// The same stable sort in steps, for what may be a million items: a step takes some milliseconds at most.
+/// A stable sort in steps, for what may be a million items: a step takes some milliseconds at most.
 pub struct Sorting {
     /// Sorted in runs of `width`.
     places: Vec<u32>,
@@ -139,12 +79,11 @@ impl Sorting {
     }
 
     /// Works for a step; true when done. A comparison of two items is asked for by their places.
-    #[inline(never)]
-    pub fn step(&mut self, compare: &mut dyn Compare) -> bool {
+    pub fn step(&mut self, mut compare: impl FnMut(u32, u32) -> Ordering) -> bool {
         let n = self.places.len();
         if self.width == 0 {
             let to = n.min(self.at + self.at_once);
-            sort_places(&mut self.places[self.at..to], compare);
+            self.places[self.at..to].sort_by(|&a, &b| compare(a, b));
             self.at = to;
             if to == n {
                 (self.width, self.at) = (self.at_once, 0);
@@ -158,7 +97,7 @@ impl Sorting {
             let end = n.min(middle + self.width);
             if self.taken == [0; 2] && middle < end {
                 let [x, y] = [self.places[middle - 1], self.places[middle]];
-                if compare.compare(x, y).is_le() {
+                if compare(x, y).is_le() {
                     // In order already.
                     self.spare[self.at..end].copy_from_slice(&self.places[self.at..end]);
                     self.taken = [middle - self.at, end - middle];
@@ -170,7 +109,7 @@ impl Sorting {
             while to < end && left > 0 {
                 let (x, y) = (self.places.get(a).copied(), self.places.get(b).copied());
                 let is_first = match (x.filter(|_| a < middle), y.filter(|_| b < end)) {
-                    (Some(x), Some(y)) => compare.compare(x, y).is_le(),
+                    (Some(x), Some(y)) => compare(x, y).is_le(),
                     (x, _) => x.is_some(),
                 };
                 let from = if is_first { &mut a } else { &mut b };
@@ -201,8 +140,8 @@ impl Sorting {
     pub const UNITS: usize = 2 * STEP;
 }
 
-/// Sorts items in steps, as [`Arrange::arrange_by`] does at once. A comparison takes about `cost` units of work.
-pub async fn arrange_in_steps<T: Send + Sync>(
+/// Sorts items in steps, as `sort_by` does at once. A comparison takes about `cost` units of work.
+pub async fn sort_in_steps<T: Send + Sync>(
     items: &mut [T],
     cost: usize,
     compare: impl Fn(&T, &T) -> Ordering + Send + Sync,
@@ -225,10 +164,12 @@ pub async fn order_in_steps(
 ) -> Vec<u32> {
     if len * cost.max(1) <= FEW {
         pace.spend(len * cost).await;
-        return sorted(len, &mut |a: u32, b: u32| compare(a, b));
+        let mut places: Vec<u32> = (0..len as u32).collect();
+        places.sort_by(|&a, &b| compare(a, b));
+        return places;
     }
     let mut sorting = Sorting::new(len, cost);
-    while !sorting.step(&mut |a: u32, b: u32| compare(a, b)) {
+    while !sorting.step(compare) {
         pace.spend(Sorting::UNITS).await;
     }
     sorting.places()
@@ -325,19 +266,8 @@ mod tests {
             let (mut here, mut there) = (items.clone(), items);
             there.sort_by_key(|item| item.0);
             all_at_once(async {
-                arrange_in_steps(&mut here, cost, |a, b| a.0.cmp(&b.0), &mut Pace::default()).await;
+                sort_in_steps(&mut here, cost, |a, b| a.0.cmp(&b.0), &mut Pace::default()).await;
             });
-            prop_assert_eq!(here, there);
-        }
-
-        #[test]
-        fn it_is_the_stable_sort(items in prop::collection::vec((0..20_u8, any::<u8>()), 0..200)) {
-            let (mut here, mut there) = (items.clone(), items);
-            here.arrange_by_key(|&(key, _)| key);
-            there.sort_by_key(|&(key, _)| key);
-            prop_assert_eq!(&here, &there);
-            here.arrange_by(|a, b| b.cmp(a));
-            there.sort_by(|a, b| b.cmp(a));
             prop_assert_eq!(here, there);
         }
     }

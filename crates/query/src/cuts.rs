@@ -9,10 +9,9 @@ use pathlight_analysis::critical_path::unpack_sorted;
 use pathlight_analysis::requests::{
     Cut, Ends, PercentileRange, RangeFacts, RangeMark, Reading, RequestKey, RequestType, Selection, TypeFacts,
 };
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::PlaceFacts;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -148,7 +147,7 @@ impl Drop for ClaimedCut {
 }
 
 /// By request type; all of one without a name if the range is cut out of all requests together.
-pub(super) type ByType<T> = OrderedMap<RequestType, T>;
+pub(super) type ByType<T> = BTreeMap<RequestType, T>;
 
 /// Sorted latencies of the requests of a selection.
 struct Latencies {
@@ -220,7 +219,7 @@ impl Workers {
     pub(super) async fn find_cut(&self, selection: &Selection) -> Result<Known, EngineError> {
         let all = selection.at_any_latency();
         let mut is_by_type = !selection.over_all;
-        let mut types: ByType<Vec<u64>> = OrderedMap::new();
+        let mut types: ByType<Vec<u64>> = BTreeMap::new();
         let pass = Pass::Latencies { selection: all.clone(), is_by_type };
         for part in self.partials::<ByType<Vec<u64>>>(pass).await? {
             for (name, packed) in part {
@@ -261,14 +260,14 @@ impl Workers {
         });
         let latencies_us = at_ends.collect();
         let pass = Pass::Ties { selection: selection.clone(), latencies_us, is_by_type: *is_by_type };
-        let mut ties: ByType<Vec<RequestKey>> = OrderedMap::new();
+        let mut ties: ByType<Vec<RequestKey>> = BTreeMap::new();
         for part in self.partials::<ByType<Vec<RequestKey>>>(pass).await? {
             for (name, keys) in part {
                 ties.entry(name).or_default().extend(keys);
             }
         }
-        ties.values_mut().for_each(|keys| keys.arrange());
-        let mut cut: ByType<Ends> = OrderedMap::new();
+        ties.values_mut().for_each(|keys| keys.sort());
+        let mut cut: ByType<Ends> = BTreeMap::new();
         for (name, sorted) in types {
             let ranks = latencies.ranks(range, sorted);
             let key_at = |rank: u64| -> Option<RequestKey> {

@@ -2,10 +2,9 @@
 
 use super::{EngineError, Session};
 use pathlight_model::flat;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A trace id that means the same in every set: group and id.
 type Key = (u8, Name);
@@ -26,7 +25,7 @@ impl Session {
     pub fn keys(&self) -> Vec<u8> {
         let traces = self.set.traces().iter().map(|trace| trace.id).chain(self.set.traces_in_parts());
         let mut keys: Vec<Key> = traces.map(|id| self.key(id)).collect();
-        keys.arrange();
+        keys.sort();
         keys.dedup();
         flat::write(&(keys, self.set.tags.key_values()))
     }
@@ -59,7 +58,7 @@ impl Session {
             .collect();
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
         let mut sorted: Vec<TraceId> = ids;
-        sorted.arrange();
+        sorted.sort();
         let traces = Portable::copy(&self.set, numbers.iter().copied());
         let parts = PortableParts::take(&mut self.set, |id| sorted.binary_search(&id).is_ok());
         let bytes = flat::write(&(traces, parts));
@@ -105,7 +104,7 @@ pub struct JoinPlan {
 /// [`EngineError::Message`] if `keys` are not from [`Session::keys`].
 pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
     let workers = keys.len();
-    let mut holders: OrderedMap<Key, Vec<usize>> = OrderedMap::new();
+    let mut holders: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     let mut values = Vec::with_capacity(workers);
     for (worker, bytes) in keys.iter().enumerate() {
         let (keys, key_values) = flat::read::<(Vec<Key>, Vec<KeyValues>)>(bytes)?;
@@ -114,7 +113,7 @@ pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
             holders.entry(key).or_default().push(worker);
         }
     }
-    let mut plan: Vec<OrderedMap<usize, Vec<Key>>> = vec![OrderedMap::new(); workers];
+    let mut plan: Vec<BTreeMap<usize, Vec<Key>>> = vec![BTreeMap::new(); workers];
     for (key, holding) in holders {
         if holding.len() < 2 {
             continue;
@@ -130,7 +129,7 @@ pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
             }
         }
     }
-    let written = |moves: OrderedMap<usize, Vec<Key>>| {
+    let written = |moves: BTreeMap<usize, Vec<Key>>| {
         moves.into_iter().map(|(to, keys)| (to, flat::write(&keys))).collect()
     };
     let high_cardinality = HighCardinalityKeys::of(values);

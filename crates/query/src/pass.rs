@@ -4,9 +4,9 @@ use super::queries::{FlowPass, SpanKey, Trace};
 use super::request_pass::RequestPass;
 use pathlight_analysis::requests::{Cut, Filter, GroupBy, PathSettings, RequestType, Selection, TypeNames};
 use pathlight_analysis::search::SpanSearch;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::PlaceNames;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One look at the traces of a worker. Selections are at any latency: the percentile range is in the cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub(super) enum Pass {
     /// Keys of the requests with one of these latencies.
     Ties {
         selection: Selection,
-        latencies_us: OrderedMap<RequestType, Vec<u64>>,
+        latencies_us: BTreeMap<RequestType, Vec<u64>>,
         is_by_type: bool,
     },
     /// One look at the requests inside a cut.

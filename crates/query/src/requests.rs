@@ -4,8 +4,8 @@ use pathlight_analysis::critical_path::{
     PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow,
 };
 use pathlight_analysis::requests::PathSettings;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
+use std::collections::BTreeMap;
 
 /// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided
 /// by id when the partials are merged: all of them are kept.
@@ -49,8 +49,8 @@ pub(super) fn path_of(
     let mut finder = PathFinder::default();
     finder.find(set, &tree, facts.row - tree.first, settings.overlap);
     // Children by (parent, name): in sorted order they are the siblings by name.
-    let mut sorted: OrderedMap<(u32, (&str, &str)), u32> = OrderedMap::new();
-    let mut by_context = OrderedMap::new();
+    let mut sorted: BTreeMap<(u32, (&str, &str)), u32> = BTreeMap::new();
+    let mut by_context = BTreeMap::new();
     for entry in table.entries(request) {
         by_context.insert(entry.context, entry);
     }

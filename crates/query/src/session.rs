@@ -12,8 +12,8 @@ use pathlight_analysis::requests::{
     PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
 use pathlight_model::flat;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Names, PlaceFacts, PlaceNames, TraceSet, hash_bytes};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many root endpoints keep their tables.
@@ -306,7 +306,7 @@ impl Task {
                                 .map(|r| RequestKey::of(&session.set, r));
                             (name, keys.collect::<Vec<_>>())
                         });
-                        Ok(Some(flat::write(&ties.collect::<OrderedMap<_, _>>())))
+                        Ok(Some(flat::write(&ties.collect::<BTreeMap<_, _>>())))
                     }
                     _ => {
                         let is_by_type = matches!(self.pass, Pass::Latencies { is_by_type: true, .. });
@@ -314,7 +314,7 @@ impl Task {
                         let types = selected
                             .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
                         let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                        Ok(Some(flat::write(&packed.collect::<OrderedMap<_, _>>())))
+                        Ok(Some(flat::write(&packed.collect::<BTreeMap<_, _>>())))
                     }
                 }
             }

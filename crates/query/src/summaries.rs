@@ -9,17 +9,17 @@ use super::pass::Pass;
 use super::session::Session;
 use super::workers::Workers;
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::LoadedSummary;
 use pathlight_summary::{Choice, Merger, OtherSettings, Summary, read};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The summaries of all workers, joined.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Joined {
     /// By group how many were joined, and their sum; none if their settings differ.
-    pub groups: OrderedMap<u8, (u64, Option<Summary>)>,
+    pub groups: BTreeMap<u8, (u64, Option<Summary>)>,
 }
 
 /// A summary with the name of its file.
@@ -39,7 +39,7 @@ pub fn unpack(bytes: &[u8]) -> Result<LoadedSummary, String> {
 #[derive(Default)]
 pub(super) struct JoinTask {
     next: usize,
-    mergers: OrderedMap<u8, (u64, Result<Merger, OtherSettings>)>,
+    mergers: BTreeMap<u8, (u64, Result<Merger, OtherSettings>)>,
 }
 
 impl JoinTask {
@@ -75,7 +75,7 @@ fn finish((n, sum): (u64, Result<Merger, OtherSettings>)) -> (u64, Option<Summar
 
 impl Joined {
     fn merge(parts: Vec<Joined>) -> Joined {
-        let mut mergers: OrderedMap<u8, (u64, Result<Merger, OtherSettings>)> = OrderedMap::new();
+        let mut mergers: BTreeMap<u8, (u64, Result<Merger, OtherSettings>)> = BTreeMap::new();
         for (group, (n, summary)) in parts.into_iter().flat_map(|part| part.groups) {
             let into = mergers.entry(group).or_insert((0, Ok(Merger::default())));
             into.0 += n;

@@ -11,10 +11,9 @@ use pathlight_analysis::tprof::{
     PlacesReport, Settings, SplitStatistic, Statistic, Top, Total, TprofReport, TypeLeftOut, TypePlaces,
     Verdict,
 };
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, NO_ROW};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Request types with fewer traces are not split.
@@ -82,7 +81,7 @@ impl<'a> Kind<'a> {
             None => (Verdict::Unsplit, None),
             Some(_) => Verdict::of(normal, tail),
         };
-        let mut parts: OrderedMap<(u32, u32), Total> = OrderedMap::new();
+        let mut parts: BTreeMap<(u32, u32), Total> = BTreeMap::new();
         for (place, bins) in row.parts() {
             let of = match verdict.is_of_tail() {
                 true => self.halves(&bins)[1],
@@ -130,7 +129,7 @@ impl<'a> Kind<'a> {
         let names = &self.sums.endpoints;
         let first = |service: &str| names.partition_point(|name| name.service.as_str() < service) as u32;
         // By endpoint, whether it is a gap, and what stands before and after; of a gap the first endpoint of the caller.
-        let mut sums: OrderedMap<(u32, bool, u32, u32), [Total; 2]> = OrderedMap::new();
+        let mut sums: BTreeMap<(u32, bool, u32, u32), [Total; 2]> = BTreeMap::new();
         for row in &self.sums.rows {
             for (place, bins) in row.parts() {
                 let key = |end: u32| end.checked_sub(1).unwrap_or(NO_ROW);
@@ -166,7 +165,7 @@ impl<'a> Kind<'a> {
         };
         let mut places: Vec<PlaceChange> = sums.into_iter().map(place).collect();
         // Stable: equal changes stay by name.
-        places.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+        places.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
         let Endpoint { service, operation } = self.root.clone();
         let places_in_all = places.len() as u64;
         TypePlaces {
@@ -223,7 +222,7 @@ impl Summary {
         }
         let sum = |of: fn(&DiagnosisSums) -> u64| kinds.iter().map(|kind| of(kind.sums)).sum();
         // By endpoint its rows in each request type, and its spans in all of them.
-        let mut endpoints: OrderedMap<&Endpoint, (Total, [Moments; 2], RowsOfTypes<'_>)> = OrderedMap::new();
+        let mut endpoints: BTreeMap<&Endpoint, (Total, [Moments; 2], RowsOfTypes<'_>)> = BTreeMap::new();
         for (number, kind) in kinds.iter().enumerate() {
             for row in &kind.sums.rows {
                 let (total, [duration_us, self_us], rows) =

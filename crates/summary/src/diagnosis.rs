@@ -7,12 +7,11 @@ use super::names;
 use super::sketch::{MOST, each_number, push_number};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::tprof::{Event, Subspans, child_events, span_end};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not told apart.
 pub const MOST_PLACES: usize = 64;
@@ -128,7 +127,7 @@ impl EndpointSums {
         }
         let own = LatencyBins::join(parts.iter().map(|part| &part.own));
         let mut out = EndpointSums { own, ..EndpointSums::default() };
-        let mut places: OrderedMap<Place, Vec<LatencyBins>> = OrderedMap::new();
+        let mut places: BTreeMap<Place, Vec<LatencyBins>> = BTreeMap::new();
         for part in parts {
             out.endpoint = part.endpoint;
             out.requests += part.requests;
@@ -170,7 +169,7 @@ impl EndpointSums {
         }
         let mut out: Vec<(Place, Vec<LatencyBin>)> =
             self.places.iter().map(|of| (of.place, of.times.list())).collect();
-        let mut rest: OrderedMap<u32, LatencyBin> =
+        let mut rest: BTreeMap<u32, LatencyBin> =
             self.own.list().into_iter().map(|bin| (bin.number, bin)).collect();
         for (place, bins) in &out {
             for bin in bins {
@@ -225,7 +224,7 @@ impl DiagnosisSums {
             out.several_roots += part.several_roots;
             out.latency_us.merge(part.latency_us);
             let renumbered = part.rows.into_iter().map(|row| row.renumbered(numbers));
-            rows.push(renumbered.map(|row| (row.endpoint, row)).collect::<OrderedMap<u32, EndpointSums>>());
+            rows.push(renumbered.map(|row| (row.endpoint, row)).collect::<BTreeMap<u32, EndpointSums>>());
         }
         out.rows = by_key(rows.into_iter()).into_values().map(EndpointSums::join).collect();
         out
@@ -264,7 +263,7 @@ pub(crate) struct DiagnosisObserver {
     several_roots: u64,
     requests: u64,
     latency_us: Moments,
-    bins: OrderedMap<u32, LatencyBin>,
+    bins: BTreeMap<u32, LatencyBin>,
     seen: Vec<Seen>,
     times: FxHashMap<Key, (u64, u64)>,
     events: Vec<Event>,
@@ -282,7 +281,7 @@ impl DiagnosisObserver {
             several_roots: 0,
             requests: 0,
             latency_us: Moments::default(),
-            bins: OrderedMap::new(),
+            bins: BTreeMap::new(),
             times: FxHashMap::default(),
             events: Vec::new(),
         }
@@ -365,7 +364,7 @@ impl Observer for DiagnosisObserver {
 
     fn finish(self, _: &TraceSet) -> DiagnosisSums {
         let mut times: Vec<(Key, (u64, u64))> = self.times.into_iter().collect();
-        times.arrange_by_key(|of| of.0);
+        times.sort_by_key(|of| of.0);
         let bins = |of: &[(Key, (u64, u64))]| {
             LatencyBins::of(of.iter().map(|&((_, _, number), (requests, us))| LatencyBin {
                 number,

@@ -92,10 +92,10 @@ mod before {
     use pathlight_analysis::anomaly::call_tree::FactPart;
     use pathlight_analysis::critical_path::{Contexts, DiffPart};
     use pathlight_analysis::culprit::CulpritPart;
-    use pathlight_model::ordered::OrderedMap;
     use pathlight_model::stats::Moments;
     use pathlight_model::trace::Endpoint;
     use serde::Deserialize;
+    use std::collections::BTreeMap;
 
     #[derive(Deserialize)]
     pub struct Summary<R> {
@@ -105,7 +105,7 @@ mod before {
         start_us: Option<(u64, u64)>,
         contexts: Contexts<NodePart>,
         frames: DiffPart,
-        roots: OrderedMap<Endpoint, R>,
+        roots: BTreeMap<Endpoint, R>,
     }
 
     #[derive(Deserialize)]
@@ -121,7 +121,7 @@ mod before {
         spans: u64,
         latency: Sketch,
         latency_us: Moments,
-        endpoints: OrderedMap<Endpoint, EndpointPart>,
+        endpoints: BTreeMap<Endpoint, EndpointPart>,
         culprit: CulpritPart,
     }
 

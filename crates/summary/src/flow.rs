@@ -11,12 +11,11 @@ use pathlight_analysis::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
 };
 use pathlight_analysis::requests::Overlap;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary as Percentiles};
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Calls of a callee in one invocation that have nodes of their own; those after them share one.
 pub const REPEATS: u32 = 8;
@@ -182,7 +181,7 @@ impl Parent {
             is_too_wide: parts.iter().any(|part| part.is_too_wide),
             ..Parent::default()
         };
-        let mut nodes: OrderedMap<u32, Vec<NodeTimes>> = OrderedMap::new();
+        let mut nodes: BTreeMap<u32, Vec<NodeTimes>> = BTreeMap::new();
         for part in parts {
             out.endpoint = part.endpoint;
             out.invocations += part.invocations;
@@ -194,7 +193,7 @@ impl Parent {
                 nodes.entry(node.node).or_default().push(node);
             }
         }
-        out.callees.arrange_by_key(|callee| callee.endpoint);
+        out.callees.sort_by_key(|callee| callee.endpoint);
         out.callees.dedup_by(
             |CalleePart { endpoint, facts: from }, CalleePart { endpoint: at, facts: into }| {
                 let is_same = endpoint == at;
@@ -206,7 +205,7 @@ impl Parent {
                 is_same
             },
         );
-        out.pairs.arrange_by_key(|pair| pair.nodes);
+        out.pairs.sort_by_key(|pair| pair.nodes);
         out.pairs.dedup_by(|from, into| {
             let is_same = from.nodes == into.nodes;
             if is_same {
@@ -299,7 +298,7 @@ impl FlowSums {
         let is_missing = parts.iter().any(|part| part.is_missing);
         let parents = parts.into_iter().zip(&numbers).map(|(part, numbers)| {
             let parents = part.parents.into_iter().map(|parent| parent.renumbered(numbers));
-            parents.map(|parent| (parent.endpoint, parent)).collect::<OrderedMap<u32, Parent>>()
+            parents.map(|parent| (parent.endpoint, parent)).collect::<BTreeMap<u32, Parent>>()
         });
         let parents = by_key(parents).into_values().map(Parent::join).collect();
         FlowSums { is_missing, endpoints, parents }
@@ -352,7 +351,7 @@ impl FlowSums {
             return Err(NoFlow::TooWide(format!("{service}:{operation}"), table.len));
         }
         let place = |node: u32| of.nodes.partition_point(|known| known.node < node) as u32;
-        let mut bindings: OrderedMap<(u32, u32), u64> = OrderedMap::new();
+        let mut bindings: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         let mut pairs = PairCounts::new(table.len);
         pairs.set_present(of.invocations, of.nodes.iter().map(|node| node.latency.sketch.n()));
         for Pair { nodes: (a, b), counts } in &of.pairs {
@@ -555,20 +554,20 @@ impl Observer for FlowObserver {
 
     fn finish(self, _: &TraceSet) -> FlowSums {
         let mut found: Vec<(u32, Invocations)> = self.parents.into_iter().collect();
-        found.arrange_by_key(|(number, _)| *number);
+        found.sort_by_key(|(number, _)| *number);
         let parents =
             found.into_iter().map(|(endpoint, of)| {
                 let mut callees: Vec<CalleePart> =
                     of.callees.into_iter().map(|(endpoint, facts)| CalleePart { endpoint, facts }).collect();
-                callees.arrange_by_key(|callee| callee.endpoint);
+                callees.sort_by_key(|callee| callee.endpoint);
                 let nodes = of.nodes.into_iter().map(|(node, Seen { latency_us, wait_us, counts })| {
                     NodeTimes { node, latency: Times::of(latency_us), wait: Times::of(wait_us), counts }
                 });
                 let mut nodes: Vec<NodeTimes> = nodes.collect();
-                nodes.arrange_by_key(|of| of.node);
+                nodes.sort_by_key(|of| of.node);
                 let mut pairs: Vec<Pair> =
                     of.pairs.into_iter().map(|(nodes, counts)| Pair { nodes, counts }).collect();
-                pairs.arrange_by_key(|pair| pair.nodes);
+                pairs.sort_by_key(|pair| pair.nodes);
                 Parent {
                     endpoint,
                     invocations: of.invocations,

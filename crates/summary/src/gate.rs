@@ -3,9 +3,9 @@
 use super::part::{RootPart, Summary};
 use super::sketch::Sketch;
 use super::statistic::{Estimate, Statistic};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, false_discovery, fisher_p, normal_p};
 use pathlight_model::trace::Endpoint;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -193,7 +193,7 @@ impl Rule {
 /// Judges a candidate by some rules; returns every comparison, the broken ones first, then in the order of the rules, the
 /// most growth of each first (ties: by names).
 pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Vec<Verdict> {
-    let both: OrderedMap<&Endpoint, (&RootPart, &RootPart)> = (candidate.roots.iter())
+    let both: BTreeMap<&Endpoint, (&RootPart, &RootPart)> = (candidate.roots.iter())
         .filter_map(|(root, part)| Some((root, (baseline.roots.get(root)?, part))))
         .collect();
     let mut verdicts: Vec<Verdict> = (rules.iter())

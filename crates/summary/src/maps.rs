@@ -1,10 +1,10 @@
 //! Joining maps of parts key by key.
 
-use pathlight_model::ordered::OrderedMap;
+use std::collections::BTreeMap;
 
 /// Returns the values of each key in some maps.
-pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = OrderedMap<K, V>>) -> OrderedMap<K, Vec<V>> {
-    let mut out: OrderedMap<K, Vec<V>> = OrderedMap::new();
+pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = BTreeMap<K, V>>) -> BTreeMap<K, Vec<V>> {
+    let mut out: BTreeMap<K, Vec<V>> = BTreeMap::new();
     for (key, value) in maps.flatten() {
         out.entry(key).or_default().push(value);
     }
@@ -13,8 +13,8 @@ pub(crate) fn by_key<K: Ord, V>(maps: impl Iterator<Item = OrderedMap<K, V>>) ->
 
 /// Joins some maps; values of one key by `join`, which must not mind their order.
 pub(crate) fn join_maps<K: Ord, V>(
-    maps: impl Iterator<Item = OrderedMap<K, V>>,
+    maps: impl Iterator<Item = BTreeMap<K, V>>,
     join: impl Fn(Vec<V>) -> V,
-) -> OrderedMap<K, V> {
+) -> BTreeMap<K, V> {
     by_key(maps).into_iter().map(|(key, values)| (key, join(values))).collect()
 }

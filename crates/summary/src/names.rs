@@ -1,14 +1,13 @@
 //! Lists of names that parts of a summary number their endpoints by: sorted, so that numbers have the order of names.
 
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use std::collections::BTreeMap;
 
 /// Returns all names of some lists, and by list the number there of each of its names.
 pub(crate) fn join<'a>(
     lists: impl Iterator<Item = &'a [Endpoint]> + Clone,
 ) -> (Vec<Endpoint>, Vec<Vec<u32>>) {
-    let mut all: OrderedMap<&Endpoint, u32> = lists.clone().flatten().map(|name| (name, 0)).collect();
+    let mut all: BTreeMap<&Endpoint, u32> = lists.clone().flatten().map(|name| (name, 0)).collect();
     all.values_mut().zip(0..).for_each(|(number, next)| *number = next);
     let numbers = lists.map(|list| list.iter().map(|name| all[name]).collect()).collect();
     (all.into_keys().cloned().collect(), numbers)
@@ -18,7 +17,7 @@ pub(crate) fn join<'a>(
 pub(crate) fn of_set(set: &TraceSet) -> (Vec<Endpoint>, Vec<u32>) {
     let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
     let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
-    numbered.arrange_by(|a, b| a.cmp(b));
+    numbered.sort();
     let mut number_of = vec![0; numbered.len()];
     (0..).zip(&numbered).for_each(|(number, (_, endpoint))| number_of[*endpoint as usize] = number);
     (numbered.into_iter().map(|(name, _)| name).collect(), number_of)

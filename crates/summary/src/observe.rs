@@ -9,10 +9,10 @@ use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, PathTable, Walk};
 use pathlight_analysis::culprit::CulpritObserver;
 use pathlight_analysis::errors::{ErrorsObserver, ErrorsPart};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// What the requests of a set have of one context or endpoint.
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Values {
     errors: u64,
     exclusive: Vec<u64>,
     inclusive: Vec<u64>,
-    bins: OrderedMap<u32, LatencyBin>,
+    bins: BTreeMap<u32, LatencyBin>,
 }
 
 /// The requests of a set with one root endpoint.

@@ -11,10 +11,10 @@ use pathlight_analysis::critical_path::{Contexts, DiffPart};
 use pathlight_analysis::culprit::CulpritPart;
 use pathlight_analysis::errors::ErrorsPart;
 use pathlight_analysis::requests::{PathSettings, RequestRef, RootEndpoint, Rule};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, Summary as Percentiles};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How requests were told apart and read: summaries merge and compare only if these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Summary {
     /// The same contexts with exact sums, for comparisons.
     pub(crate) frames: DiffPart,
     /// What is summed of the requests of each root endpoint.
-    pub roots: OrderedMap<Endpoint, RootPart>,
+    pub roots: BTreeMap<Endpoint, RootPart>,
     /// Sample of normal requests.
     pub(crate) normal: Normal,
 }
@@ -89,7 +89,7 @@ pub struct RootPart {
     /// Exact sums of the latencies.
     pub latency_us: Moments,
     /// Endpoints on their critical paths.
-    pub endpoints: OrderedMap<Endpoint, EndpointPart>,
+    pub endpoints: BTreeMap<Endpoint, EndpointPart>,
     /// Calls between services and visits of services.
     pub culprit: CulpritPart,
     /// Sums of where errors start and stop.

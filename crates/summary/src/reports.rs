@@ -12,10 +12,9 @@ use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::flow::{FlowParent, FlowReport};
 use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};
 use pathlight_model::trace::{Endpoint, NO_ROW};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Bins of the latency histogram, as of traces.
@@ -216,8 +215,8 @@ impl Summary {
     }
 
     /// Sums by (root endpoint, endpoint) of contexts in the percentile range, in which order names have.
-    fn pairs(&self, trees: &[Tree]) -> OrderedMap<(u32, u32), EndpointSums> {
-        let mut pairs: OrderedMap<(u32, u32), EndpointSums> = OrderedMap::new();
+    fn pairs(&self, trees: &[Tree]) -> BTreeMap<(u32, u32), EndpointSums> {
+        let mut pairs: BTreeMap<(u32, u32), EndpointSums> = BTreeMap::new();
         for tree in trees {
             let root = self.contexts.nodes[tree.nodes.start].endpoint;
             for node in &self.contexts.nodes[tree.nodes.clone()] {
@@ -249,7 +248,7 @@ impl Summary {
     pub fn endpoints(&self, choice: &Choice) -> EndpointsReport {
         let trees = self.trees(choice);
         let facts = self.facts_of(choice, &trees);
-        let mut by_endpoint: OrderedMap<u32, EndpointSums> = OrderedMap::new();
+        let mut by_endpoint: BTreeMap<u32, EndpointSums> = BTreeMap::new();
         for ((_, endpoint), sums) in self.pairs(&trees) {
             let into = by_endpoint.entry(endpoint).or_default();
             into.self_us = into.self_us.saturating_add(sums.self_us);
@@ -310,14 +309,14 @@ impl Summary {
             .filter(|root| root.requests > 0)
             .collect();
         // Stable sorts here and below: what is equal stays by name.
-        roots.arrange_by_key(|root| std::cmp::Reverse(root.latency_us));
-        let place_of: OrderedMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
+        roots.sort_by_key(|root| std::cmp::Reverse(root.latency_us));
+        let place_of: BTreeMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
         // What root contexts spend themselves is no interior time; endpoints that are called below are interior.
-        let own_us: OrderedMap<u32, u64> =
+        let own_us: BTreeMap<u32, u64> =
             trees.iter().map(|tree| (node_of(tree).endpoint, tree.sum(&node_of(tree).value).1)).collect();
         let below = trees.iter().flat_map(|tree| tree.nodes.start + 1..tree.nodes.end);
-        let called: OrderedSet<u32> = below.map(|node| self.contexts.nodes[node].endpoint).collect();
-        let mut rows: OrderedMap<u32, ImpactRow> = OrderedMap::new();
+        let called: BTreeSet<u32> = below.map(|node| self.contexts.nodes[node].endpoint).collect();
+        let mut rows: BTreeMap<u32, ImpactRow> = BTreeMap::new();
         for ((root, endpoint), sums) in self.pairs(&trees) {
             let row = rows.entry(endpoint).or_insert_with(|| ImpactRow {
                 endpoint: EndpointId(endpoint),
@@ -335,9 +334,9 @@ impl Summary {
         }
         let mut rows: Vec<ImpactRow> = rows.into_values().collect();
         for row in &mut rows {
-            row.affected.arrange_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+            row.affected.sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
-        rows.arrange_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        rows.sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         let endpoints = self.contexts.endpoints.clone();
         BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows }
     }

@@ -5,11 +5,10 @@ use super::merge::{Merger, OtherSettings};
 use super::part::Summary;
 use super::statistic::{Estimate, Statistic};
 use pathlight_analysis::culprit::CulpritReport;
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{false_discovery, normal_p, student_p};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer values on a day give no point.
 const LEAST: u64 = 30;
@@ -143,7 +142,7 @@ impl Trend {
     /// # Errors
     /// [`OtherSettings`] if they were not made in the same way.
     pub fn of(days: &[Summary]) -> Result<Trend, OtherSettings> {
-        let roots: OrderedSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
+        let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
         let mut series: Vec<Series> = Vec::new();
         for root in roots {
             let parts: Vec<_> = days.iter().map(|day| day.roots.get(root)).collect();
@@ -166,7 +165,7 @@ impl Trend {
                     parts.iter().map(|part| Some(statistic.of_latency((*part)?)).filter(|e| e.n >= least));
                 add(None, statistic, points.collect());
             }
-            let mut endpoints: OrderedMap<&Endpoint, bool> = OrderedMap::new();
+            let mut endpoints: BTreeMap<&Endpoint, bool> = BTreeMap::new();
             for part in parts.iter().flatten() {
                 for (endpoint, sums) in &part.endpoints {
                     let is_large = sums.self_us.sum as f64 >= LEAST_SHARE * part.latency_us.sum as f64;
@@ -199,7 +198,7 @@ impl Trend {
 
 /// Returns the clearest change of each root endpoint that has one, with the services that explain it.
 fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSettings> {
-    let mut clearest: OrderedMap<&Endpoint, (DayChange, usize)> = OrderedMap::new();
+    let mut clearest: BTreeMap<&Endpoint, (DayChange, usize)> = BTreeMap::new();
     for (number, one) in series.iter().enumerate() {
         let Some(change) = one.change.filter(|change| change.is_certain) else { continue };
         let best = clearest.entry(&one.root).or_insert((change, number));
@@ -209,18 +208,18 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSetting
     }
     let mut sorted: Vec<_> = clearest.into_iter().collect();
     // Stable: equal ones stay by name.
-    sorted.arrange_by(|(_, (x, _)), (_, (y, _))| x.p.total_cmp(&y.p));
+    sorted.sort_by(|(_, (x, _)), (_, (y, _))| x.p.total_cmp(&y.p));
     let sum = |days: &[Summary]| {
         let mut sum = Merger::default();
         days.iter().try_for_each(|day| sum.add(day.clone()))?;
         sum.finish()
     };
-    let mut sums: OrderedMap<usize, (Summary, Summary)> = OrderedMap::new();
+    let mut sums: BTreeMap<usize, (Summary, Summary)> = BTreeMap::new();
     let mut out = Vec::new();
     for (root, (change, series)) in sorted {
         let day = change.day;
-        if !sums.contains_key(&day) {
-            sums.insert(day, (sum(&days[..day])?, sum(&days[day..])?));
+        if let std::collections::btree_map::Entry::Vacant(e) = sums.entry(day) {
+            e.insert((sum(&days[..day])?, sum(&days[day..])?));
         }
         let culprit = sums.get(&day).map(|(before, since)| compare(before, since, Some(root)).culprit);
         out.push(Moved { root: root.clone(), day, series, culprit: culprit.unwrap_or_default() });

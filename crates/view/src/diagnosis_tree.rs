@@ -2,7 +2,6 @@
 
 use super::diagnosis_words::Line;
 use super::finder::Finder;
-use pathlight_model::sort::Arrange;
 use pathlight_query::Endpoint;
 use pathlight_text::format;
 
@@ -78,7 +77,7 @@ impl Tree {
         }
         let mut was_open: Vec<&LinePath> =
             (0..before.lines.len()).filter(|&at| before.open[at]).map(|at| &before.places[at]).collect();
-        was_open.arrange();
+        was_open.sort();
         let is_new = before.lines.is_empty();
         let open = tree.places.iter().map(|place| {
             let is_first = place.len() < 4 && place.iter().all(|&at| at == 0);

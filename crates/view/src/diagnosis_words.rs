@@ -8,7 +8,6 @@ use pathlight_analysis::tprof::{
     Verdict,
 };
 use pathlight_chart::timeline::between;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{
     Endpoint, Interval, PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
 };
@@ -389,7 +388,7 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
     let mut types = |traces: fn(&TypeLeftOut) -> u64, [one, many]: [&str; 2]| {
         let mut of: Vec<&TypeLeftOut> = report.left_out.iter().filter(|kind| traces(kind) > 0).collect();
         let Some(in_all) = of.iter().map(|kind| traces(kind)).reduce(|a, b| a + b) else { return };
-        of.arrange_by_key(|kind| std::cmp::Reverse(traces(kind)));
+        of.sort_by_key(|kind| std::cmp::Reverse(traces(kind)));
         let named = of.iter().take(NAMED).map(|kind| type_name(&kind.service, &kind.operation));
         let more = if of.len() > NAMED { ", \u{2026}" } else { "" };
         out.push(format!(

@@ -6,13 +6,13 @@ use crate::tip::{Numbers, TipLine};
 use pathlight_analysis::critical_path::Affected as AffectedRoot;
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
 use pathlight_chart::multiples;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_query::{
     BottomUpReport, Endpoint, HistogramsReport, ImpactRow, Interval, PercentileRange, RangeFacts,
     SavingsReport,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use std::collections::BTreeMap;
 
 /// Returns which requests the view speaks of: those of all root endpoints in a percentile range.
 pub fn label(range: PercentileRange) -> String {
@@ -95,7 +95,7 @@ pub struct ImpactLine {
 impl ImpactLine {
     /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
     pub fn of(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
-        let saved: OrderedMap<(&str, &str), f64> = savings
+        let saved: BTreeMap<(&str, &str), f64> = savings
             .iter()
             .flat_map(|savings| &savings.endpoints)
             .map(|saving| {

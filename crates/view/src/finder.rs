@@ -1,10 +1,9 @@
 //! What is searched for, with what the workers found: names are looked at here, tags they know.
 
-use pathlight_model::ordered::OrderedSet;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{RequestRef, SearchReport, SpanSearch};
 use pathlight_text::format;
 use pathlight_text::format::{count, counted};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// A search that rows and boxes are held against; cloning shares what was found.
@@ -17,7 +16,7 @@ pub struct Finder {
 #[derive(Debug, Default)]
 struct Found {
     /// Names of endpoints with spans that are found, and of their services.
-    names: OrderedSet<String>,
+    names: BTreeSet<String>,
     /// Trace and root span of requests that are found, sorted: rows are looked up without copies of their ids.
     requests: Vec<(String, String)>,
 }
@@ -36,7 +35,7 @@ impl Finder {
             let key = |request: &RequestRef| (request.trace_id.clone(), request.root_span_id.clone());
             found.requests.extend(report.found.iter().map(key));
         }
-        found.requests.arrange();
+        found.requests.sort();
         Finder { search, found: Rc::new(found) }
     }
 

@@ -4,13 +4,12 @@ use crate::address::Address;
 use crate::flame::{waiting_column, waiting_us};
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, PER_REQUEST, Table, WHEN_PRESENT, endpoint_attributes};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{
     Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
     RowTime, TypeRow,
 };
 use pathlight_text::format;
+use std::collections::BTreeMap;
 
 /// A figure of what is loaded: its name, its name in tests, its words, the number itself, and what is said of it beside
 /// the pointer.
@@ -174,7 +173,7 @@ fn share_bars<T>(
     let total: f64 = all.iter().map(|one| one.1).sum();
     all.retain(|one| one.1 > 0.0);
     // Stable: equal ones stay as they come.
-    all.arrange_by(|a, b| b.1.total_cmp(&a.1));
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
     if all.len() > BARS + 1 {
         let rest = all.split_off(BARS);
         let name = format::counted(rest.len() as u64, &format!("other {noun}"));
@@ -197,7 +196,7 @@ fn share_bars<T>(
 
 /// Returns the services of a report with most self time on the critical path; of each bar that stands for one its name.
 pub fn by_service(report: &EndpointsReport) -> Vec<(ShareBar, Option<String>)> {
-    let mut sums: OrderedMap<&str, f64> = OrderedMap::new();
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
         *sums.entry(report.name(number).0).or_default() += report.share(number);
     }

@@ -7,7 +7,6 @@ use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
 use pathlight_chart::flame::{FlameTree, FlameWords, Frame};
-use pathlight_model::sort::Arrange;
 use pathlight_query::queries::most_time;
 use pathlight_query::{ContextNode, CriticalPathReport, Endpoint, NodeId, RangeFacts, Waiting, Weight};
 use pathlight_text::format;
@@ -116,7 +115,7 @@ pub fn callees(report: &CriticalPathReport, node: NodeId) -> (Vec<&Endpoint>, us
         .filter_map(|below| Some((below.subtree_us, name(below)?)))
         .filter(|(_, endpoint)| endpoint.service != caller.service)
         .collect();
-    callees.arrange_by_key(|(us, _)| std::cmp::Reverse(*us));
+    callees.sort_by_key(|(us, _)| std::cmp::Reverse(*us));
     let more = callees.len().saturating_sub(CALLEES);
     (callees.into_iter().take(CALLEES).map(|(_, endpoint)| endpoint).collect(), more)
 }

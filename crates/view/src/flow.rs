@@ -8,7 +8,6 @@ use crate::tip::{Numbers, TipLine};
 use crate::views::WORKING;
 use pathlight_analysis::flow::FlowNode;
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_query::queries::most_time;
 use pathlight_query::{Endpoint, FlowParent, FlowReport, NodeId, RootEndpoint};
@@ -92,7 +91,7 @@ fn name_of(Endpoint { service, operation }: &Endpoint) -> String {
 pub fn parent_options(parents: &[FlowParent], shown: Option<&Endpoint>) -> (Vec<(String, String)>, String) {
     let is_shown = |parent: &FlowParent| shown.is_some_and(|shown| is_of(parent, shown));
     let mut order: Vec<usize> = (0..parents.len()).collect();
-    order.arrange_by_key(|at| (Reverse(parents[*at].nodes), Reverse(parents[*at].invocations)));
+    order.sort_by_key(|at| (Reverse(parents[*at].nodes), Reverse(parents[*at].invocations)));
     order.truncate(OFFERED);
     let known = parents.iter().position(is_shown);
     order.extend(known.filter(|at| !order.contains(at)));

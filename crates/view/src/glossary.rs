@@ -1,6 +1,5 @@
 //! The words of the page and what they mean, in the order that one explains the next; `docs/definitions` says it exactly.
 
-use pathlight_model::sort::Arrange;
 use std::ops::Range;
 
 /// A word and what it means.
@@ -77,7 +76,7 @@ pub fn terms(title: &str) -> Vec<(Range<usize>, usize)> {
             }
         }
     }
-    found.arrange_by_key(|(range, _)| range.start);
+    found.sort_by_key(|(range, _)| range.start);
     found
 }
 

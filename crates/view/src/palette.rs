@@ -1,7 +1,5 @@
 //! The command palette: everything that can be done or shown by its name, and which of it fits what was typed.
 
-use pathlight_model::sort::Arrange;
-
 /// Entries shown at once.
 pub const SHOWN: usize = 50;
 
@@ -84,7 +82,7 @@ pub fn found(items: &[Item], text: &str) -> Vec<usize> {
         .filter(|(_, item)| !words.is_empty() || item.kind <= Kind::Button)
         .filter_map(|(at, item)| Some((item.fit(&words)?, at)))
         .collect();
-    places.arrange_by_key(|(fit, at)| (*fit, items[*at].kind, *at));
+    places.sort_by_key(|(fit, at)| (*fit, items[*at].kind, *at));
     places.into_iter().take(SHOWN).map(|(_, at)| at).collect()
 }
 

@@ -6,12 +6,12 @@ use crate::choices::Choices;
 use crate::flow_choice::FlowChoice;
 use pathlight_analysis::tprof::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
 use pathlight_backend::source::{Source, Wanted};
-use pathlight_model::ordered::OrderedSet;
 use pathlight_model::trace::{Pseudonyms, Redaction};
 use pathlight_query::{
     ColumnOrder, CulpritReport, Endpoint, Facts, Filter, FindingsReport, GroupBy, Place, RequestType,
     RootEndpoint, SplitOf, TagsReport,
 };
+use std::collections::BTreeSet;
 
 /// What a report names.
 enum Named<'a> {
@@ -47,7 +47,7 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
         }
     }
     // Parts of request types are routes, calls or tags: they have numbers among themselves.
-    let mut parts = OrderedSet::default();
+    let mut parts = BTreeSet::default();
     walk(&mut out, &mut |named| {
         if let Named::Type(kind) = named
             && !kind.part.is_empty()

@@ -1,6 +1,5 @@
 //! What the search field says while one types: keys and values that exist, and what is wrong with those that do not.
 
-use pathlight_model::sort::Arrange;
 use pathlight_query::{Condition, SERVICE, SpanSearch, TagKey, TagValuesReport, quoted, token_at};
 use pathlight_text::format::counted;
 
@@ -51,7 +50,7 @@ fn fitting<T>(typed: &str, all: impl Iterator<Item = T>, name: impl Fn(&T) -> &s
     let place = |one: &T| name(one).to_lowercase().find(&typed);
     let mut found: Vec<(bool, T)> = all.filter_map(|one| place(&one).map(|at| (at > 0, one))).collect();
     // Stable: otherwise in the order they came.
-    found.arrange_by_key(|(is_inside, _)| *is_inside);
+    found.sort_by_key(|(is_inside, _)| *is_inside);
     found.into_iter().take(SHOWN).map(|(_, one)| one).collect()
 }
 

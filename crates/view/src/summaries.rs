@@ -3,8 +3,6 @@
 use crate::views::View;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_analysis::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_query::{CriticalPathReport, ErrorsReport, RootEndpoint, SummaryFacts};
 use pathlight_summary::{
@@ -13,6 +11,7 @@ use pathlight_summary::{
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
+use std::collections::BTreeMap;
 
 /// Returns what a view needs that summaries do not hold, in a sentence; `None` if it shows them. `compares_sets`: Compare
 /// is about two sets and not about percentile ranges of one.
@@ -147,7 +146,7 @@ pub fn known_requests(report: &CriticalPathReport) -> Vec<Known> {
         Some(Known { root, trace_id: request.trace_id.clone(), latency_us: request.latency_us })
     });
     let mut known: Vec<Known> = known.collect();
-    known.arrange_by(|a, b| b.latency_us.cmp(&a.latency_us).then_with(|| a.root.cmp(&b.root)));
+    known.sort_by(|a, b| b.latency_us.cmp(&a.latency_us).then_with(|| a.root.cmp(&b.root)));
     known
 }
 
@@ -217,7 +216,7 @@ impl<'a> Selected<'a> {
             contexts.nodes[node].parent == NO_ROW && root.is_none_or(|root| endpoint(node) == root)
         };
         // Every request has its root context once, so its bins are those of the requests.
-        let mut counts: OrderedMap<u32, LatencyBin> = OrderedMap::new();
+        let mut counts: BTreeMap<u32, LatencyBin> = BTreeMap::new();
         for bin in
             (0..contexts.nodes.len()).filter(|&n| is_root(n)).flat_map(|n| &contexts.nodes[n].value.bins)
         {
@@ -268,7 +267,7 @@ impl<'a> Selected<'a> {
         let requests = self.part.requests();
         let row = |(endpoint, part)| EndpointRow::of(endpoint, part, requests, self.part.latency_us.sum);
         let mut rows: Vec<EndpointRow> = self.part.endpoints.iter().map(row).collect();
-        rows.arrange_by(|a, b| {
+        rows.sort_by(|a, b| {
             b.part.self_us.sum.cmp(&a.part.self_us.sum).then_with(|| a.endpoint.cmp(b.endpoint))
         });
         rows

@@ -28,7 +28,6 @@ pub use number::{Number, Unit};
 
 use crate::address::Sort;
 use crate::finder::Finder;
-use pathlight_model::sort::Arrange;
 use std::cmp::Ordering;
 
 /// Attributes of a row for tests and style, by their names.
@@ -217,7 +216,7 @@ pub fn order(rows: &dyn Rows, sort: Option<&Sort>, hits: Option<&[bool]>) -> Vec
     let place = |sort: &Sort| heads.iter().position(|head| head.sorts && head.key == sort.column);
     let sort = sort.filter(|sort| place(sort).is_some()).unwrap_or(rows.natural());
     if let Some(column) = place(sort) {
-        order.arrange_by(|a, b| {
+        order.sort_by(|a, b| {
             let ordering = rows.compare(column, *a as usize, *b as usize);
             if sort.descending { ordering.reverse() } else { ordering }
         });

@@ -4,7 +4,6 @@ use crate::culprit;
 use crate::table::{Column, Number, Table, Width, csv, endpoint_attributes};
 use crate::tip::TipLine;
 use pathlight_chart::trend::{Line, Panel, TrendPanels};
-use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, RootEndpoint, TrendReport};
 use pathlight_summary::{DayChange, Moved, Series, Statistic, Trend};
 use pathlight_text::format;
@@ -157,7 +156,7 @@ impl Row {
             })
             .collect();
         // Stable: what is equally clear stays by name.
-        rows.arrange_by(|a, b| clearness(a.series()).total_cmp(&clearness(b.series())));
+        rows.sort_by(|a, b| clearness(a.series()).total_cmp(&clearness(b.series())));
         rows
     }
 
@@ -237,7 +236,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
         });
     }
     for panel in &mut panels {
-        panel.lines.arrange_by(|a, b| a.name.cmp(&b.name));
+        panel.lines.sort_by(|a, b| a.name.cmp(&b.name));
     }
     tell_apart(&mut panels, &keys);
     TrendPanels { days, panels }

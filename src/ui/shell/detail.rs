@@ -14,7 +14,6 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
 use pathlight_chart::timeline;
 use pathlight_chart::timeline::Mark;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{
     ContextNode, CriticalPathReport, Endpoint, NodeId, RootEndpoint, SpanReport, TraceReport, Weight,
 };
@@ -254,7 +253,7 @@ impl Detail {
                 contexts.push((NodeId(at as u32), node));
             }
         }
-        contexts.arrange_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
+        contexts.sort_by_key(|(at, node)| (std::cmp::Reverse(node.exclusive_us.sum), *at));
         let most = contexts.first().map(|(at, _)| tree::path_of(report, *at));
         self.head(page, service, operation, most.as_deref());
         if let Some(facts) = flow::facts(page, endpoint, &self.keep) {

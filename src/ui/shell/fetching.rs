@@ -8,8 +8,8 @@ use crate::ui::settings::{self, DIALECT, Store};
 use crate::ui::shell::file_input::load_demo;
 use pathlight_backend::source::{DEMO, Search, Source, Wanted};
 use pathlight_backend::{Connection, Dialect, Explanation, Lost, Plan, Progress, Trouble};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::Url;
@@ -60,9 +60,9 @@ struct Inner {
     /// It goes besides what was loaded before.
     adds: Cell<bool>,
     /// Foreign origins the user has agreed to, until the page is closed.
-    agreed: RefCell<OrderedSet<String>>,
+    agreed: RefCell<BTreeSet<String>>,
     /// The dialect understood at whole base addresses.
-    dialects: RefCell<OrderedMap<String, Dialect>>,
+    dialects: RefCell<BTreeMap<String, Dialect>>,
     /// The state of following.
     live: Live,
     /// An origin and the bearer token for it; in memory only.
@@ -88,7 +88,7 @@ struct Live {
     /// The end of what was searched again, later than spans come.
     settled_us: Cell<u64>,
     /// The end of what was taken of each file, and of what was seen of it.
-    ends: RefCell<OrderedMap<String, (u64, u64)>>,
+    ends: RefCell<BTreeMap<String, (u64, u64)>>,
 }
 
 impl Live {
@@ -409,7 +409,7 @@ impl Fetching {
             }
         }
         let foreign = urls.iter().filter(|url| !self.has_agreed(url)).filter_map(|url| origin(url));
-        let foreign: OrderedSet<String> = foreign.collect();
+        let foreign: BTreeSet<String> = foreign.collect();
         if !foreign.is_empty() {
             self.set(page, Phase::AwaitingConsent(foreign.into_iter().collect()));
             return None;

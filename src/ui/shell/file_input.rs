@@ -8,7 +8,6 @@ use crate::ui::shell::files;
 use crate::ui::shell::keys;
 use js_sys::{Array, Promise, Reflect};
 use pathlight_backend::source::DEMO;
-use pathlight_model::sort::Arrange;
 use pathlight_text::format::counted;
 use pathlight_view::intake::Intake;
 use std::cell::{Cell, RefCell};
@@ -232,7 +231,7 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
         if was_ended {
             return;
         }
-        inputs.arrange_by(|a, b| a.name.cmp(&b.name));
+        inputs.sort_by(|a, b| a.name.cmp(&b.name));
         if !unreadable.is_empty() || inputs.is_empty() {
             page.fail(UserError {
                 message: if unreadable.is_empty() {
@@ -300,7 +299,7 @@ impl Picker {
                 }
                 // The same file may be chosen again.
                 field.set_value("");
-                inputs.arrange_by(|a, b| a.name.cmp(&b.name));
+                inputs.sort_by(|a, b| a.name.cmp(&b.name));
                 load(page, inputs, next.replace(chosen));
             })
         };
@@ -331,7 +330,7 @@ impl Picker {
         spawn_local(async move {
             match files::pick().await {
                 Some(mut inputs) => {
-                    inputs.arrange_by(|a, b| a.name.cmp(&b.name));
+                    inputs.sort_by(|a, b| a.name.cmp(&b.name));
                     if !inputs.is_empty() {
                         load(page, inputs, intake);
                     }

@@ -7,11 +7,11 @@ use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys;
 use js_sys::{Array, ArrayBuffer, JsString, Object, Reflect};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_view::address::View;
 use pathlight_view::contract;
 use pathlight_view::contract::{Code, Envelope, Incoming, Outgoing};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
@@ -32,7 +32,7 @@ struct Hosts {
     page: Page,
     /// Parent and opener, as far as they are there.
     windows: Vec<Window>,
-    standings: RefCell<OrderedMap<String, Standing>>,
+    standings: RefCell<BTreeMap<String, Standing>>,
     /// Who is told: the window and its origin.
     listeners: RefCell<Vec<(Window, String)>>,
     own_origin: String,

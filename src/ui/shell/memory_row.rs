@@ -4,10 +4,10 @@ use crate::pool::MemoryForecast;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use pathlight_ingest as ingest;
-use pathlight_model::ordered::OrderedSet;
 use pathlight_query::{Endpoint, OverviewReport};
 use pathlight_text::format;
 use pathlight_view::loading_words::will_not_fit;
+use std::collections::BTreeSet;
 use web_sys::HtmlSelectElement;
 
 /// Request types offered, and services: a browser builds an option for each.
@@ -68,13 +68,13 @@ impl MemoryRow {
     fn chooser(&self, page: Page, overview: &OverviewReport) -> El {
         let mut offered = vec![];
         let mut roots: Vec<&Endpoint> = overview.request_types.iter().map(|row| &row.kind.root).collect();
-        let mut known = OrderedSet::new();
+        let mut known = BTreeSet::new();
         roots.retain(|root| known.insert(*root));
         for Endpoint { service, operation } in roots.into_iter().take(TYPES_OFFERED) {
             let keep = ingest::Keep::RequestType { service: service.clone(), operation: operation.clone() };
             offered.push((format::endpoint(service, operation), keep));
         }
-        let services: OrderedSet<&str> = overview.endpoints.iter().map(|e| e.service.as_str()).collect();
+        let services: BTreeSet<&str> = overview.endpoints.iter().map(|e| e.service.as_str()).collect();
         let types = offered.len();
         offered.extend(
             services

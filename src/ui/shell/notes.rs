@@ -4,7 +4,6 @@ use super::keys::open_dialog;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use pathlight_ingest::FileReport;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{OverviewReport, Rule};
 use pathlight_text::format;
 use pathlight_view::address::TraceChoice;
@@ -141,7 +140,7 @@ fn reading(page: Page, close: &El, keep: &Keep) -> El {
 
 fn files(files: &[FileReport]) -> El {
     let mut order: Vec<&FileReport> = files.iter().collect();
-    order.arrange_by_key(|file| !has_problems(file));
+    order.sort_by_key(|file| !has_problems(file));
     let rows = el("tbody");
     for file in order.iter().take(FILES_LISTED) {
         let name = el("td").class("file-name").child(&span("", &file.name));

@@ -13,7 +13,6 @@ use crate::ui::shell::jaeger_dialog;
 use crate::ui::shell::saved_report::Origin;
 use crate::ui::shell::selection_bar::look_at;
 use crate::ui::widgets::pick_list::{Pick, PickList};
-use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, PercentileRange, RootEndpoint};
 use pathlight_text::format::printable;
 use pathlight_view::address::{Address, Theme, View};
@@ -171,7 +170,7 @@ impl Palette {
         let Some(overview) = page.queries().overview.get() else { return };
         let mut services: Vec<&str> =
             overview.endpoints.iter().map(|endpoint| endpoint.service.as_str()).collect();
-        services.arrange();
+        services.sort();
         services.dedup();
         for service in services {
             let text = service.to_owned();

@@ -7,7 +7,6 @@ use crate::ui::page::{Focus, Page, Part};
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
 use crate::ui::widgets::pick_list::{Pick, PickList};
-use pathlight_model::sort::Arrange;
 use pathlight_query::{Endpoint, OverviewReport, PercentileRange, RequestType, RootEndpoint};
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -219,7 +218,7 @@ impl List {
                 overview.summary.is_none() && fits(&text, &[&endpoint.service, &endpoint.operation])
             })
             .collect();
-        endpoints.arrange_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
+        endpoints.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
         if !endpoints.is_empty() {
             self.picks.rows.add(&heading("Any endpoint", endpoints.len()));
         }

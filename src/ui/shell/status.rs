@@ -3,10 +3,10 @@
 use super::notes;
 use crate::ui::dom::{El, Keep, button, el, span};
 use crate::ui::page::{Page, Part};
-use pathlight_model::ordered::OrderedSet;
 use pathlight_text::format;
 use pathlight_text::format::counted;
 use pathlight_view::summaries;
+use std::collections::BTreeSet;
 
 /// The status bar.
 pub struct Status {
@@ -64,7 +64,7 @@ impl Part for Status {
         if let Some(summary) = &overview.summary {
             loaded += &format!(" \u{b7} {}", summaries::facts(summary));
         }
-        let kept: OrderedSet<String> =
+        let kept: BTreeSet<String> =
             page.loading().files().iter().filter_map(|file| file.keep.words()).collect();
         for words in kept {
             loaded += &format!(" \u{b7} {words}");

@@ -346,7 +346,7 @@ impl Grid {
         let holds = self.columns.iter().map(|(at, column)| column.priority < 3 || holds(*at)).collect();
         drop(rows);
         self.holds.replace(holds);
-        self.arrange();
+        self.sort_rows();
     }
 
     /// Sorts by a column; leaves rows as they came for `None` or a column that it does not have.
@@ -355,7 +355,7 @@ impl Grid {
         let sort = sort.filter(is_column).unwrap_or(self.rows.borrow().natural()).clone();
         if *self.sort.borrow() != sort {
             self.sort.replace(sort);
-            self.arrange();
+            self.sort_rows();
         }
     }
 
@@ -369,7 +369,7 @@ impl Grid {
     pub fn set_hits(&self, hits: Option<Rc<Vec<bool>>>) {
         if *self.hits.borrow() != hits {
             self.hits.replace(hits);
-            self.arrange();
+            self.sort_rows();
         }
     }
 
@@ -427,7 +427,7 @@ impl Grid {
     }
 
     /// Puts the rows in order and paints.
-    fn arrange(&self) {
+    fn sort_rows(&self) {
         let sort = self.sort.borrow().clone();
         let hits = self.hits.borrow().clone();
         let order = order(&*self.rows.borrow(), Some(&sort), hits.as_ref().map(|hits| hits.as_slice()));

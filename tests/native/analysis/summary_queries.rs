@@ -6,7 +6,6 @@ use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::analysis::tprof::Group;
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
-use pathlight::model::ordered::OrderedSet;
 use pathlight::model::stats::Summary as Percentiles;
 use pathlight::model::trace::{Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::query::native::Pool;
@@ -16,6 +15,7 @@ use pathlight::query::{
 };
 use pathlight::summary::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
 use pathlight::view::diagnosis_words::of_summary;
+use std::collections::BTreeSet;
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
     generated(&Options { traces, spans: 30, seed, ..Options::demo() })
@@ -445,7 +445,7 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
         assert_eq!(layer_of(&found, number), layer_of(&of_traces, number));
     }
     // Verdicts, parts and the slow tail, with the tail of traces where a latency bin of the summary ends.
-    let (mut kinds, mut alike, mut verdicts) = (0, 0, OrderedSet::new());
+    let (mut kinds, mut alike, mut verdicts) = (0, 0, BTreeSet::new());
     for group in &found.layers[1].groups {
         let Some(normal) = group.normal else { continue };
         let tail_permille = (1000 * normal).div_ceil(group.traces) as u32;

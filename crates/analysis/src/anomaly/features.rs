@@ -2,10 +2,9 @@
 
 use crate::critical_path::{Context, Contexts, Observer, PathTable};
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a vector holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -78,7 +77,7 @@ impl FeaturePart {
 /// Collects vectors of all call paths: self time, that is duration less the union of the direct children's intervals.
 pub struct StvObserver {
     rows: Vec<RowFacts>,
-    index: OrderedMap<(u32, EndpointId), u32>,
+    index: BTreeMap<(u32, EndpointId), u32>,
     /// Parent, endpoint and column of each context.
     nodes: Vec<(u32, EndpointId, Column)>,
     /// Of the request being looked at: context by span.
@@ -88,7 +87,7 @@ pub struct StvObserver {
 impl StvObserver {
     /// Returns an observer without rows.
     pub fn new() -> StvObserver {
-        StvObserver { rows: Vec::new(), index: OrderedMap::new(), nodes: Vec::new(), context_of: Vec::new() }
+        StvObserver { rows: Vec::new(), index: BTreeMap::new(), nodes: Vec::new(), context_of: Vec::new() }
     }
 }
 
@@ -134,7 +133,7 @@ impl Observer for StvObserver {
 
     fn finish(self, set: &TraceSet) -> FeaturePart {
         let mut columns = Contexts::default();
-        let mut names: OrderedMap<EndpointId, u32> = OrderedMap::new();
+        let mut names: BTreeMap<EndpointId, u32> = BTreeMap::new();
         for (parent, endpoint, value) in self.nodes {
             let name = *names.entry(endpoint).or_insert_with(|| {
                 columns.endpoints.push(set.owned_endpoint(endpoint));
@@ -187,7 +186,7 @@ impl Features {
         }
         let columns = Contexts::merge(forests, |into, mut from| into.append(&mut from));
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.arrange_by(|&a, &b| rows[a as usize].request.cmp(&rows[b as usize].request));
+        order.sort_by(|&a, &b| rows[a as usize].request.cmp(&rows[b as usize].request));
         let mut place = vec![0u32; rows.len()];
         for (here, &row) in order.iter().enumerate() {
             place[row as usize] = here as u32;

@@ -6,11 +6,10 @@ use super::features::Encoding;
 use super::inject::Injection;
 use super::vae::{TrainingProgress, VaeSettings};
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{exp, ln};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -189,8 +188,8 @@ pub struct ReasonGroup {
 /// The endpoints and call paths that the reasons of a report name so far.
 #[derive(Default)]
 pub struct ReasonNames {
-    endpoints: OrderedMap<Endpoint, u32>,
-    paths: OrderedMap<Vec<u32>, u32>,
+    endpoints: BTreeMap<Endpoint, u32>,
+    paths: BTreeMap<Vec<u32>, u32>,
 }
 
 impl ReasonNames {
@@ -275,7 +274,7 @@ impl AnomalyReport {
     /// reason.
     pub fn groups(&self) -> Vec<ReasonGroup> {
         // Call paths that differ only between their root and the caller are one to whoever reads.
-        let mut groups: OrderedMap<String, Vec<usize>> = OrderedMap::new();
+        let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, row) in self.rows.iter().enumerate() {
             if let Some(reason) = row.reasons.first()
                 && (self.is_abnormal(row) || !self.has_verdicts)
@@ -285,7 +284,7 @@ impl AnomalyReport {
         }
         let mut groups: Vec<ReasonGroup> =
             groups.into_iter().map(|(words, rows)| ReasonGroup { words, rows }).collect();
-        groups.arrange_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
+        groups.sort_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
         groups
     }
 

@@ -5,9 +5,9 @@ use super::path_baseline::PathBaselines;
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
 use crate::critical_path::Contexts;
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Random;
 use pathlight_model::trace::NO_ROW;
+use std::collections::BTreeMap;
 
 /// The seed of the folds.
 const FOLD_SEED: u64 = 0x70a7;
@@ -77,7 +77,7 @@ pub struct RuleTraining {
     folds: Vec<u8>,
     set_of: Vec<u32>,
     /// Requests of one set and one fold have one structure score.
-    structure_of: OrderedMap<(u32, u8), f64>,
+    structure_of: BTreeMap<(u32, u8), f64>,
 }
 
 impl RuleTraining {
@@ -94,7 +94,7 @@ impl RuleTraining {
             ..Rule::default()
         };
         let search = Search::new(&rule.sets, features.paths.nodes.len());
-        RuleTraining { rule, search, folds, set_of, structure_of: OrderedMap::new() }
+        RuleTraining { rule, search, folds, set_of, structure_of: BTreeMap::new() }
     }
 
     /// Scores some hundred requests more, each judged without its fold; true when all are.

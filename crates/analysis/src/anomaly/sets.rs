@@ -1,10 +1,9 @@
 //! Sets of call paths and how alike they are.
 
 use super::features::Cell;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Folds of the calibration.
 pub const FOLDS: usize = 5;
@@ -54,7 +53,7 @@ impl PathSets {
     /// Returns the sets of rows, and which one each row has.
     pub fn of<'a>(rows: impl Iterator<Item = (&'a [Cell], u8)> + Clone) -> (PathSets, Vec<u32>) {
         let list = |cells: &[Cell]| cells.iter().map(|cell| cell.path).collect::<Vec<u32>>();
-        let mut index: OrderedMap<Vec<u32>, u32> = rows.clone().map(|(cells, _)| (list(cells), 0)).collect();
+        let mut index: BTreeMap<Vec<u32>, u32> = rows.clone().map(|(cells, _)| (list(cells), 0)).collect();
         index.values_mut().zip(0..).for_each(|(number, next)| *number = next);
         let mut counts = vec![[0; FOLDS]; index.len()];
         let set_of = rows
@@ -98,7 +97,7 @@ impl Search {
     /// Returns a search among sets over `paths` call paths.
     pub fn new(sets: &PathSets, paths: usize) -> Search {
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
-        by_size.arrange_by_key(|&set| sets.lists[set as usize].len());
+        by_size.sort_by_key(|&set| sets.lists[set as usize].len());
         Search { paths, by_size }
     }
 

@@ -1,9 +1,9 @@
 //! Vectors of requests as a table, for models of others.
 
 use super::features::{Encoding, Features};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The vectors that the paper's detectors learn from (`--export-vectors`): a request is a row, a call path a column, and a cell
 /// the microseconds of the request there. A call path that a request does not have has no cell; 0 is a value.
@@ -46,7 +46,7 @@ impl VectorsReport {
             (0..paths.nodes.len() as u32).map(|path| chain(path).collect()).collect()
         };
         let chains: Vec<Vec<Vec<Endpoint>>> = sets.iter().map(|(_, features)| chains(features)).collect();
-        let mut numbers: OrderedMap<Vec<Endpoint>, u32> = OrderedMap::new();
+        let mut numbers: BTreeMap<Vec<Endpoint>, u32> = BTreeMap::new();
         for chain in chains.iter().flatten() {
             numbers.entry(chain.clone()).or_insert(0);
         }

@@ -5,11 +5,10 @@ use super::shares::FewRequests;
 use super::table::PathTable;
 use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The accumulator: times by (root endpoint, endpoint).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -105,7 +104,7 @@ impl BottomUpPart {
     /// Sums some requests of a worker's table.
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
         let mut collapser = Collapser::new(set);
-        let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
+        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
             hashbrown::HashMap::default();
         for &request in requests {
@@ -148,7 +147,7 @@ impl BottomUpPart {
             out.roots.push((name(root, &mut out.names), requests, latency_us));
         }
         let mut pairs: Vec<_> = pairs.into_iter().collect();
-        pairs.arrange_by_key(|&(key, _)| key);
+        pairs.sort_by_key(|&(key, _)| key);
         for ((root, endpoint), sums) in pairs {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
@@ -159,7 +158,7 @@ impl BottomUpPart {
 
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<BottomUpPart>, range: PercentileRange, facts: RangeFacts) -> BottomUpReport {
-        let mut numbers: OrderedMap<Endpoint, u32> = OrderedMap::new();
+        let mut numbers: BTreeMap<Endpoint, u32> = BTreeMap::new();
         for part in &parts {
             for name in &part.names {
                 numbers.entry(name.clone()).or_insert(0);
@@ -168,8 +167,8 @@ impl BottomUpPart {
         for (number, place) in numbers.values_mut().enumerate() {
             *place = number as u32;
         }
-        let mut roots: OrderedMap<u32, (u64, u64)> = OrderedMap::new();
-        let mut pairs: OrderedMap<(u32, u32), PairSums> = OrderedMap::new();
+        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
         let mut few = Vec::new();
         for part in parts {
             let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
@@ -194,7 +193,7 @@ impl BottomUpPart {
             })
             .collect();
         // Stable sorts here and below: what is equal stays by name.
-        report.roots.arrange_by_key(|root| std::cmp::Reverse(root.latency_us));
+        report.roots.sort_by_key(|root| std::cmp::Reverse(root.latency_us));
         let mut place = vec![0; numbers.len()];
         for (number, root) in report.roots.iter().enumerate() {
             place[root.endpoint.index()] = number as u32;
@@ -216,9 +215,9 @@ impl BottomUpPart {
             }
         }
         for row in &mut report.rows {
-            row.affected.arrange_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+            row.affected.sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
-        report.rows.arrange_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        report.rows.sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         report.endpoints = numbers.into_keys().collect();
         report
     }

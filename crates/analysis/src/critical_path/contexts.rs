@@ -1,9 +1,9 @@
 //! A forest of calling contexts that carries anything, merges by names and has one canonical order.
 
 use super::table::PathTable;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Calling contexts, parents first, with a value each. Endpoints are named, so forests of several workers merge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -116,7 +116,7 @@ impl<T> Contexts<T> {
     }
 
     /// Returns the trees of every root endpoint, in linear time, however many there are.
-    pub fn into_roots(self) -> OrderedMap<Endpoint, Contexts<T>> {
+    pub fn into_roots(self) -> BTreeMap<Endpoint, Contexts<T>> {
         let mut by_root: Vec<Vec<Context<T>>> = self.endpoints.iter().map(|_| Vec::new()).collect();
         // By node: the endpoint of its root, and its place among the nodes there.
         let mut place_of: Vec<(u32, u32)> = Vec::with_capacity(self.nodes.len());
@@ -176,8 +176,8 @@ impl<T> Contexts<T> {
 impl Contexts<()> {
     /// Returns the number in `known` of each of these paths, [`NO_ROW`] where it has none.
     pub fn numbers_in(&self, known: &Contexts<()>) -> Vec<u32> {
-        let names: OrderedMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
-        let index: OrderedMap<(u32, u32), u32> = known
+        let names: BTreeMap<&Endpoint, u32> = known.endpoints.iter().zip(0u32..).collect();
+        let index: BTreeMap<(u32, u32), u32> = known
             .nodes
             .iter()
             .zip(0u32..)
@@ -209,7 +209,7 @@ struct Joined {
 
 /// Joins forests that are given as endpoints and nodes, in time linear in the nodes.
 fn join_shapes(parts: Vec<(&[Endpoint], Shape)>) -> Joined {
-    let mut numbers: OrderedMap<&Endpoint, u32> = OrderedMap::new();
+    let mut numbers: BTreeMap<&Endpoint, u32> = BTreeMap::new();
     for name in parts.iter().flat_map(|&(names, _)| names) {
         numbers.entry(name).or_insert(0);
     }

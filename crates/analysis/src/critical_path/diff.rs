@@ -6,11 +6,11 @@ use super::table::PathTable;
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// The frames of one side: an accumulator over requests.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl DiffPart {
     }
 
     /// Returns the frames by root endpoint.
-    pub fn into_roots(self) -> OrderedMap<Endpoint, DiffPart> {
+    pub fn into_roots(self) -> BTreeMap<Endpoint, DiffPart> {
         let roots = self.contexts.into_roots().into_iter();
         roots.map(|(root, frames)| (root, DiffPart::with_used_examples(frames, &self.examples))).collect()
     }

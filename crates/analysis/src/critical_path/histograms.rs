@@ -5,11 +5,10 @@ use super::aggregate::{pack_sorted, unpack_sorted};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Distribution;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bins of each histogram.
 const BINS: u32 = 40;
@@ -120,13 +119,13 @@ struct EndpointSums {
 
 /// Service and operation.
 /// Spans, spans on the path, and callers of an endpoint.
-type NameSums<'a> = (u64, u64, OrderedSet<&'a Endpoint>);
+type NameSums<'a> = (u64, u64, BTreeSet<&'a Endpoint>);
 
 impl HistogramsPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<HistogramsPart>, range: PercentileRange, facts: RangeFacts) -> HistogramsReport {
         let mut of_requests: [Vec<u64>; OF_REQUESTS] = Default::default();
-        let mut endpoints: OrderedMap<&Endpoint, NameSums<'_>> = OrderedMap::new();
+        let mut endpoints: BTreeMap<&Endpoint, NameSums<'_>> = BTreeMap::new();
         for part in &parts {
             for (all, own) in of_requests.iter_mut().zip(&part.of_requests) {
                 all.extend(unpack_sorted(own.clone()));
@@ -290,7 +289,7 @@ impl Observer for HistogramsObserver {
             }
         }
         let mut calls: Vec<(u32, u32)> = self.calls.into_iter().collect();
-        calls.arrange();
+        calls.sort();
         for (caller, callee) in calls {
             endpoints[place[callee as usize] as usize].callers.push(place[caller as usize]);
         }

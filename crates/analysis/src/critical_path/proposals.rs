@@ -7,11 +7,10 @@ use super::split::{Sampler, SplitOf};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Effect, LogCounts, rank_effect};
 use pathlight_model::trace::{TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A key with more values among the samples is left out: each has too few samples, and no picture shows them.
 const MOST_VALUES: usize = 64;
@@ -21,13 +20,13 @@ const MIN_SAMPLES: u64 = 20;
 const LEAST_SHARE: f64 = 0.01;
 
 /// Samples of one key by its values; `None` if there are more than [`MOST_VALUES`].
-type Values = Option<OrderedMap<String, LogCounts>>;
+type Values = Option<BTreeMap<String, LogCounts>>;
 
 /// The accumulator: samples by key and value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProposalsPart {
     samples: u64,
-    keys: OrderedMap<String, Values>,
+    keys: BTreeMap<String, Values>,
 }
 
 /// A value of a proposed key.
@@ -92,11 +91,11 @@ impl ProposalsPart {
         facts: RangeFacts,
     ) -> ProposalsReport {
         let mut report = ProposalsReport { range: Some(range), facts, of, ..ProposalsReport::default() };
-        let mut keys: OrderedMap<String, Values> = OrderedMap::new();
+        let mut keys: BTreeMap<String, Values> = BTreeMap::new();
         for part in parts {
             report.samples += part.samples;
             for (key, values) in part.keys {
-                let into = keys.entry(key).or_insert_with(|| Some(OrderedMap::new()));
+                let into = keys.entry(key).or_insert_with(|| Some(BTreeMap::new()));
                 match (into.as_mut(), values) {
                     (Some(all), Some(values)) => {
                         for (value, counts) in values {
@@ -115,7 +114,7 @@ impl ProposalsPart {
         }
         // Stable: equal ones stay by key.
         let rank = |p: &TagProposal| (p.effect.interval.low, p.effect.share);
-        report.proposals.arrange_by(|a, b| {
+        report.proposals.sort_by(|a, b| {
             let (a, b) = (rank(a), rank(b));
             b.0.total_cmp(&a.0).then_with(|| b.1.total_cmp(&a.1))
         });
@@ -136,7 +135,7 @@ fn propose(key: &str, values: Values) -> Result<TagProposal, NotProposed> {
     let mut values: Vec<ProposedValue> = (enough.into_iter())
         .map(|(value, counts)| ProposedValue { value, n: counts.total(), p50_us: counts.median_us() })
         .collect();
-    values.arrange_by(|a, b| b.p50_us.total_cmp(&a.p50_us));
+    values.sort_by(|a, b| b.p50_us.total_cmp(&a.p50_us));
     Ok(TagProposal { key: key.to_owned(), effect, values })
 }
 
@@ -230,7 +229,7 @@ impl Observer for ProposalsObserver {
         let mut current = std::mem::take(&mut self.current);
         if several {
             // One sample for each value, as a split has it.
-            current.arrange_by_key(|&(pair, _)| pair);
+            current.sort_by_key(|&(pair, _)| pair);
             current.dedup_by(|from, into| {
                 let is_same = from.0 == into.0;
                 into.1 += if is_same { from.1 } else { 0 };
@@ -249,7 +248,7 @@ impl Observer for ProposalsObserver {
             // Values of such a key are not stored, so no worker can say which samples have it.
             let is_unknown = set.tags.is_high_cardinality(number as u32);
             if slot.values > 0 || is_unknown {
-                let values = (!is_unknown && slot.values <= MOST_VALUES).then(OrderedMap::new);
+                let values = (!is_unknown && slot.values <= MOST_VALUES).then(BTreeMap::new);
                 part.keys.insert(set.tags.key_name(number as u32).to_owned(), values);
             }
         }

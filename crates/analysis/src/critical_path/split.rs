@@ -5,11 +5,10 @@ use super::path::PathFinder;
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
 use pathlight_model::trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Values that have a part of their own; those with fewer samples are left out and counted.
 const MOST_VALUES: usize = 20;
@@ -57,7 +56,7 @@ impl SplitOf {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SplitPart {
     /// Sorted and packed.
-    values: OrderedMap<String, Vec<u64>>,
+    values: BTreeMap<String, Vec<u64>>,
     missing: u64,
     high_cardinality: bool,
 }
@@ -121,7 +120,7 @@ impl SplitPart {
     ) -> SplitReport {
         let is_of_calls = matches!(of, SplitOf::Calls(_));
         let mut report = SplitReport { range: Some(range), facts, of, key, ..SplitReport::default() };
-        let mut all: OrderedMap<String, Vec<u64>> = OrderedMap::new();
+        let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for part in parts {
             report.missing += part.missing;
             report.high_cardinality |= part.high_cardinality;
@@ -132,7 +131,7 @@ impl SplitPart {
         let mut values: Vec<(String, Vec<u64>)> = all.into_iter().collect();
         values.iter_mut().for_each(|(_, samples)| samples.sort_unstable());
         // Stable: equally common values stay by name.
-        values.arrange_by_key(|(_, samples)| std::cmp::Reverse(samples.len()));
+        values.sort_by_key(|(_, samples)| std::cmp::Reverse(samples.len()));
         let left_out = values.split_off(values.len().min(MOST_VALUES));
         let samples = left_out.iter().map(|(_, samples)| samples.len() as u64).sum();
         report.others = (left_out.len() as u64, samples);
@@ -217,12 +216,12 @@ pub struct SplitObserver {
     key: String,
     /// By tag set, once it was looked at: the number of its value of the key.
     value_of: Vec<Option<Option<u32>>>,
-    numbers: OrderedMap<String, u32>,
+    numbers: BTreeMap<String, u32>,
     samples: Vec<Vec<u64>>,
     missing: u64,
     high_cardinality: bool,
     /// Time by value in the current request; `None` is no value.
-    current: OrderedMap<Option<u32>, u64>,
+    current: BTreeMap<Option<u32>, u64>,
 }
 
 impl SplitObserver {
@@ -234,11 +233,11 @@ impl SplitObserver {
             sampled: Vec::new(),
             key: key.to_owned(),
             value_of: vec![None; set.tags.sets()],
-            numbers: OrderedMap::new(),
+            numbers: BTreeMap::new(),
             samples: Vec::new(),
             missing: 0,
             high_cardinality: set.tags.has_too_many_values(key),
-            current: OrderedMap::new(),
+            current: BTreeMap::new(),
         }
     }
 

@@ -3,10 +3,9 @@
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::RangeFacts;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Values listed; of more, the most common ones.
 const MOST_VALUES: usize = 200;
@@ -14,7 +13,7 @@ const MOST_VALUES: usize = 200;
 /// The accumulator: requests by value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TagValuesPart {
-    values: OrderedMap<String, u64>,
+    values: BTreeMap<String, u64>,
     high_cardinality: bool,
 }
 
@@ -46,7 +45,7 @@ impl TagValuesPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<TagValuesPart>, key: String, facts: RangeFacts) -> TagValuesReport {
         let mut report = TagValuesReport { facts, key, ..TagValuesReport::default() };
-        let mut all: OrderedMap<String, u64> = OrderedMap::new();
+        let mut all: BTreeMap<String, u64> = BTreeMap::new();
         for part in parts {
             report.high_cardinality |= part.high_cardinality;
             for (value, requests) in part.values {
@@ -55,7 +54,7 @@ impl TagValuesPart {
         }
         report.values = all.into_iter().map(|(value, requests)| TagValueCount { value, requests }).collect();
         // Stable: equally common values stay by name.
-        report.values.arrange_by_key(|row| std::cmp::Reverse(row.requests));
+        report.values.sort_by_key(|row| std::cmp::Reverse(row.requests));
         report.others = report.values.len().saturating_sub(MOST_VALUES) as u64;
         report.values.truncate(MOST_VALUES);
         report
@@ -76,7 +75,7 @@ impl TagValuesObserver {
     /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, key: &str) -> TagValuesObserver {
         let high_cardinality = set.tags.has_too_many_values(key);
-        let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         let mut names = Vec::new();
         let values_of = (0..set.tags.sets() as u32).map(|tags| {
             let values = set.tags.get(TagSetId(tags)).filter(|(k, _)| *k == key && !high_cardinality);

@@ -1,10 +1,10 @@
 //! The accumulator: values of calls and visits, and what is counted per service.
 
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the values of a cell are times of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub(super) struct Cell {
     /// Sums of the values in microseconds.
     pub us: Moments,
     /// How many values lie in each [`bin`].
-    pub histogram: OrderedMap<u16, u64>,
+    pub histogram: BTreeMap<u16, u64>,
     /// The greatest value (ties: the smaller ids); `None` if all are 0.
     pub exemplar: Option<CulpritExemplar>,
 }
@@ -102,8 +102,8 @@ pub struct CallSums<'a> {
 pub struct CulpritPart {
     pub(super) requests: u64,
     pub(super) latency_sum_us: u64,
-    pub(super) cells: OrderedMap<CellKey, Cell>,
-    pub(super) services: OrderedMap<String, ServiceCounts>,
+    pub(super) cells: BTreeMap<CellKey, Cell>,
+    pub(super) services: BTreeMap<String, ServiceCounts>,
 }
 
 /// The mantissas at which the eighths of an octave begin: 2^(63 + j / 8), rounded up.
@@ -173,7 +173,7 @@ impl CulpritPart {
 
     /// Returns what is counted of each service, by name.
     pub fn services(&self) -> impl Iterator<Item = ServiceSums<'_>> {
-        let mut own_us: OrderedMap<&str, u64> = OrderedMap::new();
+        let mut own_us: BTreeMap<&str, u64> = BTreeMap::new();
         for (key, cell) in &self.cells {
             if let CellKey::Own { entry, .. } = key {
                 let sum = own_us.entry(&entry.service).or_default();

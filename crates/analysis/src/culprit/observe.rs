@@ -4,10 +4,10 @@ use super::cells::{Cell, CellKey, CulpritExemplar, CulpritPart, ServiceCounts};
 use crate::critical_path::{Observer, PathFinder, PathTable};
 use crate::requests::RequestRef;
 use crate::requests::{Overlap, RequestEntry};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::calls::callee;
 use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// A [`CellKey`] by numbers: the calling service or [`NO_CALLER`], the endpoint, whether a visit makes calls.
 type Number = (u32, u32, bool);
@@ -63,7 +63,7 @@ pub struct CulpritObserver {
 impl CulpritObserver {
     /// Returns an observer of requests of this set.
     pub fn new(set: &TraceSet, overlap: Overlap) -> CulpritObserver {
-        let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         let mut names = Vec::new();
         let service_of = set.endpoints().map(|(service, _)| {
             *numbers.entry(service).or_insert_with(|| {

@@ -3,11 +3,10 @@
 use super::cells::{Cell, CellKey, CulpritPart};
 use super::failing::failing;
 use super::report::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Moments, exp, fisher_p};
 use pathlight_model::trace::Endpoint;
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A standard deviation of a cell's mean below which no clock can be trusted: 0.05 ms, in microseconds.
 const LEAST_DEVIATION_US: f64 = 50.0;
@@ -84,10 +83,10 @@ impl Baseline {
 /// What side A has of calls and visits, and of what stands in for those it does not have.
 #[derive(Default)]
 struct Baselines<'a> {
-    exact: OrderedMap<&'a CellKey, Baseline>,
-    pairs: OrderedMap<(&'a str, &'a str), Baseline>,
-    entries: OrderedMap<&'a Endpoint, Baseline>,
-    services: OrderedMap<&'a str, Baseline>,
+    exact: BTreeMap<&'a CellKey, Baseline>,
+    pairs: BTreeMap<(&'a str, &'a str), Baseline>,
+    entries: BTreeMap<&'a Endpoint, Baseline>,
+    services: BTreeMap<&'a str, Baseline>,
 }
 
 impl<'a> Baselines<'a> {
@@ -147,19 +146,19 @@ struct Parts {
     sums: [Sum; 3],
     /// Places, each with the number of its cell among those compared.
     places: Vec<(CulpritPlace, usize)>,
-    callees: OrderedSet<String>,
+    callees: BTreeSet<String>,
     only_caller: Option<String>,
 }
 
 /// Returns the element floor((m - 1) / 2) of the sorted values; 0 without any.
 fn lower_median(mut values: Vec<f64>) -> f64 {
-    values.arrange_by(f64::total_cmp);
+    values.sort_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
 /// Returns the caller's share of the excess of every pair (section 6 of the definition).
-fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> OrderedMap<(&'a str, &'a str), Pair> {
-    let mut pairs: OrderedMap<(&str, &str), Pair> = OrderedMap::new();
+fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> BTreeMap<(&'a str, &'a str), Pair> {
+    let mut pairs: BTreeMap<(&str, &str), Pair> = BTreeMap::new();
     for one in compared {
         let (CellKey::Edge { caller, callee }, Some((_, sum))) = (one.key, one.baseline) else { continue };
         let pair = pairs.entry((caller, &callee.service)).or_default();
@@ -167,8 +166,8 @@ fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> OrderedMap<(&'a st
         pair.calls += one.cell.n;
     }
     // Microseconds more per call, by who calls and by who answers; each with the name of the other side.
-    let mut by_caller: OrderedMap<&str, Vec<(&str, f64)>> = OrderedMap::new();
-    let mut by_callee: OrderedMap<&str, Vec<(&str, f64)>> = OrderedMap::new();
+    let mut by_caller: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
+    let mut by_callee: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
     for (&(caller, callee), pair) in &pairs {
         let per_call_us = pair.sum.excess_us * requests as f64 / pair.calls as f64;
         by_caller.entry(caller).or_default().push((callee, per_call_us));
@@ -210,7 +209,7 @@ impl CulpritReport {
             })
             .collect();
         let pairs = attribute(&compared, b.requests);
-        let mut parts: OrderedMap<&str, Parts> = OrderedMap::new();
+        let mut parts: BTreeMap<&str, Parts> = BTreeMap::new();
         let mut explained_us = 0.0;
         for (number, one) in compared.iter().enumerate() {
             explained_us += one.baseline.map_or(0.0, |(_, sum)| sum.excess_us);
@@ -267,7 +266,7 @@ fn vanished(a: &CulpritPart, b: &CulpritPart) -> Vec<Vanished> {
         }
     }
     // Stable: equal ones stay by name.
-    found.arrange_by(|x, y| y.0.total_cmp(&x.0));
+    found.sort_by(|x, y| y.0.total_cmp(&x.0));
     found.into_iter().map(|(_, vanished)| vanished).collect()
 }
 
@@ -310,7 +309,7 @@ fn best_ratio(parts: impl IntoIterator<Item = Excess>) -> Option<f64> {
 }
 
 fn ranked(
-    parts: OrderedMap<&str, Parts>,
+    parts: BTreeMap<&str, Parts>,
     a: &CulpritPart,
     b: &CulpritPart,
     compared: &[Compared],
@@ -323,7 +322,7 @@ fn ranked(
             let score_us: f64 = [own, incoming, outgoing].map(Excess::score_us).iter().sum();
             let in_all_us = score_us * b.requests as f64;
             let mean_us = b.mean_us();
-            parts.places.arrange_by(|(x, _), (y, _)| {
+            parts.places.sort_by(|(x, _), (y, _)| {
                 let key = |excess: Option<Excess>| {
                     excess.map_or((f64::NEG_INFINITY, None), |e| (e.score_us(), e.ratio()))
                 };
@@ -352,10 +351,10 @@ fn ranked(
     let has_baseline = |row: &CulpritService| a.services.contains_key(&row.service);
     let key = |row: &CulpritService| (row.score_us, best_ratio(row.parts().map(|(_, part)| part)));
     // Stable: equal ones stay by name.
-    rows.arrange_by(|(x, _), (y, _)| {
+    rows.sort_by(|(x, _), (y, _)| {
         has_baseline(y).cmp(&has_baseline(x)).then_with(|| by_excess(key(x), key(y)))
     });
-    let grown: OrderedMap<String, f64> = rows
+    let grown: BTreeMap<String, f64> = rows
         .iter()
         .filter(|(row, _)| row.score_us > 0.0)
         .map(|(row, _)| (row.service.clone(), row.score_us))
@@ -391,7 +390,7 @@ impl Lead {
 fn lead(
     row: &CulpritService,
     parts: Parts,
-    grown: &OrderedMap<String, f64>,
+    grown: &BTreeMap<String, f64>,
     compared: &[Compared],
 ) -> Option<Lead> {
     let measured = row.parts().into_iter().filter(|(_, part)| part.uncertainty_us > 0.0);
@@ -428,7 +427,7 @@ fn lead(
 /// Returns a lower bound on the share of B that is slower: at least this share of the values of B is greater than they
 /// would be in A, if A had B's mix of cells: the greatest amount by which A's cumulative histogram is above B's.
 fn slower_share(cells: &[&Compared]) -> f64 {
-    let mut bins: OrderedMap<u16, f64> = OrderedMap::new();
+    let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
     let mut add = |cell: &Cell, weight: f64| {
         for (&bin, &count) in &cell.histogram {
             *bins.entry(bin).or_default() += count as f64 * weight;

@@ -6,7 +6,6 @@ use super::without::Without;
 use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, pack_sorted};
 use crate::requests::RequestRef;
 use crate::requests::{Overlap, RequestEntry};
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Reverse;
 
@@ -215,7 +214,7 @@ impl ErrorsObserver {
 
     /// Returns the request without its erroring spans, all of them and those of one endpoint at a time.
     fn take_out(&mut self, set: &TraceSet, tree: &Tree, root: u32, latency_us: u64) -> u64 {
-        self.gone.arrange();
+        self.gone.sort();
         self.taken.clear();
         self.taken.extend(self.gone.iter().map(|&(_, span)| span));
         let without_us = self.without.take_out(tree, root, self.overlap, &self.taken);
@@ -226,13 +225,13 @@ impl ErrorsObserver {
                 tried.push((Reverse(entry.exclusive_us), set.endpoint(tree.row(entry.span)).0));
             }
         }
-        tried.arrange_by_key(|&(_, endpoint)| endpoint);
+        tried.sort_by_key(|&(_, endpoint)| endpoint);
         tried.dedup_by(|from, into| {
             let is_same = from.1 == into.1;
             into.0.0 += if is_same { from.0.0 } else { 0 };
             is_same
         });
-        tried.arrange_by(|a, b| {
+        tried.sort_by(|a, b| {
             let name = |endpoint| set.endpoint_name(EndpointId(endpoint));
             a.0.cmp(&b.0).then_with(|| name(a.1).cmp(&name(b.1)))
         });

@@ -4,11 +4,10 @@ use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
 use crate::critical_path::{Contexts, pack_sorted, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the requests of one worker have of errors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,7 +87,7 @@ impl ErrorsPart {
     pub fn merge(parts: Vec<ErrorsPart>) -> ErrorsPart {
         let mut totals = ErrorTotals::default();
         let mut without_us = Vec::new();
-        let mut endpoints: OrderedMap<Endpoint, ErrorRow> = OrderedMap::new();
+        let mut endpoints: BTreeMap<Endpoint, ErrorRow> = BTreeMap::new();
         let mut forests = Vec::new();
         for part in parts {
             totals.merge(part.totals);
@@ -119,7 +118,7 @@ impl ErrorsPart {
     /// Returns whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no
     /// number is above `most`.
     pub fn is_sound(&self, most: u64) -> bool {
-        let names: OrderedSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
+        let names: BTreeSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
         let rows = self.endpoints.iter().flat_map(|(_, row)| row.numbers());
         let nodes = self.contexts.nodes.iter().flat_map(|node| node.value.numbers());
         self.without_us.is_empty()
@@ -143,7 +142,7 @@ impl ErrorsPart {
     /// Finishes into a report; `without_us` is the latency without the erroring spans.
     pub fn report(self, without_us: Summary, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
         let ErrorsPart { totals, endpoints, contexts, .. } = self;
-        let endpoints: OrderedMap<Endpoint, ErrorRow> = endpoints.into_iter().collect();
+        let endpoints: BTreeMap<Endpoint, ErrorRow> = endpoints.into_iter().collect();
         // Every context on a path is one of an endpoint of the requests, and both are by name.
         let names: Vec<Endpoint> = endpoints.keys().cloned().collect();
         let number = |name: &Endpoint| names.binary_search(name).map_or(NO_ROW, |n| n as u32);
@@ -173,7 +172,7 @@ impl ErrorsPart {
             .map(|(number, row)| ErrorRow { endpoint: EndpointId(number as u32), ..row })
             .collect();
         // Stable: equal ones stay by name.
-        rows.arrange_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
+        rows.sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
         let untried = Untried::default();
         ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes, untried }
     }

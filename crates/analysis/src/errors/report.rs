@@ -3,10 +3,10 @@
 use crate::critical_path::{ContextNode, CriticalPathReport, TooDeep, Weight, fold};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Sums over all requests of a percentile range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Untried {
     /// Returns what was not tried in disjoint sets of requests, as one.
     pub(super) fn merge(parts: Vec<Untried>) -> Untried {
         let requests = parts.iter().map(|part| part.requests).sum();
-        let mut endpoints: OrderedMap<Endpoint, u64> = OrderedMap::new();
+        let mut endpoints: BTreeMap<Endpoint, u64> = BTreeMap::new();
         for (name, requests) in parts.into_iter().flat_map(|part| part.endpoints) {
             *endpoints.entry(name).or_default() += requests;
         }

@@ -5,13 +5,12 @@ use super::report::{Facts, Finding, Place, SharedTag};
 use super::structure::{Durations, value_at};
 use super::tags::{GroupSums, TagsPart};
 use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{
     Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, welch,
     welch_p,
 };
 use pathlight_model::trace::Endpoint;
+use std::collections::BTreeMap;
 
 /// Least share of all latency that an endpoint must have to be a hot spot.
 const HOT_SHARE: f64 = 0.05;
@@ -175,7 +174,7 @@ impl Sums<'_> {
     pub fn hot_spots(&self) -> Vec<Finding> {
         let total_us = self.looked_at().time.sum as f64;
         let is_hot = |us: u64, share: f64| us as f64 >= share * total_us && us > 0;
-        let mut of_service: OrderedMap<&str, (u64, Option<Row>)> = OrderedMap::new();
+        let mut of_service: BTreeMap<&str, (u64, Option<Row>)> = BTreeMap::new();
         let mut most = 0;
         for (endpoint, sums) in &self.part.endpoints {
             let sums = self.hot_sums(sums);
@@ -202,7 +201,7 @@ impl Sums<'_> {
             }
         }
         // Stable: equal ones stay by name.
-        found.arrange_by(|a, b| {
+        found.sort_by(|a, b| {
             let is_most = |largest: u64| largest == most;
             is_most(b.0).cmp(&is_most(a.0)).then_with(|| b.1.least_us().total_cmp(&a.1.least_us()))
         });
@@ -258,7 +257,7 @@ impl Sums<'_> {
             .map(|(row, _)| row)
             .collect();
         // Stable: equal ones stay by name.
-        rows.arrange_by(|a, b| b.least_us.total_cmp(&a.least_us));
+        rows.sort_by(|a, b| b.least_us.total_cmp(&a.least_us));
         rows.iter().filter_map(|row| self.slow_tail((number, cut), ranges, row)).collect()
     }
 
@@ -339,7 +338,7 @@ impl Sums<'_> {
         // Each bin of each endpoint could have been the fullest.
         let (whole, stretches) = (&self.part.durations, &self.part.stretches);
         let tries = whole.values().chain(stretches.values()).map(|of| of.bins.len()).sum();
-        let mut found: OrderedMap<&Endpoint, Finding> = OrderedMap::new();
+        let mut found: BTreeMap<&Endpoint, Finding> = BTreeMap::new();
         for (of, is_stretch) in [(stretches, true), (whole, false)] {
             // Of an endpoint of which both stand out, the calls.
             let of = of.iter().filter_map(|(endpoint, durations)| {
@@ -349,7 +348,7 @@ impl Sums<'_> {
                 found.insert(endpoint, finding);
             });
         }
-        found.into_iter().map(|(_, finding)| finding).collect()
+        found.into_values().collect()
     }
 
     fn timeout(

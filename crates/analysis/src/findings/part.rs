@@ -7,13 +7,13 @@ use super::wait_times::WaitTimes;
 use crate::critical_path::{Collapser, Observer, PathTable};
 use crate::requests::RequestRef;
 use crate::requests::{RequestTypes, TypeCut};
-use pathlight_model::ordered::{Entry, OrderedMap};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::calls::{process_name, process_of};
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// A callee that begins this much before its call has another clock.
@@ -81,28 +81,28 @@ pub struct FindingsPart {
     pub(super) latency: Moments,
     /// Of the requests outside the tails of their types.
     pub(super) outside_tails: HotSums,
-    pub(super) endpoints: OrderedMap<Endpoint, PathSums>,
-    pub(super) services: OrderedMap<String, PathSums>,
+    pub(super) endpoints: BTreeMap<Endpoint, PathSums>,
+    pub(super) services: BTreeMap<String, PathSums>,
     /// By number of the cut, and endpoint.
-    pub(super) tails: OrderedMap<(u32, Endpoint), TailSums>,
+    pub(super) tails: BTreeMap<(u32, Endpoint), TailSums>,
     /// Sums by the number of the cut.
-    pub(super) errors: OrderedMap<u32, ErrorSums>,
+    pub(super) errors: BTreeMap<u32, ErrorSums>,
     /// The slowest request of each cut, and of those in which errors begin in an endpoint.
-    pub(super) slowest: OrderedMap<u32, RequestRef>,
-    pub(super) failing: OrderedMap<Endpoint, RequestRef>,
-    pub(super) runs: OrderedMap<(Endpoint, Endpoint), RunSums>,
-    pub(super) retries: OrderedMap<Endpoint, RetrySums>,
-    pub(super) durations: OrderedMap<Endpoint, Durations>,
+    pub(super) slowest: BTreeMap<u32, RequestRef>,
+    pub(super) failing: BTreeMap<Endpoint, RequestRef>,
+    pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
+    pub(super) retries: BTreeMap<Endpoint, RetrySums>,
+    pub(super) durations: BTreeMap<Endpoint, Durations>,
     /// The longest stretches in which no call runs, of spans that make calls.
-    pub(super) stretches: OrderedMap<Endpoint, Durations>,
+    pub(super) stretches: BTreeMap<Endpoint, Durations>,
     /// By call and service waited for.
-    pub(super) waits: OrderedMap<(Endpoint, String), WaitTimes>,
+    pub(super) waits: BTreeMap<(Endpoint, String), WaitTimes>,
     pub(super) siblings: SiblingSums,
     /// Traces, and those of which every root lacks its parent.
     pub(super) traces: u64,
     pub(super) rootless: u64,
     /// By the processes of a call and of its callee: spans that begin before their call, or lie outside it.
-    pub(super) skewed: OrderedMap<(String, String), u64>,
+    pub(super) skewed: BTreeMap<(String, String), u64>,
     /// Spans, and those without parent, left out, cut.
     pub(super) spans: u64,
     pub(super) orphans: u64,
@@ -118,13 +118,13 @@ fn slower(into: &mut RequestRef, other: RequestRef) {
     }
 }
 
-fn join<K: Ord, V>(into: &mut OrderedMap<K, V>, from: OrderedMap<K, V>, mut merge: impl FnMut(&mut V, V)) {
+fn join<K: Ord, V>(into: &mut BTreeMap<K, V>, from: BTreeMap<K, V>, mut merge: impl FnMut(&mut V, V)) {
     for (key, value) in from {
         match into.entry(key) {
             Entry::Vacant(place) => {
                 place.insert(value);
             }
-            Entry::Occupied(known) => merge(known, value),
+            Entry::Occupied(known) => merge(known.into_mut(), value),
         }
     }
 }
@@ -198,9 +198,9 @@ pub struct FindingsObserver {
     /// By the processes of a call and of its callee, each service and host.
     skewed: FxHashMap<[(Symbol, Symbol); 2], u64>,
     endpoints: Vec<PathSums>,
-    services: OrderedMap<u32, PathSums>,
+    services: BTreeMap<u32, PathSums>,
     tails: FxHashMap<(u32, u32), TailSums>,
-    failing: OrderedMap<u32, RequestRef>,
+    failing: BTreeMap<u32, RequestRef>,
     /// By endpoint: the request in which it was seen last with a call of its own, and in which errors began in it.
     has_calls: Vec<u64>,
     has_failed: Vec<u64>,
@@ -217,9 +217,9 @@ impl FindingsObserver {
     /// Returns an observer of requests of this set, which are of these types, divided by these cuts.
     pub fn new(set: &TraceSet, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> FindingsObserver {
         let endpoints = set.endpoints().len();
-        let numbers: OrderedMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
+        let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
         let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
-        let mut numbers: OrderedMap<&str, u32> = OrderedMap::new();
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         let service_of = set.endpoints().map(|(service, _)| {
             let next = numbers.len() as u32;
             *numbers.entry(service).or_insert(next)
@@ -234,9 +234,9 @@ impl FindingsObserver {
             siblings: Siblings::new(set),
             skewed: FxHashMap::default(),
             endpoints: vec![PathSums::default(); endpoints],
-            services: OrderedMap::new(),
+            services: BTreeMap::new(),
             tails: FxHashMap::default(),
-            failing: OrderedMap::new(),
+            failing: BTreeMap::new(),
             has_calls: vec![0; endpoints],
             has_failed: vec![0; endpoints],
             inclusive_us: FxHashMap::default(),
@@ -324,7 +324,7 @@ impl Observer for FindingsObserver {
         let of = |context: u32| table.contexts()[context as usize].1.0;
         let waits = table.waits(request).iter();
         self.waits_here.extend(waits.map(|w| ((of(w.context), w.callee.0), w.us, w.is_certain)));
-        self.waits_here.arrange();
+        self.waits_here.sort();
         for same in self.waits_here.chunk_by(|a, b| a.0 == b.0) {
             let is_certain = same.iter().all(|wait| wait.2);
             let us = same.iter().map(|wait| wait.1).sum();
@@ -362,7 +362,7 @@ impl Observer for FindingsObserver {
                 }
             }
         }
-        services.arrange();
+        services.sort();
         for same in services.chunk_by(|a, b| a.0 == b.0) {
             let sums = self.services.entry(same[0].0).or_default();
             let us = same.iter().map(|s| s.1).sum();
@@ -395,7 +395,7 @@ impl Observer for FindingsObserver {
     fn finish(self, set: &TraceSet) -> FindingsPart {
         let name = |number: u32| set.owned_endpoint(EndpointId(number));
         let mut part = self.part;
-        let mut services: OrderedMap<u32, &str> = OrderedMap::new();
+        let mut services: BTreeMap<u32, &str> = BTreeMap::new();
         for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {
             services.insert(*number, service);
         }
@@ -449,7 +449,7 @@ fn skewed(set: &TraceSet, tree: &Tree, span: u32) -> Option<[(Symbol, Symbol); 2
 
 /// Keeps a request if it is slower than the one known.
 fn note_slowest(
-    known: &mut OrderedMap<u32, RequestRef>,
+    known: &mut BTreeMap<u32, RequestRef>,
     key: u32,
     set: &TraceSet,
     request: &crate::requests::RequestEntry,

@@ -1,11 +1,11 @@
 //! What the calls of one span have to do with each other: whether their number grows with what an earlier one returns,
 //! which run beside which, and between which of them the span is longest alone.
 
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::student_p;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Of spans with more calls than this is not counted which run beside which: that is quadratic.
 const MOST_BESIDE: usize = 32;
@@ -103,18 +103,18 @@ impl GapSums {
 }
 
 /// By (caller, callee, the call before them, a tag of that; empty: its duration).
-pub(super) type TogetherOf = OrderedMap<(Endpoint, Endpoint, Endpoint, String), Together>;
+pub(super) type TogetherOf = BTreeMap<(Endpoint, Endpoint, Endpoint, String), Together>;
 
 /// What is known of the calls of spans; an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SiblingSums {
     /// Sums by (caller, callee).
-    pub numbers: OrderedMap<(Endpoint, Endpoint), Numbers>,
+    pub numbers: BTreeMap<(Endpoint, Endpoint), Numbers>,
     pub together: TogetherOf,
     /// By a call and what runs beside it.
-    pub beside: OrderedMap<(Endpoint, Endpoint), Beside>,
+    pub beside: BTreeMap<(Endpoint, Endpoint), Beside>,
     /// By span, the call before and the call after; without a name where there is none.
-    pub gaps: OrderedMap<(Endpoint, Endpoint, Endpoint), GapSums>,
+    pub gaps: BTreeMap<(Endpoint, Endpoint, Endpoint), GapSums>,
 }
 
 impl SiblingSums {

@@ -1,12 +1,12 @@
 //! What is odd about the structure of one request: calls one after the other, calls made again after an error, calls that
 //! all take equally long.
 
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
 use pathlight_model::trace::calls::caller_stopped;
 use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Calls of one endpoint one after the other that are worth a word.
 const MIN_RUN: u32 = 4;
@@ -24,7 +24,7 @@ pub(super) struct RunSums {
     /// What side by side would save per request.
     pub saving: Moments,
     /// The same requests by bin of that.
-    pub savings: OrderedMap<u32, u64>,
+    pub savings: BTreeMap<u32, u64>,
 }
 
 impl RunSums {
@@ -64,7 +64,7 @@ pub(super) struct Durations {
     /// The others whose caller stopped waiting.
     pub stopped: u64,
     /// The others by bin of duration, but those that wait for one child.
-    pub bins: OrderedMap<u32, u64>,
+    pub bins: BTreeMap<u32, u64>,
 }
 
 impl Durations {
@@ -91,7 +91,7 @@ impl Durations {
 }
 
 /// Adds counts by bin.
-pub(super) fn add_bins(into: &mut OrderedMap<u32, u64>, from: OrderedMap<u32, u64>) {
+pub(super) fn add_bins(into: &mut BTreeMap<u32, u64>, from: BTreeMap<u32, u64>) {
     for (bin, count) in from {
         *into.entry(bin).or_default() += count;
     }
@@ -99,7 +99,7 @@ pub(super) fn add_bins(into: &mut OrderedMap<u32, u64>, from: OrderedMap<u32, u6
 
 /// Returns the value of this rank among those counted by bin, from 1 on, in microseconds: the middle of its bin; 0 if there
 /// are fewer.
-pub(super) fn value_at(bins: &OrderedMap<u32, u64>, rank: u64) -> f64 {
+pub(super) fn value_at(bins: &BTreeMap<u32, u64>, rank: u64) -> f64 {
     let mut left = rank;
     for (&bin, &count) in bins {
         if left <= count {

@@ -3,12 +3,11 @@
 use super::tags::{Grouping, TagGroup, TagsPart};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{RequestTypes, TypeCut};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{exp, false_discovery, fisher_p, normal_p};
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows told.
@@ -150,8 +149,8 @@ impl TagsPart {
 
     /// Returns all tags with a value, the best first.
     fn candidates(&self) -> Vec<Candidate> {
-        let mut strata: OrderedMap<(&str, &str), Vec<Stratum>> = OrderedMap::new();
-        let mut coverage: OrderedMap<&str, u64> = OrderedMap::new();
+        let mut strata: BTreeMap<(&str, &str), Vec<Stratum>> = BTreeMap::new();
+        let mut coverage: BTreeMap<&str, u64> = BTreeMap::new();
         for (_, group) in self.strata() {
             for (key, values) in group.keys.iter().filter_map(|(key, values)| Some((key, values.as_ref()?))) {
                 for (value, sums) in values {
@@ -169,7 +168,7 @@ impl TagsPart {
         };
         let mut found: Vec<Candidate> = strata.into_iter().map(candidate).collect();
         // Stable: equal ones stay by key and value. Of tags with the same numbers that comes first whose key most have.
-        found.arrange_by(|a, b| {
+        found.sort_by(|a, b| {
             let by_evidence = b.evidence.least.total_cmp(&a.evidence.least);
             by_evidence.then_with(|| b.coverage.cmp(&a.coverage))
         });
@@ -218,7 +217,7 @@ impl TagsPart {
         let mut certain = false_discovery(&p, 0.05).into_iter();
         rows.retain(|row| certain.next() == Some(true) && row.1.least >= LEAST);
         // Stable: of equal ones single tags come first.
-        rows.arrange_by(|a, b| b.1.least.total_cmp(&a.1.least));
+        rows.sort_by(|a, b| b.1.least.total_cmp(&a.1.least));
         let mut out: Vec<TagRow> = Vec::new();
         for (tags, Evidence { slow, others, least, .. }) in rows {
             let is_pair = tags.len() > 1;
@@ -242,8 +241,8 @@ type Counts = [u64; 2];
 /// Requests by which of some tags they have, one bit each; and by tag those that have it on a span of an endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairsPart {
-    groups: OrderedMap<u32, OrderedMap<u32, Counts>>,
-    at: OrderedMap<(u32, u32), OrderedMap<Endpoint, Counts>>,
+    groups: BTreeMap<u32, BTreeMap<u32, Counts>>,
+    at: BTreeMap<(u32, u32), BTreeMap<Endpoint, Counts>>,
 }
 
 fn add(into: &mut Counts, from: Counts) {

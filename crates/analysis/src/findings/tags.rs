@@ -2,11 +2,11 @@
 
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{RequestType, RequestTypes};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A key with more values in a type tells single requests apart, not groups of them.
@@ -40,20 +40,20 @@ impl ValueSums {
 }
 
 /// Requests of one type by the values of a key; `None` if there are too many values.
-pub(super) type Values = Option<OrderedMap<String, ValueSums>>;
+pub(super) type Values = Option<BTreeMap<String, ValueSums>>;
 
 /// One group of the third pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GroupSums {
     pub requests: u64,
     pub slow: u64,
-    pub keys: OrderedMap<String, Values>,
+    pub keys: BTreeMap<String, Values>,
 }
 
 /// The accumulator: by number of the group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagsPart {
-    pub(super) groups: OrderedMap<u32, GroupSums>,
+    pub(super) groups: BTreeMap<u32, GroupSums>,
 }
 
 impl TagsPart {
@@ -66,7 +66,7 @@ impl TagsPart {
                 into.requests += group.requests;
                 into.slow += group.slow;
                 for (key, values) in group.keys {
-                    let known = into.keys.entry(key).or_insert_with(|| Some(OrderedMap::new()));
+                    let known = into.keys.entry(key).or_insert_with(|| Some(BTreeMap::new()));
                     match (known.as_mut(), values) {
                         (Some(all), Some(values)) => {
                             for (value, sums) in values {
@@ -193,10 +193,8 @@ impl Observer for TagsObserver {
         for ((number, pair), sums) in self.sums {
             let (key, value) = set.tags.pair(pair);
             let Some(group) = part.groups.get_mut(&number) else { continue };
-            let values = group
-                .keys
-                .entry(set.tags.key_name(key).to_owned())
-                .or_insert_with(|| Some(OrderedMap::new()));
+            let values =
+                group.keys.entry(set.tags.key_name(key).to_owned()).or_insert_with(|| Some(BTreeMap::new()));
             let Some(known) = values else { continue };
             known.insert(value.to_owned(), sums);
             if known.len() > MOST_VALUES || set.tags.is_high_cardinality(key) {

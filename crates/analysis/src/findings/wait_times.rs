@@ -1,15 +1,15 @@
 //! How long requests wait for services, before anything is said of it.
 
 use super::structure::{add_bins, value_at};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::stats::log_bin;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How long requests wait for a service in calls of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WaitTimes {
     /// Requests by bin of what they wait on the critical path.
-    pub(super) bins: OrderedMap<u32, u64>,
+    pub(super) bins: BTreeMap<u32, u64>,
     pub(super) is_unsure: bool,
 }
 

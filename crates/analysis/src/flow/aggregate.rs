@@ -2,7 +2,6 @@
 
 use super::graph::{Flow, LearnedEdge, Relation};
 use super::order::Order;
-use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
 /// Counts pairs of nodes over invocations: the accumulator.
@@ -112,7 +111,7 @@ impl PairCounts {
                 }
             }
         }
-        edges.arrange_by(|a, b| {
+        edges.sort_by(|a, b| {
             let share = u64::from(b.before) * u64::from(a.both);
             share
                 .cmp(&(u64::from(a.before) * u64::from(b.both)))

@@ -1,9 +1,9 @@
 //! Latencies of single calls before and after a change, by endpoint.
 
 use crate::critical_path::{pack_sorted, unpack_sorted};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whose calls a what-if lists one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,12 +44,12 @@ impl CallTimes {
 
 /// [`CallTimes`] by endpoint, packed: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct PackedCalls(OrderedMap<Endpoint, CallTimes>);
+pub(super) struct PackedCalls(BTreeMap<Endpoint, CallTimes>);
 
 impl PackedCalls {
     /// Joins accumulators of disjoint requests; the result does not depend on their order.
     pub fn merge(parts: Vec<PackedCalls>) -> PackedCalls {
-        let mut sum: OrderedMap<Endpoint, CallTimes> = OrderedMap::new();
+        let mut sum: BTreeMap<Endpoint, CallTimes> = BTreeMap::new();
         for part in parts {
             for (name, mut times) in part.unpack() {
                 let into = sum.entry(name).or_default();
@@ -65,7 +65,7 @@ impl PackedCalls {
     }
 
     /// Returns the calls of each endpoint.
-    pub fn unpack(mut self) -> OrderedMap<Endpoint, CallTimes> {
+    pub fn unpack(mut self) -> BTreeMap<Endpoint, CallTimes> {
         self.0.values_mut().for_each(|times| times.each(unpack_sorted));
         self.0
     }

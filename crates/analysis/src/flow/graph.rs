@@ -1,9 +1,8 @@
 //! A flow: which node waits for which, transitively closed.
 
 use crate::ids::NodeId;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A relation on the numbers below `n`, one row of bits a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,7 +207,7 @@ impl Flow {
         for to in 0..self.len() {
             before.clear();
             before.extend(self.waits.items(to));
-            before.arrange_by_key(|&node| std::cmp::Reverse(place[node]));
+            before.sort_by_key(|&node| std::cmp::Reverse(place[node]));
             implied.clear();
             implied.resize(self.waits.words as usize, 0u64);
             for &from in &before {
@@ -218,13 +217,13 @@ impl Flow {
                 }
             }
         }
-        edges.arrange();
+        edges.sort();
         edges
     }
 
     /// Finds groups of at least two nodes with the same at least two successors in the reduction.
     pub fn sync_nodes(reduction: &[(u32, u32)]) -> Vec<SyncNode> {
-        let mut groups: OrderedMap<Vec<NodeId>, Vec<NodeId>> = OrderedMap::new();
+        let mut groups: BTreeMap<Vec<NodeId>, Vec<NodeId>> = BTreeMap::new();
         for edges in reduction.chunk_by(|a, b| a.0 == b.0).filter(|edges| edges.len() > 1) {
             groups.entry(edges.iter().map(|e| NodeId(e.1)).collect()).or_default().push(NodeId(edges[0].0));
         }
@@ -233,7 +232,7 @@ impl Flow {
             .filter(|(_, from)| from.len() > 1)
             .map(|(to, from)| SyncNode { from, to })
             .collect();
-        out.arrange_by(|a, b| a.from.cmp(&b.from));
+        out.sort_by(|a, b| a.from.cmp(&b.from));
         out
     }
 

@@ -2,10 +2,9 @@
 //! invocation (`docs/definitions/execution-flow.md` section 2).
 
 use super::order::Order;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How near a cluster is to an invocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +41,7 @@ struct Members {
 /// many wait for it, which says the whole graph ([`Order::shape`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Clusters {
-    by_graph: OrderedMap<Vec<(u32, u32, u32)>, Members>,
+    by_graph: BTreeMap<Vec<(u32, u32, u32)>, Members>,
     #[serde(skip)]
     scratch: Scratch,
 }
@@ -61,10 +60,10 @@ impl Clusters {
         order.shape(shape);
         graph.clear();
         graph.extend(order.children().iter().zip(&*shape).map(|(c, s)| (c.node, s.0, s.1)));
-        graph.arrange();
+        graph.sort();
         latencies.clear();
         latencies.extend(order.children().iter().map(|c| (c.node, c.latency_us())));
-        latencies.arrange();
+        latencies.sort();
         let values = latencies.iter().map(|&(_, us)| us);
         match self.by_graph.get_mut(graph.as_slice()) {
             Some(members) => {
@@ -130,7 +129,7 @@ impl Clusters {
             clusters.push((&members.first, cluster));
         }
         // Of equally near ones the larger wins, then the one first seen: that is the order to try them in.
-        clusters.arrange_by(|a, b| b.1.count.cmp(&a.1.count).then_with(|| a.0.cmp(b.0)));
+        clusters.sort_by(|a, b| b.1.count.cmp(&a.1.count).then_with(|| a.0.cmp(b.0)));
         Neighbours { metric, clusters: clusters.into_iter().map(|(_, cluster)| cluster).collect() }
     }
 }
@@ -242,8 +241,8 @@ impl Neighbours {
 fn completion_us(graph: &[(u32, u32, u32)], taken: &[u64], return_gap_us: u64) -> u64 {
     let mut starts: Vec<u32> = (0..graph.len() as u32).collect();
     let mut ends = starts.clone();
-    starts.arrange_by_key(|&i| graph[i as usize].1);
-    ends.arrange_by_key(|&i| std::cmp::Reverse(graph[i as usize].2));
+    starts.sort_by_key(|&i| graph[i as usize].1);
+    ends.sort_by_key(|&i| std::cmp::Reverse(graph[i as usize].2));
     let mut complete = vec![0u64; graph.len()];
     let (mut at, mut latest, mut last) = (0, 0, 0);
     for &i in &starts {

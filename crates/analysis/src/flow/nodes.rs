@@ -2,11 +2,10 @@
 
 use super::order::Child;
 use hashbrown::HashMap;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Most nodes of a flow; beyond it repeats are folded.
 pub const MAX_NODES: usize = 512;
@@ -34,7 +33,7 @@ pub struct Callees {
     /// Most calls in one invocation.
     pub most: u32,
     /// Sums of each callee.
-    pub callees: OrderedMap<Endpoint, Callee>,
+    pub callees: BTreeMap<Endpoint, Callee>,
 }
 
 impl Callees {
@@ -112,9 +111,9 @@ impl NodeTable {
         let mut own: Vec<(u64, &Endpoint)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();
         if own.len() > MAX_NODES {
-            own.arrange_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+            own.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
             own.truncate(MAX_NODES - 1);
-            own.arrange_by(|a, b| a.1.cmp(b.1));
+            own.sort_by(|a, b| a.1.cmp(b.1));
         }
         for (name, callee) in &known.callees {
             if own.binary_search_by_key(&name, |&(_, name)| name).is_err() {
@@ -253,7 +252,7 @@ impl NodeIndex {
         if self.folded.is_empty() {
             return;
         }
-        self.folded.arrange_by_key(|c| c.node);
+        self.folded.sort_by_key(|c| c.node);
         for group in self.folded.chunk_by(|a, b| a.node == b.node).filter(|g| g[0].node != NO_ROW) {
             out.push(Child {
                 node: group[0].node,

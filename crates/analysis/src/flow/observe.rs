@@ -7,9 +7,9 @@ use super::order::Order;
 use super::predict::{METHODS, PredictScratch, Predictors, Training, error};
 use super::walk::Observe;
 use crate::critical_path::{pack_sorted, unpack_sorted};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Returns the key of the invocation at span `parent`.
 pub fn key_of(set: &TraceSet, tree: &Tree, parent: u32) -> InvocationKey {
@@ -232,7 +232,7 @@ pub struct Bindings {
     /// The flow.
     pub flow: Flow,
     /// By edge; [`START`](Self::START) and [`RETURN`](Self::RETURN) included.
-    pub counts: OrderedMap<(u32, u32), u64>,
+    pub counts: BTreeMap<(u32, u32), u64>,
 }
 
 impl Bindings {

@@ -5,9 +5,8 @@ use super::graph::Flow;
 use super::nearest::{Clusters, InvocationKey, Metric, Neighbours};
 use super::order::Order;
 use super::regression::Products;
-use pathlight_model::ordered::OrderedSet;
-use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// How flows are learned and compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -54,7 +53,7 @@ pub struct Training {
     clusters: Clusters,
     products: Products,
     /// Critical paths as sorted nodes.
-    paths: OrderedSet<Vec<u32>>,
+    paths: BTreeSet<Vec<u32>>,
     #[serde(skip)]
     scratch: (Vec<u32>, Vec<u32>),
 }
@@ -145,8 +144,8 @@ impl Predictors {
             latencies.push((child.node, child.latency_us()));
             taken.push((child.node, own));
         }
-        latencies.arrange();
-        taken.arrange();
+        latencies.sort();
+        taken.sort();
         let regression: f64 =
             latencies.iter().map(|&(node, us)| self.weights[node as usize] * us as f64).sum();
         if !fitting.1.iter().copied().eq(latencies.iter().map(|l| l.0)) || fitting.1.is_empty() {

@@ -6,11 +6,10 @@ use super::walk::Visit;
 use super::whatif::Requests;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Interval, Moments, Summary};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ struct EndpointChanges {
 pub struct Savings {
     /// Sorted, as differences.
     latencies_us: Vec<u64>,
-    by_endpoint: OrderedMap<Endpoint, EndpointChanges>,
+    by_endpoint: BTreeMap<Endpoint, EndpointChanges>,
 }
 
 /// What is saved at each quantile of the requests' latency, in microseconds.
@@ -149,7 +148,7 @@ impl Savings {
             endpoints.push(EndpointSaving { service, operation, spans, requests, affected, saved_us });
         }
         // Stable: equal ones stay by name.
-        endpoints.arrange_by(|a, b| {
+        endpoints.sort_by(|a, b| {
             let (a, b) = (a.saved_us, b.saved_us);
             (b.faster_50.mean.total_cmp(&a.faster_50.mean))
                 .then_with(|| b.faster_100.mean.total_cmp(&a.faster_100.mean))
@@ -276,7 +275,7 @@ impl SavingsRun {
             values.sort_unstable();
             pack_sorted(values)
         };
-        let mut by_endpoint = OrderedMap::new();
+        let mut by_endpoint = BTreeMap::new();
         for ((service, operation), found) in set.endpoints().zip(self.found) {
             if found.spans > 0 {
                 let levels = found.levels.map(|pairs| {

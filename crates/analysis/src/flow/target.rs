@@ -3,11 +3,10 @@
 use super::calls::CallTimes;
 use super::changes::{ChangeOf, Changes, LatencyChange};
 use super::savings::{EndpointSaving, SavingsReport};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A percentile of a latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -158,7 +157,7 @@ impl TargetReport {
         let before_us = quantile.of(&savings.latency_us);
         let mut endpoints: Vec<&EndpointSaving> = savings.endpoints.iter().collect();
         endpoints.retain(|endpoint| quantile.saved_us(endpoint) > 0.0);
-        endpoints.arrange_by(|a, b| {
+        endpoints.sort_by(|a, b| {
             let order = quantile.saved_us(b).total_cmp(&quantile.saved_us(a));
             order.then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
         });
@@ -201,7 +200,7 @@ impl TargetReport {
     }
 
     /// Takes the budgets from the latencies of single calls before and after the change.
-    pub fn set_budgets(&mut self, calls: OrderedMap<Endpoint, CallTimes>) {
+    pub fn set_budgets(&mut self, calls: BTreeMap<Endpoint, CallTimes>) {
         let quantile = self.quantile;
         let budget = |(Endpoint { service, operation }, times): (Endpoint, CallTimes)| CallBudget {
             service,
@@ -213,7 +212,7 @@ impl TargetReport {
         self.budgets = calls.into_iter().map(budget).collect();
         let loss = |of: &CallBudget| of.before_us - of.budget_us;
         // Stable: equal ones stay by name.
-        self.budgets.arrange_by(|a, b| loss(b).total_cmp(&loss(a)));
+        self.budgets.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
     }
 
     /// Returns whether there is nothing to do.

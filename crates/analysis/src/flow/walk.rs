@@ -4,9 +4,9 @@ use super::nodes::{Callee, Callees, NodeIndex};
 use super::order::{Child, Order};
 use crate::requests::{Overlap, PathSettings};
 use hashbrown::HashMap;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
+use std::collections::BTreeMap;
 
 /// Something that is done with one trace after another.
 pub trait Visit {
@@ -232,10 +232,10 @@ impl CalleeCounter {
 
     /// Returns, by endpoint, its callees and the starts of its invocations in no order. One without invocations is no
     /// parent, but may be one in another set.
-    pub fn finish(mut self, set: &TraceSet) -> OrderedMap<Endpoint, (Callees, Vec<u64>)> {
+    pub fn finish(mut self, set: &TraceSet) -> BTreeMap<Endpoint, (Callees, Vec<u64>)> {
         let names: Vec<Endpoint> =
             set.endpoints().map(|(service, operation)| Endpoint::new(service, operation)).collect();
-        let mut out: OrderedMap<Endpoint, (Callees, Vec<u64>)> = OrderedMap::new();
+        let mut out: BTreeMap<Endpoint, (Callees, Vec<u64>)> = BTreeMap::new();
         for (endpoint, counts) in self.counts.into_iter().enumerate() {
             if counts.invocations + counts.childless == 0 {
                 continue;

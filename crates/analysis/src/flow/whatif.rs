@@ -6,11 +6,10 @@ use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree, hash_text};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Which requests of a trace are looked at.
@@ -50,7 +49,7 @@ impl Requests {
 }
 
 /// Time on the way that decides, by endpoint, before and after: microseconds.
-type Shares = OrderedMap<Endpoint, (u64, u64)>;
+type Shares = BTreeMap<Endpoint, (u64, u64)>;
 
 /// Latencies before and after a change: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +92,7 @@ impl WhatIf {
     }
 
     /// Returns the calls that were asked for, by endpoint.
-    pub fn take_calls(&mut self) -> OrderedMap<Endpoint, CallTimes> {
+    pub fn take_calls(&mut self) -> BTreeMap<Endpoint, CallTimes> {
         std::mem::take(&mut self.calls).unpack()
     }
 
@@ -125,7 +124,7 @@ impl WhatIf {
         let mut endpoints: Vec<ShareChange> = endpoints.collect();
         let change = |e: &ShareChange| (e.after_share - e.before_share).abs();
         // Stable: equal changes stay by name.
-        endpoints.arrange_by(|a, b| change(b).total_cmp(&change(a)));
+        endpoints.sort_by(|a, b| change(b).total_cmp(&change(a)));
         WhatIfReport {
             requests: before.len() as u64,
             changed: self.changed,

@@ -3,9 +3,8 @@
 use super::entry::RequestEntry;
 use super::range::PercentileRange;
 use super::types::{RequestType, RequestTypes};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Request types looked at one by one: those with the most latency in all. The others count in sums only.
 const MOST_TYPES: usize = 100;
@@ -17,7 +16,7 @@ const MIN_TAIL: usize = 5;
 /// Start and latency in microseconds of the requests of each type: an accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeLatencies {
-    types: OrderedMap<RequestType, Vec<(u64, u64)>>,
+    types: BTreeMap<RequestType, Vec<(u64, u64)>>,
 }
 
 /// The requests of one type, divided by latency.
@@ -45,7 +44,7 @@ pub struct TypeCut {
 impl TypeLatencies {
     /// Lists some of all requests of a worker, which are of these types.
     pub fn observe(all: &[RequestEntry], types: &RequestTypes, requests: &[u32]) -> TypeLatencies {
-        let mut by_number: OrderedMap<u32, Vec<(u64, u64)>> = OrderedMap::new();
+        let mut by_number: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
         for &number in requests {
             let request = &all[number as usize];
             by_number.entry(types.of(number)).or_default().push((request.start_us, request.latency_us));
@@ -76,7 +75,7 @@ impl TypeLatencies {
         let mut cuts: Vec<TypeCut> =
             self.types.iter().map(|(name, times)| TypeCut::of(name, times)).collect();
         // Stable: equal ones stay by name.
-        cuts.arrange_by_key(|cut| std::cmp::Reverse(cut.sum_us));
+        cuts.sort_by_key(|cut| std::cmp::Reverse(cut.sum_us));
         cuts.truncate(MOST_TYPES);
         cuts
     }

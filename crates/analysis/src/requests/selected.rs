@@ -4,11 +4,10 @@ use super::entry::{RequestEntry, RequestKey};
 use super::selection::{Filter, Selection};
 use super::types::{RequestType, RequestTypes};
 use crate::search::{RequestSearch, SpanTests};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A percentile range as keys.
@@ -17,7 +16,7 @@ pub enum Cut {
     /// Over all requests together.
     OverAll(Ends),
     /// Within each request type; nothing of a type that is not there.
-    ByType(OrderedMap<RequestType, Ends>),
+    ByType(BTreeMap<RequestType, Ends>),
 }
 
 impl Default for Cut {
@@ -86,7 +85,7 @@ impl SelectedRequests {
                 })
         };
         let mut requests: Vec<u32> = (0..all.len() as u32).filter(|&r| passes(r)).collect();
-        requests.arrange_by_key(|&r| all[r as usize].latency_us);
+        requests.sort_by_key(|&r| all[r as usize].latency_us);
         SelectedRequests { requests, types }
     }
 
@@ -100,13 +99,13 @@ impl SelectedRequests {
         &self,
         is_by_type: bool,
         mut add: impl FnMut(&mut T, u32),
-    ) -> OrderedMap<RequestType, T> {
+    ) -> BTreeMap<RequestType, T> {
         let Some(types) = self.types.as_ref().filter(|_| is_by_type) else {
             let mut all = T::default();
             self.requests.iter().for_each(|&request| add(&mut all, request));
-            return OrderedMap::from([(RequestType::default(), all)]);
+            return BTreeMap::from([(RequestType::default(), all)]);
         };
-        let mut by_number: OrderedMap<u32, T> = OrderedMap::new();
+        let mut by_number: BTreeMap<u32, T> = BTreeMap::new();
         for &request in &self.requests {
             add(by_number.entry(types.of(request)).or_default(), request);
         }

@@ -4,8 +4,6 @@
 //! finds the type of its requests ([`RequestTypes`]). Types depend on what was recorded, never on durations: a fault must
 //! not change them.
 
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::mix;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{
@@ -15,6 +13,7 @@ use pathlight_model::trace::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Shapes and routes of one root endpoint that are told apart; of one with more, all requests are of one type.
 const MOST_COUNTED: usize = 1000;
@@ -107,17 +106,17 @@ const ROUTE_KEY: &str = "http.route";
 struct RootFacts {
     requests: u64,
     /// By what said it, and by route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
-    routes: OrderedMap<(RouteSource, String), u64>,
+    routes: BTreeMap<(RouteSource, String), u64>,
     /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
-    shapes: OrderedMap<u64, (u64, OrderedSet<Endpoint>)>,
+    shapes: BTreeMap<u64, (u64, BTreeSet<Endpoint>)>,
     /// Requests by what they call.
-    callees: OrderedMap<Endpoint, u64>,
+    callees: BTreeMap<Endpoint, u64>,
 }
 
 /// What decides over request types; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeFacts {
-    roots: OrderedMap<Endpoint, RootFacts>,
+    roots: BTreeMap<Endpoint, RootFacts>,
     /// The tag [`ROUTE_KEY`] has too many values: some requests have lost theirs.
     is_tag_lost: bool,
     /// Addresses have too many templates.
@@ -131,14 +130,14 @@ pub struct TypeNames {
     pub by: GroupBy,
     /// By root endpoint whose requests are told apart, and by hash of the shape: what stands behind its name. A shape that
     /// is not there is one of the others.
-    shapes: OrderedMap<Endpoint, OrderedMap<u64, String>>,
+    shapes: BTreeMap<Endpoint, BTreeMap<u64, String>>,
     /// By root endpoint whose requests are told apart: the routes that are types.
-    routes: OrderedMap<Endpoint, OrderedSet<String>>,
+    routes: BTreeMap<Endpoint, BTreeSet<String>>,
     /// The last source whose routes count, if any; of other groupings none.
     last_source: Option<RouteSource>,
 }
 
-fn keep_first<K: Ord, V>(map: &mut OrderedMap<K, V>) {
+fn keep_first<K: Ord, V>(map: &mut BTreeMap<K, V>) {
     while map.len() > MOST_COUNTED + 1 {
         map.pop_last();
     }
@@ -148,7 +147,7 @@ impl TypeFacts {
     /// Returns what a set holds.
     pub fn of(set: &TraceSet) -> TypeFacts {
         let mut facts = TypeFacts {
-            roots: OrderedMap::new(),
+            roots: BTreeMap::new(),
             is_tag_lost: set.tags.has_too_many_values(ROUTE_KEY),
             are_addresses_lost: ADDRESS_KEYS
                 .iter()
@@ -222,7 +221,7 @@ impl TypeFacts {
                     let Some(routes) = facts.routes(names.last_source) else { continue };
                     let mut routes: Vec<(&str, u64)> = routes.into_iter().collect();
                     // Stable: equal ones stay by name.
-                    routes.arrange_by_key(|route| std::cmp::Reverse(route.1));
+                    routes.sort_by_key(|route| std::cmp::Reverse(route.1));
                     let named = routes.iter().take(MOST_NAMED).map(|(route, _)| (*route).to_owned());
                     names.routes.insert(root.clone(), named.collect());
                 }
@@ -260,9 +259,9 @@ impl TypeFacts {
 
 impl RootFacts {
     /// Returns the requests by route, if these tell the requests apart and are few enough.
-    fn routes(&self, last: Option<RouteSource>) -> Option<OrderedMap<&str, u64>> {
+    fn routes(&self, last: Option<RouteSource>) -> Option<BTreeMap<&str, u64>> {
         let counted = || self.routes.iter().filter(|((source, _), _)| Some(*source) <= last);
-        let mut routes: OrderedMap<&str, u64> = OrderedMap::new();
+        let mut routes: BTreeMap<&str, u64> = BTreeMap::new();
         for ((_, route), count) in counted() {
             *routes.entry(route).or_default() += count;
         }
@@ -278,22 +277,22 @@ impl RootFacts {
 
     /// Returns the names of the most frequent shapes: by the rarest of what they call, and where that is not enough by
     /// the next.
-    fn shape_names(&self) -> OrderedMap<u64, String> {
+    fn shape_names(&self) -> BTreeMap<u64, String> {
         let mut shapes: Vec<(u64, u64, Vec<&Endpoint>)> = (self.shapes.iter())
             .map(|(&hash, (count, callees))| {
                 let mut callees: Vec<&Endpoint> = callees.iter().collect();
                 // Stable: equally rare ones stay by name.
-                callees.arrange_by_key(|callee| self.callees.get(callee).copied().unwrap_or(0));
+                callees.sort_by_key(|callee| self.callees.get(callee).copied().unwrap_or(0));
                 (hash, *count, callees)
             })
             .collect();
-        shapes.arrange_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.cmp(&b.2)));
+        shapes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.cmp(&b.2)));
         shapes.truncate(MOST_NAMED);
         let shapes: Vec<(u64, Vec<Cow<str>>)> = shapes
             .into_iter()
             .map(|(hash, _, callees)| (hash, callees.into_iter().map(said).collect()))
             .collect();
-        let mut names = OrderedMap::new();
+        let mut names = BTreeMap::new();
         for (at, (hash, callees)) in shapes.iter().enumerate() {
             // One more than the most that another shape begins with too.
             let alike = |other: &[Cow<str>]| callees.iter().zip(other).take_while(|(a, b)| a == b).count();

@@ -141,7 +141,7 @@ fn routes_of_more_addresses_than_are_stored_are_the_same_for_any_number_of_worke
         let traces: Vec<Vec<Spec>> =
             tags.iter().map(|tags| vec![(0, "front", "/*", tags as &[_]), (1, "back", "get", &[])]).collect();
         let (facts, types) = by_workers(&traces, 1);
-        let routes: OrderedSet<&str> = types.iter().map(|(_, part)| part.as_str()).collect();
+        let routes: BTreeSet<&str> = types.iter().map(|(_, part)| part.as_str()).collect();
         let expected = if is_many { 3 } else { 9 };
         assert_eq!(routes.len(), expected, "{routes:?}");
         assert_eq!(facts.last_source(), Some(if is_many { RouteSource::Tag } else { RouteSource::Other }));

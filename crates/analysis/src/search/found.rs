@@ -5,10 +5,9 @@ use super::matching::{RequestSearch, SpanTests};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::RangeFacts;
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Requests listed; of more, the slowest.
 const MOST_REQUESTS: usize = 50_000;
@@ -17,7 +16,7 @@ const MOST_REQUESTS: usize = 50_000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchPart {
     /// Spans found, by endpoint.
-    endpoints: OrderedMap<Endpoint, u64>,
+    endpoints: BTreeMap<Endpoint, u64>,
     requests: u64,
     found: Vec<RequestRef>,
 }
@@ -48,7 +47,7 @@ pub struct SearchReport {
 
 /// Sorts, slowest first, ties by id, and keeps no more than are listed.
 fn list(found: &mut Vec<RequestRef>) {
-    found.arrange_by(|a, b| {
+    found.sort_by(|a, b| {
         (b.latency_us.cmp(&a.latency_us))
             .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
     });
@@ -59,7 +58,7 @@ impl SearchPart {
     /// Joins parts of disjoint requests and finishes.
     pub fn finish(parts: Vec<SearchPart>, facts: RangeFacts) -> SearchReport {
         let mut report = SearchReport { facts, ..SearchReport::default() };
-        let mut endpoints: OrderedMap<Endpoint, u64> = OrderedMap::new();
+        let mut endpoints: BTreeMap<Endpoint, u64> = BTreeMap::new();
         for part in parts {
             report.requests += part.requests;
             report.found.extend(part.found);

@@ -3,12 +3,12 @@
 use super::collect::Children;
 use super::events::{Event, Subspans, child_events, is_span_end, is_start, span_end};
 use super::numbers::Numbers;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::arrange_in_steps;
+use pathlight_model::sort::sort_in_steps;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Positions looked at between two pauses.
 pub(super) const CHUNK: usize = 1 << 13;
@@ -285,7 +285,7 @@ impl Block {
             pace.spend(8 * out.len()).await;
             out.sort_unstable();
         } else {
-            arrange_in_steps(out, 1, Event::cmp, pace).await;
+            sort_in_steps(out, 1, Event::cmp, pace).await;
         }
     }
 
@@ -331,7 +331,7 @@ impl Block {
     pub fn by_way(&self, position: u32, rows: &[u32]) -> Vec<Vec<u32>> {
         let all = 0..rows.len() as u32;
         let Some(ways) = self.ways(position) else { return vec![all.collect()] };
-        let mut by_way: OrderedMap<u32, Vec<u32>> = OrderedMap::new();
+        let mut by_way: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         all.for_each(|at| by_way.entry(ways[rows[at as usize] as usize]).or_default().push(at));
         by_way.into_values().collect()
     }
@@ -350,7 +350,7 @@ impl Block {
             let mut orders = ways.map(|way| way[a as usize].cmp(&way[b as usize]));
             orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
         };
-        arrange_in_steps(&mut rows, forks / 2, |&a, &b| compare(a, b), pace).await;
+        sort_in_steps(&mut rows, forks / 2, |&a, &b| compare(a, b), pace).await;
         let mut order = vec![0; rows.len()];
         let mut rank = 0;
         for (at, &row) in rows.iter().enumerate().skip(1) {

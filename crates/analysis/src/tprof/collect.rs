@@ -1,7 +1,7 @@
 //! What a worker makes of its traces: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
-use pathlight_model::sort::{Arrange, Sorting, sort_places};
+use pathlight_model::sort::Sorting;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -246,7 +246,7 @@ impl TraceCollector {
         let mut names: Vec<Endpoint> = set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect();
         names.push(Endpoint::new(SYNTHETIC, SYNTHETIC));
         let mut order: Vec<u32> = (0..names.len() as u32).collect();
-        order.arrange_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
+        order.sort_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
         let mut rank = vec![0; names.len()];
         for (place, &endpoint) in order.iter().enumerate() {
             rank[endpoint as usize] = place as u32;
@@ -421,14 +421,14 @@ impl TraceCollector {
         let range = children.range(node);
         let below = &mut children.list[range];
         if below.len() <= FEW {
-            sort_places(below, &mut |a: u32, b: u32| compare(a, b));
+            below.sort_by(|&a, &b| compare(a, b));
             *left = left.saturating_sub(1 + below.len());
             key.clear();
             key.extend(below.iter().map(|&child| form_of[child as usize]));
         } else if sorted.is_empty() {
             let under_way = sorting.get_or_insert_with(|| Sorting::new(below.len(), 4));
             *left = left.saturating_sub(Sorting::UNITS / 16);
-            if under_way.step(&mut |a: u32, b: u32| compare(below[a as usize], below[b as usize])) {
+            if under_way.step(|a, b| compare(below[a as usize], below[b as usize])) {
                 *sorted = sorting.take().map(Sorting::places).unwrap_or_default();
                 key.clear();
                 key.reserve(sorted.len());

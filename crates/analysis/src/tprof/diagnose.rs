@@ -4,13 +4,12 @@ use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps
 use super::block::{Neighbours, sum};
 use super::traces::{Settings, Traces, normal_of};
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Tail over normal above which it is a tail issue.
 const TAIL_RATIO: u128 = 4;
@@ -276,8 +275,8 @@ pub(super) async fn diagnose(
     pace: &mut Pace,
 ) -> (u64, Vec<DiagnosedEndpoint>, Vec<AggregateTrace>) {
     // By endpoint and request type.
-    let mut pairs: OrderedMap<(u32, u32), Total> = OrderedMap::new();
-    let mut types: OrderedMap<u32, OfType> = OrderedMap::new();
+    let mut pairs: BTreeMap<(u32, u32), Total> = BTreeMap::new();
+    let mut types: BTreeMap<u32, OfType> = BTreeMap::new();
     for (kind, group) in traces.by_type(&traces.all()) {
         let shapes = traces.by_shape(&group);
         for (number, group) in &shapes {
@@ -289,7 +288,7 @@ pub(super) async fn diagnose(
         }
         types.insert(kind, OfType { traces: group, shapes });
     }
-    let mut endpoints: OrderedMap<u32, Total> = OrderedMap::new();
+    let mut endpoints: BTreeMap<u32, Total> = BTreeMap::new();
     for (&(endpoint, _), total) in &pairs {
         endpoints.entry(endpoint).or_default().add(total.count, total.sum);
     }
@@ -428,7 +427,7 @@ impl Diagnosis<'_> {
         chosen: &[(u32, &[u32])],
     ) -> (u64, Vec<DiagnosedSpan>) {
         let traces = self.traces;
-        let mut parts: OrderedMap<Neighbours, JoinedParts> = OrderedMap::new();
+        let mut parts: BTreeMap<Neighbours, JoinedParts> = BTreeMap::new();
         for &(number, group) in chosen {
             let block = &traces.blocks[number as usize];
             let rows = traces.rows(group);
@@ -519,7 +518,7 @@ impl Diagnosis<'_> {
             self.pace.spend(2 * group.len()).await;
         }
         let in_all = rows.len() as u64;
-        rows.arrange_by(|a, b| b.score.total_cmp(&a.score));
+        rows.sort_by(|a, b| b.score.total_cmp(&a.score));
         rows.truncate(self.settings.top[3] as usize);
         let mut out = Vec::with_capacity(rows.len());
         for Ranked { score, subspan_us, span_us, is_local, problem, traces: list } in rows {

@@ -4,7 +4,7 @@ use super::block::{Block, CHUNK, Shape, Times};
 use super::collect::{TraceTimes, TracesPart};
 use super::numbers::{Numbers, ranks};
 use super::traces::{Trace, Traces};
-use pathlight_model::sort::{arrange_in_steps, order_in_steps, settle};
+use pathlight_model::sort::{order_in_steps, permute, sort_in_steps};
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::Endpoint;
 
@@ -86,14 +86,14 @@ impl Merging {
         let key = |number: u32| (&forming[number as usize].0.endpoint, &forming[number as usize].0.parent);
         let order = order_in_steps(forming.len(), cost, &|a, b| key(a).cmp(&key(b)), pace).await;
         let shape_at = ranks(&order);
-        settle(&mut forming, order);
+        permute(&mut forming, order);
         let duration = |times: &TraceTimes| times.end_us.first().copied().unwrap_or(0);
         let mut order = self.traces;
         let compare = |x: &TraceTimes, y: &TraceTimes| {
             let id = || (&x.id, &x.root_span_id).cmp(&(&y.id, &y.root_span_id));
             duration(x).cmp(&duration(y)).then_with(id)
         };
-        arrange_in_steps(&mut order, 2, compare, pace).await;
+        sort_in_steps(&mut order, 2, compare, pace).await;
         let mut traces = Vec::with_capacity(order.len());
         for times in order {
             let shape = shape_at[times.shape as usize];

@@ -1,6 +1,6 @@
 //! Values numbered as they come, and put in order at the end.
 
-use pathlight_model::sort::{order_in_steps, settle};
+use pathlight_model::sort::{order_in_steps, permute};
 use pathlight_model::steps::Pace;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::borrow::Borrow;
@@ -52,7 +52,7 @@ impl<T: Eq + Hash + Ord + Send + Sync> Numbers<T> {
     pub async fn sorted(mut self, pace: &mut Pace) -> (Vec<T>, Vec<u32>) {
         let order = self.order(4, pace).await;
         let ranks = ranks(&order);
-        settle(&mut self.list, order);
+        permute(&mut self.list, order);
         (self.list, ranks)
     }
 }

@@ -5,13 +5,13 @@ use super::block::{Neighbours, pick};
 use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::culprit::CulpritReport;
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::{Arrange, arrange_in_steps};
+use pathlight_model::sort::sort_in_steps;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// At most so many places are listed for a request type.
 const LISTED: usize = 50;
@@ -104,10 +104,10 @@ enum Part {
 #[derive(Clone, Default)]
 struct Sum {
     moments: Moments,
-    numbers: OrderedMap<u32, u64>,
+    numbers: BTreeMap<u32, u64>,
 }
 
-type Sums = OrderedMap<Key, Sum>;
+type Sums = BTreeMap<Key, Sum>;
 
 /// Where times of a place come from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,7 +125,7 @@ async fn sources(
     traces: &Traces,
     group: &[u32],
     rows: &[u32],
-    caller_of: &OrderedMap<String, u32>,
+    caller_of: &BTreeMap<String, u32>,
     pace: &mut Pace,
 ) -> (Vec<Source>, Vec<Vec<u32>>) {
     let Some(&first) = group.first() else { return Default::default() };
@@ -168,7 +168,7 @@ async fn sources(
             }));
         }
     }
-    arrange_in_steps(&mut out, 1, Source::cmp, pace).await;
+    sort_in_steps(&mut out, 1, Source::cmp, pace).await;
     (out, lists)
 }
 
@@ -181,7 +181,7 @@ fn put_list(lists: &mut Vec<Vec<u32>>, list: Vec<u32>, in_all: usize) -> u32 {
     lists.len() as u32 - 1
 }
 
-async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>, pace: &mut Pace) -> Sums {
+async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, pace: &mut Pace) -> Sums {
     let (mut out, mut times) = (Sums::new(), Vec::new());
     for (number, group) in traces.by_shape(group) {
         let (block, rows) = (&traces.blocks[number as usize], traces.rows(&group));
@@ -213,8 +213,8 @@ async fn sums(traces: &Traces, group: &[u32], callers: &OrderedMap<String, u32>,
 }
 
 /// Returns, by service, the first of its endpoints.
-fn callers(traces: &Traces) -> OrderedMap<String, u32> {
-    let mut out = OrderedMap::new();
+fn callers(traces: &Traces) -> BTreeMap<String, u32> {
+    let mut out = BTreeMap::new();
     for (number, Endpoint { service, .. }) in traces.endpoints.iter().enumerate() {
         out.entry(service.clone()).or_insert(number as u32);
     }
@@ -222,13 +222,13 @@ fn callers(traces: &Traces) -> OrderedMap<String, u32> {
 }
 
 fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange> {
-    let keys: OrderedSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
+    let keys: BTreeSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
     let side = |(sums, n): (&Sums, u64), key| {
         Side::new(sums.get(key).map(|sum| sum.moments).unwrap_or_default(), n, 1.0)
     };
     // The number that most spans of both sides give a subspan; of equally many the lowest.
     let number = |key| {
-        let mut numbers = OrderedMap::<u32, u64>::new();
+        let mut numbers = BTreeMap::<u32, u64>::new();
         for (&number, &n) in
             [a, b].into_iter().filter_map(|side| side.0.get(key)).flat_map(|sum| &sum.numbers)
         {
@@ -261,7 +261,7 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
         })
         .collect();
     // Stable: equal changes stay by name.
-    out.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    out.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
     out
 }
 
@@ -276,7 +276,7 @@ fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
     if types.len() < 2 || b_traces == 0 {
         return None;
     }
-    let mut sums: OrderedMap<_, Together> = OrderedMap::new();
+    let mut sums: BTreeMap<_, Together> = BTreeMap::new();
     for kind in types {
         let weight = kind.b_traces as f64 / b_traces as f64;
         for place in &kind.places {
@@ -299,17 +299,17 @@ fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
         PlaceChange { interval: (half > 0.0).then_some(Interval { low, high }), ..sum }
     };
     let mut places: Vec<PlaceChange> = sums.into_values().map(with_interval).collect();
-    places.arrange_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    places.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
     let (service, operation) = (String::new(), String::new());
     let places_in_all = places.len() as u64;
     Some(TypePlaces { service, operation, a_traces, b_traces, places_in_all, places })
 }
 
 fn sorted(mut types: Vec<TypePlaces>, mut left_out: Vec<TypeLeftOut>) -> PlacesReport {
-    left_out.arrange_by(|x, y| (&x.service, &x.operation).cmp(&(&y.service, &y.operation)));
+    left_out.sort_by(|x, y| (&x.service, &x.operation).cmp(&(&y.service, &y.operation)));
     let mut all = together(&types);
     let weight = |t: &TypePlaces| t.places.first().map_or(0.0, |p| p.change_us * t.b_traces as f64);
-    types.arrange_by(|x, y| weight(y).total_cmp(&weight(x)));
+    types.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
     all.iter_mut().chain(&mut types).for_each(|kind| kind.places.truncate(LISTED));
     PlacesReport { all, types, left_out }
 }
@@ -331,7 +331,7 @@ impl PlacesReport {
 async fn of_type(
     traces: &Traces,
     (kind, a, b): (u32, &[u32], &[u32]),
-    callers: &OrderedMap<String, u32>,
+    callers: &BTreeMap<String, u32>,
     pace: &mut Pace,
 ) -> TypePlaces {
     let (a_traces, b_traces) = (a.len() as u64, b.len() as u64);

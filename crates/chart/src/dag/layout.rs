@@ -6,8 +6,7 @@
 
 use pathlight_analysis::flow::FlowReport;
 use pathlight_analysis::ids::NodeId;
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes in device pixels, each greater than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,16 +130,16 @@ impl DagLayout {
 }
 
 /// Returns the edges by (from, to) as numbers of items, those of synchronisation nodes replaced, with (binding, both).
-fn edges(report: &FlowReport) -> OrderedMap<(u32, u32), (u64, u64)> {
+fn edges(report: &FlowReport) -> BTreeMap<(u32, u32), (u64, u64)> {
     let n = report.nodes.len() as u32;
     let last = n + report.sync_nodes.len() as u32 + 1;
     let place = |node: NodeId| node.0 + 1;
     // The nodes before a synchronisation node have no other successors.
-    let mut sync_of: OrderedMap<NodeId, u32> = OrderedMap::new();
+    let mut sync_of: BTreeMap<NodeId, u32> = BTreeMap::new();
     for (number, sync) in report.sync_nodes.iter().enumerate() {
         sync_of.extend(sync.from.iter().map(|&node| (node, n + 1 + number as u32)));
     }
-    let mut out: OrderedMap<(u32, u32), (u64, u64)> = OrderedMap::new();
+    let mut out: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for edge in &report.edges {
         let (from, to) = (edge.from.map_or(0, place), edge.to.map_or(last, place));
         let pairs = match edge.from.and_then(|node| sync_of.get(&node)) {
@@ -156,7 +155,7 @@ fn edges(report: &FlowReport) -> OrderedMap<(u32, u32), (u64, u64)> {
 }
 
 /// Returns, by item, the length of the longest way from the start.
-fn layers(items: usize, edges: &OrderedMap<(u32, u32), (u64, u64)>) -> Vec<u32> {
+fn layers(items: usize, edges: &BTreeMap<(u32, u32), (u64, u64)>) -> Vec<u32> {
     let mut followers = vec![Vec::new(); items];
     let mut missing = vec![0u32; items];
     for &(from, to) in edges.keys() {
@@ -193,9 +192,9 @@ impl Graph {
 
     /// Leads every edge through the columns between its ends; all long edges out of one box, and all into the return,
     /// share their way. Returns the spots of each edge.
-    fn route(&mut self, edges: &OrderedMap<(u32, u32), (u64, u64)>, last: u32) -> Vec<Vec<u32>> {
-        let mut shared: OrderedMap<(u32, u32), u32> = OrderedMap::new();
-        let mut joined: OrderedSet<(u32, u32)> = OrderedSet::new();
+    fn route(&mut self, edges: &BTreeMap<(u32, u32), (u64, u64)>, last: u32) -> Vec<Vec<u32>> {
+        let mut shared: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut joined: BTreeSet<(u32, u32)> = BTreeSet::new();
         let mut ways = Vec::with_capacity(edges.len());
         for &(from, to) in edges.keys() {
             let mut way = vec![from];
@@ -252,7 +251,7 @@ impl Graph {
                 };
                 let mut keyed: Vec<(usize, u32)> =
                     self.layers[layer].iter().enumerate().map(|(at, &s)| (middle(s, at), s)).collect();
-                keyed.arrange_by_key(|&(key, _)| key);
+                keyed.sort_by_key(|&(key, _)| key);
                 self.layers[layer] = keyed.into_iter().map(|(_, spot)| spot).collect();
             }
             let crossings = self.crossings(&mut place);
@@ -348,7 +347,7 @@ impl Graph {
     fn finish(
         &self,
         items: &[DagItem],
-        edges: OrderedMap<(u32, u32), (u64, u64)>,
+        edges: BTreeMap<(u32, u32), (u64, u64)>,
         ways: &[Vec<u32>],
         sizes: DagSizes,
     ) -> DagLayout {

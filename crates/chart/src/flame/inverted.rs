@@ -2,7 +2,6 @@
 
 use super::tree::{FlameTree, Frame, NONE, frames_of};
 use crate::Window;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{CriticalPathReport, EndpointId, NodeId};
 use std::cmp::Reverse;
 
@@ -100,7 +99,7 @@ impl Inverted {
             Some((report.nodes.get(parent.index())?.endpoint, parent, us))
         };
         let mut callers: Vec<(EndpointId, NodeId, u64)> = members.iter().filter_map(caller).collect();
-        callers.arrange();
+        callers.sort();
         let mut groups: Vec<(EndpointId, Members)> = Vec::new();
         for (endpoint, at, us) in callers {
             match groups.last_mut() {
@@ -144,7 +143,7 @@ impl Inverted {
         let sum = |list: &Members| list.iter().map(|(_, us)| us).sum::<u64>();
         let mut groups: Vec<_> =
             groups.into_iter().map(|(endpoint, list)| (sum(&list), endpoint, list)).collect();
-        groups.arrange_by_key(|&(us, endpoint, _)| (Reverse(us), endpoint));
+        groups.sort_by_key(|&(us, endpoint, _)| (Reverse(us), endpoint));
         let first = self.parent.len() as u32;
         let depth = if parent == NONE { 0 } else { self.depth[parent as usize] + 1 };
         let mut at = left_us;

@@ -1,7 +1,6 @@
 //! Search in a flame graph.
 
 use super::tree::{FlameTree, Frame};
-use pathlight_model::sort::Arrange;
 
 /// The nodes that a search found.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +37,7 @@ impl Matches {
             before.push(count);
         }
         let mut found: Vec<u32> = tree.rows.iter().copied().filter(|&node| hit[node as usize]).collect();
-        found.arrange_by_key(|&node| (std::cmp::Reverse(tree.interval_us(node).1), node));
+        found.sort_by_key(|&node| (std::cmp::Reverse(tree.interval_us(node).1), node));
         Matches { hit, before, found, matched_us }
     }
 

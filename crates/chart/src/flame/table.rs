@@ -1,6 +1,5 @@
 //! The numbers of a flame graph per endpoint: its companion table.
 
-use pathlight_model::sort::Arrange;
 use pathlight_query::{CriticalPathReport, EndpointId, NodeId};
 
 /// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
@@ -74,7 +73,7 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
         row.exclusive_share = share(row.exclusive_us);
         row.subtree_share = share(row.subtree_us);
     }
-    rows.arrange_by_key(|row| (std::cmp::Reverse(row.exclusive_us), row.endpoint));
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.exclusive_us), row.endpoint));
     rows
 }
 

@@ -2,10 +2,9 @@
 
 use crate::Window;
 use crate::theme::Shade;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{CriticalPathReport, Endpoint};
 use pathlight_text::format;
+use std::collections::BTreeMap;
 
 /// "No node".
 pub const NONE: u32 = u32::MAX;
@@ -109,9 +108,7 @@ impl FlameTree {
                     (left, left + tree.width_us[node], tree.depth[node] + 1)
                 };
                 let group = &mut children[starts[node]..starts[node + 1]];
-                group.arrange_by_key(|&i| {
-                    (std::cmp::Reverse(width_us[i as usize]), tree.frame[i as usize], i)
-                });
+                group.sort_by_key(|&i| (std::cmp::Reverse(width_us[i as usize]), tree.frame[i as usize], i));
                 for &child in group.iter() {
                     let i = child as usize;
                     let width = width_us[i].min(end - at);
@@ -144,7 +141,7 @@ impl FlameTree {
             nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect();
         let mut frame: Vec<u32> = nodes.iter().map(|node| node.endpoint.0).collect();
         let mut frames = frames_of(report);
-        let mut known: OrderedMap<(&str, bool), u32> = OrderedMap::new();
+        let mut known: BTreeMap<(&str, bool), u32> = BTreeMap::new();
         for (at, node) in nodes.iter().enumerate() {
             for wait in &node.waiting {
                 let number = *known.entry((&wait.callee, wait.is_certain)).or_insert_with(|| {

@@ -5,7 +5,6 @@
 //! halvings is bounded: the cost grows with the number of points, whatever they are.
 
 use super::model::heat_of_share;
-use pathlight_model::sort::Arrange;
 use pathlight_query::{EndpointId, HeatmapReport};
 use std::cmp::Reverse;
 
@@ -135,7 +134,7 @@ fn place(points: &[u32]) -> f64 {
 /// Returns the rows by their time, most first.
 fn by_time(report: &HeatmapReport) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..report.rows.rows.len() as u32).collect();
-    rows.arrange_by_key(|&row| Reverse(report.rows.rows[row as usize].exclusive_us.sum));
+    rows.sort_by_key(|&row| Reverse(report.rows.rows[row as usize].exclusive_us.sum));
     rows
 }
 

@@ -5,10 +5,9 @@ use super::parts::{SpanPart, part_name, place};
 use super::size::{Bar, TimelineSize};
 use crate::Window;
 use crate::text::{Measure, elide_middle};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange as _;
 use pathlight_query::{AggregateTrace, Endpoint, TraceReport};
 use pathlight_text::format;
+use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
 
@@ -48,10 +47,10 @@ impl Timeline {
             row_of[number as usize] = order.len() as u32;
             order.push(number);
             let below = &mut children[number as usize];
-            below.arrange_by_key(|&child| (trace.spans[child as usize].start_rounded_us, child));
+            below.sort_by_key(|&child| (trace.spans[child as usize].start_rounded_us, child));
             stack.extend(below.iter().rev());
         }
-        let mut names: OrderedMap<(&str, &str), u32> = OrderedMap::new();
+        let mut names: BTreeMap<(&str, &str), u32> = BTreeMap::new();
         let mut report = TraceReport {
             trace_id: format!("the aggregate trace of {}", format::counted(trace.traces, "trace")),
             end_us: trace.spans.iter().map(|span| span.end_rounded_us).max().unwrap_or(0),

@@ -1,6 +1,6 @@
 //! Siblings of one name in one row: a loop of two hundred calls is one line that opens.
 
-use pathlight_model::sort::{Arrange, sort_by_number};
+use pathlight_model::sort::sort_by_number;
 use pathlight_model::steps::in_blocks;
 use pathlight_query::TraceReport;
 
@@ -70,7 +70,7 @@ impl Groups {
                     found.of[span as usize] = found.groups.len() as u32;
                 }
             });
-            group.stretches.arrange();
+            group.stretches.sort();
             group.stretches.dedup_by(|next, last| {
                 let is_joined = next.0 <= last.1;
                 if is_joined {

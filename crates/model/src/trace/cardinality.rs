@@ -6,9 +6,9 @@ use super::places::Places;
 use super::set::TraceSet;
 use super::tags::{MAX_VALUES_PER_KEY, TagTable};
 use super::templates::address_template;
-use crate::ordered::OrderedMap;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The values of a key in one worker, as hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct KeyValues {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HighCardinalityKeys {
     /// By key: whether nothing stands for further values, as where the templates of an address are too many too.
-    keys: OrderedMap<String, bool>,
+    keys: BTreeMap<String, bool>,
 }
 
 impl TagTable {
@@ -53,7 +53,7 @@ impl TagTable {
 impl HighCardinalityKeys {
     /// Returns the keys with too many values in all workers together.
     pub fn of(workers: impl IntoIterator<Item = Vec<KeyValues>>) -> HighCardinalityKeys {
-        let mut all: OrderedMap<String, [Option<FxHashSet<u64>>; 2]> = OrderedMap::new();
+        let mut all: BTreeMap<String, [Option<FxHashSet<u64>>; 2]> = BTreeMap::new();
         for KeyValues { key, values, templates } in workers.into_iter().flatten() {
             let known =
                 all.entry(key).or_insert_with(|| [Some(FxHashSet::default()), Some(FxHashSet::default())]);

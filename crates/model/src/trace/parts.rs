@@ -7,8 +7,8 @@ use super::ids::TraceId;
 use super::set::{SetFull, TraceSet};
 use super::span::{ProcessId, RawSpan};
 use super::tags::TagSetId;
-use crate::ordered::OrderedMap;
 use crate::steps::in_blocks;
+use std::collections::BTreeMap;
 
 /// The spans of a trace between two byte offsets of its text.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl TraceSet {
     /// Takes out the traces of which all parts are there.
     pub(super) fn take_joined(&mut self) -> Vec<Vec<TracePart>> {
         let mut first = Vec::new();
-        let mut later: OrderedMap<(TraceId, u32, u64), TracePart> = OrderedMap::new();
+        let mut later: BTreeMap<(TraceId, u32, u64), TracePart> = BTreeMap::new();
         for part in std::mem::take(&mut self.parts) {
             match part.from {
                 None => first.push(part),
@@ -81,7 +81,7 @@ impl TraceSet {
     pub(super) fn add_joined(&mut self, parts: Vec<TracePart>) -> Result<(), SetFull> {
         let Some(trace) = parts.first().map(|part| part.trace) else { return Ok(()) };
         let said = parts.iter().flat_map(|part| &part.processes);
-        let known: OrderedMap<String, ProcessId> =
+        let known: BTreeMap<String, ProcessId> =
             said.filter_map(|(name, process)| Some((name.clone(), (*process)?))).collect();
         let mut spans = Vec::new();
         spans.try_reserve_exact(parts.iter().map(|part| part.spans.len()).sum()).map_err(|_| SetFull)?;

@@ -14,12 +14,12 @@ use super::set::{EndpointId, NO_ROW, TraceSet};
 use super::span::SpanKind;
 use super::templates::{MOST_RECORDED, template};
 use super::tree::is_declared_async;
-use crate::ordered::{OrderedMap, OrderedSet};
 use crate::steps::in_blocks;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Distinct names of one template up to which each stays as it is.
 const MOST_NAMES: usize = 100;
@@ -40,24 +40,24 @@ struct Callee {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// By template: the names that it stands for, at most one more than stay.
-    names: OrderedMap<Endpoint, OrderedSet<String>>,
+    names: BTreeMap<Endpoint, BTreeSet<String>>,
     /// By template, whatever the service: the least hashes of its names, at most one more than a set keeps.
-    hashes: OrderedMap<String, OrderedSet<u64>>,
+    hashes: BTreeMap<String, BTreeSet<u64>>,
     /// Templates of which some set did not keep all names.
-    full: OrderedSet<String>,
+    full: BTreeSet<String>,
     /// By template of the call: its callees with templates of their operations, at most [`SEVERAL`].
-    calls: OrderedMap<Endpoint, OrderedMap<Callee, OrderedSet<String>>>,
+    calls: BTreeMap<Endpoint, BTreeMap<Callee, BTreeSet<String>>>,
 }
 
 /// What places are called, decided over all that is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceNames {
     /// Templates that stand for their names.
-    folded: OrderedSet<Endpoint>,
+    folded: BTreeSet<Endpoint>,
     /// By template: calls that are named with their callee, and the callees of which the operation is said too.
-    calls: OrderedMap<Endpoint, OrderedSet<Callee>>,
+    calls: BTreeMap<Endpoint, BTreeSet<Callee>>,
     /// Names in tags that are services with spans of their own: where one of their spans is missing, it was lost.
-    recorded: OrderedSet<String>,
+    recorded: BTreeSet<String>,
 }
 
 impl PlaceFacts {
@@ -146,7 +146,7 @@ impl PlaceFacts {
     /// Returns the templates that stand for their names: those of many names in the service, and those of which all
     /// services together have more names than a set keeps, since which of them were kept follows from the order of
     /// reading.
-    pub(super) fn folded(&self) -> OrderedSet<Endpoint> {
+    pub(super) fn folded(&self) -> BTreeSet<Endpoint> {
         let is_over = |template: &str| {
             self.full.contains(template)
                 || self.hashes.get(template).is_some_and(|hashes| hashes.len() > MOST_RECORDED as usize)
@@ -160,7 +160,7 @@ impl PlaceFacts {
 
     /// Returns what tags name as called, where no callee was recorded.
     pub(super) fn peers(&self) -> impl Iterator<Item = &str> {
-        let callees = self.calls.values().flat_map(OrderedMap::keys);
+        let callees = self.calls.values().flat_map(BTreeMap::keys);
         callees.filter(|callee| !callee.is_recorded).map(|callee| callee.name.as_str())
     }
 
@@ -171,15 +171,15 @@ impl PlaceFacts {
             names.folded = self.folded();
         }
         if reading.has(Rule::Callees) {
-            let all = || self.calls.values().flat_map(OrderedMap::keys);
-            let services: OrderedSet<&str> =
+            let all = || self.calls.values().flat_map(BTreeMap::keys);
+            let services: BTreeSet<&str> =
                 all().filter(|callee| callee.is_recorded).map(|callee| callee.name.as_str()).collect();
             let peers = all().filter(|callee| !callee.is_recorded && services.contains(callee.name.as_str()));
             names.recorded = peers.map(|callee| callee.name.clone()).collect();
             for (call, callees) in &self.calls {
                 let several = callees.iter().filter(|(_, operations)| operations.len() >= SEVERAL);
-                let several: OrderedSet<Callee> = several.map(|(callee, _)| callee.clone()).collect();
-                let different: OrderedSet<&str> = callees.keys().map(|callee| callee.name.as_str()).collect();
+                let several: BTreeSet<Callee> = several.map(|(callee, _)| callee.clone()).collect();
+                let different: BTreeSet<&str> = callees.keys().map(|callee| callee.name.as_str()).collect();
                 if different.len() > 1 || !several.is_empty() {
                     names.calls.insert(call.clone(), several);
                 }
@@ -190,7 +190,7 @@ impl PlaceFacts {
 }
 
 /// Adds a hash; of more than a set keeps names, the greatest is left out.
-fn insert_hash(hashes: &mut OrderedSet<u64>, hash: u64) {
+fn insert_hash(hashes: &mut BTreeSet<u64>, hash: u64) {
     hashes.insert(hash);
     if hashes.len() > MOST_RECORDED as usize + 1 {
         hashes.pop_last();

@@ -185,7 +185,7 @@ fn a_set_that_grows_is_named_on_and_services_are_places() {
         [(0, "a", "GET /", Server, &[]), (1, "a", "HTTP GET", Client, &[]), (2, "b", "read", Server, &[])];
     let mut set = set(&[&trace]);
     let names = PlaceNames {
-        calls: [(Endpoint::new("a", "HTTP GET"), OrderedSet::new())].into(),
+        calls: [(Endpoint::new("a", "HTTP GET"), BTreeSet::new())].into(),
         ..PlaceNames::default()
     };
     set.name_places(Some(&names), true);

@@ -6,10 +6,10 @@ use super::parts::TracePart;
 use super::set::{SetFull, TraceSet};
 use super::span::{Flags, ProcessId, RawSpan};
 use super::tags::TagSetId;
-use crate::ordered::OrderedMap;
 use crate::steps::in_blocks;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Some traces with their own names, independent of any set.
 #[derive(Default, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Portable {
 
     /// Copies some traces of a set.
     pub fn copy(set: &TraceSet, traces: impl Iterator<Item = u32>) -> Portable {
-        let mut losers: OrderedMap<TraceId, Vec<RawSpan>> = OrderedMap::new();
+        let mut losers: BTreeMap<TraceId, Vec<RawSpan>> = BTreeMap::new();
         for &(id, span) in &set.losers {
             losers.entry(id).or_default().push(span);
         }

@@ -9,14 +9,13 @@ use super::set::TraceSet;
 use super::span::Flags;
 use super::templates::{MOST_RECORDED, template};
 use super::tree::{Role, Tree};
-use crate::ordered::OrderedMap;
-use crate::sort::Arrange;
 use crate::steps::in_blocks;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Something that was found in spans.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -107,7 +106,7 @@ pub struct NameCount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Folded {
     /// By template, the hashes of its names, ascending: names themselves would fill messages.
-    names: OrderedMap<String, Vec<u64>>,
+    names: BTreeMap<String, Vec<u64>>,
     is_at_least: bool,
 }
 
@@ -199,9 +198,9 @@ impl ClockPair {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingCounts {
     /// Counts by the rule that found something.
-    pub found: OrderedMap<Found, FoundCount>,
+    pub found: BTreeMap<Found, FoundCount>,
     /// By caller and callee, each `service` or `service@host`: clocks that were set in some trace.
-    pub clocks: OrderedMap<(String, String), ClockPair>,
+    pub clocks: BTreeMap<(String, String), ClockPair>,
     /// Names with values in them that count as one, once all parts are merged.
     pub names: NameCount,
     folded: Folded,
@@ -222,7 +221,7 @@ impl ReadingCounts {
             let into = self.clocks.entry(pair).or_default();
             into.traces += clock.traces;
             into.shifts_us.extend(clock.shifts_us);
-            into.shifts_us.arrange();
+            into.shifts_us.sort();
         }
     }
 
@@ -236,7 +235,7 @@ impl ReadingCounts {
 /// Counts while trees of one set pass by.
 #[derive(Default)]
 pub struct ReadingObserver {
-    found: OrderedMap<Found, (u64, Option<TraceId>)>,
+    found: BTreeMap<Found, (u64, Option<TraceId>)>,
     pairs: HashMap<Pair, ClockPair, FxBuildHasher>,
     /// By endpoint as recorded: whether it is one of many names with values in them.
     is_folded: Vec<bool>,
@@ -337,7 +336,7 @@ impl ReadingObserver {
         let folded = Folded::of(set, &self.is_folded);
         let mut counts = ReadingCounts { found, folded, ..ReadingCounts::default() };
         for ((caller, callee), mut clock) in self.pairs {
-            clock.shifts_us.arrange();
+            clock.shifts_us.sort();
             counts.clocks.insert((process_name(set, caller), process_name(set, callee)), clock);
         }
         counts

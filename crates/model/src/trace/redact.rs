@@ -11,16 +11,16 @@ use super::portable::Portable;
 use super::reading::{Reading, Rule};
 use super::set::{EndpointId, TraceSet};
 use super::templates::template;
-use crate::ordered::{OrderedMap, OrderedSet};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All names that are loaded; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
-    endpoints: OrderedSet<Endpoint>,
-    services: OrderedSet<String>,
-    hosts: OrderedSet<String>,
+    endpoints: BTreeSet<Endpoint>,
+    services: BTreeSet<String>,
+    hosts: BTreeSet<String>,
 }
 
 impl Names {
@@ -51,7 +51,7 @@ impl Names {
     /// Returns their pseudonyms; `places` are the facts of the same sets.
     pub fn pseudonyms(self, places: &PlaceFacts) -> Pseudonyms {
         let mut out = Pseudonyms { folded: places.folded(), ..Pseudonyms::default() };
-        let operations: OrderedSet<String> = self
+        let operations: BTreeSet<String> = self
             .endpoints
             .iter()
             .map(|Endpoint { service, operation }| out.base(service, operation).into_owned())
@@ -75,7 +75,7 @@ pub struct Pseudonyms {
     operations: Vec<String>,
     hosts: Vec<String>,
     /// Templates that stand for their names.
-    folded: OrderedSet<Endpoint>,
+    folded: BTreeSet<Endpoint>,
 }
 
 fn numbered(kind: &str, names: &[String], name: &str) -> Option<String> {
@@ -180,7 +180,7 @@ impl Portable {
         for (key, value) in self.tag_sets.iter_mut().flatten() {
             (*key, *value) = (names.intern(old.get(*key)), names.intern(old.get(*value)));
         }
-        let mut operations: OrderedMap<(u32, u32), Symbol> = OrderedMap::new();
+        let mut operations: BTreeMap<(u32, u32), Symbol> = BTreeMap::new();
         for span in &mut self.spans {
             let service = self.processes.get(span.process as usize).map_or(Symbol::NONE, |process| process.0);
             span.operation = *operations.entry((service.0, span.operation.0)).or_insert_with(|| {
@@ -213,8 +213,8 @@ impl Portable {
             let (own, others) = rest.split_at_mut((*spans as usize).min(rest.len()));
             rest = others;
             let ids = own.iter().flat_map(|span| [span.id, span.parent]).filter(|id| !id.is_none());
-            let order: OrderedSet<(String, SpanId)> = ids.map(|id| (id.to_text(&texts), id)).collect();
-            let numbers: OrderedMap<SpanId, u64> =
+            let order: BTreeSet<(String, SpanId)> = ids.map(|id| (id.to_text(&texts), id)).collect();
+            let numbers: BTreeMap<SpanId, u64> =
                 order.into_iter().zip(1..).map(|((_, id), number)| (id, number)).collect();
             let number = |id: SpanId| numbers.get(&id).map_or(SpanId::NONE, |&number| SpanId::hex(number));
             for span in own {

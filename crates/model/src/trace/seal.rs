@@ -4,7 +4,6 @@ use super::ids::TraceId;
 use super::parts::TracePart;
 use super::set::{SetFull, TraceSet};
 use super::span::RawSpan;
-use crate::sort::Arrange;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -137,7 +136,7 @@ impl Sealing {
                     if is_joined {
                         set.shrink();
                     } else {
-                        set.split.arrange();
+                        set.split.sort();
                         set.split.dedup();
                     }
                 }

@@ -1,7 +1,5 @@
 //! Batches: what a reader gets at a time, so that all readers are busy until the end of a load.
 
-use pathlight_model::sort::Arrange;
-
 /// Files up to this many bytes share batches.
 const SMALL: u64 = 256 << 10;
 /// Bytes of a batch, at least and at most.
@@ -14,7 +12,7 @@ const BATCH_FILES: usize = 256;
 /// Returns the batches as lists of indices into `sizes`; every index stands in exactly one of them.
 pub fn batches(sizes: &[u64], readers: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.arrange_by_key(|&index| (std::cmp::Reverse(sizes[index]), index));
+    order.sort_by_key(|&index| (std::cmp::Reverse(sizes[index]), index));
     let first_small = order.partition_point(|&index| sizes[index] > SMALL);
     let (large, small) = order.split_at(first_small);
     let small_bytes: u64 = small.iter().map(|&index| sizes[index]).sum();

@@ -29,8 +29,8 @@ pub use meter::Meter;
 pub use split_search::SplitSearch;
 
 use pathlight_ingest::{Ended, FileReport, Keep, SplitPoint, places_to_split};
-use pathlight_model::ordered::OrderedMap;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -566,7 +566,7 @@ impl LoadPlanner {
 
     /// Returns whether the chunks of every split file give the whole of it, as far as they are read.
     fn verify(&mut self) -> bool {
-        let mut chunks: OrderedMap<usize, Vec<&InputFile>> = OrderedMap::new();
+        let mut chunks: BTreeMap<usize, Vec<&InputFile>> = BTreeMap::new();
         for file in &self.files {
             if let Some(chunk) = &file.chunk {
                 chunks.entry(chunk.file).or_default().push(file);

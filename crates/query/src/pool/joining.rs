@@ -9,7 +9,7 @@ use super::loading::{MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, Done};
 use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, PoolEvent, PoolState, UserError};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The joining under way.
 #[derive(Debug)]
@@ -19,11 +19,11 @@ pub(super) struct Join<P> {
     /// What comes after the answers that are awaited.
     next: JoinStep,
     /// Calls without an answer yet.
-    open: OrderedMap<u64, JoinCall>,
+    open: BTreeMap<u64, JoinCall>,
     /// Groups still to be unloaded.
-    groups: OrderedSet<u8>,
+    groups: BTreeSet<u8>,
     /// The keys of every worker that has told them, by number of the call, which is the order of the slots.
-    keys: OrderedMap<u64, Vec<P>>,
+    keys: BTreeMap<u64, Vec<P>>,
     /// Moves planned, with their keys.
     moves: Vec<((u32, u32), P)>,
     /// The keys of tags that are to be marked.
@@ -63,9 +63,9 @@ impl<P: Clone> PoolState<P> {
         self.join = Some(Join {
             slots: self.holders(),
             next: JoinStep::Seal,
-            open: OrderedMap::new(),
-            groups: OrderedSet::new(),
-            keys: OrderedMap::new(),
+            open: BTreeMap::new(),
+            groups: BTreeSet::new(),
+            keys: BTreeMap::new(),
             moves: Vec::new(),
             high_cardinality: None,
         });

@@ -6,9 +6,8 @@ use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, Command, LoadOutcome, MemoryForecast, PoolEvent, PoolState, UserError};
 use crate::load::{FileState, Meter, ReadResult, Step};
 use pathlight_ingest::Keep;
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_text::format;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Deaths while traces are joined before the pool gives up.
 pub(super) const MOST_FAILED_JOINS: u32 = 3;
@@ -38,11 +37,11 @@ pub(super) enum Phase {
 pub(super) struct Load {
     pub phase: Phase,
     /// Batches being read, by number of the call.
-    pub batches: OrderedMap<u64, Batch>,
+    pub batches: BTreeMap<u64, Batch>,
     /// Slots whose workers read in this round.
     slots: Vec<usize>,
     /// Slots whose memory ended.
-    full: OrderedSet<usize>,
+    full: BTreeSet<usize>,
     /// The user ends it: nothing more is read.
     pub is_stopping: bool,
     was_cancelled: bool,
@@ -57,7 +56,7 @@ pub(super) struct Load {
     /// Places where memory ended.
     ended_at: Vec<String>,
     /// Groups to be taken away when it ends.
-    pub unload: OrderedSet<u8>,
+    pub unload: BTreeSet<u8>,
     pub failed_joins: u32,
     pub errors: Vec<UserError>,
     pub meter: Meter,
@@ -106,9 +105,9 @@ impl<P: Clone> PoolState<P> {
         self.planner.begin_load();
         self.load = Some(Load {
             phase: Phase::Beginning,
-            batches: OrderedMap::new(),
+            batches: BTreeMap::new(),
             slots: Vec::new(),
-            full: OrderedSet::new(),
+            full: BTreeSet::new(),
             is_stopping: false,
             was_cancelled: false,
             forecast: None,
@@ -116,7 +115,7 @@ impl<P: Clone> PoolState<P> {
             heap_before: self.heap_bytes(),
             readers: 0,
             ended_at: Vec::new(),
-            unload: OrderedSet::new(),
+            unload: BTreeSet::new(),
             failed_joins: 0,
             errors: Vec::new(),
             meter: Meter::default(),
@@ -280,7 +279,7 @@ impl<P: Clone> PoolState<P> {
         let full = self.load.as_ref().map(|load| &load.full);
         let is_free = |slot: &usize| !full.is_some_and(|full| full.contains(slot));
         let mut slots: Vec<usize> = (0..self.workers()).filter(is_free).collect();
-        slots.arrange_by_key(|&slot| (spans(slot), slot));
+        slots.sort_by_key(|&slot| (spans(slot), slot));
         slots.truncate(batches);
         slots
     }
@@ -383,7 +382,7 @@ impl<P: Clone> PoolState<P> {
     /// Returns what is said of a load for which memory did not suffice, `None` if it did. `ended_at` are the places.
     fn memory_error(&self, ended_at: &[String]) -> Option<UserError> {
         let first = ended_at.first()?;
-        let (mut read, mut total, mut untouched) = (0, 0, OrderedSet::new());
+        let (mut read, mut total, mut untouched) = (0, 0, BTreeSet::new());
         for input in self.planner.parts_of_load() {
             if let FileState::Read(_) = input.state {
                 read += input.bytes_to_read();

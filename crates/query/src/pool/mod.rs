@@ -36,9 +36,9 @@ use crate::load::{LoadPlanner, MemoryForecast};
 use joining::Join;
 use loading::Load;
 use messages::ToWorker;
-use pathlight_model::ordered::OrderedMap;
 use queries::Query;
 use saving::Save;
+use std::collections::BTreeMap;
 use workers::{InFlightCall, WorkerSlot};
 
 /// Workers at most that are there before the first file is: one takes some tens of milliseconds to start, and a few
@@ -57,7 +57,7 @@ pub struct PoolState<P> {
     /// By slot; a slot is empty while nobody needs it.
     workers: Vec<Option<WorkerSlot>>,
     /// Calls whose answers are awaited, by number.
-    calls: OrderedMap<u64, InFlightCall>,
+    calls: BTreeMap<u64, InFlightCall>,
     /// Numbers for calls and workers.
     last_number: u64,
     /// Moves on when row numbers or the data itself change: copies of columns of an earlier one are void.
@@ -72,10 +72,10 @@ pub struct PoolState<P> {
     failed_starts: u32,
     /// The other workers are to be started as soon as the first is up, before there is anything to do.
     is_ahead: bool,
-    queries: OrderedMap<u64, Query<P>>,
+    queries: BTreeMap<u64, Query<P>>,
     /// How often a worker died over a query, by its message.
-    crashes_by_query: OrderedMap<Vec<u8>, u32>,
-    saves: OrderedMap<u64, Save<P>>,
+    crashes_by_query: BTreeMap<Vec<u8>, u32>,
+    saves: BTreeMap<u64, Save<P>>,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.
     now_us: u64,
     commands: Vec<Command<P>>,
@@ -90,7 +90,7 @@ impl<P: Clone> PoolState<P> {
             most_workers,
             limits: Limits::default(),
             workers: Vec::new(),
-            calls: OrderedMap::new(),
+            calls: BTreeMap::new(),
             last_number: 0,
             generation: 0,
             planner: LoadPlanner::new(most_workers),
@@ -99,9 +99,9 @@ impl<P: Clone> PoolState<P> {
             has_moved_traces: false,
             failed_starts: 0,
             is_ahead: false,
-            queries: OrderedMap::new(),
-            crashes_by_query: OrderedMap::new(),
-            saves: OrderedMap::new(),
+            queries: BTreeMap::new(),
+            crashes_by_query: BTreeMap::new(),
+            saves: BTreeMap::new(),
             now_us: 0,
             commands: Vec::new(),
         };

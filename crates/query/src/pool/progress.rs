@@ -2,7 +2,7 @@
 
 use super::{LoadProgress, PoolEvent, PoolState};
 use crate::load::{FileState, MemoryUse};
-use pathlight_model::ordered::OrderedSet;
+use std::collections::BTreeSet;
 
 /// How far a load is, and whether it will fit, is looked at most once in so many microseconds.
 const LOOK_US: u64 = 100_000;
@@ -45,7 +45,7 @@ impl<P: Clone> PoolState<P> {
             progress.traces += worker.progress.traces;
             progress.spans += worker.progress.spans;
         }
-        let (mut named, mut undone) = (OrderedSet::new(), OrderedSet::new());
+        let (mut named, mut undone) = (BTreeSet::new(), BTreeSet::new());
         for input in self.planner.parts_of_load() {
             named.insert(input.source);
             if let FileState::Waiting | FileState::Dispatched(_) = input.state {
@@ -80,7 +80,7 @@ impl<P: Clone> PoolState<P> {
     fn watch_memory(&mut self, bytes: u64, total_bytes: u64) {
         let heap = self.heap_bytes();
         let Some(load) = &mut self.load else { return };
-        let reading: OrderedSet<usize> = load.batches.values().map(|batch| batch.slot).collect();
+        let reading: BTreeSet<usize> = load.batches.values().map(|batch| batch.slot).collect();
         load.readers = load.readers.max(reading.len());
         if load.is_warned || load.forecast.is_some() || load.is_stopping {
             return;

@@ -7,7 +7,7 @@
 use super::messages::{Call, Done, ToWorker};
 use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, Command, PoolState, QueryError};
-use pathlight_model::ordered::OrderedMap;
+use std::collections::BTreeMap;
 
 /// Deaths of workers over one query after which it is not tried again.
 const MOST_CRASHES: u32 = 2;
@@ -20,7 +20,7 @@ pub(super) struct Query<P> {
     has_begun: bool,
     /// The partials of the pass under way, by number of the call; `None` while one is awaited. Empty while the
     /// coordinator works.
-    partials: OrderedMap<u64, Option<Vec<P>>>,
+    partials: BTreeMap<u64, Option<Vec<P>>>,
 }
 
 impl<P: Clone> PoolState<P> {
@@ -30,7 +30,7 @@ impl<P: Clone> PoolState<P> {
             self.commands.push(Command::Answer { query, result: Err(QueryError::Failed(reason)) });
             return;
         }
-        self.queries.insert(query, Query { message, has_begun: false, partials: OrderedMap::new() });
+        self.queries.insert(query, Query { message, has_begun: false, partials: BTreeMap::new() });
     }
 
     /// Begins the queries that wait, unless traces are being joined.

@@ -18,7 +18,7 @@ impl<P: Clone> PoolState<P> {
         let (is_failed_start, is_used) = (!worker.is_up, worker.is_used);
         self.failed_starts += u32::from(is_failed_start);
         let reason = if reason.is_empty() { "no reason given" } else { reason };
-        let lost: Vec<(u64, InFlightCall)> = self.calls.extract(|_, call| call.slot == slot);
+        let lost: Vec<(u64, InFlightCall)> = self.calls.extract_if(.., |_, call| call.slot == slot).collect();
         self.recover(slot, reason, is_failed_start, is_used);
         for (number, call) in lost {
             self.deliver(number, call, Err(CallError::Lost));

@@ -6,8 +6,7 @@
 use super::messages::{Call, Done};
 use crate::{Cuts, EngineError, Next, Plan, Session, plan_joining};
 use pathlight_model::flat;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
+use std::collections::BTreeMap;
 
 /// The answer to a call, with its attached buffers.
 pub type Answer = Result<(Done, Vec<Vec<u8>>), EngineError>;
@@ -15,7 +14,7 @@ pub type Answer = Result<(Done, Vec<Vec<u8>>), EngineError>;
 /// The plans that a worker runs.
 #[derive(Default)]
 pub struct Server {
-    plans: OrderedMap<u64, Plan<Vec<u8>>>,
+    plans: BTreeMap<u64, Plan<Vec<u8>>>,
     /// Calls that are answered once another plan has gone on, with the plans they are about.
     waiting: Vec<(u64, u64)>,
     /// What plans over one state of the data share, and which state that is.
@@ -140,7 +139,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
 fn unload(session: &mut Session, group: u8) {
     let ids = session.set.traces().iter().map(|trace| trace.id);
     let mut gone: Vec<_> = ids.filter(|id| id.group == group).collect();
-    gone.arrange();
+    gone.sort();
     session.set.retain(|trace| trace.id.group != group);
     session.set.summaries.retain(|summary| summary.group != group);
     session.set.forget_losers(&gone);

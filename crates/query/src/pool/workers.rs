@@ -2,7 +2,7 @@
 
 use super::messages::{Call, Done, FromWorker, Progress, ToWorker};
 use super::{Attachment, Command, MOST_AHEAD, PoolEvent, PoolState};
-use pathlight_model::ordered::OrderedSet;
+use std::collections::BTreeSet;
 
 /// A worker in its slot.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl<P: Clone> PoolState<P> {
 
     /// Asks the workers that are waited for whether they live. A browser may end one without a word.
     pub(super) fn look_after_workers(&mut self) {
-        let waited_for: OrderedSet<usize> = self.calls.values().map(|call| call.slot).collect();
+        let waited_for: BTreeSet<usize> = self.calls.values().map(|call| call.slot).collect();
         for slot in waited_for {
             let Some(worker) = self.workers.get_mut(slot).and_then(Option::as_mut) else { continue };
             if worker.unanswered >= MOST_UNANSWERED {
@@ -126,7 +126,8 @@ impl<P: Clone> PoolState<P> {
 
     /// Gives up the calls of a purpose: nobody waits for their answers.
     pub(super) fn cancel_calls(&mut self, purpose: Purpose) {
-        let given_up: Vec<(u64, InFlightCall)> = self.calls.extract(|_, call| call.purpose == purpose);
+        let given_up: Vec<(u64, InFlightCall)> =
+            self.calls.extract_if(.., |_, call| call.purpose == purpose).collect();
         for (number, call) in given_up {
             self.post(call.slot, ToWorker::Cancel(number), Vec::new());
         }

@@ -6,8 +6,6 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
@@ -15,6 +13,7 @@ use pathlight_model::trace::{
 };
 use pathlight_summary::Summary as SummedUp;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 const HISTOGRAM_BINS: u32 = 96;
 const SPARK_BINS: u32 = 24;
@@ -179,7 +178,7 @@ impl OverviewReport {
             .collect();
         let total = |row: &TypeRow| summary.roots.get(&row.kind.root).map_or(0, |part| part.latency_us.sum);
         // Stable: equal totals stay by name.
-        self.request_types.arrange_by_key(|row| std::cmp::Reverse(total(row)));
+        self.request_types.sort_by_key(|row| std::cmp::Reverse(total(row)));
         let endpoints = all.endpoints.iter().map(|(endpoint, part)| EndpointCount {
             service: endpoint.service.clone(),
             operation: endpoint.operation.clone(),
@@ -187,7 +186,7 @@ impl OverviewReport {
         });
         self.endpoints = endpoints.collect();
         self.error_spans = all.endpoints.values().map(|part| part.errors).sum();
-        let services: OrderedSet<&str> = all.endpoints.keys().map(|of| of.service.as_str()).collect();
+        let services: BTreeSet<&str> = all.endpoints.keys().map(|of| of.service.as_str()).collect();
         self.services = services.len() as u64;
         let own = all.endpoints.iter().map(|(of, part)| (of.service.as_str(), part.self_time.sum_us()));
         self.most_time = most_time(own).into_iter().map(|(service, _)| service).collect();
@@ -218,15 +217,15 @@ pub(crate) struct OverviewPartial {
     reading: ReadingCounts,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
-    types: OrderedMap<RequestType, (u64, Vec<u64>)>,
+    types: BTreeMap<RequestType, (u64, Vec<u64>)>,
     /// By endpoint: spans, and the time in which somebody waits for them and for none of their calls.
-    endpoints: OrderedMap<Endpoint, [u64; 2]>,
-    tag_keys: OrderedMap<String, (bool, OrderedSet<String>)>,
+    endpoints: BTreeMap<Endpoint, [u64; 2]>,
+    tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
 }
 
 /// Returns the services with the most time, at most [`MOST_TIME`], with their shares of all of it (ties: by name).
 pub fn most_time(times: impl Iterator<Item = (impl Into<String>, u64)>) -> Vec<(String, f64)> {
-    let mut sums: OrderedMap<String, u64> = OrderedMap::new();
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     let mut whole = 0;
     for (service, us) in times {
         *sums.entry(service.into()).or_default() += us;
@@ -234,7 +233,7 @@ pub fn most_time(times: impl Iterator<Item = (impl Into<String>, u64)>) -> Vec<(
     }
     let mut services: Vec<(String, u64)> = sums.into_iter().collect();
     // Stable: equal times stay by name.
-    services.arrange_by_key(|(_, us)| std::cmp::Reverse(*us));
+    services.sort_by_key(|(_, us)| std::cmp::Reverse(*us));
     services.truncate(MOST_TIME);
     services.into_iter().map(|(service, us)| (service, us as f64 / whole.max(1) as f64)).collect()
 }
@@ -297,9 +296,9 @@ impl OverviewPartial {
             all.extend(sorted);
         }
         // Stable: equal totals stay by name.
-        request_types.arrange_by_key(|&(total, _)| std::cmp::Reverse(total));
+        request_types.sort_by_key(|&(total, _)| std::cmp::Reverse(total));
         all.sort_unstable();
-        let services: OrderedSet<&str> =
+        let services: BTreeSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
         let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.as_str(), sums[1])));

@@ -6,7 +6,6 @@ use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{RequestRow, RequestsReport};
 use pathlight_analysis::requests::Selection;
-use pathlight_model::sort::Arrange;
 use serde::{Deserialize, Serialize};
 
 /// Reports requests, slowest first.
@@ -25,7 +24,7 @@ impl Query for Requests {
         let pass = RequestPass::Slowest { limit: self.limit };
         let (parts, facts) = workers.request_partials::<Vec<RequestRow>>(&self.selection, pass).await?;
         let mut rows = parts.concat();
-        rows.arrange_by(|a, b| {
+        rows.sort_by(|a, b| {
             (b.latency_us.cmp(&a.latency_us))
                 .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
         });

@@ -8,11 +8,11 @@ use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_model::flat;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
 use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Reports one trace with its critical path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
     });
     // Without spans both are 0.
     origin = origin.min(last_us);
-    let mut names: OrderedMap<u32, u32> = OrderedMap::new();
+    let mut names: BTreeMap<u32, u32> = BTreeMap::new();
     let mut report = TraceReport {
         trace_id: set.trace_id_text(number),
         request_root: root,

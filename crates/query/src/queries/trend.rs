@@ -5,10 +5,9 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::summaries::Named;
 use crate::workers::Workers;
-use pathlight_model::ordered::{OrderedMap, OrderedSet};
-use pathlight_model::sort::Arrange;
 use pathlight_summary::{Merger, Summary, Trend as OverTime};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports how latencies and self times move from one summary to the next, and since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,11 +62,11 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
         days.push((TrendDay { name, files, requests, start_us }, sum));
     }
     // By name, and by time where the days follow each other: copies of one day would be in any order.
-    days.arrange_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    days.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
     let mut by_time: Vec<(u64, u64)> = days.iter().filter_map(|(_, sum)| sum.start_us).collect();
-    by_time.arrange();
+    by_time.sort();
     if by_time.len() == days.len() && by_time.windows(2).all(|two| two[1].0 > two[0].0.midpoint(two[0].1)) {
-        days.arrange_by_key(|(day, _)| day.start_us);
+        days.sort_by_key(|(day, _)| day.start_us);
     }
     let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
     Ok(TrendReport { trend: OverTime::of(&sums).map_err(of_settings)?, days })
@@ -76,9 +75,9 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
 /// Puts summaries together that are one point in time: those of one folder if there are several folders, else each alone.
 fn in_days(named: Vec<Named>) -> Vec<(String, Vec<Summary>)> {
     let folder = |name: &str| name.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-    let folders: OrderedSet<String> = named.iter().map(|(name, _)| folder(name)).collect();
+    let folders: BTreeSet<String> = named.iter().map(|(name, _)| folder(name)).collect();
     let by_folder = folders.len() > 1;
-    let mut days: OrderedMap<String, Vec<Summary>> = OrderedMap::new();
+    let mut days: BTreeMap<String, Vec<Summary>> = BTreeMap::new();
     for (name, summary) in named {
         let folder = folder(&name);
         let is_alone = !by_folder || folder.is_empty();

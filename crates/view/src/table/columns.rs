@@ -1,7 +1,7 @@
 //! Which columns of a table are shown and how wide they are: by what there is room for, and by what a person chose.
 
 use super::{Head, Width};
-use pathlight_model::ordered::OrderedMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The least width that a person can give a column, in CSS pixels.
@@ -18,7 +18,7 @@ struct Choice {
 
 /// What a person chose of the columns of a table, by their keys; written as `endpoint=240 slack=+ drag=-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ColumnChoices(OrderedMap<String, Choice>);
+pub struct ColumnChoices(BTreeMap<String, Choice>);
 
 impl Width {
     /// Returns the width of a column in CSS pixels; the least of it for the one that takes what is left.

@@ -2,9 +2,8 @@
 
 use super::facts::Kind;
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
+use std::collections::BTreeMap;
 
 /// Training calls of each fold.
 pub type Counts = [u32; FOLDS];
@@ -17,7 +16,7 @@ pub fn without(counts: &Counts, fold: usize) -> u32 {
 /// Good-Turing's share of categories not seen yet, by kind and fold left out.
 #[derive(Clone, Debug, Default)]
 pub struct Unseen {
-    by_kind: OrderedMap<Kind, [(u64, u64); FOLDS]>,
+    by_kind: BTreeMap<Kind, [(u64, u64); FOLDS]>,
 }
 
 impl Unseen {
@@ -43,7 +42,7 @@ impl Unseen {
 struct Seen {
     n: u32,
     /// For each endpoint in the sets, how much likelier a set is with it than without; empty but for sets.
-    members: OrderedMap<u32, i64>,
+    members: BTreeMap<u32, i64>,
     /// How likely the empty set is.
     empty: i64,
     /// Rarity of each category seen, ascending, and the calls as rare or rarer.
@@ -66,7 +65,7 @@ fn log_share(with: f64, all: f64) -> i64 {
 
 impl Seen {
     /// Takes note of how many of the calls have each endpoint in their set.
-    fn learn(&mut self, calls: OrderedMap<u32, u32>) {
+    fn learn(&mut self, calls: BTreeMap<u32, u32>) {
         let n = f64::from(self.n);
         for (endpoint, calls) in calls {
             let without = log_share(n - f64::from(calls), n);
@@ -93,7 +92,7 @@ impl Categories {
                 ..Seen::default()
             };
             if are_sets {
-                let mut calls: OrderedMap<u32, u32> = OrderedMap::new();
+                let mut calls: BTreeMap<u32, u32> = BTreeMap::new();
                 for (set, counts) in categories {
                     let here = without(counts, fold);
                     set.iter().for_each(|&endpoint| *calls.entry(endpoint).or_default() += here);
@@ -109,7 +108,7 @@ impl Categories {
                     rarer.push(((here - 1, product), here));
                 }
             }
-            rarer.arrange();
+            rarer.sort();
             let mut sum = 0;
             for (_, calls) in &mut rarer {
                 sum += *calls;

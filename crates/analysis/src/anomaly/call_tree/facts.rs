@@ -2,10 +2,9 @@
 
 use crate::anomaly::features::{Cell, RowFacts};
 use crate::critical_path::Contexts;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -214,7 +213,7 @@ impl Dictionary {
             number += 1;
         });
         let number_of = |name: &Endpoint| paths.endpoints.binary_search(name).map_or(NO_ROW, |n| n as u32);
-        let mut sets: OrderedMap<Vec<u32>, u32> = OrderedMap::new();
+        let mut sets: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         for (part_sets, _, names, _) in &mut rest {
             let numbers: Vec<u32> = names.iter().map(number_of).collect();
             for set in part_sets {
@@ -267,7 +266,7 @@ impl Facts {
             bytes.push(part.bytes);
         }
         let (dictionary, numbers) = Dictionary::merge(dictionaries);
-        rows.arrange_by(|(a, _), (b, _)| {
+        rows.sort_by(|(a, _), (b, _)| {
             let key = |row: &FactRow| row.injected.is_some();
             key(a).cmp(&key(b)).then_with(|| a.facts.request.cmp(&b.facts.request))
         });
@@ -306,7 +305,7 @@ impl Facts {
 
     /// Returns the self times of a row by call path, ascending; `facts` are those of the row.
     pub fn self_times(&self, facts: &[Fact]) -> Vec<Cell> {
-        let mut by_path: OrderedMap<u32, u64> = OrderedMap::new();
+        let mut by_path: BTreeMap<u32, u64> = BTreeMap::new();
         for fact in facts {
             let cell = self.dictionary.cells[fact.cell as usize];
             if cell.kind == Kind::SelfTime {

@@ -6,12 +6,11 @@ use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
 use super::views::{TreeVerdict, ViewScores, Views};
 use crate::anomaly::examples::Examples;
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::ln;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Training calls that a condition needs to be judged by itself.
 pub(super) const ENOUGH: u32 = 30;
@@ -166,7 +165,7 @@ impl TreeModel {
         if left_out > 0 {
             for _ in 0..2 {
                 let mut scored = score_rows(&found, facts, rows, pace).await;
-                scored.arrange_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+                scored.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
                 let mut kept: Vec<u32> =
                     scored[..rows.len() - left_out].iter().map(|(row, _)| *row).collect();
                 kept.sort_unstable();
@@ -208,7 +207,7 @@ impl TreeModel {
             }
             pace.spend(scratch.facts.len()).await;
         }
-        model.roots.arrange();
+        model.roots.sort();
         model.roots.dedup();
         for (at, mut numbers) in numbers.into_iter().enumerate() {
             if cells[at].kind.is_category() {
@@ -310,7 +309,7 @@ async fn score_rows(
     pace: &mut Pace,
 ) -> Vec<(u32, f64)> {
     let located = tables.own(model);
-    let known: OrderedMap<u32, f64> = trained.iter().map(|one| (one.row, one.verdict.score)).collect();
+    let known: BTreeMap<u32, f64> = trained.iter().map(|one| (one.row, one.verdict.score)).collect();
     let mut scratch = Scratch::default();
     let mut scored = Vec::with_capacity(rows.len());
     for &row in rows {

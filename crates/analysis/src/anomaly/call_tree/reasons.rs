@@ -8,11 +8,10 @@ use super::views::TreeVerdict;
 use crate::anomaly::features::Cell;
 use crate::anomaly::sets::{FOLDS, Search};
 use crate::requests::RequestRef;
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The least surprise of a fact that is named.
 const NAMED: f64 = 3.0;
@@ -140,7 +139,7 @@ impl<'a> Explainer<'a> {
         let times = self.facts.self_times(&scratch.facts);
         self.tables.read(self.model, self.located, self.facts, row, scratch);
         // The most surprising fact of each kind and call path.
-        let mut most: OrderedMap<(Kind, u32), (f64, usize)> = OrderedMap::new();
+        let mut most: BTreeMap<(Kind, u32), (f64, usize)> = BTreeMap::new();
         let mut strongest: Option<(f64, usize)> = None;
         for (at, fact) in scratch.facts.iter().enumerate() {
             let place = &self.located.cells[fact.cell as usize];
@@ -192,7 +191,7 @@ impl<'a> Explainer<'a> {
                 reason.path.len(),
             )
         };
-        reasons.arrange_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
+        reasons.sort_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
         reasons.truncate(REASONS);
         let part = if verdict.part == Part::OffPath && covers { Part::Covering } else { verdict.part };
         Explanation { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
@@ -295,7 +294,7 @@ impl<'a> Explainer<'a> {
             .iter()
             .map(|&endpoint| &judged.paths.endpoints[endpoint as usize])
             .collect();
-        let mut with: OrderedMap<&Endpoint, u32> = has.iter().map(|&endpoint| (endpoint, 0)).collect();
+        let mut with: BTreeMap<&Endpoint, u32> = has.iter().map(|&endpoint| (endpoint, 0)).collect();
         for at in same {
             let cell = known.cells[at];
             for &endpoint in self.model.members(cell.kind, cell.condition) {
@@ -316,7 +315,7 @@ impl<'a> Explainer<'a> {
         if found.is_empty() {
             return vec![plain];
         }
-        found.arrange_by_key(|(like, _)| *like);
+        found.sort_by_key(|(like, _)| *like);
         found.into_iter().map(|(_, reason)| reason).collect()
     }
 

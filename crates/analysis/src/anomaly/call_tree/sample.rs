@@ -4,9 +4,8 @@
 
 use super::facts::{CellKey, Dictionary, FactPart, FactRow, Facts, Kind, Part, next_number, push_fact};
 use crate::critical_path::{Context, Contexts};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::trace::{Endpoint, NO_ROW, hash_text};
+use std::collections::BTreeMap;
 
 /// Longer times, in microseconds, and greater numbers are not believed of a file.
 const MOST: u64 = 1 << 48;
@@ -40,7 +39,7 @@ impl FactPart {
             all.extend(keys.enumerate().map(|(row, key)| (key, number, row)));
         }
         let request = |&(_, part, row): &(u64, usize, usize)| &parts[part].rows[row].facts.request;
-        all.arrange_by(|a, b| a.0.cmp(&b.0).then_with(|| request(a).cmp(request(b))));
+        all.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| request(a).cmp(request(b))));
         all.truncate(most);
         let mut rows_of: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
         all.into_iter().for_each(|(_, part, row)| rows_of[part].push(row));
@@ -55,9 +54,9 @@ impl FactPart {
     }
 
     /// Returns the requests by the endpoint at their root.
-    pub fn into_roots(self) -> OrderedMap<Endpoint, FactPart> {
+    pub fn into_roots(self) -> BTreeMap<Endpoint, FactPart> {
         let Contexts { endpoints, nodes } = &self.dictionary.paths;
-        let mut rows: OrderedMap<&Endpoint, Vec<usize>> = OrderedMap::new();
+        let mut rows: BTreeMap<&Endpoint, Vec<usize>> = BTreeMap::new();
         for (number, row) in self.rows.iter().enumerate() {
             let root = &endpoints[nodes[row.root as usize].endpoint as usize];
             rows.entry(root).or_default().push(number);
@@ -208,7 +207,7 @@ impl Facts {
         let request = |row: u32| &self.rows[row as usize].facts.request;
         let mut chosen: Vec<(u64, u32)> =
             rows.iter().map(|&row| (hash_text(&request(row).trace_id), row)).collect();
-        chosen.arrange();
+        chosen.sort();
         chosen.truncate(most);
         let mut rows: Vec<usize> = chosen.into_iter().map(|(_, row)| row as usize).collect();
         rows.sort_unstable();

@@ -1,7 +1,6 @@
 //! How surprising a number is among those of training (`docs/definitions/anomaly.md` section 2).
 
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::sort::Arrange;
 use pathlight_model::stats::{exp, ln};
 
 /// Steps of a quantised logarithm in one unit of it.
@@ -76,7 +75,7 @@ pub type Histogram = Vec<(u16, [u32; FOLDS])>;
 /// Joins histograms.
 pub fn join<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
     let mut all: Histogram = histograms.flatten().copied().collect();
-    all.arrange_by_key(|(q, _)| *q);
+    all.sort_by_key(|(q, _)| *q);
     all.dedup_by(|(q, from), (kept, into)| {
         let is_same = q == kept;
         if is_same {

@@ -21,11 +21,10 @@ use pathlight_analysis::anomaly::{
     ReasonNames, Thresholds, VectorsReport,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_model::ordered::OrderedMap;
-use pathlight_model::sort::Arrange;
 use pathlight_model::steps::Pace;
 use pathlight_summary::Settings;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Units of work of an explanation.
 const EXPLAIN_UNITS: usize = 20_000;
@@ -74,7 +73,7 @@ impl Query for Anomalies {
             ..settings
         };
         let judged = facts(&workers, &test).await?;
-        let mut own: OrderedMap<u32, TreeVerdict> = OrderedMap::new();
+        let mut own: BTreeMap<u32, TreeVerdict> = BTreeMap::new();
         let mut learned: Vec<(u64, f64)> = Vec::new();
         let (model, tables, training) = match given {
             Some(model) => {
@@ -96,7 +95,7 @@ impl Query for Anomalies {
                 if normal.group == test.group {
                     // Requests that were learned from are judged by the other folds.
                     let rows = judged.rows.iter().zip(0..).map(|(row, at)| (&row.facts.request, at));
-                    let rows: OrderedMap<_, u32> = rows.collect();
+                    let rows: BTreeMap<_, u32> = rows.collect();
                     own.extend(trained.into_iter().filter_map(|one| {
                         let request = &facts.rows[one.row as usize].facts.request;
                         Some((*rows.get(request)?, one.verdict))
@@ -362,7 +361,7 @@ fn rank(report: &mut AnomalyReport, facts: &Facts, judgements: &[Judgement]) -> 
         let Judgement { score, p, verdict, .. } = &judgements[row];
         (verdict.is_unknown, *p > 0.0, -score)
     };
-    order.arrange_by(|&a, &b| {
+    order.sort_by(|&a, &b| {
         let (a, b) = (key(a), key(b));
         (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     });

@@ -27,11 +27,11 @@ use pathlight_analysis::flow::{
     Bindings, FlowReport, FlowSample, FlowSettings, Model, NodeTable, PairCounts,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::Endpoint;
 use pathlight_summary::NoFlow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Reports the execution flow of an endpoint; without one, the flow has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +65,8 @@ impl Query for Flow {
         }
         let flow = sample.pairs.flow(settings.tau_ppm);
         let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
-        let mut bindings = Bindings { flow, counts: OrderedMap::new() };
-        for part in workers.flow::<OrderedMap<(u32, u32), u64>>(&selection, pass).await? {
+        let mut bindings = Bindings { flow, counts: BTreeMap::new() };
+        for part in workers.flow::<BTreeMap<(u32, u32), u64>>(&selection, pass).await? {
             part.into_iter().for_each(|(edge, count)| *bindings.counts.entry(edge).or_default() += count);
         }
         Ok(FlowReport::new(&table, &callees, &sample, &bindings))

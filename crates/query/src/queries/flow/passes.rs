@@ -10,9 +10,9 @@ use pathlight_analysis::flow::{
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::flat;
-use pathlight_model::ordered::OrderedMap;
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What every worker does once for a flow.
@@ -56,7 +56,7 @@ impl FlowPass {
 }
 
 /// Callees with starts, by parent.
-pub(super) type CalleesPartial = OrderedMap<Endpoint, (Callees, Vec<u64>)>;
+pub(super) type CalleesPartial = BTreeMap<Endpoint, (Callees, Vec<u64>)>;
 
 /// Partials of passes that a what-if repeats with every move of a slider.
 #[derive(Default)]
@@ -148,7 +148,7 @@ impl Running {
                 )))
             }
             FlowPass::Bind { table, flow } => {
-                let bindings = Bindings { flow: flow.clone(), counts: OrderedMap::new() };
+                let bindings = Bindings { flow: flow.clone(), counts: BTreeMap::new() };
                 Running::Bind(Box::new(Invocations::new(
                     NodeIndex::new(set, [table]),
                     within,
