@@ -1,8 +1,8 @@
 //! **Pathlight** reads distributed traces and tells where their latency comes from and what would make it lower.
 //!
 //! Data flows one way: load ([`ingest`]) → normalise ([`model`]) → analyse ([`analysis`]) → merge ([`query`]) → lay out
-//! ([`chart`]) and put into words ([`view`]). No crate imports upwards. On wasm32 this package adds the page and its
-//! workers: nothing else knows a browser type.
+//! ([`chart`]) and put into words ([`view`]). No crate imports upwards. On wasm32 this package adds the page; its
+//! workers are a module of their own (package `pathlight-worker`).
 
 pub use pathlight_analysis as analysis;
 pub use pathlight_backend as backend;
@@ -27,12 +27,6 @@ pub mod fetch;
 #[cfg(target_arch = "wasm32")]
 pub mod pool;
 #[cfg(target_arch = "wasm32")]
-mod rest;
-#[cfg(target_arch = "wasm32")]
 mod start;
 #[cfg(target_arch = "wasm32")]
 mod ui;
-#[cfg(target_arch = "wasm32")]
-mod wire;
-#[cfg(target_arch = "wasm32")]
-pub mod worker;

@@ -1,23 +1,15 @@
-//! What the few lines of JavaScript in `www/` call.
+//! What `www/boot.js` calls.
 
-use crate::boot::Boot;
-use crate::{ui, worker};
-use js_sys::Function;
+use crate::ui;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Starts a worker; called by `www/worker.js` in a new one.
+/// Starts the page with what it came with.
 ///
 /// # Errors
-/// The browser's, if it refuses what a worker needs.
+/// A sentence, if `given` is not what [`Given`](crate::boot::Given) says.
 #[wasm_bindgen]
-pub fn start_worker() -> Result<(), JsValue> {
-    worker::start()
-}
-
-/// Starts the page; called by `www/boot.js`, with a function that starts a worker and with what the page came with: see
-/// there.
-#[wasm_bindgen]
-pub fn start_page(start_worker: Function, given: JsValue) {
-    ui::start(Boot::new(start_worker), given);
+pub fn start_page(given: JsValue) -> Result<(), JsValue> {
+    ui::start(serde_wasm_bindgen::from_value(given)?);
+    Ok(())
 }

@@ -1,14 +1,9 @@
-// Starts the page: compiles the wasm once, runs it here, and knows how to start a worker that runs it too.
-// What it needs stands in elements of index.html: links to files in dist/, or, in the single file, texts; the module is
-// unpacked there by what has unpacked this (tools/xtask/src/unpack.js).
-// Of a folder it runs before the page is read, so that compiling begins at once.
+// Starts the page: compiles its two modules, runs the page's here and hands the worker's to every worker.
+// What it needs stands in elements of index.html: links to files in dist/ or, in the page in one file, data blocks at its
+// end (tools/xtask/src/single.rs). It runs before the page is read, so that compiling begins at once.
 "use strict";
 {
   const asset = (name) => document.getElementById(`asset-${name}`);
-
-  // A module of nothing but 4.2 kB: Chrome before 114 compiles none of this size at once on a page.
-  const LARGE = new Uint8Array(4200);
-  LARGE.set([0, 97, 115, 109, 1, 0, 0, 0, 0, 0xdd, 0x20]);
 
   // One i8x16 operation: valid where simd128 is.
   const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];
@@ -28,10 +23,9 @@
     return new Blob([bytes]);
   };
 
-  const WASM = { headers: { "content-type": "application/wasm" } };
   const unpack = (packed) => {
     const bytes = packed.stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(bytes, WASM);
+    return new Response(bytes, { headers: { "content-type": "application/wasm" } });
   };
 
   const get = async (address) => {
@@ -40,15 +34,28 @@
     return response;
   };
 
-  const isSingle = Boolean(self.pathlightSingle);
+  const root = document.documentElement;
+  const isSingle = !asset("wasm");
+  // A browser that saves the page keeps the marks of one that runs.
+  const isCopy = isSingle && Boolean(root.dataset.state);
   // A sandboxed frame has no origin, so its own host is a foreign one to fetch(); scripts it may load.
   const isForeign = self.origin === "null" && location.protocol !== "file:";
-  const wasm = async () => {
-    if (isSingle) return new Response(self.pathlightSingle.module(), WASM);
-    if (!asset("wasm")) throw new Error("the browser saved only what was shown; use Save report in the page");
-    if (!isForeign) return get(asset("wasm").href);
-    await run(asset("wasm-script").href);
-    return unpack(decode(self.pathlightWasm));
+  const isParsed = new Promise((resolve) => {
+    document.addEventListener("DOMContentLoaded", resolve, { once: true });
+  });
+
+  // Returns the answer that brings a module, by the name of its element.
+  const module = async (name) => {
+    if (isSingle) {
+      await isParsed;
+      if (isCopy) throw new Error("the browser saved only what was shown; use Save report in the page");
+      // The glue stands behind the modules.
+      if (typeof wasm_bindgen === "undefined") throw new Error("the end of this file is missing");
+      return unpack(decode(asset(name).textContent));
+    }
+    if (!isForeign) return get(asset(name).href);
+    await run(asset(`${name}-script`).href);
+    return unpack(decode(self.pathlightModules[name]));
   };
 
   const compile = async (arriving) => {
@@ -60,35 +67,24 @@
   };
 
   const hasSimd = self.WebAssembly?.validate(new Uint8Array(SIMD));
-  const compiled = hasSimd ? compile(wasm()) : undefined;
+  const compiled = hasSimd ? compile(module("wasm")) : undefined;
   // Its failure is told by who waits for it.
   compiled?.catch(() => {});
-  // The module comes in two parts (tools/xtask/src/split.rs), of which the start page needs one. Until the other is compiled,
-  // its address stands for it.
-  let rest = isSingle || isForeign ? undefined : asset("wasm-rest")?.href;
-  const compileRest = async () => {
-    rest = await compile(get(rest));
+  // The worker's module is fetched beside the page's and compiled behind it: the start page does without. What failed is
+  // fetched again for the next worker.
+  let workerModule;
+  const compileWorker = () => {
+    const arriving = module("worker-wasm");
+    workerModule = compiled.then(() => compile(arriving));
+    Promise.all([arriving, workerModule]).catch(() => {
+      workerModule = undefined;
+    });
   };
-  const startRest = (exports) => WebAssembly.instantiate(rest, { "": exports });
-  // What needs the rest early has it compiled at once (src/rest.rs), where the browser does that.
-  const compilesAtOnce = () => {
-    try {
-      return Boolean(new WebAssembly.Module(LARGE));
-    } catch {
-      return false;
-    }
-  };
-  // An address with a view in it may need both, and a host page soon hands traces over.
-  const isPlain = !location.hash && self.parent === self;
-  const needsBoth = hasSimd && rest && (!isPlain || self.opener || !compilesAtOnce());
-  const whole = needsBoth ? compileRest().catch(() => {}) : undefined;
-  const isParsed = isSingle || new Promise((resolve) => {
-    document.addEventListener("DOMContentLoaded", resolve, { once: true });
-  });
+  if (hasSimd) compileWorker();
+
   // The start page is to be seen at once, unless the address or a host page asks for more than that.
-  const root = document.documentElement;
   root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  if (!isSingle && isPlain) root.dataset.first = "";
+  if (!isSingle && !location.hash && self.parent === self) root.dataset.first = "";
   // Nobody reads yet what is dropped, and a browser would show it in place of the page.
   const starting = new AbortController();
   for (const kind of ["dragover", "drop"]) {
@@ -99,54 +95,58 @@
   }
 
   let blob;
-  // Workers that have the address of the rest only.
-  const early = [];
-  const startWorker = (module) => {
-    const [glue, script] = [asset("glue"), asset("worker")];
-    let worker;
+  const newWorker = () => {
+    const script = asset("worker");
     // A page without an origin of its own (file:, a sandboxed frame) may start no worker by address, only from a Blob.
-    if (script.href && self.origin !== "null") {
-      worker = new Worker(script.href);
-    } else {
-      blob ??= URL.createObjectURL(new Blob(
-        script.href
-          ? [`importScripts(${JSON.stringify(glue.src)}, ${JSON.stringify(script.href)});`]
-          : [glue.textContent, "\n", script.textContent],
-        { type: "text/javascript" },
-      ));
-      worker = new Worker(blob);
-    }
-    worker.postMessage({ module, glue: glue.src, rest });
-    if (typeof rest === "string") early.push(worker);
+    if (script.href && self.origin !== "null") return new Worker(script.href);
+    blob ??= URL.createObjectURL(new Blob(
+      [script.href ? `importScripts(${JSON.stringify(script.href)});` : script.textContent],
+      { type: "text/javascript" },
+    ));
+    return new Worker(blob);
+  };
+  const startWorker = () => {
+    const worker = newWorker();
+    if (!workerModule) compileWorker();
+    workerModule.then(
+      (module) => worker.postMessage({ module }),
+      (error) => worker.dispatchEvent(new ErrorEvent("error", { message: error.message ?? `${error}` })),
+    );
     return worker;
   };
 
-  // What a report is written with: gzip, and the page in one file, from the elements it came as.
-  const pack = (blob) => new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
-  const file = async (came) => {
-    if (!came) return (await get("pathlight.html")).arrayBuffer();
-    // An extension may have added elements, of which one before the policy could end the head.
-    for (const child of [...came.children]) if (!child.matches("head, body")) child.remove();
-    const policy = came.querySelector("meta[http-equiv]");
-    policy.parentElement.prepend(policy);
-    const text = `\ufeff<!doctype html>\n${came.outerHTML}`;
-    const units = new Uint16Array(text.length);
-    for (let at = 0; at < text.length; at += 1) units[at] = text.charCodeAt(at);
-    return units.buffer;
+  // gzip, then base64.
+  const pack = async (blob) => {
+    const packed = await new Response(blob.stream().pipeThrough(new CompressionStream("gzip"))).blob();
+    const reader = new FileReader();
+    await new Promise((resolve, reject) => {
+      reader.onload = resolve;
+      reader.onerror = () => reject(reader.error);
+      reader.readAsDataURL(packed);
+    });
+    return reader.result.slice(reader.result.indexOf(",") + 1);
   };
 
-  // What the page came with. A saved report (crates/view/src/saved.rs) has its traces in data blocks, which are taken out.
+  // What the page came with (src/boot.rs). A saved report (crates/view/src/saved.rs) has its traces in data blocks, which
+  // are taken out; the page in one file keeps its own text, to write a report from.
   const given = () => {
-    if (!isSingle) return { pack, file };
-    const { came, loosen } = self.pathlightSingle;
-    delete self.pathlightSingle;
-    const [facts, ...parts] = came.querySelectorAll("#report, .report-part");
-    const blobs = parts.map((part) => new Blob([loosen(part.textContent)]));
+    const facts = document.getElementById("report");
+    const parts = [...document.querySelectorAll(".report-part")];
+    const blobs = facts ? parts.map((part) => decode(part.textContent)) : [];
     for (const element of facts ? [facts, ...parts] : []) {
       element.nextSibling?.remove();
       element.remove();
     }
-    return { ...JSON.parse(facts?.textContent ?? "{}"), parts: blobs, came, pack, file };
+    let source;
+    if (isSingle) {
+      // An extension may have added elements, of which one before the policy could end the head.
+      const page = root.cloneNode(true);
+      for (const child of [...page.children]) if (!child.matches("head, body")) child.remove();
+      page.querySelector("head").prepend(page.querySelector("meta[http-equiv]"));
+      source = `<!doctype html>\n${page.outerHTML}`;
+    }
+    const page = async () => source ?? (await get("pathlight.html")).text();
+    return { fragment: "", headline: "", ...JSON.parse(facts?.textContent ?? "{}"), parts: blobs, pack, page, startWorker };
   };
 
   const fail = (sentence) => {
@@ -165,27 +165,12 @@
       fail("Pathlight needs a newer browser: Chrome or Edge 97, Firefox 89, Safari 16.4, or later.");
       return;
     }
-    const came = given();
     const module = await compiled;
-    const exports = await wasm_bindgen({ module_or_path: module });
-    wasm_bindgen.keep_rest(rest);
-    await whole;
-    if (rest instanceof WebAssembly.Module) await startRest(exports);
+    const came = given();
+    await wasm_bindgen({ module_or_path: module });
     starting.abort();
     delete root.dataset.first;
-    wasm_bindgen.start_page(() => startWorker(module), came);
-    if (typeof rest === "string") follow(exports);
-  };
-
-  // Fetches the rest. If it does not come now, what needs it asks for it again.
-  const follow = async (exports) => {
-    try {
-      await compileRest();
-      await startRest(exports);
-      for (const worker of early.splice(0)) worker.postMessage({ rest });
-    } catch {
-      // The browser has said why.
-    }
+    wasm_bindgen.start_page(came);
   };
 
   // A page that is kept for use without its server looks for a newer one when somebody comes back to it; other windows may
@@ -216,9 +201,9 @@
   };
 
   start().then(watch).catch((error) => {
-    fail(location.protocol === "file:" && asset("wasm")
+    fail(location.protocol === "file:" && !isSingle
       ? "Opened from a folder, this page cannot read its own files: open pathlight.html instead."
-      : `Pathlight could not start: ${error.message ?? error}. Reload the page to try again.`);
+      : `Pathlight could not start: ${error.message ?? error}.${isSingle ? "" : " Reload the page to try again."}`);
     throw error;
   });
 }

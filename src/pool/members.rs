@@ -5,9 +5,9 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, Event as DomEvent, MessageEvent, Worker};
 
 use super::Pool;
-use crate::wire;
 use pathlight_query::pool::Event;
 use pathlight_query::pool::messages::ToWorker;
+use pathlight_wire as wire;
 
 /// A worker in its slot; dropping it ends the worker.
 pub(super) struct Member {

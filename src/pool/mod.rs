@@ -23,7 +23,6 @@ use web_sys::Blob;
 use self::members::Member;
 use super::boot::Boot;
 use super::ui::dom::pause;
-use super::wire;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_ingest::Keep;
 use pathlight_query::Query;
@@ -31,6 +30,7 @@ pub use pathlight_query::load::MemoryForecast;
 use pathlight_query::pool::messages::ToWorker;
 use pathlight_query::pool::{Attachment, Command, Event, PoolState, TICK_MS};
 pub use pathlight_query::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
+use pathlight_wire as wire;
 
 /// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
 #[derive(Clone, Debug)]

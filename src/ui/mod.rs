@@ -8,7 +8,7 @@ pub mod view;
 pub mod views;
 pub mod widgets;
 
-use super::boot::Boot;
+use super::boot::{Boot, Given};
 use super::pool::{Pool, UserError};
 use dom::{El, Keep, button, div, el};
 use page::{Layer, Page, Part};
@@ -20,21 +20,20 @@ use shell::saved_report::Origin;
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 use views::{LazyView, Tools};
-use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::spawn_local;
 
 /// Starts the page: the pool, the parts, and the listeners of the whole window.
-pub fn start(boot: Boot, given: JsValue) {
+pub fn start(given: Given) {
     std::panic::set_hook(Box::new(|info| broken(&info.to_string())));
     let known: Rc<OnceCell<Page>> = Rc::default();
     let to = known.clone();
-    let pool = Pool::new(boot, move |event| {
+    let pool = Pool::new(Boot::new(given.start_worker.clone()), move |event| {
         if let Some(page) = to.get() {
             page.pool_event(event);
         }
     });
     let origin = Origin::new(given);
-    let page = Page::new(pool, &origin.fragment());
+    let page = Page::new(pool, origin.fragment());
     let keep = Keep::default();
     let rest = build(page, keep.clone(), &origin);
     let _ = known.set(page);
@@ -59,26 +58,23 @@ pub fn start(boot: Boot, given: JsValue) {
     }
 }
 
-/// Shows a defect of the page itself.
+thread_local! {
+    static BROKEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether the page has met a defect of its own and runs no more: what was under way has left its things as they
+/// were, perhaps borrowed for good.
+pub fn is_broken() -> bool {
+    BROKEN.get()
+}
+
+/// Ends what the page does after a defect of its own, and says so; once, for one error brings others.
 fn broken(what: &str) {
     web_sys::console::error_1(&what.into());
-    stopped("Pathlight ran into a defect of its own and stopped. Reload the page to go on.", what);
-}
-
-thread_local! {
-    static STOPPED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns whether the page runs no more: what was under way has left its things as they were, perhaps borrowed for good.
-pub fn is_stopped() -> bool {
-    STOPPED.get()
-}
-
-/// Ends what the page does, and says why and how to go on; once, for one error brings others.
-pub fn stopped(words: &str, what: &str) {
-    if !STOPPED.replace(true)
+    if !BROKEN.replace(true)
         && let Some(body) = dom::document().body()
     {
+        let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";
         let row = div("message-row broken").attr("role", "alert").test("broken");
         let row = row.child(&dom::span("message-text", words)).child(&dom::span("muted", what));
         let _ = body.append_child(row.html());
@@ -92,7 +88,7 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
     let found = shell::search::Search::default();
     let palette = Palette::new(page, &picker, origin);
     let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
-    let to_finding = button(&origin.headline())
+    let to_finding = button(origin.headline())
         .class("link")
         .attr("title", "The first finding about the traces of this report")
         .on_click(&keep, move || {

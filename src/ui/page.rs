@@ -408,7 +408,7 @@ impl Page {
             return;
         }
         wasm_bindgen_futures::spawn_local(async move {
-            if super::is_stopped() {
+            if super::is_broken() {
                 return;
             }
             self.0.update_due.set(false);
@@ -426,7 +426,7 @@ impl Page {
 
     /// Hands a command to the first part that takes it.
     pub fn command(self, command: Command) -> bool {
-        !super::is_stopped()
+        !super::is_broken()
             && self.0.parts.borrow_mut().iter_mut().any(|(_, part)| part.command(self, command))
     }
 

@@ -300,7 +300,7 @@ pub fn check_embedding(bytes: &[u8]) {
             Address::parse(&address.to_fragment());
         }
         Ok(_) => {}
-        Err(answer) => drop(serde_json::from_str::<serde_json::Value>(&answer.to_json()).unwrap()),
+        Err(answer) => drop(serde_json::to_value(answer.message()).unwrap()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::common::archives::gzip;
 use crate::common::replay::read;
 use crate::common::report;
 use crate::common::{Scratch, golden_folder};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
+use pathlight::text::dense;
 use pathlight::view::address::Address;
 use serde_json::Value;
 use std::path::Path;
@@ -224,11 +224,6 @@ fn write(folder: &Path) {
             std::fs::write(folder.join(packed), gzip(traces.as_bytes())).unwrap();
         }
     }
-    if missing("report2.html") {
-        std::fs::write(folder.join("page.html"), report::page()).unwrap();
-        run(folder, &["report", "traces.json", "--page", "page.html", "-o", "report2.html"]);
-        std::fs::remove_file(folder.join("page.html")).unwrap();
-    }
     if missing("json.keys.txt") {
         std::fs::write(folder.join("json.keys.txt"), keys(folder).join("\n") + "\n").unwrap();
     }
@@ -247,12 +242,14 @@ fn opened((around, parts): (String, Vec<Vec<u8>>)) -> String {
     out
 }
 
-/// Takes a report apart whose page is in UTF-8 and its one part in base64.
-fn parts_of_base64(report: &str) -> (String, Vec<Vec<u8>>) {
-    let start = "<script type=\"application/octet-stream;base64\" class=\"report-part\">";
+/// Takes a report apart whose page is in UTF-16 and its parts in the text of that time.
+fn parts_of_utf16(report: &[u8]) -> (String, Vec<Vec<u8>>) {
+    let units: Vec<u16> = report.chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
+    let report = String::from_utf16(&units).unwrap();
+    let start = "<script type=\"application/octet-stream;dense\" class=\"report-part\">";
     let (before, after) = report.split_once(start).unwrap();
-    let (part, _) = after.split_once("</script>").unwrap();
-    (before.to_owned(), vec![BASE64_STANDARD.decode(part).unwrap()])
+    let (part, after) = after.split_once("</script>\n").unwrap();
+    (before.to_owned() + after, vec![dense::loose(&dense::utf16(part)).unwrap()])
 }
 
 #[test]
@@ -290,8 +287,8 @@ fn what_earlier_versions_wrote_is_read() {
         compare("anomaly6.txt", &judge(["--model", "anomaly6.model"]));
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
         let report = std::fs::read_to_string(folder.join("report.html")).unwrap();
-        compare("report.txt", &opened(parts_of_base64(&report)));
-        compare("report2.txt", &opened(report::parts(&std::fs::read(folder.join("report2.html")).unwrap())));
+        compare("report.txt", &opened(report::parts(&report)));
+        compare("report2.txt", &opened(parts_of_utf16(&std::fs::read(folder.join("report2.html")).unwrap())));
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
         let lacks =
             |key: &&&str| !addresses.split(['&', '\n']).any(|pair| pair.split('=').next() == Some(**key));

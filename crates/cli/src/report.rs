@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -13,7 +14,6 @@ use super::page::{self, PAGE};
 use super::parse;
 use pathlight_model::trace::TraceSet;
 use pathlight_query::queries;
-use pathlight_text::dense::{dense, utf16};
 use pathlight_view::address::{Address, View};
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "{PAGE} is neither beside this program nor in dist/: build it by `cargo xtask build`, or name it by --page"
         ))
     })?;
-    let page = std::fs::read(&path)
+    let page = std::fs::read_to_string(&path)
         .map_err(|error| Failure::Usage(format!("cannot read {}: {error}", path.display())))?;
     let Some((head, tail)) = saved::split(&page) else {
         return Err(Failure::Usage(format!(
@@ -63,15 +63,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let headline = finding_words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
     let address = redacted::report_address(&address, redaction.0);
     let mut out = head.to_owned();
-    out.extend(utf16(&saved::facts(&address.to_fragment(), &headline)));
+    out += &saved::facts(&address.to_fragment(), &headline);
     for (number, session) in
         (1..).zip(pool.sessions()).filter(|(_, session)| !session.set.traces().is_empty())
     {
-        out.extend(utf16(saved::PART.0));
-        out.extend(dense(&pack(&session.set, &redaction, number << u32::BITS)?));
-        out.extend(utf16(saved::PART.1));
+        out += saved::PART.0;
+        BASE64_STANDARD.encode_string(pack(&session.set, &redaction, number << u32::BITS)?, &mut out);
+        out += saved::PART.1;
     }
-    out.extend(tail);
+    out += tail;
     output::print(args.common.out.as_deref(), &out)
 }
 

@@ -9,6 +9,7 @@ use pathlight_analysis::critical_path::unpack_sorted;
 use pathlight_analysis::requests::{
     Cut, Ends, PercentileRange, RangeFacts, RangeMark, Reading, RequestKey, RequestType, Selection, TypeFacts,
 };
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::PlaceFacts;
 use std::collections::BTreeMap;
@@ -266,7 +267,7 @@ impl Workers {
                 ties.entry(name).or_default().extend(keys);
             }
         }
-        ties.values_mut().for_each(|keys| keys.sort());
+        ties.values_mut().for_each(|keys| keys.compact_sort());
         let mut cut: ByType<Ends> = BTreeMap::new();
         for (name, sorted) in types {
             let ranks = latencies.ranks(range, sorted);

@@ -2,6 +2,7 @@
 
 use super::{EngineError, Session};
 use pathlight_model::flat;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ impl Session {
     pub fn keys(&self) -> Vec<u8> {
         let traces = self.set.traces().iter().map(|trace| trace.id).chain(self.set.traces_in_parts());
         let mut keys: Vec<Key> = traces.map(|id| self.key(id)).collect();
-        keys.sort();
+        keys.compact_sort();
         keys.dedup();
         flat::write(&(keys, self.set.tags.key_values()))
     }
@@ -58,7 +59,7 @@ impl Session {
             .collect();
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
         let mut sorted: Vec<TraceId> = ids;
-        sorted.sort();
+        sorted.compact_sort();
         let traces = Portable::copy(&self.set, numbers.iter().copied());
         let parts = PortableParts::take(&mut self.set, |id| sorted.binary_search(&id).is_ok());
         let bytes = flat::write(&(traces, parts));

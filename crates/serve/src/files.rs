@@ -81,8 +81,6 @@ fn is_hashed(name: &str) -> bool {
 fn has_own_policy(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(2048).read_to_end(&mut head)?;
-    // The page in one file is in UTF-16: every second byte of its markup is zero.
-    head.retain(|byte| *byte != 0);
     let has = |words: &[u8]| memchr::memmem::find(&head, words).is_some();
     Ok(has(b"http-equiv=\"Content-Security-Policy\"") && !has(b"script-src 'self' https:"))
 }

@@ -102,11 +102,8 @@ fn a_known_tag_is_answered_without_the_file_and_head_without_a_body() {
 #[test]
 fn a_page_with_a_policy_of_its_own_gets_no_second_one() {
     let own = "<meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"x\">";
-    // As text in UTF-8, for this test reads text, what UTF-16 is of such letters: each with a zero behind it.
-    let single: String = own.chars().flat_map(|letter| [letter, '\0']).collect();
     let index = include_str!("../../../index.html");
-    let files = [("pathlight.html", single.as_str()), ("host.html", own), ("index.html", index)];
-    let folder = Folder::new("policy", &files);
+    let folder = Folder::new("policy", &[("pathlight.html", own), ("index.html", index)]);
     serving(&folder.0, None, |server| {
         // That of the page in a folder is for hosts that send none: a narrower one holds here.
         let (head, _) = ask(server, "GET /", "");
@@ -114,13 +111,11 @@ fn a_page_with_a_policy_of_its_own_gets_no_second_one() {
             head.contains("content-security-policy: default-src 'none'; script-src 'self' 'wasm"),
             "{head}"
         );
-        for (name, text) in &files[..2] {
-            let (head, body) = ask(server, &format!("GET /{name}"), "");
-            assert!(
-                head.contains("content-security-policy: frame-ancestors 'self'\r\n") && body == *text,
-                "{head}"
-            );
-        }
+        let (head, body) = ask(server, "GET /pathlight.html", "");
+        assert!(
+            head.contains("content-security-policy: frame-ancestors 'self'\r\n") && body == own,
+            "{head}"
+        );
     });
 }
 

@@ -11,6 +11,7 @@ use pathlight_analysis::tprof::{
     PlacesReport, Settings, SplitStatistic, Statistic, Top, Total, TprofReport, TypeLeftOut, TypePlaces,
     Verdict,
 };
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;
@@ -165,7 +166,7 @@ impl<'a> Kind<'a> {
         };
         let mut places: Vec<PlaceChange> = sums.into_iter().map(place).collect();
         // Stable: equal changes stay by name.
-        places.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
+        places.compact_sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
         let Endpoint { service, operation } = self.root.clone();
         let places_in_all = places.len() as u64;
         TypePlaces {

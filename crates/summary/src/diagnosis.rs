@@ -7,6 +7,7 @@ use super::names;
 use super::sketch::{MOST, each_number, push_number};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::tprof::{Event, Subspans, child_events, span_end};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -364,7 +365,7 @@ impl Observer for DiagnosisObserver {
 
     fn finish(self, _: &TraceSet) -> DiagnosisSums {
         let mut times: Vec<(Key, (u64, u64))> = self.times.into_iter().collect();
-        times.sort_by_key(|of| of.0);
+        times.compact_sort_by_key(|of| of.0);
         let bins = |of: &[(Key, (u64, u64))]| {
             LatencyBins::of(of.iter().map(|&((_, _, number), (requests, us))| LatencyBin {
                 number,

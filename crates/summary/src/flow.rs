@@ -11,6 +11,7 @@ use pathlight_analysis::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
 };
 use pathlight_analysis::requests::Overlap;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{LogHistogram, Summary as Percentiles};
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -193,7 +194,7 @@ impl Parent {
                 nodes.entry(node.node).or_default().push(node);
             }
         }
-        out.callees.sort_by_key(|callee| callee.endpoint);
+        out.callees.compact_sort_by_key(|callee| callee.endpoint);
         out.callees.dedup_by(
             |CalleePart { endpoint, facts: from }, CalleePart { endpoint: at, facts: into }| {
                 let is_same = endpoint == at;
@@ -205,7 +206,7 @@ impl Parent {
                 is_same
             },
         );
-        out.pairs.sort_by_key(|pair| pair.nodes);
+        out.pairs.compact_sort_by_key(|pair| pair.nodes);
         out.pairs.dedup_by(|from, into| {
             let is_same = from.nodes == into.nodes;
             if is_same {
@@ -554,20 +555,20 @@ impl Observer for FlowObserver {
 
     fn finish(self, _: &TraceSet) -> FlowSums {
         let mut found: Vec<(u32, Invocations)> = self.parents.into_iter().collect();
-        found.sort_by_key(|(number, _)| *number);
+        found.compact_sort_by_key(|(number, _)| *number);
         let parents =
             found.into_iter().map(|(endpoint, of)| {
                 let mut callees: Vec<CalleePart> =
                     of.callees.into_iter().map(|(endpoint, facts)| CalleePart { endpoint, facts }).collect();
-                callees.sort_by_key(|callee| callee.endpoint);
+                callees.compact_sort_by_key(|callee| callee.endpoint);
                 let nodes = of.nodes.into_iter().map(|(node, Seen { latency_us, wait_us, counts })| {
                     NodeTimes { node, latency: Times::of(latency_us), wait: Times::of(wait_us), counts }
                 });
                 let mut nodes: Vec<NodeTimes> = nodes.collect();
-                nodes.sort_by_key(|of| of.node);
+                nodes.compact_sort_by_key(|of| of.node);
                 let mut pairs: Vec<Pair> =
                     of.pairs.into_iter().map(|(nodes, counts)| Pair { nodes, counts }).collect();
-                pairs.sort_by_key(|pair| pair.nodes);
+                pairs.compact_sort_by_key(|pair| pair.nodes);
                 Parent {
                     endpoint,
                     invocations: of.invocations,

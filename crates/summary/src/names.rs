@@ -1,5 +1,6 @@
 //! Lists of names that parts of a summary number their endpoints by: sorted, so that numbers have the order of names.
 
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub(crate) fn join<'a>(
 pub(crate) fn of_set(set: &TraceSet) -> (Vec<Endpoint>, Vec<u32>) {
     let names = set.endpoints().map(|(service, operation)| Endpoint::new(service, operation));
     let mut numbered: Vec<(Endpoint, u32)> = names.zip(0..).collect();
-    numbered.sort();
+    numbered.compact_sort();
     let mut number_of = vec![0; numbered.len()];
     (0..).zip(&numbered).for_each(|(number, (_, endpoint))| number_of[*endpoint as usize] = number);
     (numbered.into_iter().map(|(name, _)| name).collect(), number_of)

@@ -5,6 +5,7 @@ use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
 use pathlight_analysis::requests::PathSettings;
 use pathlight_model::flat;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, TraceSet, hash_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ impl Normal {
     pub(crate) fn observe(set: &TraceSet, settings: PathSettings, table: &PathTable) -> Normal {
         let key = |request: u32| hash_text(&set.trace_id_text(table.requests[request as usize].trace));
         let mut keys: Vec<(u64, u32)> = (0..table.requests.len() as u32).map(|r| (key(r), r)).collect();
-        keys.sort();
+        keys.compact_sort();
         // Requests of one trace have the same hash, and which of them are kept is for the ids of their roots to say.
         let last = keys.get(MOST_NORMAL - 1).map_or(u64::MAX, |last| last.0);
         let requests = keys.into_iter().take_while(|(key, _)| *key <= last).map(|(_, request)| request);

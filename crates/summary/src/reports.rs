@@ -12,6 +12,7 @@ use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::flow::{FlowParent, FlowReport};
 use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use std::collections::{BTreeMap, BTreeSet};
@@ -309,7 +310,7 @@ impl Summary {
             .filter(|root| root.requests > 0)
             .collect();
         // Stable sorts here and below: what is equal stays by name.
-        roots.sort_by_key(|root| std::cmp::Reverse(root.latency_us));
+        roots.compact_sort_by_key(|root| std::cmp::Reverse(root.latency_us));
         let place_of: BTreeMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
         // What root contexts spend themselves is no interior time; endpoints that are called below are interior.
         let own_us: BTreeMap<u32, u64> =
@@ -334,9 +335,9 @@ impl Summary {
         }
         let mut rows: Vec<ImpactRow> = rows.into_values().collect();
         for row in &mut rows {
-            row.affected.sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+            row.affected.compact_sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
-        rows.sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        rows.compact_sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         let endpoints = self.contexts.endpoints.clone();
         BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows }
     }

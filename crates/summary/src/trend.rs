@@ -5,6 +5,7 @@ use super::merge::{Merger, OtherSettings};
 use super::part::Summary;
 use super::statistic::{Estimate, Statistic};
 use pathlight_analysis::culprit::CulpritReport;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{false_discovery, normal_p, student_p};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -208,7 +209,7 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSetting
     }
     let mut sorted: Vec<_> = clearest.into_iter().collect();
     // Stable: equal ones stay by name.
-    sorted.sort_by(|(_, (x, _)), (_, (y, _))| x.p.total_cmp(&y.p));
+    sorted.compact_sort_by(|(_, (x, _)), (_, (y, _))| x.p.total_cmp(&y.p));
     let sum = |days: &[Summary]| {
         let mut sum = Merger::default();
         days.iter().try_for_each(|day| sum.add(day.clone()))?;

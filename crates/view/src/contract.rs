@@ -92,6 +92,14 @@ pub enum Outgoing {
     },
 }
 
+/// A message as it is sent: `{pathlight: 1, type: "...", ...}`. Counts are JavaScript numbers, exact up to 2^53.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Message<'a> {
+    pathlight: u32,
+    #[serde(flatten)]
+    message: &'a Outgoing,
+}
+
 /// Kinds of [`Outgoing::Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -155,15 +163,9 @@ pub fn misshapen() -> Outgoing {
 }
 
 impl Outgoing {
-    /// Returns the message as JSON.
-    pub fn to_json(&self) -> String {
-        #[derive(Serialize)]
-        struct Whole<'a> {
-            pathlight: u32,
-            #[serde(flatten)]
-            message: &'a Outgoing,
-        }
-        serde_json::to_string(&Whole { pathlight: VERSION, message: self }).unwrap_or_default()
+    /// Returns the message with the version of the contract, as it is sent.
+    pub fn message(&self) -> Message<'_> {
+        Message { pathlight: VERSION, message: self }
     }
 }
 
@@ -236,17 +238,16 @@ mod tests {
 
     #[test]
     fn answers_are_spelled_as_documented() {
+        let text = |outgoing: &Outgoing| serde_json::to_string(&outgoing.message()).unwrap();
         let loaded = Outgoing::Loaded { traces: 2, spans: 9, warnings: vec!["w".to_owned()] };
-        assert_eq!(
-            loaded.to_json(),
-            r#"{"pathlight":1,"type":"loaded","traces":2,"spans":9,"warnings":["w"]}"#
-        );
+        let json = r#"{"pathlight":1,"type":"loaded","traces":2,"spans":9,"warnings":["w"]}"#;
+        assert_eq!(text(&loaded), json);
         let select = Outgoing::Select { trace_id: "ab".to_owned(), span_id: None };
-        assert_eq!(select.to_json(), r#"{"pathlight":1,"type":"select","traceID":"ab","spanID":null}"#);
-        assert_eq!(Outgoing::Ready.to_json(), r#"{"pathlight":1,"type":"ready"}"#);
-        assert_eq!(Outgoing::Escape.to_json(), r#"{"pathlight":1,"type":"escape"}"#);
+        assert_eq!(text(&select), r#"{"pathlight":1,"type":"select","traceID":"ab","spanID":null}"#);
+        assert_eq!(text(&Outgoing::Ready), r#"{"pathlight":1,"type":"ready"}"#);
+        assert_eq!(text(&Outgoing::Escape), r#"{"pathlight":1,"type":"escape"}"#);
         let error = Outgoing::Error { code: Code::NoTraces, message: "m".to_owned() };
-        assert_eq!(error.to_json(), r#"{"pathlight":1,"type":"error","code":"no-traces","message":"m"}"#);
+        assert_eq!(text(&error), r#"{"pathlight":1,"type":"error","code":"no-traces","message":"m"}"#);
     }
 
     #[test]

@@ -4,30 +4,29 @@
 //!
 //! - `<script type="application/json" id="report">`: what the page shows, `{"fragment": "v=1&view=...", "headline": "..."}`;
 //!   the headline is the first finding,
-//! - `<script type="application/octet-stream;dense" class="report-part">`, one or more: columns as
-//!   [`ingest`](pathlight_ingest) reads them, gzip, [`dense`](mod@pathlight_text::dense).
+//! - `<script type="application/octet-stream;base64" class="report-part">`, one or more: columns as
+//!   [`ingest`](pathlight_ingest) reads them, gzip, base64.
 //!
 //! These are data blocks and no scripts, so the page's policy, with the hashes of its scripts, holds as it is. `www/boot.js`
-//! takes them out and loads them as files would be. The page is in UTF-16, for [`dense`](mod@pathlight_text::dense).
+//! takes them out and loads them as files would be.
 
 use pathlight_ingest::columns;
 use pathlight_model::flat::{self, Damaged};
 use pathlight_model::trace::{Portable, Pseudonyms, Redaction, TraceSet};
 use pathlight_query::EngineError;
-use pathlight_text::dense::utf16;
 
 /// Spans of a record at least, unless it is the last: what is copied at once.
 const RECORD_SPANS: usize = 8192;
 
-/// Before and after the columns of each part.
+/// Before and after the base64 of each part.
 pub const PART: (&str, &str) =
-    ("<script type=\"application/octet-stream;dense\" class=\"report-part\">", "</script>\n");
+    ("<script type=\"application/octet-stream;base64\" class=\"report-part\">", "</script>\n");
 
 /// Before and after what the page shows.
 const FACTS: (&str, &str) = ("<script type=\"application/json\" id=\"report\">", "</script>\n");
 
 /// Where the data goes: before the first script that runs.
-const PLACE: &str = "<script id=\"unpack\"";
+const PLACE: &str = "<script id=\"asset-glue\">";
 
 /// What is left out of a report, and the pseudonyms of names.
 pub type ExportRedaction = (Redaction, Pseudonyms);
@@ -88,13 +87,9 @@ pub fn columns(
 
 /// Returns the page before and after the place of the data; `None` if it is not the page in one file, or one that has data
 /// already.
-pub fn split(page: &[u8]) -> Option<(&[u8], &[u8])> {
-    let find = |page: &[u8], text: &str| {
-        let text = utf16(text);
-        (0..page.len()).step_by(2).find(|&at| page[at..].starts_with(&text))
-    };
-    let parts = page.split_at(find(page, PLACE)?);
-    [PART.0, FACTS.0].iter().all(|data| find(parts.0, data).is_none()).then_some(parts)
+pub fn split(page: &str) -> Option<(&str, &str)> {
+    let (head, tail) = page.split_at(page.find(PLACE)?);
+    [PART.0, FACTS.0].iter().all(|data| !head.contains(data)).then_some((head, tail))
 }
 
 /// Returns the element that says what the page shows, by its fragment, and above all: the first finding in words.
@@ -131,9 +126,9 @@ mod tests {
 
     #[test]
     fn the_data_goes_before_the_first_script_that_runs() {
-        let page = [utf16("<p></p>\n"), utf16("<script id=\"unpack\">x</script>")];
-        assert_eq!(split(&page.concat()), Some((&page[0][..], &page[1][..])));
-        assert_eq!(split(&utf16("<html>")), None);
+        let (head, tail) = ("<p></p>\n", "<script id=\"asset-glue\">x</script>");
+        assert_eq!(split(&[head, tail].concat()), Some((head, tail)));
+        assert_eq!(split("<html>"), None);
     }
 
     #[test]
@@ -152,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_report_is_no_page_to_write_another_one_into() {
-        let page = |data: &str| utf16(&format!("<p></p>\n{data}<script id=\"unpack\">x</script>"));
+        let page = |data: &str| format!("<p></p>\n{data}<script id=\"asset-glue\">x</script>");
         assert_eq!(split(&page(&facts("v=1", ""))), None);
         assert_eq!(split(&page(&format!("{}QUJD{}", PART.0, PART.1))), None);
         assert!(split(&page("")).is_some());

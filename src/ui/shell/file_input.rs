@@ -133,7 +133,7 @@ fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<In
 /// Loads inputs: as was chosen; else, where others are loaded, after asking what to do with them.
 pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
     match (chosen, page.intakes()) {
-        _ if crate::ui::is_stopped() => {}
+        _ if crate::ui::is_broken() => {}
         (_, None) => page.open(inputs),
         (Some(intake), Some(_)) => page.take_in(inputs, intake),
         (None, Some(intakes)) if !inputs.is_empty() => ask(page, inputs, intakes),

@@ -6,10 +6,11 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::keys;
-use js_sys::{Array, ArrayBuffer, JsString, Object, Reflect};
+use js_sys::{Array, ArrayBuffer, JsString, Reflect};
 use pathlight_view::address::View;
 use pathlight_view::contract;
 use pathlight_view::contract::{Code, Envelope, Incoming, Outgoing};
+use serde::Serialize as _;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -196,27 +197,24 @@ fn remember(origin: &str) {
 /// Returns what a message asks for, or the answer to one that is not understood; `None` if it is none of ours.
 fn read(message: &JsValue) -> Option<Result<Incoming, Outgoing>> {
     Reflect::get(message, &"pathlight".into()).ok()?.as_f64()?;
-    // Only these: what is attached as `data` may be all traces of the host. And none of them is an object: a short message
-    // may hold a list whose JSON has no end.
-    let plain = Object::new();
+    // Texts are copied into the program's memory, so they are measured first. No field is an object: naming one in an error
+    // can be endless.
     for key in Envelope::KEYS {
         let value = Reflect::get(message, &key.into()).ok()?;
         let text = value.dyn_ref::<JsString>();
         if value.is_object() || text.is_some_and(|text| text.length() > contract::LONGEST_TEXT) {
             return Some(Err(contract::misshapen()));
         }
-        Reflect::set(&plain, &key.into(), &value).ok()?;
     }
-    // A BigInt has no JSON.
-    let json = js_sys::JSON::stringify(&plain).ok().and_then(|json| json.as_string());
-    let envelope = json.and_then(|json| serde_json::from_str::<Envelope>(&json).ok());
-    Some(envelope.ok_or_else(contract::misshapen).and_then(Envelope::read))
+    // Only the fields of an envelope are read: what is attached as `data` may be all traces of the host.
+    let envelope = serde_wasm_bindgen::from_value::<Envelope>(message.clone());
+    Some(envelope.map_err(|_| contract::misshapen()).and_then(Envelope::read))
 }
 
 fn post(to: &Window, origin: &str, message: &Outgoing) {
     // A page without an origin cannot be named; the window that wrote to us can.
     let target = if origin == "null" { "*" } else { origin };
-    if let Ok(message) = js_sys::JSON::parse(&message.to_json()) {
+    if let Ok(message) = message.message().serialize(&serde_wasm_bindgen::Serializer::json_compatible()) {
         // It fails if the window is gone or has another page by now: then nobody is to hear it.
         let _ = to.post_message(&message, target);
     }

@@ -1,61 +1,50 @@
 //! Saving a report, and being one: what `www/boot.js` found in the page, and what it needs to write a page with it. The
 //! file is that of [`saved`].
 
+use crate::boot::Given;
 use crate::pool::{Input, UserError};
 use crate::ui::dom::El;
 use crate::ui::page::Page;
 use crate::ui::shell::queries::of_findings;
 use crate::ui::shell::redaction_dialog;
 use crate::ui::widgets::export::save;
-use crate::wire::words;
-use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Promise};
 use pathlight_query::queries;
-use pathlight_text::dense::{dense, utf16};
 use pathlight_view::address::View;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
 use pathlight_view::redacted::ShareKind;
 use pathlight_view::saved;
 use pathlight_view::saved::ExportRedaction;
+use pathlight_wire::words;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Blob;
 
-/// What is copied into the program's memory at once, which never gets smaller.
-const PIECE_BYTES: usize = 1 << 20;
-
-/// What the page came with, by the names of `www/boot.js`.
+/// What the page came with.
 #[derive(Clone)]
-pub struct Origin(Rc<JsValue>);
+pub struct Origin(Rc<Given>);
 
 impl Origin {
-    /// Creates it from the object that boot.js hands over.
-    pub fn new(boot: JsValue) -> Origin {
-        Origin(Rc::new(boot))
-    }
-
-    fn get(&self, name: &str) -> Option<JsValue> {
-        Reflect::get(&self.0, &name.into()).ok().filter(|value| !value.is_undefined())
+    /// Creates it from what boot.js hands over.
+    pub fn new(given: Given) -> Origin {
+        Origin(Rc::new(given))
     }
 
     /// Returns what a saved report shows at first; empty in a page that is none.
-    pub fn fragment(&self) -> String {
-        self.get("fragment").and_then(|fragment| fragment.as_string()).unwrap_or_default()
+    pub fn fragment(&self) -> &str {
+        &self.0.fragment
     }
 
     /// Returns the first finding of a saved report, in words; empty in a page that is none.
-    pub fn headline(&self) -> String {
-        self.get("headline").and_then(|headline| headline.as_string()).unwrap_or_default()
+    pub fn headline(&self) -> &str {
+        &self.0.headline
     }
 
     /// Returns the traces of a saved report.
     pub fn inputs(&self) -> Vec<Input> {
-        let parts: Vec<Blob> = self
-            .get("parts")
-            .and_then(|parts| parts.dyn_into::<Array>().ok())
-            .map(|parts| parts.iter().filter_map(|part| part.dyn_into().ok()).collect())
-            .unwrap_or_default();
+        let parts: Vec<Blob> = self.0.parts.iter().filter_map(|part| part.dyn_into().ok()).collect();
         let of = parts.len();
         let name = |at: usize| {
             if of == 1 { "this report".to_owned() } else { format!("this report, part {}", at + 1) }
@@ -64,15 +53,15 @@ impl Origin {
     }
 
     /// Returns the page in one file: this one as it came, or the one beside it.
-    async fn page(&self) -> Result<Vec<u8>, JsValue> {
-        Ok(self.bytes("file", &self.get("came").unwrap_or_default()).await?.to_vec())
+    async fn page(&self) -> Result<String, JsValue> {
+        let page: Promise = self.0.page.call0(&JsValue::NULL)?.dyn_into()?;
+        Ok(JsFuture::from(page).await?.as_string().unwrap_or_default())
     }
 
-    /// Returns the bytes that a function of boot.js makes.
-    async fn bytes(&self, function: &str, of: &JsValue) -> Result<Uint8Array, JsValue> {
-        let function: Function = self.get(function).unwrap_or_default().dyn_into()?;
-        let made: Promise = function.call1(&JsValue::NULL, of)?.dyn_into()?;
-        Ok(Uint8Array::new(&JsFuture::from(made).await?))
+    /// Returns the base64 of a Blob's gzip. It stays with the browser: the program's memory never gets smaller.
+    async fn pack(&self, blob: &Blob) -> Result<JsValue, JsValue> {
+        let packed: Promise = self.0.pack.call1(&JsValue::NULL, blob)?.dyn_into()?;
+        JsFuture::from(packed).await
     }
 
     async fn report(&self, page: Page, redaction: &ExportRedaction) -> Result<Blob, JsValue> {
@@ -88,21 +77,14 @@ impl Origin {
             address.view = View::Findings;
         }
         let fragment = address.to_fragment();
-        let pieces = Array::new();
-        let put = |bytes: &[u8]| pieces.push(&Uint8Array::from(bytes));
-        put(head);
-        put(&utf16(&saved::facts(&fragment, &headline)));
+        let pieces = Array::of2(&head.into(), &saved::facts(&fragment, &headline).into());
         for blob in &columns {
-            put(&utf16(saved::PART.0));
-            let packed = self.bytes("pack", blob).await?;
-            for start in (0..packed.length()).step_by(PIECE_BYTES) {
-                let piece = packed.subarray(start, packed.length().min(start + PIECE_BYTES as u32));
-                put(&dense(&piece.to_vec()));
-            }
-            put(&utf16(saved::PART.1));
+            pieces.push(&saved::PART.0.into());
+            pieces.push(&self.pack(blob).await?);
+            pieces.push(&saved::PART.1.into());
         }
-        put(tail);
-        Blob::new_with_u8_array_sequence(&pieces)
+        pieces.push(&tail.into());
+        Blob::new_with_str_sequence(&pieces)
     }
 
     /// Asks what to leave out, then saves what is loaded and shown as one file.

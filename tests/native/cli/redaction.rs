@@ -24,7 +24,7 @@ fn run(folder: &Path, args: &[&str]) -> String {
 
 /// Returns a report as text: what stands around the traces, the columns unpacked byte by byte, and as they are read.
 fn opened(file: &Path) -> (String, String) {
-    let (mut text, parts) = report::parts(&std::fs::read(file).unwrap());
+    let (mut text, parts) = report::parts(&std::fs::read_to_string(file).unwrap());
     let mut columns = String::new();
     for packed in parts {
         let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ fn written(name: &str) -> (Scratch, Words) {
     for (name, text) in ["before.json", "after.json"].iter().zip(&words.json) {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    std::fs::write(folder.path().join("page.html"), report::page()).unwrap();
+    std::fs::write(folder.path().join("page.html"), report::PAGE).unwrap();
     (folder, words)
 }
 

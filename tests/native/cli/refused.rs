@@ -78,7 +78,7 @@ fn what_matches_nothing_is_said_and_ends_with_1() {
 fn a_saved_report_is_no_page_to_write_reports_into() {
     let folder = super::super::common::Scratch::new("page");
     let (page, saved) = (folder.path().join("page.html"), folder.path().join("saved.html"));
-    std::fs::write(&page, super::super::common::report::page()).unwrap();
+    std::fs::write(&page, super::super::common::report::PAGE).unwrap();
     let write = |from: &Path, to: &Path| {
         run(&["report", "jaeger/api.json", "--page", from.to_str().unwrap(), "-o", to.to_str().unwrap()])
     };

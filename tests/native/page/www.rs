@@ -28,7 +28,7 @@ fn outgoing() -> Vec<Outgoing> {
 fn types_and_documentation_know_every_message_field_code_and_view() {
     let (types, docs) = (file("www/pathlight.d.ts"), file("docs/embedding.md"));
     for message in outgoing() {
-        let json: serde_json::Value = serde_json::from_str(&message.to_json()).unwrap();
+        let json = serde_json::to_value(message.message()).unwrap();
         for (key, value) in json.as_object().unwrap() {
             assert!(types.contains(&format!("{key}: ")), "no field {key}");
             if let ("type" | "code", Some(name)) = (key.as_str(), value.as_str()) {

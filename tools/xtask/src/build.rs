@@ -1,8 +1,9 @@
 //! `cargo xtask build`: `dist/`, a folder for any static host, and `dist/pathlight.html`, the same page in one file.
 //!
 //! `index.html` names every file the page needs, by its path in the repository (`www/boot.js`) or, for what is
-//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `pathlight.wasm` and `pathlight.rest.wasm` (the
-//! module in two parts, see [`crate::split`]), `pathlight.wasm.js` (all of it as a script, for frames that may not fetch).
+//! generated, as `pathlight.js` (wasm-bindgen's glue, target no-modules), `worker.js` (the worker's glue with
+//! `worker/worker.js` behind it), `pathlight.wasm` and `worker.wasm` (the two modules), and each of them once more with
+//! `.js` behind it (as a script, for frames that may not fetch).
 //! What it names, directly or through a style sheet or script, gets a hash of its content into its name, so that a host
 //! may cache it for ever; the rest of `www/` is copied under its own name. How the single file comes about is in
 //! [`crate::single`], how the guide comes into the page in [`crate::guide`].
@@ -10,13 +11,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
 use crate::args::Arguments;
 use crate::files::{Files, gzip, read_folder};
-use crate::{Outcome, about, guide, html, order, sh, single, split, tools};
+use crate::{Outcome, about, guide, html, sh, single, tools};
 
 pub const USAGE: &str = "[--fast]  build dist/ and dist/pathlight.html; --fast leaves out wasm-opt";
 
@@ -47,7 +49,7 @@ pub fn build(fast: bool) -> Outcome {
         write(&dist().join(&name), &bytes)?;
         sizes.push((name, bytes));
     }
-    let page = single::page(&index, &files)?;
+    let page = single::page(&index, &files)?.into_bytes();
     write(&dist().join("pathlight.html"), &page)?;
     sizes.push(("pathlight.html".to_owned(), page));
     println!("{:<34} {:>11} {:>11}", "dist/", "bytes", "gz");
@@ -63,16 +65,20 @@ pub fn native() -> Outcome<PathBuf> {
     Ok(sh::target().join("debug").join(format!("pathlight{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Builds the module and its glue and adds them to `files`, the module in two parts, as a script and as a whole.
+/// The packages that are built as modules, the names of their files, and what `www/boot.js` calls them.
+const MODULES: [(&str, &str, &str); 2] =
+    [("pathlight", "pathlight", "wasm"), ("pathlight-worker", "worker", "worker-wasm")];
+
+/// Builds the modules and their glue and adds them to `files`, each module as it is and as a script.
 fn compile(fast: bool, files: &mut Files) -> Outcome {
     tools::wasm_target()?;
-    // On a fresh machine both take minutes, and the page ends with one long link on one core.
+    // On a fresh machine both take minutes, and each module ends with one long link on one core.
     let (bindgen, built) = std::thread::scope(|scope| {
         let bindgen = scope.spawn(tools::wasm_bindgen);
-        // Only the library: a binary of the same name would collide with it.
-        let build =
-            ["build", "--package", "pathlight", "--lib", "--profile", "page", "--target", tools::WASM];
-        let built = sh::run(sh::cargo().args(build));
+        let mut build = sh::cargo();
+        // Only libraries: the binary of a package would collide with its module.
+        build.args(["build", "--lib", "--profile", "page", "--target", tools::WASM]);
+        let built = sh::run(build.args(MODULES.map(|(package, ..)| format!("--package={package}"))));
         (
             bindgen.join().unwrap_or_else(|_| Err("the installation of wasm-bindgen broke off".to_owned())),
             built,
@@ -80,36 +86,29 @@ fn compile(fast: bool, files: &mut Files) -> Outcome {
     });
     built?;
     let bindgen = bindgen?.join("wasm-bindgen");
-    let compiled = sh::target().join(tools::WASM).join("page/pathlight.wasm");
-    let folder = sh::target().join("page");
-    sh::run(
-        sh::command(bindgen)
-            .args(["--target", "no-modules", "--no-typescript", "--out-name", "pathlight", "--out-dir"])
-            .arg(&folder)
-            .arg(compiled),
-    )?;
-    let glue = folder.join("pathlight.js");
-    files.insert("pathlight.js".to_owned(), anywhere(&sh::on(&glue, fs::read_to_string(&glue))?)?);
-    let bound = folder.join("pathlight_bg.wasm");
-    let whole = sh::on(&bound, fs::read(&bound))?;
-    let (first, rest) = split::split(&whole)?;
     let wasm_opt = if fast { None } else { tools::wasm_opt() };
-    let (whole, parts) = std::thread::scope(|scope| {
-        let parts = scope.spawn(|| {
-            (
-                optimise(first, ".first.wasm", wasm_opt.as_deref()),
-                optimise(rest, ".rest.wasm", wasm_opt.as_deref()),
-            )
-        });
-        (optimise(whole, ".whole.wasm", wasm_opt.as_deref()), parts.join())
-    });
-    let (whole, (first, rest)) = (whole?, parts.map_err(|_| "wasm-opt broke off")?);
-    // The single file, which cannot wait for a part, and frames that may not fetch have the whole.
-    let script = format!("self.pathlightWasm = \"{}\";\n", single::base64(&gzip(&whole)?));
-    files.insert("pathlight.wasm.js".to_owned(), script.into_bytes());
-    files.insert("pathlight.whole.wasm".to_owned(), whole);
-    files.insert("pathlight.wasm".to_owned(), first?);
-    files.insert("pathlight.rest.wasm".to_owned(), rest?);
+    let folder = sh::target().join("page");
+    for (package, name, called) in MODULES {
+        let compiled = sh::target().join(tools::WASM).join("page").join(package.replace('-', "_") + ".wasm");
+        sh::run(
+            sh::command(&bindgen)
+                .args(["--target", "no-modules", "--no-typescript", "--out-name", name, "--out-dir"])
+                .arg(&folder)
+                .arg(compiled),
+        )?;
+        let glue = folder.join(format!("{name}.js"));
+        files.insert(format!("{name}.js"), anywhere(&sh::on(&glue, fs::read_to_string(&glue))?)?);
+        let module = optimised(&folder.join(format!("{name}_bg.wasm")), wasm_opt.as_deref())?;
+        let script = format!(
+            "(self.pathlightModules ??= {{}})[\"{called}\"] = \"{}\";\n",
+            single::base64(&gzip(&module)?)
+        );
+        files.insert(format!("{name}.wasm.js"), script.into_bytes());
+        files.insert(format!("{name}.wasm"), module);
+    }
+    let script = sh::root().join("worker/worker.js");
+    let script = sh::on(&script, fs::read(&script))?;
+    files.entry("worker.js".to_owned()).or_default().extend(script);
     Ok(())
 }
 
@@ -123,40 +122,13 @@ fn anywhere(glue: &str) -> Outcome<Vec<u8>> {
     }
 }
 
-/// Returns what a build keeps under a name that its input gives, made by `make` unless it is there; older ones go.
-fn kept(key: &[u8], ending: &str, make: impl FnOnce(&Path) -> Outcome) -> Outcome<Vec<u8>> {
-    let folder = sh::target().join("page");
-    let kept = folder.join(hash(key) + ending);
-    if !kept.is_file() {
-        for old in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if old.file_name().to_string_lossy().ends_with(ending) {
-                let _ = fs::remove_file(old.path());
-            }
-        }
-        let fresh = kept.with_extension("new");
-        make(&fresh)?;
-        sh::on(&kept, fs::rename(&fresh, &kept))?;
-    }
-    sh::on(&kept, fs::read(&kept))
-}
-
-/// Returns the module after wasm-opt, or as it is where that is not to be had. Its result is kept under a name with
-/// this ending.
-///
-/// The compiler has optimised already, and wasm-opt's own levels only make what gzip has left larger: what helps is to
-/// have like functions beside each other ([`order`]).
-fn optimise(module: Vec<u8>, ending: &str, wasm_opt: Option<&Path>) -> Outcome<Vec<u8>> {
-    let Some(wasm_opt) = wasm_opt else { return Ok(module) };
+/// Returns the module of a file after wasm-opt, or as it is where that is not to be had. The compiler has optimised already:
+/// wasm-opt's own levels take a minute and make what gzip leaves a tenth larger (docs/dependencies.md).
+fn optimised(module: &Path, wasm_opt: Option<&Path>) -> Outcome<Vec<u8>> {
+    let Some(wasm_opt) = wasm_opt else { return sh::on(module, fs::read(module)) };
     let mut wasm_opt = sh::command(wasm_opt);
-    for pass in [
-        "remove-unused-module-elements",
-        "duplicate-function-elimination",
-        "reorder-functions-by-name",
-        "strip-debug",
-        "strip-producers",
-    ] {
-        wasm_opt.arg(format!("--{pass}"));
-    }
+    wasm_opt.args(["--remove-unused-module-elements", "--duplicate-function-elimination"]);
+    wasm_opt.args(["--strip-debug", "--strip-producers"]);
     // Each by name: `-all` emits what browsers reject.
     for feature in [
         "bulk-memory",
@@ -169,18 +141,14 @@ fn optimise(module: Vec<u8>, ending: &str, wasm_opt: Option<&Path>) -> Outcome<V
     ] {
         wasm_opt.arg(format!("--enable-{feature}"));
     }
-    let key = [sh::spell(&wasm_opt).as_bytes(), include_bytes!("order.rs"), &module].concat();
-    let made = kept(&key, ending, |fresh| {
-        let renamed = order::renamed(&module).map_err(|error| format!("the module of the page: {error}"))?;
-        let ordered = fresh.with_extension("ordered");
-        sh::on(&ordered, fs::write(&ordered, renamed))?;
-        sh::run(wasm_opt.arg(&ordered).arg("-o").arg(fresh))?;
-        sh::on(&ordered, fs::remove_file(&ordered))
-    });
-    made.or_else(|error| {
-        eprintln!("{error}: the wasm stays as the compiler left it, and larger.");
-        Ok(module)
-    })
+    let optimised = module.with_extension("optimised.wasm");
+    match sh::run(wasm_opt.arg(module).arg("-o").arg(&optimised)) {
+        Ok(()) => sh::on(&optimised, fs::read(&optimised)),
+        Err(error) => {
+            eprintln!("{error}: the wasm stays as the compiler left it, and larger.");
+            sh::on(module, fs::read(module))
+        }
+    }
 }
 
 /// Returns the first ten hex digits of the SHA-256: two versions of a file never meet under one name.
@@ -305,14 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn the_service_worker_leaves_out_the_module_as_a_script_and_nothing_else() {
+    fn the_service_worker_leaves_out_the_modules_as_scripts_and_nothing_else() {
         let worker = include_str!("../../../www/service-worker.js");
         let mark = worker.split_once("!address.includes(\"").unwrap().1.split_once('"').unwrap().0;
-        assert!(hashed_name("pathlight.wasm.js", b"").contains(mark));
+        for script in ["pathlight.wasm.js", "worker.wasm.js"] {
+            assert!(hashed_name(script, b"").contains(mark), "{script}");
+        }
         for kept in [
             "pathlight.wasm",
+            "worker.wasm",
             "pathlight.js",
-            "www/worker.js",
+            "worker.js",
             "www/boot.js",
             "www/style.css",
             "www/icon.svg",

@@ -1,5 +1,6 @@
 //! How well scores tell abnormal requests from normal ones.
 
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -41,7 +42,7 @@ impl Accuracy {
     /// come in does not matter.
     pub fn of(mut judged: Vec<Judged>) -> Accuracy {
         let order = |a: &Judged, b: &Judged| compare_ranks(&a.rank, &b.rank);
-        judged.sort_by(order);
+        judged.compact_sort_by(order);
         let count = |wanted: fn(&&Judged) -> bool| judged.iter().filter(wanted).count() as u64;
         let abnormal = count(|j| j.is_abnormal);
         let (called, hit) = (count(|j| j.is_called), count(|j| j.is_called && j.is_abnormal));

@@ -2,6 +2,7 @@
 
 use crate::critical_path::{Context, Contexts, Observer, PathTable};
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -186,7 +187,7 @@ impl Features {
         }
         let columns = Contexts::merge(forests, |into, mut from| into.append(&mut from));
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.sort_by(|&a, &b| rows[a as usize].request.cmp(&rows[b as usize].request));
+        order.compact_sort_by(|&a, &b| rows[a as usize].request.cmp(&rows[b as usize].request));
         let mut place = vec![0u32; rows.len()];
         for (here, &row) in order.iter().enumerate() {
             place[row as usize] = here as u32;

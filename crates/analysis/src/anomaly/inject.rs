@@ -2,6 +2,7 @@
 
 use crate::critical_path::PathFinder;
 use crate::requests::Overlap;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Random, mix};
 use pathlight_model::trace::{EndpointId, Flags, NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -173,7 +174,7 @@ pub fn inject(
         return Ok(None);
     }
     let Copy { mut raw, more, is_kept, mut places, .. } = copy;
-    places.sort();
+    places.compact_sort();
     places.dedup();
     raw[0].parent = SpanId::NONE;
     let mut keep = is_kept.iter();
@@ -409,7 +410,7 @@ impl Copy<'_> {
         }
         let mut sums: Vec<(u64, u64)> =
             longer.iter().map(|&(end_us, extra_us, _)| (end_us, extra_us)).collect();
-        sums.sort();
+        sums.compact_sort();
         let mut sum = 0;
         sums.iter_mut().for_each(|(_, extra_us)| {
             sum += *extra_us;

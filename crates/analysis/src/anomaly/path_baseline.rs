@@ -2,6 +2,7 @@
 
 use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::ln;
 
 /// Training requests that a path set needs to be a condition of its own.
@@ -92,11 +93,11 @@ impl PathBaselines {
         }
         out.by_set = vec![[PathBaseline::default(); WAYS]; total as usize];
         for (path, mut times) in times.into_iter().enumerate() {
-            times.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
+            times.compact_sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
             let all: Vec<(f64, u8)> = times.iter().map(|&(time, _, fold)| (time, fold)).collect();
             out.by_path.push(ways(&all, 1, &mut scratch));
             // Stable: within a set the times stay sorted.
-            times.sort_by_key(|&(_, set, _)| set);
+            times.compact_sort_by_key(|&(_, set, _)| set);
             for group in times.chunk_by(|a, b| a.1 == b.1) {
                 let set = group[0].1 as usize;
                 if let Some(start) = out.starts[set]

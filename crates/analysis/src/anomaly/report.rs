@@ -6,6 +6,7 @@ use super::features::Encoding;
 use super::inject::Injection;
 use super::vae::{TrainingProgress, VaeSettings};
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{exp, ln};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -284,7 +285,7 @@ impl AnomalyReport {
         }
         let mut groups: Vec<ReasonGroup> =
             groups.into_iter().map(|(words, rows)| ReasonGroup { words, rows }).collect();
-        groups.sort_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
+        groups.compact_sort_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
         groups
     }
 

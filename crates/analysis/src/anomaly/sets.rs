@@ -1,6 +1,7 @@
 //! Sets of call paths and how alike they are.
 
 use super::features::Cell;
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -97,7 +98,7 @@ impl Search {
     /// Returns a search among sets over `paths` call paths.
     pub fn new(sets: &PathSets, paths: usize) -> Search {
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
-        by_size.sort_by_key(|&set| sets.lists[set as usize].len());
+        by_size.compact_sort_by_key(|&set| sets.lists[set as usize].len());
         Search { paths, by_size }
     }
 

@@ -5,6 +5,7 @@ use super::shares::FewRequests;
 use super::table::PathTable;
 use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -147,7 +148,7 @@ impl BottomUpPart {
             out.roots.push((name(root, &mut out.names), requests, latency_us));
         }
         let mut pairs: Vec<_> = pairs.into_iter().collect();
-        pairs.sort_by_key(|&(key, _)| key);
+        pairs.compact_sort_by_key(|&(key, _)| key);
         for ((root, endpoint), sums) in pairs {
             let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
             out.pairs.push(pair);
@@ -193,7 +194,7 @@ impl BottomUpPart {
             })
             .collect();
         // Stable sorts here and below: what is equal stays by name.
-        report.roots.sort_by_key(|root| std::cmp::Reverse(root.latency_us));
+        report.roots.compact_sort_by_key(|root| std::cmp::Reverse(root.latency_us));
         let mut place = vec![0; numbers.len()];
         for (number, root) in report.roots.iter().enumerate() {
             place[root.endpoint.index()] = number as u32;
@@ -215,9 +216,9 @@ impl BottomUpPart {
             }
         }
         for row in &mut report.rows {
-            row.affected.sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+            row.affected.compact_sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
-        report.rows.sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        report.rows.compact_sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         report.endpoints = numbers.into_keys().collect();
         report
     }

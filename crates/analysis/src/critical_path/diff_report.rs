@@ -3,6 +3,7 @@
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, Selection};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Interval, Moments, Side, false_discovery_limit, fisher_p, welch, welch_p};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -297,7 +298,7 @@ impl DiffReport {
             scaled.abs().round()
         };
         let is_both = |row: &RankedChange| self.nodes[row.node.index()].presence() == Presence::Both;
-        rows.sort_by(|x, y| {
+        rows.compact_sort_by(|x, y| {
             (x.change.is_noise.cmp(&y.change.is_noise))
                 .then_with(|| size(y).total_cmp(&size(x)))
                 .then_with(|| is_both(x).cmp(&is_both(y)))

@@ -9,6 +9,7 @@ use super::table::PathTable;
 use super::wait_sums::WaitSums;
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Interval;
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -102,7 +103,7 @@ impl EndpointPart {
             rows.extend(part.rows);
             forests.push(part.chains);
         }
-        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        rows.compact_sort_by(|a, b| a.name.cmp(&b.name));
         let contexts = Contexts::merge(forests, |into, from| {
             into.0 += from.0;
             into.1 += from.1;
@@ -160,7 +161,7 @@ pub fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
         .into_iter()
         .map(|mut nodes| {
             // Stable: what is equal stays in pre-order, which is by names.
-            nodes.sort_by_key(|&node| std::cmp::Reverse(value(node)));
+            nodes.compact_sort_by_key(|&node| std::cmp::Reverse(value(node)));
             nodes.truncate(CHAINS);
             nodes
                 .into_iter()
@@ -280,7 +281,7 @@ impl EndpointsReport {
             stat.of(if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us })
         };
         let mut order: Vec<_> = (0..self.rows.len() as u32).map(ids::EndpointId).collect();
-        order.sort_by(|&a, &b| match value(b).total_cmp(&value(a)) {
+        order.compact_sort_by(|&a, &b| match value(b).total_cmp(&value(a)) {
             Ordering::Equal => a.cmp(&b),
             order => order,
         });

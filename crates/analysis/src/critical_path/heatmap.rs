@@ -8,6 +8,7 @@ use super::collapse::Collapser;
 use super::endpoints::EndpointsReport;
 use super::table::PathTable;
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -103,7 +104,7 @@ pub fn sorted_column_keys(
     order: &ColumnOrder,
 ) -> Vec<ColumnKey> {
     let mut keys = keys(set, table, requests, order);
-    keys.sort();
+    keys.compact_sort();
     keys
 }
 
@@ -136,7 +137,7 @@ impl Columns {
     /// Returns at most `columns` columns over the requests of all workers, which have these keys.
     pub fn new(mut keys: Vec<ColumnKey>, columns: u32) -> Columns {
         // Stable: joins the sorted runs of the workers.
-        keys.sort();
+        keys.compact_sort();
         let n = keys.len() as u64;
         let columns = u64::from(columns.max(1)).min(n);
         let starts = (1..columns).map(|k| (u128::from(k) * u128::from(n) / u128::from(columns)) as usize);
@@ -153,7 +154,7 @@ impl Columns {
 
     /// Returns the borders between columns, given the ids of the requests with tied keys.
     pub fn edges(&self, mut ties: Vec<(ColumnKey, String, String)>) -> Vec<ColumnEdge> {
-        ties.sort();
+        ties.compact_sort();
         let edges = self.starts.iter().map(|&rank| {
             let key = self.sorted[rank];
             if self.sorted[rank - 1] != key {
@@ -246,7 +247,7 @@ impl HeatPart {
         };
         let mut chosen: Vec<(u32, u32)> =
             requests.iter().zip(keys).map(|(&r, key)| (column_of(r, key) as u32, r)).collect();
-        chosen.sort();
+        chosen.compact_sort();
         let mut out = HeatPart {
             endpoints: set.endpoints().map(|(s, o)| Endpoint::new(s, o)).collect(),
             columns: vec![ColumnPart::default(); edges.len() + 1],

@@ -5,6 +5,7 @@ use super::aggregate::{pack_sorted, unpack_sorted};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Distribution;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -289,7 +290,7 @@ impl Observer for HistogramsObserver {
             }
         }
         let mut calls: Vec<(u32, u32)> = self.calls.into_iter().collect();
-        calls.sort();
+        calls.compact_sort();
         for (caller, callee) in calls {
             endpoints[place[callee as usize] as usize].callers.push(place[caller as usize]);
         }

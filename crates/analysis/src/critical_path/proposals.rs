@@ -7,6 +7,7 @@ use super::split::{Sampler, SplitOf};
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Effect, LogCounts, rank_effect};
 use pathlight_model::trace::{TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ impl ProposalsPart {
         }
         // Stable: equal ones stay by key.
         let rank = |p: &TagProposal| (p.effect.interval.low, p.effect.share);
-        report.proposals.sort_by(|a, b| {
+        report.proposals.compact_sort_by(|a, b| {
             let (a, b) = (rank(a), rank(b));
             b.0.total_cmp(&a.0).then_with(|| b.1.total_cmp(&a.1))
         });
@@ -135,7 +136,7 @@ fn propose(key: &str, values: Values) -> Result<TagProposal, NotProposed> {
     let mut values: Vec<ProposedValue> = (enough.into_iter())
         .map(|(value, counts)| ProposedValue { value, n: counts.total(), p50_us: counts.median_us() })
         .collect();
-    values.sort_by(|a, b| b.p50_us.total_cmp(&a.p50_us));
+    values.compact_sort_by(|a, b| b.p50_us.total_cmp(&a.p50_us));
     Ok(TagProposal { key: key.to_owned(), effect, values })
 }
 
@@ -229,7 +230,7 @@ impl Observer for ProposalsObserver {
         let mut current = std::mem::take(&mut self.current);
         if several {
             // One sample for each value, as a split has it.
-            current.sort_by_key(|&(pair, _)| pair);
+            current.compact_sort_by_key(|&(pair, _)| pair);
             current.dedup_by(|from, into| {
                 let is_same = from.0 == into.0;
                 into.1 += if is_same { from.1 } else { 0 };

@@ -2,6 +2,7 @@
 
 use super::collapse::Collapser;
 use super::table::PathTable;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{FEW, Interval, WholeAndParts, share_intervals};
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ impl FewRequests {
         for (part, number) in parts {
             all.extend(part.0.into_iter().map(|(latency_us, mut times)| {
                 times.iter_mut().for_each(|time| time.0 = number[time.0 as usize]);
-                times.sort();
+                times.compact_sort();
                 (latency_us, times)
             }));
         }

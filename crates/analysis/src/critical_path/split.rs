@@ -5,6 +5,7 @@ use super::path::PathFinder;
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::{Overlap, PercentileRange, RangeFacts};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
 use pathlight_model::trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -131,7 +132,7 @@ impl SplitPart {
         let mut values: Vec<(String, Vec<u64>)> = all.into_iter().collect();
         values.iter_mut().for_each(|(_, samples)| samples.sort_unstable());
         // Stable: equally common values stay by name.
-        values.sort_by_key(|(_, samples)| std::cmp::Reverse(samples.len()));
+        values.compact_sort_by_key(|(_, samples)| std::cmp::Reverse(samples.len()));
         let left_out = values.split_off(values.len().min(MOST_VALUES));
         let samples = left_out.iter().map(|(_, samples)| samples.len() as u64).sum();
         report.others = (left_out.len() as u64, samples);

@@ -3,6 +3,7 @@
 use super::table::PathTable;
 use super::walk::Observer;
 use crate::requests::RangeFacts;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ impl TagValuesPart {
         }
         report.values = all.into_iter().map(|(value, requests)| TagValueCount { value, requests }).collect();
         // Stable: equally common values stay by name.
-        report.values.sort_by_key(|row| std::cmp::Reverse(row.requests));
+        report.values.compact_sort_by_key(|row| std::cmp::Reverse(row.requests));
         report.others = report.values.len().saturating_sub(MOST_VALUES) as u64;
         report.values.truncate(MOST_VALUES);
         report

@@ -2,6 +2,7 @@
 
 use super::report::Waiting;
 use super::table::PathTable;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Symbol, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ impl WaitSums {
             let waits = &mut waits[from as usize..end as usize];
             from = end;
             // Stable: those of one request stay together.
-            waits.sort_by_key(|wait| wait.0);
+            waits.compact_sort_by_key(|wait| wait.0);
             let mut last = None;
             for &(callee, request, is_certain, us) in waits.iter() {
                 let is_new = last != Some((callee, request));
@@ -96,7 +97,7 @@ impl WaitSums {
     pub fn merge(parts: Vec<(WaitSums, &[u32])>) -> WaitSums {
         let mut callees: Vec<String> =
             parts.iter().flat_map(|(part, _)| part.callees.iter().cloned()).collect();
-        callees.sort();
+        callees.compact_sort();
         callees.dedup();
         let mut sums = Vec::with_capacity(parts.iter().map(|(part, _)| part.sums.len()).sum());
         for (part, key_of) in parts {
@@ -108,7 +109,7 @@ impl WaitSums {
                 ..sum
             }));
         }
-        sums.sort_by_key(|sum| (sum.key, sum.callee));
+        sums.compact_sort_by_key(|sum| (sum.key, sum.callee));
         let mut out = WaitSums { callees, sums: Vec::with_capacity(sums.len()) };
         sums.into_iter().for_each(|sum| out.add(sum));
         out

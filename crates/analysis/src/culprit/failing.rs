@@ -2,6 +2,7 @@
 
 use super::cells::{CulpritPart, ServiceCounts};
 use super::report::FailingService;
+use pathlight_model::sort::CompactSort as _;
 
 /// Returns the services with errors on either side, the greatest growth first (ties: more failures, then names).
 pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {
@@ -23,7 +24,7 @@ pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {
             })
         })
         .collect();
-    rows.sort_by(|x, y| {
+    rows.compact_sort_by(|x, y| {
         (y.growth.total_cmp(&x.growth))
             .then_with(|| y.b_failed.cmp(&x.b_failed))
             .then_with(|| x.service.cmp(&y.service))

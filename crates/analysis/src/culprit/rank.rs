@@ -3,6 +3,7 @@
 use super::cells::{Cell, CellKey, CulpritPart};
 use super::failing::failing;
 use super::report::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Moments, exp, fisher_p};
 use pathlight_model::trace::Endpoint;
 use std::cmp::Ordering;
@@ -152,7 +153,7 @@ struct Parts {
 
 /// Returns the element floor((m - 1) / 2) of the sorted values; 0 without any.
 fn lower_median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
+    values.compact_sort_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
@@ -266,7 +267,7 @@ fn vanished(a: &CulpritPart, b: &CulpritPart) -> Vec<Vanished> {
         }
     }
     // Stable: equal ones stay by name.
-    found.sort_by(|x, y| y.0.total_cmp(&x.0));
+    found.compact_sort_by(|x, y| y.0.total_cmp(&x.0));
     found.into_iter().map(|(_, vanished)| vanished).collect()
 }
 
@@ -322,7 +323,7 @@ fn ranked(
             let score_us: f64 = [own, incoming, outgoing].map(Excess::score_us).iter().sum();
             let in_all_us = score_us * b.requests as f64;
             let mean_us = b.mean_us();
-            parts.places.sort_by(|(x, _), (y, _)| {
+            parts.places.compact_sort_by(|(x, _), (y, _)| {
                 let key = |excess: Option<Excess>| {
                     excess.map_or((f64::NEG_INFINITY, None), |e| (e.score_us(), e.ratio()))
                 };
@@ -351,7 +352,7 @@ fn ranked(
     let has_baseline = |row: &CulpritService| a.services.contains_key(&row.service);
     let key = |row: &CulpritService| (row.score_us, best_ratio(row.parts().map(|(_, part)| part)));
     // Stable: equal ones stay by name.
-    rows.sort_by(|(x, _), (y, _)| {
+    rows.compact_sort_by(|(x, _), (y, _)| {
         has_baseline(y).cmp(&has_baseline(x)).then_with(|| by_excess(key(x), key(y)))
     });
     let grown: BTreeMap<String, f64> = rows

@@ -6,6 +6,7 @@ use super::without::Without;
 use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, pack_sorted};
 use crate::requests::RequestRef;
 use crate::requests::{Overlap, RequestEntry};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Reverse;
 
@@ -214,7 +215,7 @@ impl ErrorsObserver {
 
     /// Returns the request without its erroring spans, all of them and those of one endpoint at a time.
     fn take_out(&mut self, set: &TraceSet, tree: &Tree, root: u32, latency_us: u64) -> u64 {
-        self.gone.sort();
+        self.gone.compact_sort();
         self.taken.clear();
         self.taken.extend(self.gone.iter().map(|&(_, span)| span));
         let without_us = self.without.take_out(tree, root, self.overlap, &self.taken);
@@ -225,13 +226,13 @@ impl ErrorsObserver {
                 tried.push((Reverse(entry.exclusive_us), set.endpoint(tree.row(entry.span)).0));
             }
         }
-        tried.sort_by_key(|&(_, endpoint)| endpoint);
+        tried.compact_sort_by_key(|&(_, endpoint)| endpoint);
         tried.dedup_by(|from, into| {
             let is_same = from.1 == into.1;
             into.0.0 += if is_same { from.0.0 } else { 0 };
             is_same
         });
-        tried.sort_by(|a, b| {
+        tried.compact_sort_by(|a, b| {
             let name = |endpoint| set.endpoint_name(EndpointId(endpoint));
             a.0.cmp(&b.0).then_with(|| name(a.1).cmp(&name(b.1)))
         });

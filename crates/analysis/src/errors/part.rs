@@ -4,6 +4,7 @@ use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
 use crate::critical_path::{Contexts, pack_sorted, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Summary;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
@@ -172,7 +173,7 @@ impl ErrorsPart {
             .map(|(number, row)| ErrorRow { endpoint: EndpointId(number as u32), ..row })
             .collect();
         // Stable: equal ones stay by name.
-        rows.sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
+        rows.compact_sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
         let untried = Untried::default();
         ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes, untried }
     }

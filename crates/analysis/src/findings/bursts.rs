@@ -2,6 +2,7 @@
 
 use super::candidates::{Sums, untested_finding};
 use super::report::{Burst, Facts, Finding, Place};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::fisher_p;
 
 /// Slow requests that make a burst.
@@ -24,7 +25,7 @@ impl Sums<'_> {
             let is_slow = |us: u64| cut.tail_from_us.is_some_and(|from| us >= from);
             all.extend(self.types.times(&cut.name).iter().map(|&(start, us)| (start, is_slow(us))));
         }
-        all.sort();
+        all.compact_sort();
         let found = bursts(&all);
         let in_bursts: u64 = found.iter().map(|burst| burst.slow).sum();
         let slow = all.iter().filter(|request| request.1).count() as u64;
@@ -67,14 +68,14 @@ fn bursts(all: &[(u64, bool)]) -> Vec<Burst> {
         }
     }
     // The least likely by chance first; what overlaps it is a part of it.
-    found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    found.compact_sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     let mut kept: Vec<(usize, usize)> = Vec::new();
     for (_, from, to) in found {
         if kept.len() < MOST && kept.iter().all(|&(a, b)| to < a || b < from) {
             kept.push((from, to));
         }
     }
-    kept.sort();
+    kept.compact_sort();
     let burst = |(from, to): (usize, usize)| Burst {
         from_us: all[slow[from]].0,
         to_us: all[slow[to]].0 + 1,

@@ -5,6 +5,7 @@ use super::report::{Facts, Finding, Place, SharedTag};
 use super::structure::{Durations, value_at};
 use super::tags::{GroupSums, TagsPart};
 use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{
     Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, welch,
     welch_p,
@@ -201,7 +202,7 @@ impl Sums<'_> {
             }
         }
         // Stable: equal ones stay by name.
-        found.sort_by(|a, b| {
+        found.compact_sort_by(|a, b| {
             let is_most = |largest: u64| largest == most;
             is_most(b.0).cmp(&is_most(a.0)).then_with(|| b.1.least_us().total_cmp(&a.1.least_us()))
         });
@@ -257,7 +258,7 @@ impl Sums<'_> {
             .map(|(row, _)| row)
             .collect();
         // Stable: equal ones stay by name.
-        rows.sort_by(|a, b| b.least_us.total_cmp(&a.least_us));
+        rows.compact_sort_by(|a, b| b.least_us.total_cmp(&a.least_us));
         rows.iter().filter_map(|row| self.slow_tail((number, cut), ranges, row)).collect()
     }
 

@@ -2,6 +2,7 @@
 
 use super::report::{Facts, Finding, FindingPoint, Place};
 use crate::requests::TypeLatencies;
+use pathlight_model::sort::CompactSort as _;
 
 /// Points of the requests that a finding is about, and of the others.
 const MOST: usize = 40;
@@ -37,13 +38,13 @@ fn some<'a>(
         all.map(point).partition(|point| point.is_meant);
     let mut out = Vec::new();
     for mut of in [meant, others] {
-        of.sort_by_key(|point| (point.latency_us, point.start_us));
+        of.compact_sort_by_key(|point| (point.latency_us, point.start_us));
         let last = of.len().saturating_sub(1);
         let kept = of.len().min(MOST);
         // Evenly by rank.
         out.extend((0..kept).map(|i| of[i * last / (kept - 1).max(1)]));
     }
-    out.sort_by_key(|point| (point.start_us, point.latency_us));
+    out.compact_sort_by_key(|point| (point.start_us, point.latency_us));
     out
 }
 

@@ -8,6 +8,7 @@ use super::report::{Facts, Finding, FindingKind, FindingsReport, Place};
 use super::tags::{TagGroup, TagsPart};
 use crate::culprit::{CulpritReport, CulpritService};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Interval, false_discovery};
 
 /// Findings told.
@@ -146,7 +147,7 @@ pub(super) fn arrange(findings: &mut [Finding]) {
         false => finding.least_us(),
     };
     // Stable: equal ones stay by kind, then by name.
-    findings.sort_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
+    findings.compact_sort_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
 }
 
 /// Returns the finding that says what changed; of its services those that explain something.

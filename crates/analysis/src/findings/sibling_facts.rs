@@ -3,6 +3,7 @@
 
 use super::candidates::{Sums, untested_finding};
 use super::report::{BesideCall, Facts, Finding, Gap, GrowsWith, Place};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::false_discovery;
 use pathlight_model::trace::Endpoint;
 
@@ -23,7 +24,7 @@ impl Sums<'_> {
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
         let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
         // Stable: equal ones stay by name.
-        rows.sort_by_key(|row| std::cmp::Reverse(row.1.us));
+        rows.compact_sort_by_key(|row| std::cmp::Reverse(row.1.us));
         let longest = rows.first().map_or(0, |row| row.1.us);
         rows.retain(|row| row.1.us as f64 >= BESIDE_SHARE * longest as f64);
         rows.truncate(MOST_BESIDE);
@@ -31,7 +32,7 @@ impl Sums<'_> {
             return Vec::new();
         }
         let mean = |us: u64, calls: u64| us as f64 / calls.max(1) as f64;
-        rows.sort_by(|a, b| mean(a.1.from_us, a.1.calls).total_cmp(&mean(b.1.from_us, b.1.calls)));
+        rows.compact_sort_by(|a, b| mean(a.1.from_us, a.1.calls).total_cmp(&mean(b.1.from_us, b.1.calls)));
         let mut ended_us = f64::INFINITY;
         let calls = rows.into_iter().map(|(endpoint, sums)| {
             let is_after = mean(sums.from_us, sums.calls) >= ended_us;

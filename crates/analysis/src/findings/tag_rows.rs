@@ -3,6 +3,7 @@
 use super::tags::{Grouping, TagGroup, TagsPart};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{RequestTypes, TypeCut};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{exp, false_discovery, fisher_p, normal_p};
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -168,7 +169,7 @@ impl TagsPart {
         };
         let mut found: Vec<Candidate> = strata.into_iter().map(candidate).collect();
         // Stable: equal ones stay by key and value. Of tags with the same numbers that comes first whose key most have.
-        found.sort_by(|a, b| {
+        found.compact_sort_by(|a, b| {
             let by_evidence = b.evidence.least.total_cmp(&a.evidence.least);
             by_evidence.then_with(|| b.coverage.cmp(&a.coverage))
         });
@@ -217,7 +218,7 @@ impl TagsPart {
         let mut certain = false_discovery(&p, 0.05).into_iter();
         rows.retain(|row| certain.next() == Some(true) && row.1.least >= LEAST);
         // Stable: of equal ones single tags come first.
-        rows.sort_by(|a, b| b.1.least.total_cmp(&a.1.least));
+        rows.compact_sort_by(|a, b| b.1.least.total_cmp(&a.1.least));
         let mut out: Vec<TagRow> = Vec::new();
         for (tags, Evidence { slow, others, least, .. }) in rows {
             let is_pair = tags.len() > 1;

@@ -2,6 +2,7 @@
 
 use super::graph::{Flow, LearnedEdge, Relation};
 use super::order::Order;
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Counts pairs of nodes over invocations: the accumulator.
@@ -111,7 +112,7 @@ impl PairCounts {
                 }
             }
         }
-        edges.sort_by(|a, b| {
+        edges.compact_sort_by(|a, b| {
             let share = u64::from(b.before) * u64::from(a.both);
             share
                 .cmp(&(u64::from(a.before) * u64::from(b.both)))

@@ -1,6 +1,7 @@
 //! A flow: which node waits for which, transitively closed.
 
 use crate::ids::NodeId;
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -207,7 +208,7 @@ impl Flow {
         for to in 0..self.len() {
             before.clear();
             before.extend(self.waits.items(to));
-            before.sort_by_key(|&node| std::cmp::Reverse(place[node]));
+            before.compact_sort_by_key(|&node| std::cmp::Reverse(place[node]));
             implied.clear();
             implied.resize(self.waits.words as usize, 0u64);
             for &from in &before {
@@ -217,7 +218,7 @@ impl Flow {
                 }
             }
         }
-        edges.sort();
+        edges.compact_sort();
         edges
     }
 
@@ -232,7 +233,7 @@ impl Flow {
             .filter(|(_, from)| from.len() > 1)
             .map(|(to, from)| SyncNode { from, to })
             .collect();
-        out.sort_by(|a, b| a.from.cmp(&b.from));
+        out.compact_sort_by(|a, b| a.from.cmp(&b.from));
         out
     }
 

@@ -2,6 +2,7 @@
 //! invocation (`docs/definitions/execution-flow.md` section 2).
 
 use super::order::Order;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::ln;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,10 +61,10 @@ impl Clusters {
         order.shape(shape);
         graph.clear();
         graph.extend(order.children().iter().zip(&*shape).map(|(c, s)| (c.node, s.0, s.1)));
-        graph.sort();
+        graph.compact_sort();
         latencies.clear();
         latencies.extend(order.children().iter().map(|c| (c.node, c.latency_us())));
-        latencies.sort();
+        latencies.compact_sort();
         let values = latencies.iter().map(|&(_, us)| us);
         match self.by_graph.get_mut(graph.as_slice()) {
             Some(members) => {
@@ -129,7 +130,7 @@ impl Clusters {
             clusters.push((&members.first, cluster));
         }
         // Of equally near ones the larger wins, then the one first seen: that is the order to try them in.
-        clusters.sort_by(|a, b| b.1.count.cmp(&a.1.count).then_with(|| a.0.cmp(b.0)));
+        clusters.compact_sort_by(|a, b| b.1.count.cmp(&a.1.count).then_with(|| a.0.cmp(b.0)));
         Neighbours { metric, clusters: clusters.into_iter().map(|(_, cluster)| cluster).collect() }
     }
 }
@@ -241,8 +242,8 @@ impl Neighbours {
 fn completion_us(graph: &[(u32, u32, u32)], taken: &[u64], return_gap_us: u64) -> u64 {
     let mut starts: Vec<u32> = (0..graph.len() as u32).collect();
     let mut ends = starts.clone();
-    starts.sort_by_key(|&i| graph[i as usize].1);
-    ends.sort_by_key(|&i| std::cmp::Reverse(graph[i as usize].2));
+    starts.compact_sort_by_key(|&i| graph[i as usize].1);
+    ends.compact_sort_by_key(|&i| std::cmp::Reverse(graph[i as usize].2));
     let mut complete = vec![0u64; graph.len()];
     let (mut at, mut latest, mut last) = (0, 0, 0);
     for &i in &starts {

@@ -2,6 +2,7 @@
 
 use super::order::Child;
 use hashbrown::HashMap;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
@@ -111,9 +112,9 @@ impl NodeTable {
         let mut own: Vec<(u64, &Endpoint)> =
             known.callees.iter().map(|(name, c)| (c.invocations, name)).collect();
         if own.len() > MAX_NODES {
-            own.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+            own.compact_sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
             own.truncate(MAX_NODES - 1);
-            own.sort_by(|a, b| a.1.cmp(b.1));
+            own.compact_sort_by(|a, b| a.1.cmp(b.1));
         }
         for (name, callee) in &known.callees {
             if own.binary_search_by_key(&name, |&(_, name)| name).is_err() {
@@ -252,7 +253,7 @@ impl NodeIndex {
         if self.folded.is_empty() {
             return;
         }
-        self.folded.sort_by_key(|c| c.node);
+        self.folded.compact_sort_by_key(|c| c.node);
         for group in self.folded.chunk_by(|a, b| a.node == b.node).filter(|g| g[0].node != NO_ROW) {
             out.push(Child {
                 node: group[0].node,

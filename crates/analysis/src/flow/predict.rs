@@ -5,6 +5,7 @@ use super::graph::Flow;
 use super::nearest::{Clusters, InvocationKey, Metric, Neighbours};
 use super::order::Order;
 use super::regression::Products;
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -144,8 +145,8 @@ impl Predictors {
             latencies.push((child.node, child.latency_us()));
             taken.push((child.node, own));
         }
-        latencies.sort();
-        taken.sort();
+        latencies.compact_sort();
+        taken.compact_sort();
         let regression: f64 =
             latencies.iter().map(|&(node, us)| self.weights[node as usize] * us as f64).sum();
         if !fitting.1.iter().copied().eq(latencies.iter().map(|l| l.0)) || fitting.1.is_empty() {

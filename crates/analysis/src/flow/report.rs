@@ -5,6 +5,7 @@ use super::nodes::{Callees, NodeTable};
 use super::observe::{Bindings, Estimates, FlowSample};
 use super::predict::{METHOD_NAMES, METHODS};
 use crate::ids::NodeId;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -175,7 +176,7 @@ fn edges(flow: &Flow, reduction: &[(u32, u32)], sample: &FlowSample, bindings: &
             out.push(end(Some(NodeId(node)), None, binding(node, Bindings::RETURN)));
         }
     }
-    out.sort_by_key(|edge| (edge.from, edge.to.is_none(), edge.to));
+    out.compact_sort_by_key(|edge| (edge.from, edge.to.is_none(), edge.to));
     out
 }
 

@@ -6,6 +6,7 @@ use super::walk::Visit;
 use super::whatif::Requests;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Interval, Moments, Summary};
 use pathlight_model::trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -148,7 +149,7 @@ impl Savings {
             endpoints.push(EndpointSaving { service, operation, spans, requests, affected, saved_us });
         }
         // Stable: equal ones stay by name.
-        endpoints.sort_by(|a, b| {
+        endpoints.compact_sort_by(|a, b| {
             let (a, b) = (a.saved_us, b.saved_us);
             (b.faster_50.mean.total_cmp(&a.faster_50.mean))
                 .then_with(|| b.faster_100.mean.total_cmp(&a.faster_100.mean))

@@ -3,6 +3,7 @@
 use super::calls::CallTimes;
 use super::changes::{ChangeOf, Changes, LatencyChange};
 use super::savings::{EndpointSaving, SavingsReport};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -157,7 +158,7 @@ impl TargetReport {
         let before_us = quantile.of(&savings.latency_us);
         let mut endpoints: Vec<&EndpointSaving> = savings.endpoints.iter().collect();
         endpoints.retain(|endpoint| quantile.saved_us(endpoint) > 0.0);
-        endpoints.sort_by(|a, b| {
+        endpoints.compact_sort_by(|a, b| {
             let order = quantile.saved_us(b).total_cmp(&quantile.saved_us(a));
             order.then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
         });
@@ -212,7 +213,7 @@ impl TargetReport {
         self.budgets = calls.into_iter().map(budget).collect();
         let loss = |of: &CallBudget| of.before_us - of.budget_us;
         // Stable: equal ones stay by name.
-        self.budgets.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
+        self.budgets.compact_sort_by(|a, b| loss(b).total_cmp(&loss(a)));
     }
 
     /// Returns whether there is nothing to do.

@@ -6,6 +6,7 @@ use super::prepare::{Evaluator, Model, Prepared, Preparer};
 use super::walk::Visit;
 use crate::critical_path::{pack_sorted, unpack_sorted};
 use crate::requests::Overlap;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Summary, percentile};
 use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree, hash_text};
 use serde::{Deserialize, Serialize};
@@ -124,7 +125,7 @@ impl WhatIf {
         let mut endpoints: Vec<ShareChange> = endpoints.collect();
         let change = |e: &ShareChange| (e.after_share - e.before_share).abs();
         // Stable: equal changes stay by name.
-        endpoints.sort_by(|a, b| change(b).total_cmp(&change(a)));
+        endpoints.compact_sort_by(|a, b| change(b).total_cmp(&change(a)));
         WhatIfReport {
             requests: before.len() as u64,
             changed: self.changed,

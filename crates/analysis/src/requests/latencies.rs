@@ -3,6 +3,7 @@
 use super::entry::RequestEntry;
 use super::range::PercentileRange;
 use super::types::{RequestType, RequestTypes};
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -75,7 +76,7 @@ impl TypeLatencies {
         let mut cuts: Vec<TypeCut> =
             self.types.iter().map(|(name, times)| TypeCut::of(name, times)).collect();
         // Stable: equal ones stay by name.
-        cuts.sort_by_key(|cut| std::cmp::Reverse(cut.sum_us));
+        cuts.compact_sort_by_key(|cut| std::cmp::Reverse(cut.sum_us));
         cuts.truncate(MOST_TYPES);
         cuts
     }

@@ -4,6 +4,7 @@ use super::entry::{RequestEntry, RequestKey};
 use super::selection::{Filter, Selection};
 use super::types::{RequestType, RequestTypes};
 use crate::search::{RequestSearch, SpanTests};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -85,7 +86,7 @@ impl SelectedRequests {
                 })
         };
         let mut requests: Vec<u32> = (0..all.len() as u32).filter(|&r| passes(r)).collect();
-        requests.sort_by_key(|&r| all[r as usize].latency_us);
+        requests.compact_sort_by_key(|&r| all[r as usize].latency_us);
         SelectedRequests { requests, types }
     }
 

@@ -4,6 +4,7 @@
 //! finds the type of its requests ([`RequestTypes`]). Types depend on what was recorded, never on durations: a fault must
 //! not change them.
 
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::mix;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{
@@ -221,7 +222,7 @@ impl TypeFacts {
                     let Some(routes) = facts.routes(names.last_source) else { continue };
                     let mut routes: Vec<(&str, u64)> = routes.into_iter().collect();
                     // Stable: equal ones stay by name.
-                    routes.sort_by_key(|route| std::cmp::Reverse(route.1));
+                    routes.compact_sort_by_key(|route| std::cmp::Reverse(route.1));
                     let named = routes.iter().take(MOST_NAMED).map(|(route, _)| (*route).to_owned());
                     names.routes.insert(root.clone(), named.collect());
                 }
@@ -282,11 +283,11 @@ impl RootFacts {
             .map(|(&hash, (count, callees))| {
                 let mut callees: Vec<&Endpoint> = callees.iter().collect();
                 // Stable: equally rare ones stay by name.
-                callees.sort_by_key(|callee| self.callees.get(callee).copied().unwrap_or(0));
+                callees.compact_sort_by_key(|callee| self.callees.get(callee).copied().unwrap_or(0));
                 (hash, *count, callees)
             })
             .collect();
-        shapes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.cmp(&b.2)));
+        shapes.compact_sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.2.cmp(&b.2)));
         shapes.truncate(MOST_NAMED);
         let shapes: Vec<(u64, Vec<Cow<str>>)> = shapes
             .into_iter()

@@ -5,6 +5,7 @@ use super::matching::{RequestSearch, SpanTests};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::RangeFacts;
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ pub struct SearchReport {
 
 /// Sorts, slowest first, ties by id, and keeps no more than are listed.
 fn list(found: &mut Vec<RequestRef>) {
-    found.sort_by(|a, b| {
+    found.compact_sort_by(|a, b| {
         (b.latency_us.cmp(&a.latency_us))
             .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
     });

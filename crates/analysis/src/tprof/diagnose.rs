@@ -4,6 +4,7 @@ use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps
 use super::block::{Neighbours, sum};
 use super::traces::{Settings, Traces, normal_of};
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
@@ -518,7 +519,7 @@ impl Diagnosis<'_> {
             self.pace.spend(2 * group.len()).await;
         }
         let in_all = rows.len() as u64;
-        rows.sort_by(|a, b| b.score.total_cmp(&a.score));
+        rows.compact_sort_by(|a, b| b.score.total_cmp(&a.score));
         rows.truncate(self.settings.top[3] as usize);
         let mut out = Vec::with_capacity(rows.len());
         for Ranked { score, subspan_us, span_us, is_local, problem, traces: list } in rows {

@@ -1,6 +1,7 @@
 //! Aggregate traces as Jaeger JSON.
 
 use super::aggregate::AggregateTrace;
+use pathlight_model::sort::CompactSort as _;
 use serde_json::{Value, json};
 
 /// Start of an aggregate trace in Jaeger JSON, in microseconds: Jaeger shows nothing for a trace at 0.
@@ -23,7 +24,7 @@ impl AggregateTrace {
         let trace_id = format!("{:032x}", u64::from(self.number) + 1);
         let span_id = |i: u64| format!("{:016x}", i + 1);
         let mut services: Vec<&str> = self.spans.iter().map(|s| s.service.as_str()).collect();
-        services.sort();
+        services.compact_sort();
         services.dedup();
         let process = |service: &str| format!("p{}", services.partition_point(|s| *s < service) + 1);
         let spans = self.spans.iter().enumerate().map(|(i, span)| {

@@ -3,6 +3,7 @@
 use super::block::pick;
 use super::statistic::SplitStatistic;
 use super::traces::{Settings, Traces, normal_of};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
@@ -116,7 +117,7 @@ async fn listed(
     let time =
         |g: &Vec<u32>| -> u128 { g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us)).sum() };
     let mut timed: Vec<(u128, Vec<u32>)> = groups.into_iter().map(|group| (time(&group), group)).collect();
-    timed.sort_by_key(|g| std::cmp::Reverse(g.0));
+    timed.compact_sort_by_key(|g| std::cmp::Reverse(g.0));
     pace.spend(4 * traces.traces.len()).await;
     timed.truncate(settings.groups as usize);
     let mut out = Vec::with_capacity(timed.len());
@@ -169,7 +170,7 @@ async fn by_endpoint(
         }
     }
     let mut times: Vec<_> = times.into_iter().collect();
-    times.sort_by_key(|row| row.0);
+    times.compact_sort_by_key(|row| row.0);
     for (endpoint, [mut all, tail]) in times {
         let Endpoint { service, operation } = traces.endpoints[endpoint as usize].clone();
         let count = normal.map(|_| all.own.len());

@@ -5,6 +5,7 @@ use super::block::{Neighbours, pick};
 use super::merge::Merging;
 use super::traces::{Settings, Traces, normal_of};
 use crate::culprit::CulpritReport;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::sort::sort_in_steps;
 use pathlight_model::stats::{Interval, Moments, Side, welch};
 use pathlight_model::steps::{Pace, all_at_once};
@@ -261,7 +262,7 @@ fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange
         })
         .collect();
     // Stable: equal changes stay by name.
-    out.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    out.compact_sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
     out
 }
 
@@ -299,17 +300,17 @@ fn together(types: &[TypePlaces]) -> Option<TypePlaces> {
         PlaceChange { interval: (half > 0.0).then_some(Interval { low, high }), ..sum }
     };
     let mut places: Vec<PlaceChange> = sums.into_values().map(with_interval).collect();
-    places.sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
+    places.compact_sort_by(|x, y| y.change_us.total_cmp(&x.change_us));
     let (service, operation) = (String::new(), String::new());
     let places_in_all = places.len() as u64;
     Some(TypePlaces { service, operation, a_traces, b_traces, places_in_all, places })
 }
 
 fn sorted(mut types: Vec<TypePlaces>, mut left_out: Vec<TypeLeftOut>) -> PlacesReport {
-    left_out.sort_by(|x, y| (&x.service, &x.operation).cmp(&(&y.service, &y.operation)));
+    left_out.compact_sort_by(|x, y| (&x.service, &x.operation).cmp(&(&y.service, &y.operation)));
     let mut all = together(&types);
     let weight = |t: &TypePlaces| t.places.first().map_or(0.0, |p| p.change_us * t.b_traces as f64);
-    types.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
+    types.compact_sort_by(|x, y| weight(y).total_cmp(&weight(x)));
     all.iter_mut().chain(&mut types).for_each(|kind| kind.places.truncate(LISTED));
     PlacesReport { all, types, left_out }
 }

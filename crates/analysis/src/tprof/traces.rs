@@ -1,6 +1,7 @@
 //! All traces in one order, with what every layer needs of a span.
 
 use super::block::Block;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ impl Traces {
             groups.entry(key(&self.traces[t as usize])).or_default().push(t);
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
-        groups.sort_by_key(|group| group.0);
+        groups.compact_sort_by_key(|group| group.0);
         groups
     }
 

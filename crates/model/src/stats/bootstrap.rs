@@ -3,6 +3,7 @@
 use super::random::Random;
 use super::summary::percentile;
 use super::welch::Interval;
+use crate::sort::CompactSort as _;
 
 /// Resamples drawn for an interval.
 const RESAMPLES: usize = 2000;
@@ -81,7 +82,7 @@ pub fn share_intervals(mut requests: Vec<WholeAndParts>, n: usize, seed: u64) ->
         return None;
     }
     // Which request is drawn how often must not depend on who read it. Equal ones are as good as each other.
-    requests.sort();
+    requests.compact_sort();
     let mut random = Random::new(seed, 0, 0);
     let mut drawn = vec![0_u16; requests.len() * SHARES];
     for sample in 0..SHARES {

@@ -1,6 +1,7 @@
 //! Tests of hypotheses: how likely a difference is by chance alone, and which of many differences may be believed.
 
 use super::welch::{Side, incomplete_beta};
+use crate::sort::CompactSort as _;
 
 /// Returns the two-sided p-value of Welch's test that two means are equal; `None` with fewer than two values on a side or
 /// without any variance.
@@ -74,7 +75,7 @@ pub fn change_point(values: &[u64]) -> Option<ChangePoint> {
         return None;
     }
     let mut order: Vec<u32> = (0..n as u32).collect();
-    order.sort_by_key(|&i| values[i as usize]);
+    order.compact_sort_by_key(|&i| values[i as usize]);
     // Twice the mid-rank minus n + 1, so that everything stays whole.
     let mut centred = vec![0i64; n];
     let mut below = 0;

@@ -5,6 +5,7 @@ use super::names::Symbol;
 use super::set::TraceSet;
 use super::span::SpanKind;
 use super::tree::{Role, Tree};
+use crate::sort::CompactSort as _;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -30,7 +31,7 @@ struct Seen {
 impl Seen {
     /// Returns how far callees move: the value within most intervals that is nearest 0; `None` if they stay.
     fn shift_us(mut self) -> Option<i64> {
-        self.ends_us.sort();
+        self.ends_us.compact_sort();
         let middle = self.ends_us.len() / 2;
         // Between the middle ends the total overrun is least; where all intervals meet, that is where.
         let (from, to) = (self.ends_us[middle - 1], self.ends_us[middle]);

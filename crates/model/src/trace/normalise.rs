@@ -6,6 +6,7 @@
 use super::ids::{SpanId, TraceId};
 use super::set::{NO_ROW, TraceSet};
 use super::span::{Flags, RawSpan, SpanKind};
+use crate::sort::CompactSort as _;
 use crate::sort::sort_by_number;
 use crate::steps::{BLOCK, blocks};
 use hashbrown::HashTable;
@@ -114,7 +115,7 @@ impl Normaliser {
 
     /// Merges identical copies, pairs a client and a server of one id, and puts other repetitions aside.
     fn settle_repeats(&mut self, set: &mut TraceSet, trace: TraceId, shape: &mut TraceShape) {
-        self.spans.sort_by(|a, b| a.id.cmp(&b.id).then_with(|| better_first(a, b, set)));
+        self.spans.compact_sort_by(|a, b| a.id.cmp(&b.id).then_with(|| better_first(a, b, set)));
         let mut kept: Vec<RawSpan> = Vec::with_capacity(self.spans.len());
         for group in self.spans.chunk_by(|a, b| a.id == b.id && !a.id.is_none()) {
             let first = kept.len();
@@ -351,7 +352,7 @@ impl Normaliser {
             equal.iter_mut().for_each(|key| key.0 = u64::MAX - spans[key.1 as usize].duration_us);
             sort_by_number(equal);
             for alike in equal.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
-                alike.sort_by(|a, b| sibling_order(spans, set, a.1, b.1));
+                alike.compact_sort_by(|a, b| sibling_order(spans, set, a.1, b.1));
             }
         }
         let mut sorted = std::mem::take(&mut self.sorted);

@@ -9,6 +9,7 @@ use super::set::TraceSet;
 use super::span::Flags;
 use super::templates::{MOST_RECORDED, template};
 use super::tree::{Role, Tree};
+use crate::sort::CompactSort as _;
 use crate::steps::in_blocks;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -221,7 +222,7 @@ impl ReadingCounts {
             let into = self.clocks.entry(pair).or_default();
             into.traces += clock.traces;
             into.shifts_us.extend(clock.shifts_us);
-            into.shifts_us.sort();
+            into.shifts_us.compact_sort();
         }
     }
 
@@ -336,7 +337,7 @@ impl ReadingObserver {
         let folded = Folded::of(set, &self.is_folded);
         let mut counts = ReadingCounts { found, folded, ..ReadingCounts::default() };
         for ((caller, callee), mut clock) in self.pairs {
-            clock.shifts_us.sort();
+            clock.shifts_us.compact_sort();
             counts.clocks.insert((process_name(set, caller), process_name(set, callee)), clock);
         }
         counts

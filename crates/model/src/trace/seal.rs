@@ -4,6 +4,7 @@ use super::ids::TraceId;
 use super::parts::TracePart;
 use super::set::{SetFull, TraceSet};
 use super::span::RawSpan;
+use crate::sort::CompactSort as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -136,7 +137,7 @@ impl Sealing {
                     if is_joined {
                         set.shrink();
                     } else {
-                        set.split.sort();
+                        set.split.compact_sort();
                         set.split.dedup();
                     }
                 }

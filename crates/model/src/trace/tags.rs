@@ -4,6 +4,7 @@ use super::names::{Interner, Symbol, hash_text};
 use super::overlays::PEER_KEYS;
 use super::set::with_slack;
 use super::templates::address_template;
+use crate::sort::CompactSort as _;
 use hashbrown::HashTable;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -368,7 +369,7 @@ impl TagTable {
     /// Returns all keys with what is known of them, sorted by key.
     pub fn keys(&self) -> Vec<(&str, KeyFacts)> {
         let mut keys: Vec<_> = self.keys.iter().zip(self.facts.iter().copied()).collect();
-        keys.sort_by(|a, b| a.0.cmp(b.0));
+        keys.compact_sort_by(|a, b| a.0.cmp(b.0));
         keys
     }
 
@@ -380,8 +381,8 @@ impl TagTable {
         for &(key, value) in &self.pairs {
             all[key as usize].2.push(self.values.get(Symbol(value)));
         }
-        all.iter_mut().for_each(|(_, _, values)| values.sort());
-        all.sort_by(|a, b| a.0.cmp(b.0));
+        all.iter_mut().for_each(|(_, _, values)| values.compact_sort());
+        all.compact_sort_by(|a, b| a.0.cmp(b.0));
         all
     }
 

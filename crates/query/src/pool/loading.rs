@@ -6,6 +6,7 @@ use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, Command, LoadOutcome, MemoryForecast, PoolEvent, PoolState, UserError};
 use crate::load::{FileState, Meter, ReadResult, Step};
 use pathlight_ingest::Keep;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_text::format;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -279,7 +280,7 @@ impl<P: Clone> PoolState<P> {
         let full = self.load.as_ref().map(|load| &load.full);
         let is_free = |slot: &usize| !full.is_some_and(|full| full.contains(slot));
         let mut slots: Vec<usize> = (0..self.workers()).filter(is_free).collect();
-        slots.sort_by_key(|&slot| (spans(slot), slot));
+        slots.compact_sort_by_key(|&slot| (spans(slot), slot));
         slots.truncate(batches);
         slots
     }

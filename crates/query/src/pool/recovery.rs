@@ -109,7 +109,7 @@ fn left_out(file: &InputFile) -> String {
 /// Returns what is said when no worker can be started.
 pub(super) fn no_worker(reason: &str) -> UserError {
     UserError {
-        message: "The browser does not let this page start workers.".to_owned(),
+        message: "The page could not start a worker, and only workers read traces.".to_owned(),
         detail: reason.to_owned(),
         next_step:
             "Reload the page; if it is embedded, its host must allow workers (worker-src 'self' blob:)."

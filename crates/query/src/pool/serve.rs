@@ -6,6 +6,7 @@
 use super::messages::{Call, Done};
 use crate::{Cuts, EngineError, Next, Plan, Session, plan_joining};
 use pathlight_model::flat;
+use pathlight_model::sort::CompactSort as _;
 use std::collections::BTreeMap;
 
 /// The answer to a call, with its attached buffers.
@@ -139,7 +140,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
 fn unload(session: &mut Session, group: u8) {
     let ids = session.set.traces().iter().map(|trace| trace.id);
     let mut gone: Vec<_> = ids.filter(|id| id.group == group).collect();
-    gone.sort();
+    gone.compact_sort();
     session.set.retain(|trace| trace.id.group != group);
     session.set.summaries.retain(|summary| summary.group != group);
     session.set.forget_losers(&gone);

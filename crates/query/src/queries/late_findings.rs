@@ -10,6 +10,7 @@ use pathlight_analysis::findings::{
 };
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Slow tails of which a what-if is asked.
@@ -48,7 +49,7 @@ impl Query for LateFindingsQuery {
         };
         let mut tags: Vec<TagValue> =
             tails.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
-        tags.sort();
+        tags.compact_sort();
         tags.dedup();
         let groups: Vec<_> = tails.iter().map(|tail| tail.group.clone()).collect();
         let pairs = if tags.is_empty() {

@@ -6,6 +6,7 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
@@ -178,7 +179,7 @@ impl OverviewReport {
             .collect();
         let total = |row: &TypeRow| summary.roots.get(&row.kind.root).map_or(0, |part| part.latency_us.sum);
         // Stable: equal totals stay by name.
-        self.request_types.sort_by_key(|row| std::cmp::Reverse(total(row)));
+        self.request_types.compact_sort_by_key(|row| std::cmp::Reverse(total(row)));
         let endpoints = all.endpoints.iter().map(|(endpoint, part)| EndpointCount {
             service: endpoint.service.clone(),
             operation: endpoint.operation.clone(),
@@ -233,7 +234,7 @@ pub fn most_time(times: impl Iterator<Item = (impl Into<String>, u64)>) -> Vec<(
     }
     let mut services: Vec<(String, u64)> = sums.into_iter().collect();
     // Stable: equal times stay by name.
-    services.sort_by_key(|(_, us)| std::cmp::Reverse(*us));
+    services.compact_sort_by_key(|(_, us)| std::cmp::Reverse(*us));
     services.truncate(MOST_TIME);
     services.into_iter().map(|(service, us)| (service, us as f64 / whole.max(1) as f64)).collect()
 }
@@ -296,7 +297,7 @@ impl OverviewPartial {
             all.extend(sorted);
         }
         // Stable: equal totals stay by name.
-        request_types.sort_by_key(|&(total, _)| std::cmp::Reverse(total));
+        request_types.compact_sort_by_key(|&(total, _)| std::cmp::Reverse(total));
         all.sort_unstable();
         let services: BTreeSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();

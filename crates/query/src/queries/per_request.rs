@@ -6,6 +6,7 @@ use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::RequestPath;
 use pathlight_analysis::requests::{RangeFacts, Selection};
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Reports the critical path of every request. Large: for files, not for pages.
@@ -21,7 +22,7 @@ impl Query for PerRequest {
     async fn run(self, workers: Workers) -> Result<PerRequestReport, EngineError> {
         let (parts, facts) = workers.request_partials(&self.selection, RequestPass::PerRequest).await?;
         let mut requests: Vec<RequestPath> = parts.into_iter().flat_map(Vec::into_iter).collect();
-        requests.sort_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
+        requests.compact_sort_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
         Ok(PerRequestReport { facts, requests })
     }
 }

@@ -6,6 +6,7 @@ use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{RequestRow, RequestsReport};
 use pathlight_analysis::requests::Selection;
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Reports requests, slowest first.
@@ -24,7 +25,7 @@ impl Query for Requests {
         let pass = RequestPass::Slowest { limit: self.limit };
         let (parts, facts) = workers.request_partials::<Vec<RequestRow>>(&self.selection, pass).await?;
         let mut rows = parts.concat();
-        rows.sort_by(|a, b| {
+        rows.compact_sort_by(|a, b| {
             (b.latency_us.cmp(&a.latency_us))
                 .then_with(|| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)))
         });

@@ -6,6 +6,7 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_model::flat;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{TagSetId, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +84,7 @@ pub(crate) fn span(set: &TraceSet, trace_id: &str, key: &SpanKey, group: u8) -> 
     let tags = |tags: TagSetId| {
         let mut tags: Vec<(String, String)> =
             set.tags.get(tags).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        tags.sort();
+        tags.compact_sort();
         tags
     };
     Some(SpanReport {

@@ -5,6 +5,7 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::summaries::Named;
 use crate::workers::Workers;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_summary::{Merger, Summary, Trend as OverTime};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,11 +63,11 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
         days.push((TrendDay { name, files, requests, start_us }, sum));
     }
     // By name, and by time where the days follow each other: copies of one day would be in any order.
-    days.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    days.compact_sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
     let mut by_time: Vec<(u64, u64)> = days.iter().filter_map(|(_, sum)| sum.start_us).collect();
-    by_time.sort();
+    by_time.compact_sort();
     if by_time.len() == days.len() && by_time.windows(2).all(|two| two[1].0 > two[0].0.midpoint(two[0].1)) {
-        days.sort_by_key(|(day, _)| day.start_us);
+        days.compact_sort_by_key(|(day, _)| day.start_us);
     }
     let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
     Ok(TrendReport { trend: OverTime::of(&sums).map_err(of_settings)?, days })

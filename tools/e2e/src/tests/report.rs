@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use e2e::browser::{Look, Page};
 use e2e::failure::{Outcome, ensure, fail, same};
 use e2e::process::{dist, pathlight, scratch};
 use flate2::read::GzDecoder;
-use pathlight_text::dense;
 use serde_json::{Value, json};
 
 use super::drop::{count, findings_agree, native, shop, summary};
@@ -109,7 +109,7 @@ async fn unpacked(page: &Page) -> Outcome<String> {
     ensure(pieces.peek().is_some(), || "the report has no part".to_owned())?;
     for piece in pieces {
         let (part, behind) = piece.split_once('<').unwrap_or((piece, ""));
-        let columns = dense::loose(&dense::utf16(part)).unwrap_or_default();
+        let columns = BASE64_STANDARD.decode(part.trim()).unwrap_or_default();
         let mut bytes = Vec::new();
         GzDecoder::new(columns.as_slice()).read_to_end(&mut bytes)?;
         ensure(!bytes.is_empty(), || "a part is empty".to_owned())?;

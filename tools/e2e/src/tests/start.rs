@@ -1,11 +1,9 @@
 //! The page before anything is loaded.
 
-use e2e::browser::{Modifiers, Page};
+use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
 use e2e::process::single;
 use serde_json::{Value, json};
-
-use super::drop::shop;
 
 pub async fn the_page_comes_up_empty(page: &Page) -> Outcome {
     page.open("").await?;
@@ -54,70 +52,38 @@ pub async fn four_views_are_shown_in_small_pictures(page: &Page) -> Outcome {
     ensure(sizes.iter().all(|bytes| *bytes <= MOST_BYTES), || format!("bytes of the pictures: {sizes:?}"))
 }
 
-/// The part of the program that follows the start page.
-const REST: &str = "*.rest-*.wasm";
+/// The module that the workers run.
+const WORKER: &str = "*worker-*.wasm";
 
-pub async fn the_first_view_waits_for_the_first_part_of_the_program_only(page: &Page) -> Outcome {
+pub async fn the_start_page_does_not_wait_for_the_module_of_the_workers(page: &Page) -> Outcome {
     page.open("").await?;
-    page.devtools("Fetch.enable", json!({ "patterns": [{ "urlPattern": REST }] })).await?;
+    page.devtools("Fetch.enable", json!({ "patterns": [{ "urlPattern": WORKER }] })).await?;
+    page.client().refresh().await?;
+    page.state("empty").await?;
+    // What is asked of workers meanwhile waits for them.
+    page.click("[data-test='demo']").await?;
+    page.devtools("Fetch.disable", json!({})).await?;
+    page.ready().await?;
+    page.visible("[data-test='finding']").await
+}
+
+pub async fn that_the_module_of_the_workers_does_not_come_is_told(page: &Page) -> Outcome {
+    page.open("").await?;
+    page.devtools("Network.enable", json!({})).await?;
+    page.devtools("Network.setBlockedURLs", json!({ "urls": [WORKER] })).await?;
+    page.client().refresh().await?;
+    page.visible("[data-test='message']").await?;
+    let said = page.text("[data-test='message']").await?;
+    ensure(said.contains("could not start a worker") && said.contains("Reload"), || {
+        format!("it says {said:?}")
+    })?;
+    page.devtools("Network.setBlockedURLs", json!({ "urls": [] })).await?;
+    page.complaints().await?;
     page.client().refresh().await?;
     page.state("empty").await?;
     page.click("[data-test='demo']").await?;
-    // The first findings; those that come later need the rest.
-    page.visible("[data-test='finding']").await?;
-    page.open("").await?;
-    page.state("empty").await?;
-    page.drop_files(&[shop()?]).await?;
-    page.visible("[data-test='finding']").await?;
-    page.devtools("Fetch.disable", json!({})).await?;
-    page.go("view=anomalies").await?;
     page.ready().await?;
-    page.visible("[data-test='anomaly-view']").await
-}
-
-pub async fn what_needs_the_rest_of_the_program_fetches_it_again_if_it_did_not_come(page: &Page) -> Outcome {
-    page.devtools("Network.enable", json!({})).await?;
-    for comes in [true, false] {
-        page.open("").await?;
-        page.devtools("Network.setBlockedURLs", json!({ "urls": [REST] })).await?;
-        page.client().refresh().await?;
-        page.state("empty").await?;
-        page.click("[data-test='demo']").await?;
-        page.ready().await?;
-        if comes {
-            page.devtools("Network.setBlockedURLs", json!({ "urls": [] })).await?;
-            page.click("[data-test='view-diagnosis']").await?;
-            page.ready().await?;
-            page.visible("[data-test='diagnosis-view']").await?;
-        } else {
-            // The view cannot be built: the click itself ends in an error.
-            page.run("document.querySelector(\"[data-test='view-diagnosis']\").click(); return true").await?;
-            page.visible("[data-test='broken']").await?;
-            let said = page.text("[data-test='broken']").await?;
-            ensure(said.contains("could not be loaded") && said.contains("Reload"), || {
-                format!("it says {said:?}")
-            })?;
-            page.complaints().await?;
-            // What comes later, such as the answers of workers, finds the page at its end and is no defect of its own.
-            page.run("location.hash = 'view=flame'; return true").await?;
-            page.settled().await?;
-            page.key("?", Modifiers::None).await?;
-            page.settled().await?;
-            page.drop_files(&[shop()?]).await?;
-            page.settled().await?;
-            same(
-                "dialogs",
-                page.run("return document.querySelectorAll('dialog[open]').length").await?,
-                json!(0),
-            )?;
-            let complaints = page.complaints().await?;
-            ensure(!complaints.iter().any(|complaint| complaint.contains("panicked")), || {
-                format!("{complaints:?}")
-            })?;
-        }
-    }
-    page.devtools("Network.setBlockedURLs", json!({ "urls": [] })).await?;
-    page.complaints().await.map(drop)
+    page.visible("[data-test='finding']").await
 }
 
 pub async fn a_program_that_does_not_come_is_told_in_place_of_the_start_page(page: &Page) -> Outcome {

@@ -2,6 +2,7 @@
 
 use super::facts::Kind;
 use crate::anomaly::sets::FOLDS;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::ln;
 use std::collections::BTreeMap;
 
@@ -108,7 +109,7 @@ impl Categories {
                     rarer.push(((here - 1, product), here));
                 }
             }
-            rarer.sort();
+            rarer.compact_sort();
             let mut sum = 0;
             for (_, calls) in &mut rarer {
                 sum += *calls;

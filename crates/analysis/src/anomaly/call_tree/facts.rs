@@ -2,6 +2,7 @@
 
 use crate::anomaly::features::{Cell, RowFacts};
 use crate::critical_path::Contexts;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -266,7 +267,7 @@ impl Facts {
             bytes.push(part.bytes);
         }
         let (dictionary, numbers) = Dictionary::merge(dictionaries);
-        rows.sort_by(|(a, _), (b, _)| {
+        rows.compact_sort_by(|(a, _), (b, _)| {
             let key = |row: &FactRow| row.injected.is_some();
             key(a).cmp(&key(b)).then_with(|| a.facts.request.cmp(&b.facts.request))
         });

@@ -6,6 +6,7 @@ use super::categories::Counts;
 use super::facts::{Dictionary, FactPart, Facts, Kind};
 use super::model::{State, Tables, TreeModel, offset_us};
 use super::tails::{Histogram, Quantiser, amount, join};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::steps::Pace;
 
 /// The most training requests whose facts are kept: with so many the least p-value is below 0.0005.
@@ -69,7 +70,7 @@ impl TreeModel {
             }
             all.roots.extend(model.roots.iter().map(|&root| paths[root as usize]));
         }
-        all.roots.sort();
+        all.roots.compact_sort();
         all.roots.dedup();
         all.kept = FactPart::sample(models.into_iter().map(|model| model.kept).collect(), FACTS_KEPT);
         // With names that no kept request has, the numbers are those of the dictionary.

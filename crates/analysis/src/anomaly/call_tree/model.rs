@@ -6,6 +6,7 @@ use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
 use super::views::{TreeVerdict, ViewScores, Views};
 use crate::anomaly::examples::Examples;
 use crate::anomaly::sets::FOLDS;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::ln;
 use pathlight_model::steps::Pace;
 use pathlight_model::trace::{Endpoint, NO_ROW};
@@ -165,7 +166,7 @@ impl TreeModel {
         if left_out > 0 {
             for _ in 0..2 {
                 let mut scored = score_rows(&found, facts, rows, pace).await;
-                scored.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+                scored.compact_sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
                 let mut kept: Vec<u32> =
                     scored[..rows.len() - left_out].iter().map(|(row, _)| *row).collect();
                 kept.sort_unstable();
@@ -207,7 +208,7 @@ impl TreeModel {
             }
             pace.spend(scratch.facts.len()).await;
         }
-        model.roots.sort();
+        model.roots.compact_sort();
         model.roots.dedup();
         for (at, mut numbers) in numbers.into_iter().enumerate() {
             if cells[at].kind.is_category() {

@@ -5,6 +5,7 @@ use crate::anomaly::features::RowFacts;
 use crate::critical_path::{Context, Contexts, Observer, PathFinder, PathTable};
 use crate::requests::Overlap;
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 
@@ -159,7 +160,7 @@ impl FactObserver {
         self.called.extend(self.calls.iter().map(|call| call.endpoint));
         // By name, not by number: facts stand in the same order whatever set the request is in.
         let name = |endpoint: &u32| set.endpoint_name(EndpointId(*endpoint));
-        self.called.sort_by(|a, b| name(a).cmp(&name(b)));
+        self.called.compact_sort_by(|a, b| name(a).cmp(&name(b)));
         let set_with_repeats = self.called.clone();
         self.called.dedup();
         let calls = self.set_of_calls();

@@ -8,6 +8,7 @@ use super::views::TreeVerdict;
 use crate::anomaly::features::Cell;
 use crate::anomaly::sets::{FOLDS, Search};
 use crate::requests::RequestRef;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -191,7 +192,7 @@ impl<'a> Explainer<'a> {
                 reason.path.len(),
             )
         };
-        reasons.sort_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
+        reasons.compact_sort_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
         reasons.truncate(REASONS);
         let part = if verdict.part == Part::OffPath && covers { Part::Covering } else { verdict.part };
         Explanation { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
@@ -315,7 +316,7 @@ impl<'a> Explainer<'a> {
         if found.is_empty() {
             return vec![plain];
         }
-        found.sort_by_key(|(like, _)| *like);
+        found.compact_sort_by_key(|(like, _)| *like);
         found.into_iter().map(|(_, reason)| reason).collect()
     }
 

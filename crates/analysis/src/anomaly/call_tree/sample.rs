@@ -4,6 +4,7 @@
 
 use super::facts::{CellKey, Dictionary, FactPart, FactRow, Facts, Kind, Part, next_number, push_fact};
 use crate::critical_path::{Context, Contexts};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, NO_ROW, hash_text};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ impl FactPart {
             all.extend(keys.enumerate().map(|(row, key)| (key, number, row)));
         }
         let request = |&(_, part, row): &(u64, usize, usize)| &parts[part].rows[row].facts.request;
-        all.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| request(a).cmp(request(b))));
+        all.compact_sort_by(|a, b| a.0.cmp(&b.0).then_with(|| request(a).cmp(request(b))));
         all.truncate(most);
         let mut rows_of: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
         all.into_iter().for_each(|(_, part, row)| rows_of[part].push(row));
@@ -207,7 +208,7 @@ impl Facts {
         let request = |row: u32| &self.rows[row as usize].facts.request;
         let mut chosen: Vec<(u64, u32)> =
             rows.iter().map(|&row| (hash_text(&request(row).trace_id), row)).collect();
-        chosen.sort();
+        chosen.compact_sort();
         chosen.truncate(most);
         let mut rows: Vec<usize> = chosen.into_iter().map(|(_, row)| row as usize).collect();
         rows.sort_unstable();

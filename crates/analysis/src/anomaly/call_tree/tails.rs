@@ -1,6 +1,7 @@
 //! How surprising a number is among those of training (`docs/definitions/anomaly.md` section 2).
 
 use crate::anomaly::sets::FOLDS;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{exp, ln};
 
 /// Steps of a quantised logarithm in one unit of it.
@@ -75,7 +76,7 @@ pub type Histogram = Vec<(u16, [u32; FOLDS])>;
 /// Joins histograms.
 pub fn join<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
     let mut all: Histogram = histograms.flatten().copied().collect();
-    all.sort_by_key(|(q, _)| *q);
+    all.compact_sort_by_key(|(q, _)| *q);
     all.dedup_by(|(q, from), (kept, into)| {
         let is_same = q == kept;
         if is_same {

@@ -5,6 +5,7 @@ use super::lanes::{Lanes, WIDTH};
 use super::model::{ABSENT, Pass, Sizes};
 use crate::anomaly::features::{Cell, Features};
 use crate::critical_path::Contexts;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::Random;
 use serde::{Deserialize, Serialize};
 
@@ -238,8 +239,8 @@ impl Training {
                 self.vae.held_out.push(likelihood);
             }
         }
-        self.vae.likelihoods.sort_by(f32::total_cmp);
-        self.vae.held_out.sort_by(f32::total_cmp);
+        self.vae.likelihoods.compact_sort_by(f32::total_cmp);
+        self.vae.held_out.compact_sort_by(f32::total_cmp);
         self.vae
     }
 

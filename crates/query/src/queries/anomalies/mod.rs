@@ -21,6 +21,7 @@ use pathlight_analysis::anomaly::{
     ReasonNames, Thresholds, VectorsReport,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::steps::Pace;
 use pathlight_summary::Settings;
 use serde::{Deserialize, Serialize};
@@ -361,7 +362,7 @@ fn rank(report: &mut AnomalyReport, facts: &Facts, judgements: &[Judgement]) -> 
         let Judgement { score, p, verdict, .. } = &judgements[row];
         (verdict.is_unknown, *p > 0.0, -score)
     };
-    order.sort_by(|&a, &b| {
+    order.compact_sort_by(|&a, &b| {
         let (a, b) = (key(a), key(b));
         (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     });

@@ -9,6 +9,7 @@ use pathlight_analysis::flow::{
     Estimates, EvaluationReport, FlowSettings, InvocationKey, NodeTable, Training,
 };
 use pathlight_analysis::requests::Selection;
+use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Reports how well the six predictors do: they learn from the earlier half of each parent's invocations, and are tested
@@ -52,7 +53,7 @@ impl Query for FlowEvaluation {
         }
         let cuts: Vec<Option<InvocationKey>> = (keys.into_iter().zip(ranks))
             .map(|(mut keys, rank)| {
-                keys.sort();
+                keys.compact_sort();
                 keys.into_iter().nth(rank)
             })
             .collect();

@@ -10,6 +10,7 @@ use pathlight_analysis::flow::{
     self, CallsOf, FlowSettings, Model, Quantile, ShareChange, TargetReport, TargetWay,
 };
 use pathlight_analysis::requests::Selection;
+use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +134,7 @@ impl Search {
         let mut report = self.at(&way, 100, CallsOf::Nobody).await?.finish();
         way.at_best_us = self.quantile.of(&report.after_us);
         // Stable: equal ones stay as they were.
-        report.endpoints.sort_by(|a, b| {
+        report.endpoints.compact_sort_by(|a, b| {
             b.after_us
                 .cmp(&a.after_us)
                 .then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
@@ -174,7 +175,7 @@ impl Search {
             // Those that decide one after the other, whatever each saves before all of them are gone.
             let Some(chain) = from.first().map(|grown| grown.way.endpoints.clone()) else { break };
             // Stable: equal ones stay as they were.
-            from.sort_by(|a, b| a.way.at_best_us.total_cmp(&b.way.at_best_us));
+            from.compact_sort_by(|a, b| a.way.at_best_us.total_cmp(&b.way.at_best_us));
             if let Some(chain) = from.iter().skip(FINAL).position(|grown| grown.way.is_of(&chain)) {
                 from.swap(FINAL, FINAL + chain);
             }

@@ -1,7 +1,9 @@
-//! The worker's side: one session of traces, fed by the page's calls.
+//! The worker of the page, a wasm module of its own: one session of traces, fed by the page's calls.
 //!
 //! Nothing here takes long at once: reading, sealing and passes go in steps (see [`pace`]) with a look at the messages
 //! between. What is answered at once is [`Server`]'s.
+
+#![cfg(target_arch = "wasm32")]
 
 mod pace;
 mod read;
@@ -18,17 +20,18 @@ use pace::{Pace, Step, scope};
 use read::Job;
 use source::Source;
 use wasm_bindgen::closure::Closure;
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
-use super::wire;
 use pathlight_generate::{Options, write_jaeger};
 use pathlight_model::trace::Sealing;
 use pathlight_query::pool::messages::{Call, Done, FromWorker, Progress, ToWorker};
 use pathlight_query::pool::{Answer, Server};
 use pathlight_query::{EngineError, Session};
 use pathlight_view::saved;
+use pathlight_wire as wire;
 
 /// Whether a call goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,11 +61,12 @@ struct Worker {
     pace: Pace,
 }
 
-/// Listens to the page from now on.
+/// Listens to the page from now on; called by `worker.js` in a new worker.
 ///
 /// # Errors
 /// The browser's, if it refuses a MessageChannel.
-pub fn start() -> Result<(), JsValue> {
+#[wasm_bindgen]
+pub fn start_worker() -> Result<(), JsValue> {
     pathlight_query::clock::set(pace::now_ms);
     std::panic::set_hook(Box::new(|panic| {
         let place =

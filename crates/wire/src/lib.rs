@@ -3,6 +3,8 @@
 //! A message is an array: first the envelope's bytes; then its attachments, Blobs (shared by handle) and
 //! ArrayBuffers (transferred, never copied).
 
+#![cfg(target_arch = "wasm32")]
+
 use js_sys::{Array, ArrayBuffer, Uint8Array};
 use pathlight_model::flat;
 use serde::{Deserialize, Serialize};
