@@ -7,7 +7,7 @@
 
 mod members;
 
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -207,7 +207,7 @@ impl Pool {
         while let Some(reply) = waiting.replies.next().await {
             match reply {
                 Reply::Working(progress) => {
-                    if let Ok(progress) = flat::read(&wire::bytes(&progress)) {
+                    if let Ok(progress) = encoding::read(&wire::bytes(&progress)) {
                         watch(progress);
                     }
                 }

@@ -4,7 +4,7 @@
 use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
-use pathlight::model::flat;
+use pathlight::model::encoding;
 use pathlight::model::trace::{
     HighCardinalityKeys, Portable, PortableParts, ProcessId, RawSpan, Redaction, TagSetId, TagTable, TraceId,
     TracePart, TraceSet,
@@ -145,7 +145,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
     ];
     let others = [ToWorker::Cancel(1), ToWorker::StopReading(1), ToWorker::EndPlan(1), ToWorker::WarmUp];
     let all = calls.into_iter().zip(1..).map(|(call, number)| ToWorker::Call(number, call)).chain(others);
-    let written = all.chain([ToWorker::Ping]).map(|message| flat::write(&message));
+    let written = all.chain([ToWorker::Ping]).map(|message| encoding::write(&message));
     written.map(|bytes| [&(bytes.len() as u16).to_le_bytes(), bytes.as_slice(), attached].concat()).collect()
 }
 
@@ -153,7 +153,7 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
 fn hear(session: &mut Session, bytes: &[u8]) {
     let Some((length, rest)) = bytes.split_first_chunk::<2>() else { return };
     let (envelope, attached) = rest.split_at(rest.len().min(usize::from(u16::from_le_bytes(*length))));
-    let Ok(ToWorker::Call(number, call)) = flat::read(envelope) else { return };
+    let Ok(ToWorker::Call(number, call)) = encoding::read(envelope) else { return };
     match &call {
         Call::CopyColumns { from, first, redaction } => {
             if let Ok(redaction) = saved::decode_redaction(redaction) {
@@ -219,7 +219,7 @@ pub fn calls() -> Vec<Vec<u8>> {
         sharing.add_part(part);
     }
     let parts = PortableParts::take(&mut sharing, |_| true);
-    let portable = flat::write(&(Portable::copy(&set, 0..3), parts));
+    let portable = encoding::write(&(Portable::copy(&set, 0..3), parts));
     seeds.push(of(1, &portable));
     let keys = Session::of(set).keys();
     let plan = plan_joining(&[keys.clone(), keys.clone()]).unwrap();
@@ -232,7 +232,7 @@ pub fn calls() -> Vec<Vec<u8>> {
         tags.add("id", &i.to_string());
         tags.finish();
     }
-    let high_cardinality = flat::write(&HighCardinalityKeys::of([tags.key_values()]));
+    let high_cardinality = encoding::write(&HighCardinalityKeys::of([tags.key_values()]));
     seeds.extend(
         [&keys, &portable, &MESSAGES[0], &high_cardinality]
             .iter()

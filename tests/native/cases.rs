@@ -1,6 +1,6 @@
 //! Queries of any kind in one list, for tests that compare reports of the same traces.
 
-use pathlight::model::flat;
+use pathlight::model::encoding;
 use pathlight::query::Query;
 use pathlight::query::native::Pool;
 
@@ -11,6 +11,6 @@ pub type Case = Box<dyn Fn(&mut Pool) -> (String, Vec<u8>)>;
 pub fn case<Q: Query>(query: Q) -> Case {
     Box::new(move |pool| {
         let report = pool.run(query.clone()).unwrap();
-        (format!("{query:?}"), flat::write(&report))
+        (format!("{query:?}"), encoding::write(&report))
     })
 }

@@ -1,6 +1,6 @@
 //! The pool of workers in a real browser.
 
-use pathlight::model::flat;
+use pathlight::model::encoding;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -85,11 +85,11 @@ impl Bench {
         let selection = Selection::default().with_range(range);
         let mut overview = self.overview().await;
         overview.heap_bytes = 0;
-        let mut reports = vec![flat::write(&overview)];
+        let mut reports = vec![encoding::write(&overview)];
         let path = self.pool.run(&queries::CriticalPath { selection: selection.clone() }).await.unwrap();
-        reports.push(flat::write(&path));
+        reports.push(encoding::write(&path));
         let requests = self.pool.run(&queries::Requests { selection, limit: 50 }).await.unwrap();
-        reports.push(flat::write(&requests));
+        reports.push(encoding::write(&requests));
         reports
     }
 

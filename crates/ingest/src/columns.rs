@@ -1,11 +1,11 @@
 //! Columns as a saved report holds them: [`MAGIC`], then records, each its length (u32, little endian) and that many bytes
-//! of a [`Portable`] as [`flat`] writes it. Records stand for themselves, so they are read as they come.
+//! of a [`Portable`] as [`encoding`] writes it. Records stand for themselves, so they are read as they come.
 
 use super::report::ProblemKind;
 use super::source::{Context, Stop};
 use super::state::Format;
 use super::walk::WalkEnd;
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::Portable;
 
 /// What the columns begin with; its last digit is the version.
@@ -16,7 +16,7 @@ const LONGEST: usize = 1 << 30;
 
 /// Appends traces to `out` as one record: its length in four bytes, then its bytes.
 pub fn write(portable: &Portable, out: &mut Vec<u8>) {
-    let record = flat::write(portable);
+    let record = encoding::write(portable);
     out.extend_from_slice(&(record.len() as u32).to_le_bytes());
     out.extend_from_slice(&record);
 }
@@ -59,7 +59,7 @@ impl Columns {
     }
 
     fn record(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
-        let read = flat::read::<Portable>(&self.held[4..]).ok().filter(Portable::is_sound);
+        let read = encoding::read::<Portable>(&self.held[4..]).ok().filter(Portable::is_sound);
         match read.filter(|_| self.held.len() < LONGEST) {
             Some(mut portable) => {
                 // Loaded to be compared with something, all of it belongs to the other side.

@@ -2,7 +2,8 @@
 
 use super::keep::Keep;
 use super::state::FORMATS;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What was odd in an input. Nothing of this stops a load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -172,7 +173,7 @@ pub enum Ended {
 }
 
 /// The account of one input.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReport {
     /// Name of the file as given.
@@ -192,12 +193,33 @@ pub struct FileReport {
     /// How reading ended.
     pub ended: Ended,
     /// Which traces were kept (`--sample`, `--keep-service`); counts are of those. Missing if all were.
-    #[serde(default, skip_serializing_if = "Keep::is_all")]
+    #[serde(default)]
     pub keep: Keep,
     /// What only the report of a chunk of an input holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub chunk: Option<ChunkEnd>,
+}
+
+/// Text leaves out what says nothing; bytes have every field.
+impl Serialize for FileReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let has_all = !serializer.is_human_readable();
+        let mut out = serializer.serialize_struct("FileReport", 9)?;
+        out.serialize_field("name", &self.name)?;
+        out.serialize_field("format", &self.format)?;
+        out.serialize_field("bytes", &self.bytes)?;
+        out.serialize_field("traces", &self.traces)?;
+        out.serialize_field("spans", &self.spans)?;
+        out.serialize_field("problems", &self.problems)?;
+        out.serialize_field("ended", &self.ended)?;
+        if has_all || !self.keep.is_all() {
+            out.serialize_field("keep", &self.keep)?;
+        }
+        if has_all || self.chunk.is_some() {
+            out.serialize_field("chunk", &self.chunk)?;
+        }
+        out.end()
+    }
 }
 
 /// What the report of a chunk says beside the rest, for [`FileReport::of_chunks`].

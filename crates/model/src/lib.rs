@@ -1,8 +1,8 @@
 //! What was recorded: trace sets as columns, names, ids, tags, trees with sanitised intervals, and data quality
 //! ([`trace`]); statistics ([`stats`]); and the tools that every crate above uses: sorts beside the standard library's
-//! ([`sort`]), numbers as bytes ([`packed`]), values as bytes ([`flat`]) and long work done in steps ([`steps`]).
+//! ([`sort`]), numbers as bytes ([`packed`]), values as bytes ([`encoding`]) and long work done in steps ([`steps`]).
 
-pub mod flat;
+pub mod encoding;
 pub mod packed;
 pub mod sort;
 pub mod stats;

@@ -87,17 +87,14 @@ impl<T: Number> Visitor<'_> for Bytes<T> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
-        Ok(T::unpack_all(bytes).unwrap_or_else(|| {
-            crate::flat::damaged();
-            Vec::new()
-        }))
+        T::unpack_all(bytes).ok_or_else(|| E::invalid_length(bytes.len(), &self))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flat;
+    use crate::encoding;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Columns {
@@ -113,9 +110,9 @@ mod tests {
 
     #[test]
     fn numbers_come_back_from_bytes_and_from_json() {
-        let bytes = flat::write(&columns());
+        let bytes = encoding::write(&columns());
         assert_eq!(bytes.len(), 1 + 3 * 8 + 1 + 2);
-        assert_eq!(flat::read::<Columns>(&bytes).unwrap(), columns());
+        assert_eq!(encoding::read::<Columns>(&bytes).unwrap(), columns());
         let json = serde_json::to_string(&columns()).unwrap();
         assert_eq!(json, "{\"long\":[0,1,18446744073709551615],\"short\":[7,0]}");
         assert_eq!(serde_json::from_str::<Columns>(&json).unwrap(), columns());
@@ -126,12 +123,12 @@ mod tests {
         let long: Vec<u64> =
             (0..3 * crate::steps::BLOCK as u64 + 5).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let columns = Columns { short: long.iter().map(|&number| number as u8).collect(), long };
-        assert_eq!(flat::read::<Columns>(&flat::write(&columns)).unwrap(), columns);
+        assert_eq!(encoding::read::<Columns>(&encoding::write(&columns)).unwrap(), columns);
     }
 
     #[test]
     fn half_a_number_is_an_error() {
-        assert!(flat::read::<Columns>(&[3, 1, 2, 3, 0]).is_err());
-        assert!(flat::read::<Columns>(&[0, 0]).is_ok());
+        assert!(encoding::read::<Columns>(&[3, 1, 2, 3, 0]).is_err());
+        assert!(encoding::read::<Columns>(&[0, 0]).is_ok());
     }
 }

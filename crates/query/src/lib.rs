@@ -79,7 +79,7 @@ pub use summaries::unpack;
 pub enum EngineError {
     /// A message between workers is not what it should be.
     #[error("a message between workers is damaged ({0}); load the files again")]
-    Message(#[from] pathlight_model::flat::Damaged),
+    Message(#[from] pathlight_model::encoding::Damaged),
     /// A file that is no model of a detector.
     #[error(transparent)]
     Model(#[from] pathlight_analysis::anomaly::ModelError),

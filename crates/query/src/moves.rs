@@ -1,7 +1,7 @@
 //! Bringing together what several workers saw of one trace, and agreeing on which tags have too many values.
 
 use super::{EngineError, Session};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Session {
         let mut keys: Vec<Key> = traces.map(|id| self.key(id)).collect();
         keys.compact_sort();
         keys.dedup();
-        flat::write(&(keys, self.set.tags.key_values()))
+        encoding::write(&(keys, self.set.tags.key_values()))
     }
 
     /// Takes over which keys have too many values in all workers together, as [`plan_joining`] wrote them.
@@ -36,7 +36,7 @@ impl Session {
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from a plan.
     pub fn mark_high_cardinality(&mut self, high_cardinality: &[u8]) -> Result<(), EngineError> {
-        self.set.mark_high_cardinality(&flat::read(high_cardinality)?);
+        self.set.mark_high_cardinality(&encoding::read(high_cardinality)?);
         self.invalidate();
         Ok(())
     }
@@ -46,7 +46,7 @@ impl Session {
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from a plan.
     pub fn take_traces(&mut self, keys: &[u8]) -> Result<Vec<u8>, EngineError> {
-        let keys: Vec<Key> = flat::read(keys)?;
+        let keys: Vec<Key> = encoding::read(keys)?;
         let ids: Vec<TraceId> = keys
             .iter()
             .filter_map(|(group, name)| {
@@ -62,7 +62,7 @@ impl Session {
         sorted.compact_sort();
         let traces = Portable::copy(&self.set, numbers.iter().copied());
         let parts = PortableParts::take(&mut self.set, |id| sorted.binary_search(&id).is_ok());
-        let bytes = flat::write(&(traces, parts));
+        let bytes = encoding::write(&(traces, parts));
         // To leave traces out, all others are moved.
         if !numbers.is_empty() {
             self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
@@ -78,7 +78,7 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not from [`take_traces`](Self::take_traces), [`EngineError::Full`] when
     /// memory ends.
     pub fn put_traces(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        let (traces, parts): (Portable, PortableParts) = flat::read(bytes)?;
+        let (traces, parts): (Portable, PortableParts) = encoding::read(bytes)?;
         self.invalidate();
         traces.add_to(&mut self.set)?;
         parts.add_to(&mut self.set)?;
@@ -108,7 +108,7 @@ pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
     let mut holders: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     let mut values = Vec::with_capacity(workers);
     for (worker, bytes) in keys.iter().enumerate() {
-        let (keys, key_values) = flat::read::<(Vec<Key>, Vec<KeyValues>)>(bytes)?;
+        let (keys, key_values) = encoding::read::<(Vec<Key>, Vec<KeyValues>)>(bytes)?;
         values.push(key_values);
         for key in keys {
             holders.entry(key).or_default().push(worker);
@@ -131,11 +131,11 @@ pub fn plan_joining(keys: &[Vec<u8>]) -> Result<JoinPlan, EngineError> {
         }
     }
     let written = |moves: BTreeMap<usize, Vec<Key>>| {
-        moves.into_iter().map(|(to, keys)| (to, flat::write(&keys))).collect()
+        moves.into_iter().map(|(to, keys)| (to, encoding::write(&keys))).collect()
     };
     let high_cardinality = HighCardinalityKeys::of(values);
     Ok(JoinPlan {
         moves: plan.into_iter().map(written).collect(),
-        high_cardinality: (!high_cardinality.is_empty()).then(|| flat::write(&high_cardinality)),
+        high_cardinality: (!high_cardinality.is_empty()).then(|| encoding::write(&high_cardinality)),
     })
 }

@@ -14,7 +14,7 @@ use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, PairsObserver, TagGroup, TagValue, TagsObserver};
 use pathlight_analysis::requests::{PathSettings, RequestTypes, TypeCut, TypeLatencies};
 use pathlight_analysis::search::{SearchObserver, SpanSearch};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl<O: Observer> TreePass for Walk<O> {
     }
 
     fn finish(self: Box<Self>, set: &TraceSet) -> Vec<Vec<u8>> {
-        vec![flat::write(&Walk::finish(*self, set))]
+        vec![encoding::write(&Walk::finish(*self, set))]
     }
 }
 
@@ -264,26 +264,26 @@ fn of_table(
 ) -> Result<Vec<u8>, EngineError> {
     let all = || requests.iter().copied();
     Ok(match pass {
-        RequestPass::Aggregate => flat::write(&Aggregate::observe(set, table, all())),
+        RequestPass::Aggregate => encoding::write(&Aggregate::observe(set, table, all())),
         RequestPass::Exemplars { targets } => {
-            flat::write(&ExemplarCandidates::observe(set, table, all(), targets))
+            encoding::write(&ExemplarCandidates::observe(set, table, all(), targets))
         }
-        RequestPass::Slowest { limit } => flat::write(&slowest(set, table, requests, *limit)),
-        RequestPass::Latencies => flat::write(&TypeLatencies::observe(&table.requests, types, requests)),
+        RequestPass::Slowest { limit } => encoding::write(&slowest(set, table, requests, *limit)),
+        RequestPass::Latencies => encoding::write(&TypeLatencies::observe(&table.requests, types, requests)),
         RequestPass::PerRequest => {
             let rows: Vec<_> = all().map(|r| path_of(set, table, r, settings)).collect();
-            flat::write(&rows)
+            encoding::write(&rows)
         }
-        RequestPass::Diff => flat::write(&DiffPart::observe(set, table, all())),
-        RequestPass::Rows => flat::write(&EndpointPart::observe(set, table, requests)),
-        RequestPass::Places { order } => flat::write(&sorted_column_keys(set, table, requests, order)),
+        RequestPass::Diff => encoding::write(&DiffPart::observe(set, table, all())),
+        RequestPass::Rows => encoding::write(&EndpointPart::observe(set, table, requests)),
+        RequestPass::Places { order } => encoding::write(&sorted_column_keys(set, table, requests, order)),
         RequestPass::Ties { order, tied } => {
-            flat::write(&tied_column_keys(set, table, requests, order, tied))
+            encoding::write(&tied_column_keys(set, table, requests, order, tied))
         }
         RequestPass::Cells { order, edges } => {
-            flat::write(&HeatPart::observe(set, table, requests, order, edges))
+            encoding::write(&HeatPart::observe(set, table, requests, order, edges))
         }
-        RequestPass::BottomUp => flat::write(&BottomUpPart::observe(set, table, requests)),
+        RequestPass::BottomUp => encoding::write(&BottomUpPart::observe(set, table, requests)),
         // Those of trees.
         _ => return Err(EngineError::Ended),
     })

@@ -11,7 +11,7 @@ use pathlight_analysis::critical_path::{PathTable, TableBuilder, TraceReport, pa
 use pathlight_analysis::requests::{
     PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::{Names, PlaceFacts, PlaceNames, TraceSet, hash_bytes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,9 +102,9 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
         let bytes = opened(pass)?;
-        let NamedPass { names, types, pass } = flat::read(bytes)?;
+        let NamedPass { names, types, pass } = encoding::read(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
-        let names_hash = names.as_ref().map_or(0, |names| hash_bytes(&flat::write(names)));
+        let names_hash = names.as_ref().map_or(0, |names| hash_bytes(&encoding::write(names)));
         let naming = (names_hash, pass.settings().is_some_and(|settings| settings.by_service));
         Ok(Task {
             names,
@@ -222,32 +222,32 @@ impl Task {
         match &self.pass {
             Pass::Summaries => {
                 let join = self.join.get_or_insert_default();
-                Ok(join.step(session, time_is_up).map(|joined| flat::write(&joined)))
+                Ok(join.step(session, time_is_up).map(|joined| encoding::write(&joined)))
             }
-            Pass::NamedSummaries { group } => Ok(Some(flat::write(&session.named_summaries(*group)))),
-            Pass::Places => Ok(Some(flat::write(&PlaceFacts::of(&session.set)))),
-            Pass::Names => Ok(Some(flat::write(&Names::of(&session.set)))),
-            Pass::Types { .. } => Ok(Some(flat::write(&TypeFacts::of(&session.set)))),
+            Pass::NamedSummaries { group } => Ok(Some(encoding::write(&session.named_summaries(*group)))),
+            Pass::Places => Ok(Some(encoding::write(&PlaceFacts::of(&session.set)))),
+            Pass::Names => Ok(Some(encoding::write(&Names::of(&session.set)))),
+            Pass::Types { .. } => Ok(Some(encoding::write(&TypeFacts::of(&session.set)))),
             Pass::Overview { settings, .. } => {
                 let types = || self.types.clone().unwrap_or_default();
                 let part = self.overview.get_or_insert_with(|| OverviewPass::new(*settings, types()));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
-                if done { Ok(Some(flat::write(part.partial()))) } else { Ok(None) }
+                if done { Ok(Some(encoding::write(part.partial()))) } else { Ok(None) }
             }
             Pass::Trace(of) => {
                 let report = queries::trace(&session.set, of);
                 let room = report.as_ref().map_or(0, TraceReport::room);
-                Ok(Some(flat::write_after(Vec::with_capacity(room), &report)))
+                Ok(Some(encoding::write_after(Vec::with_capacity(room), &report)))
             }
-            Pass::Pressures(of) => Ok(Some(flat::write(&queries::pressures(&session.set, of)))),
+            Pass::Pressures(of) => Ok(Some(encoding::write(&queries::pressures(&session.set, of)))),
             Pass::Span { trace_id, span, group } => {
                 let report = queries::span(&session.set, trace_id, span, *group);
-                Ok(Some(flat::write(&report)))
+                Ok(Some(encoding::write(&report)))
             }
             Pass::FindSpans { trace_id, group, search, .. } => {
                 let spans = queries::find_spans(&session.set, trace_id, *group, search);
-                Ok(Some(flat::write(&spans)))
+                Ok(Some(encoding::write(&spans)))
             }
             // Of all requests there is no need for the table of paths.
             Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
@@ -306,7 +306,7 @@ impl Task {
                                 .map(|r| RequestKey::of(&session.set, r));
                             (name, keys.collect::<Vec<_>>())
                         });
-                        Ok(Some(flat::write(&ties.collect::<BTreeMap<_, _>>())))
+                        Ok(Some(encoding::write(&ties.collect::<BTreeMap<_, _>>())))
                     }
                     _ => {
                         let is_by_type = matches!(self.pass, Pass::Latencies { is_by_type: true, .. });
@@ -314,7 +314,7 @@ impl Task {
                         let types = selected
                             .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
                         let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                        Ok(Some(flat::write(&packed.collect::<BTreeMap<_, _>>())))
+                        Ok(Some(encoding::write(&packed.collect::<BTreeMap<_, _>>())))
                     }
                 }
             }

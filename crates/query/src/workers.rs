@@ -9,7 +9,7 @@ use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_analysis::requests::{
     Cut, GroupBy, PathSettings, RangeFacts, Reading, Rule, Selection, TypeFacts,
 };
-use pathlight_model::flat::{self, Damaged};
+use pathlight_model::encoding::{self, Damaged};
 use pathlight_model::steps::Done;
 use pathlight_model::trace::{PlaceFacts, PlaceNames, hash_bytes};
 use serde::de::DeserializeOwned;
@@ -91,13 +91,13 @@ impl Workers {
         let mut facts = TypeFacts::default();
         let pass = NamedPass { names: names.clone(), types: None, pass: Pass::Types { settings } };
         for part in self.run_named(pass).await? {
-            facts.merge(flat::read(&part)?);
+            facts.merge(encoding::read(&part)?);
         }
         Ok(self.cuts.keep_types(settings.reading, facts))
     }
 
     async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(self.want(Wanted::Pass(flat::write(&pass))).await)
+        Ok(self.want(Wanted::Pass(encoding::write(&pass))).await)
     }
 
     /// Returns the facts of all workers that the names of places follow from.
@@ -107,19 +107,19 @@ impl Workers {
         }
         let mut facts = PlaceFacts::default();
         for part in self.run_named(NamedPass { names: None, types: None, pass: Pass::Places }).await? {
-            facts.merge(flat::read(&part)?);
+            facts.merge(encoding::read(&part)?);
         }
         Ok(self.cuts.keep_places(facts))
     }
 
     /// Runs a pass; returns the partials of all workers.
     pub(super) async fn partials<T: DeserializeOwned>(&self, pass: Pass) -> Result<Vec<T>, EngineError> {
-        self.run(pass).await?.iter().map(|bytes| flat::read(bytes).map_err(EngineError::from)).collect()
+        self.run(pass).await?.iter().map(|bytes| encoding::read(bytes).map_err(EngineError::from)).collect()
     }
 
     /// Runs a pass about what at most one worker has; returns the partial of that one, an `Option`, as bytes.
     pub(super) async fn only_partial(&self, pass: Pass) -> Result<Vec<u8>, EngineError> {
-        let nothing = flat::write(&None::<()>);
+        let nothing = encoding::write(&None::<()>);
         Ok(self.run(pass).await?.into_iter().find(|partial| *partial != nothing).unwrap_or(nothing))
     }
 
@@ -201,7 +201,7 @@ impl RangeRequests<'_> {
     /// Returns what the parts of all partials of a pass hold.
     pub async fn partials<T: DeserializeOwned>(&self, pass: RequestPass) -> Result<Vec<T>, EngineError> {
         let partials = self.run(pass).await?;
-        parts(&partials)?.into_iter().map(|part| flat::read(part).map_err(EngineError::from)).collect()
+        parts(&partials)?.into_iter().map(|part| encoding::read(part).map_err(EngineError::from)).collect()
     }
 }
 

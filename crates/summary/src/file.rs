@@ -1,10 +1,10 @@
-//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by [`flat`].
+//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by [`encoding`].
 
 use super::latency_bin::LatencyBin;
 use super::packed::{FileError, VERSION, unzip, zip};
 use super::part::{EndpointPart, NodePart, RootPart, Summary};
 use super::sketch::MOST;
-use pathlight_model::flat::{self, Damaged};
+use pathlight_model::encoding::{self, Damaged};
 
 /// What every summary file begins with; the version and a line break follow.
 const MAGIC: &[u8] = b"pathlight-summary ";
@@ -22,7 +22,7 @@ pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
     let Summary { settings, traces, spans, start_us, contexts, frames, roots, normal } = summary;
     let normal = normal.packed()?;
     let inside = (settings, traces, spans, start_us, contexts, frames, roots, normal);
-    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&flat::write(&inside))?].concat())
+    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&encoding::write(&inside))?].concat())
 }
 
 /// Reads a file that [`write()`] has made.
@@ -34,10 +34,10 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
     let line = rest.iter().take(12).position(|&byte| byte == b'\n').ok_or(FileError::NoSummary)?;
     let version = String::from_utf8_lossy(&rest[..line]);
     let from_bytes: fn(&[u8]) -> Result<Summary, Damaged> = match version.parse() {
-        Ok(VERSION) => |inside| flat::read(inside),
-        Ok(3) => |inside| flat::read::<before::Summary3>(inside).map(Summary::from),
-        Ok(2) => |inside| flat::read::<before::Summary<before::Root2>>(inside).map(Summary::from),
-        Ok(1) => |inside| flat::read::<before::Summary<before::Root1>>(inside).map(Summary::from),
+        Ok(VERSION) => |inside| encoding::read(inside),
+        Ok(3) => |inside| encoding::read::<before::Summary3>(inside).map(Summary::from),
+        Ok(2) => |inside| encoding::read::<before::Summary<before::Root2>>(inside).map(Summary::from),
+        Ok(1) => |inside| encoding::read::<before::Summary<before::Root1>>(inside).map(Summary::from),
         _ => return Err(FileError::Version(version.into_owned())),
     };
     let inside = unzip(&rest[line + 1..])?;

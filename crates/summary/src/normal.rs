@@ -4,7 +4,7 @@ use super::packed::{FileError, unzip, zip};
 use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
 use pathlight_analysis::requests::PathSettings;
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{Endpoint, TraceSet, hash_text};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl Piece {
         match &self.facts {
             Held::Open(facts) => Some(facts.clone()),
             Held::Packed(bytes) => {
-                let facts: FactPart = flat::read(&unzip(bytes).ok()?).ok()?;
+                let facts: FactPart = encoding::read(&unzip(bytes).ok()?).ok()?;
                 facts.is_sound().then_some(facts)
             }
         }
@@ -127,7 +127,7 @@ impl Normal {
         let mut out = if self.pieces.len() > 1 { self.opened() } else { self.clone() };
         for piece in &mut out.pieces {
             if let Held::Open(facts) = &piece.facts {
-                piece.facts = Held::Packed(zip(&flat::write(facts))?);
+                piece.facts = Held::Packed(zip(&encoding::write(facts))?);
             }
         }
         Ok(out)

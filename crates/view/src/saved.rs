@@ -11,7 +11,7 @@
 //! takes them out and loads them as files would be.
 
 use pathlight_ingest::columns;
-use pathlight_model::flat::{self, Damaged};
+use pathlight_model::encoding::{self, Damaged};
 use pathlight_model::trace::{Portable, Pseudonyms, Redaction, TraceSet};
 use pathlight_query::EngineError;
 
@@ -37,7 +37,7 @@ pub fn encode_redaction(redaction: &ExportRedaction) -> String {
         return String::new();
     }
     let digit = |four: u8| char::from(b"0123456789abcdef"[usize::from(four)]);
-    let bytes = flat::write(redaction);
+    let bytes = encoding::write(redaction);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
@@ -52,7 +52,7 @@ pub fn decode_redaction(text: &str) -> Result<ExportRedaction, EngineError> {
     let four = |digit: u8| char::from(digit).to_digit(16).map(|four| four as u8);
     let byte = |pair: &[u8]| Some(four(pair[0])? << 4 | four(*pair.get(1)?)?);
     let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
-    Ok(flat::read(&bytes.ok_or(Damaged)?)?)
+    Ok(encoding::read(&bytes.ok_or(Damaged)?)?)
 }
 
 /// Returns the next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.

@@ -6,7 +6,7 @@
 #![cfg(target_arch = "wasm32")]
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -20,7 +20,7 @@ pub struct Packed {
 
 /// Packs a message; every attached ArrayBuffer is moved when it is posted.
 pub fn pack<T: Serialize>(envelope: &T, attachments: &[JsValue]) -> Packed {
-    let envelope = buffer(&flat::write(envelope));
+    let envelope = buffer(&encoding::write(envelope));
     let (message, transfer) = (Array::of1(&envelope), Array::of1(&envelope));
     for attachment in attachments {
         message.push(attachment);
@@ -34,7 +34,7 @@ pub fn pack<T: Serialize>(envelope: &T, attachments: &[JsValue]) -> Packed {
 /// Returns the envelope and the attachments of a message; `None` if it is none of ours.
 pub fn unpack<T: for<'a> Deserialize<'a>>(message: &JsValue) -> Option<(T, Vec<JsValue>)> {
     let parts = message.dyn_ref::<Array>()?;
-    let envelope = flat::read(&bytes(&parts.get(0))).ok()?;
+    let envelope = encoding::read(&bytes(&parts.get(0))).ok()?;
     Some((envelope, parts.iter().skip(1).collect()))
 }
 

@@ -5,7 +5,7 @@ use crate::common::generated;
 use pathlight::analysis::critical_path::{ColumnOrder, TraceReport};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Defects, Options, Shape};
-use pathlight::model::flat;
+use pathlight::model::encoding;
 use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
 use pathlight::query::{
@@ -156,7 +156,7 @@ impl Cases {
             let mut report = pool.run(query.clone()).unwrap();
             report.heap_bytes = 0;
             report.quality.duplicate_spans = 0;
-            ("Overview".to_owned(), flat::write(&report))
+            ("Overview".to_owned(), encoding::write(&report))
         }));
     }
 }

@@ -3,7 +3,7 @@
 use super::call_tree::{FactPart, TreeModel};
 use super::features::Encoding;
 use super::vae::Vae;
-use pathlight_model::flat::{self, Damaged};
+use pathlight_model::encoding::{self, Damaged};
 use pathlight_model::steps::Pace;
 use serde::{Deserialize, Serialize};
 
@@ -56,9 +56,9 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 /// Reads a model of the formats before. Their auto-encoder, which comes last, ends before the likelihoods of held-out
 /// requests: it gets an empty list of them.
 fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
-    flat::read(&model).or_else(|_| {
+    encoding::read(&model).or_else(|_| {
         model.push(0);
-        flat::read(&model)
+        encoding::read(&model)
     })
 }
 
@@ -66,8 +66,14 @@ impl Model {
     /// Returns the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let tree = &self.tree;
-        let model =
-            flat::write(&(self, tree.ticks, tree.learned(), &tree.kept, tree.contaminated_ppm, tree.is_raw));
+        let model = encoding::write(&(
+            self,
+            tree.ticks,
+            tree.learned(),
+            &tree.kept,
+            tree.contaminated_ppm,
+            tree.is_raw,
+        ));
         [MAGIC, &checksum(&model), &model].concat()
     }
 
@@ -92,7 +98,7 @@ impl Model {
                     _ => return Err(ModelError::Foreign),
                 };
                 type Parts = (Model, [u64; 4], u64, FactPart, u32, bool);
-                let (mut model, ticks, learned, kept, contaminated_ppm, raw): Parts = flat::read(&rest)?;
+                let (mut model, ticks, learned, kept, contaminated_ppm, raw): Parts = encoding::read(&rest)?;
                 is_raw = raw;
                 (model.tree.ticks, model.tree.learned, model.tree.kept) = (ticks, learned, kept);
                 model.tree.contaminated_ppm = contaminated_ppm;

@@ -1,6 +1,7 @@
 //! Interned strings.
 
 use hashbrown::HashTable;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::hash::Hasher as _;
 
@@ -111,10 +112,8 @@ impl<'de> Deserialize<'de> for Interner {
         let mut out = Interner::default();
         let mut start = 0;
         for end in ends {
-            let Some(piece) = text.get(start..end as usize) else {
-                crate::flat::damaged();
-                break;
-            };
+            let piece = text.get(start..end as usize);
+            let piece = piece.ok_or_else(|| D::Error::custom("a string that ends outside of its text"))?;
             out.intern(piece);
             start = end as usize;
         }

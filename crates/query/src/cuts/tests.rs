@@ -3,7 +3,7 @@ use crate::pass::NamedPass;
 use crate::queries::{BottomUp, CriticalPath, Histograms, Query, Range};
 use crate::{Next, Plan, Session};
 use pathlight_analysis::requests::PercentileRange;
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
@@ -42,7 +42,7 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
     loop {
         partials = match plan.next(partials)? {
             Next::Pass(pass) => {
-                let read: NamedPass = flat::read(&pass)?;
+                let read: NamedPass = encoding::read(&pass)?;
                 cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
                 vec![session.run_pass(&pass)?]
             }

@@ -5,7 +5,7 @@
 
 use super::messages::{Call, Done};
 use crate::{Cuts, EngineError, Next, Plan, Session, plan_joining};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::sort::CompactSort as _;
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ impl Server {
     ) {
         let answer = match plan.next(partials) {
             Ok(Next::Pass(pass)) => Ok((Done::Pass, vec![pass])),
-            Ok(Next::Working(progress)) => Ok((Done::Working, vec![flat::write(&progress)])),
+            Ok(Next::Working(progress)) => Ok((Done::Working, vec![encoding::write(&progress)])),
             Ok(Next::Waiting) => {
                 self.plans.insert(number, plan);
                 return self.waiting.push((call, number));

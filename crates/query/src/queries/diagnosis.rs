@@ -11,7 +11,7 @@ use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
 use pathlight_analysis::tprof::{
     AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, Traces,
 };
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::steps::{Done, Pace};
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ async fn with_traces<T>(
     let work = async move {
         let mut merging = Merging::default();
         for bytes in parts(&partials)? {
-            let part = flat::read(bytes)?;
+            let part = encoding::read(bytes)?;
             pace.spend(bytes.len() / BYTES_PER_UNIT).await;
             merging.add(part, &mut pace).await;
         }
@@ -125,7 +125,7 @@ impl Query for CompareDiagnoses {
             let mut comparing = Comparing::default();
             for (partials, is_b) in traces.iter().zip([false, true]) {
                 for bytes in parts(partials)? {
-                    let part = flat::read(bytes)?;
+                    let part = encoding::read(bytes)?;
                     pace.spend(bytes.len() / BYTES_PER_UNIT).await;
                     comparing.add(part, is_b, &mut pace).await;
                 }
@@ -200,12 +200,12 @@ impl TracesPass {
             }
             is_begun = true;
             if self.collector.positions() >= PART {
-                self.parts.push(flat::write(&self.collector.take_traces()));
+                self.parts.push(encoding::write(&self.collector.take_traces()));
                 left = if is_large { 0 } else { left };
                 continue;
             }
             let Some(&request) = self.requests.get(self.at) else {
-                self.names = Some(flat::write(&self.collector.take()));
+                self.names = Some(encoding::write(&self.collector.take()));
                 return !(is_huge || is_large && time_is_up());
             };
             let entry = &table.requests[request as usize];

@@ -7,7 +7,7 @@ use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::requests::PathSettings;
 use pathlight_analysis::search::{SpanSearch, found_spans};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl Query for FindSpans {
     async fn run(self, workers: Workers) -> Result<Vec<u32>, EngineError> {
         let FindSpans { trace_id, settings, group, search } = self;
         let pass = Pass::FindSpans { trace_id, group, settings, search };
-        Ok(flat::read::<Option<_>>(&workers.only_partial(pass).await?)?.unwrap_or_default())
+        Ok(encoding::read::<Option<_>>(&workers.only_partial(pass).await?)?.unwrap_or_default())
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) use trace::{pressures, trace};
 
 use crate::EngineError;
 use crate::workers::Workers;
-use pathlight_model::flat::{self, Damaged};
+use pathlight_model::encoding::{self, Damaged};
 use pathlight_model::steps::Job;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -87,12 +87,12 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
     /// Runs the query; returns its report as bytes. A query whose report is the partial of one worker passes that on unread.
     #[doc(hidden)]
     fn run_to_bytes(self, workers: Workers) -> impl Future<Output = Result<Vec<u8>, EngineError>> + Send {
-        async move { Ok(flat::write(&self.run(workers).await?)) }
+        async move { Ok(encoding::write(&self.run(workers).await?)) }
     }
 
     /// Writes the query as a message to the worker that merges, see [`Plan::of_message`](crate::Plan::of_message).
     fn to_message(&self) -> Vec<u8> {
-        flat::write_after(vec![Self::NUMBER], self)
+        encoding::write_after(vec![Self::NUMBER], self)
     }
 
     /// Reads a report from the bytes that a plan of a message gives.
@@ -100,7 +100,7 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
     /// # Errors
     /// [`EngineError::Message`] if they are not such a report.
     fn read_report(bytes: &[u8]) -> Result<Self::Report, EngineError> {
-        Ok(flat::read(bytes)?)
+        Ok(encoding::read(bytes)?)
     }
 }
 
@@ -175,7 +175,7 @@ list! {
 pub const COUNT: u8 = START.len() as u8;
 
 fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
-    let query: Q = flat::read(bytes)?;
+    let query: Q = encoding::read(bytes)?;
     Ok(Box::pin(query.run_to_bytes(workers)))
 }
 

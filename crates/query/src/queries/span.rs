@@ -5,7 +5,7 @@ use super::trace::find_trace;
 use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::sort::CompactSort as _;
 use pathlight_model::trace::{TagSetId, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Query for Span {
     type Report = Option<SpanReport>;
 
     async fn run(self, workers: Workers) -> Result<Option<SpanReport>, EngineError> {
-        Ok(flat::read(&self.run_to_bytes(workers).await?)?)
+        Ok(encoding::read(&self.run_to_bytes(workers).await?)?)
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {

@@ -7,7 +7,7 @@ use crate::workers::Workers;
 use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
 use pathlight_analysis::requests::PathSettings;
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
 use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
@@ -34,7 +34,7 @@ impl Query for Trace {
     type Report = Option<TraceReport>;
 
     async fn run(self, workers: Workers) -> Result<Option<TraceReport>, EngineError> {
-        Ok(flat::read(&self.run_to_bytes(workers).await?)?)
+        Ok(encoding::read(&self.run_to_bytes(workers).await?)?)
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
@@ -55,7 +55,7 @@ impl Query for Pressures {
     type Report = Option<RequestPressure>;
 
     async fn run(self, workers: Workers) -> Result<Option<RequestPressure>, EngineError> {
-        Ok(flat::read(&self.run_to_bytes(workers).await?)?)
+        Ok(encoding::read(&self.run_to_bytes(workers).await?)?)
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {

@@ -419,7 +419,7 @@ mod tests {
     use super::*;
     use crate::anomaly::{Encoding, Model};
     use crate::critical_path::Context;
-    use pathlight_model::flat;
+    use pathlight_model::encoding;
     use pathlight_model::trace::Endpoint;
     use pathlight_model::trace::NO_ROW;
 
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn a_model_from_before_held_out_likelihoods_is_read() {
         let model = Model { vae: Some((Encoding::Scpv, toy())), ..Model::default() };
-        let mut bytes = flat::write(&model);
+        let mut bytes = encoding::write(&model);
         assert_eq!(bytes.pop(), Some(0), "the empty list of held-out likelihoods comes last");
         let file = [b"pathlight anomaly model 2\n", bytes.as_slice()].concat();
         let mut read = Model::from_bytes(&file).unwrap();

@@ -5,7 +5,7 @@ use pathlight_analysis::anomaly::call_tree::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
 use pathlight_analysis::requests::{PathSettings, RootEndpoint};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +104,7 @@ impl VectorPass {
             VectorKind::Vectors(Encoding::Scpv) => {
                 let mut part = FeaturePart::observe(set, table, &requests);
                 part.lost = lost;
-                self.done = flat::write(&part);
+                self.done = encoding::write(&part);
             }
             VectorKind::Vectors(Encoding::Stv) => {
                 let walk = self.vectors.take();
@@ -115,7 +115,7 @@ impl VectorPass {
                 }
                 let mut part = walk.finish(set);
                 part.lost = lost;
-                self.done = flat::write(&part);
+                self.done = encoding::write(&part);
             }
             VectorKind::Facts => {
                 let walk = self.facts.take();
@@ -135,7 +135,7 @@ impl VectorPass {
                         made.places.iter().map(|&endpoint| set.owned_endpoint(endpoint)).collect()
                     });
                 }
-                self.done = flat::write(&part);
+                self.done = encoding::write(&part);
             }
         }
         true

@@ -9,7 +9,7 @@ use pathlight_analysis::flow::{
     Training, Walk, WhatIfRun, Within,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_model::flat;
+use pathlight_model::encoding;
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -200,19 +200,19 @@ impl Running {
                     starts.sort_unstable();
                     *starts = pack_sorted(std::mem::take(starts));
                 }
-                flat::write(&found)
+                encoding::write(&found)
             }
-            Running::Keys(visit) => flat::write(&visit.observer.keys),
-            Running::Train(visit) => flat::write(&visit.observer.trainings),
-            Running::Test(visit) => flat::write(&visit.observer.estimates),
+            Running::Keys(visit) => encoding::write(&visit.observer.keys),
+            Running::Train(visit) => encoding::write(&visit.observer.trainings),
+            Running::Test(visit) => encoding::write(&visit.observer.estimates),
             Running::Sample(mut visit) => {
                 visit.observer.pack();
-                flat::write(&visit.observer)
+                encoding::write(&visit.observer)
             }
-            Running::Bind(visit) => flat::write(&visit.observer.counts),
-            Running::Pairs(visit) => flat::write(&visit.observer),
-            Running::WhatIf(run) => flat::write(&run.finish(set)),
-            Running::Savings(run) => flat::write(&run.finish(set)),
+            Running::Bind(visit) => encoding::write(&visit.observer.counts),
+            Running::Pairs(visit) => encoding::write(&visit.observer),
+            Running::WhatIf(run) => encoding::write(&run.finish(set)),
+            Running::Savings(run) => encoding::write(&run.finish(set)),
         }
     }
 }
