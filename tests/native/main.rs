@@ -59,6 +59,7 @@ mod ingest {
 }
 mod page {
     mod documents;
+    mod packages;
     mod sinks;
     mod style;
     mod www;
