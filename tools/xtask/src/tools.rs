@@ -63,21 +63,37 @@ fn locked(lock: &str, package: &str) -> Option<String> {
 /// Returns the folder of wasm-bindgen and wasm-bindgen-test-runner, in the very version the crate uses: the two speak a
 /// private format. Installs them on first use, which takes some minutes.
 pub fn wasm_bindgen() -> Outcome<PathBuf> {
+    programs("wasm-bindgen", "wasm-bindgen-cli", &["wasm-bindgen", "wasm-bindgen-test-runner"])
+}
+
+/// Returns the folder of gungraun-runner, which `benches/count.rs` asks to start valgrind, in the very version of
+/// gungraun. Installs it on first use, and valgrind from Debian's packages where that is possible.
+pub fn gungraun_runner() -> Outcome<PathBuf> {
+    // The runner knows this variable too.
+    let (variable, needed) =
+        ("GUNGRAUN_VALGRIND_BIN", "install valgrind, or name it in GUNGRAUN_VALGRIND_BIN");
+    installed(variable, "valgrind", "valgrind", needed)?;
+    programs("gungraun", "gungraun-runner", &["gungraun-runner"])
+}
+
+/// Returns the folder of a package's programs, in the version in which `Cargo.lock` has the crate that they belong to.
+/// Installs them on first use.
+fn programs(of: &str, package: &str, names: &[&str]) -> Outcome<PathBuf> {
     let lock = sh::root().join("Cargo.lock");
     let text = sh::on(&lock, std::fs::read_to_string(&lock))?;
-    let version = locked(&text, "wasm-bindgen").ok_or("Cargo.lock names no wasm-bindgen")?;
+    let version = &locked(&text, of).ok_or(format!("Cargo.lock names no {of}"))?;
     let tools = sh::target().join("tools");
     let bin = tools.join("bin");
-    let present = sh::output(sh::command(bin.join("wasm-bindgen")).arg("--version"));
-    if present.is_some_and(|found| found.split_whitespace().nth(1) == Some(&version))
-        && bin.join("wasm-bindgen-test-runner").is_file()
+    let present = sh::output(sh::command(bin.join(names[0])).arg("--version"));
+    if present.is_some_and(|found| found.split_whitespace().nth(1) == Some(version))
+        && names.iter().all(|name| bin.join(name).is_file())
     {
         return Ok(bin);
     }
-    eprintln!("Installing wasm-bindgen-cli {version} into target/tools; once, a few minutes.");
+    eprintln!("Installing {package} {version} into target/tools; once, a few minutes.");
     let install = |locked: bool| {
         let mut cargo = sh::cargo();
-        cargo.args(["install", "wasm-bindgen-cli", "--force", "--version", &version, "--root"]).arg(&tools);
+        cargo.args(["install", package, "--force", "--version", version, "--root"]).arg(&tools);
         // It runs for seconds and is compiled for minutes, so it is compiled quickly.
         cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_LTO", "off");
         cargo.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "64").env("CARGO_PROFILE_RELEASE_DEBUG", "0");
@@ -86,10 +102,10 @@ pub fn wasm_bindgen() -> Outcome<PathBuf> {
         }
         sh::run(&mut cargo)
     };
-    // The versions it was tested with; its lock file has named withdrawn packages before, so there is a second try.
+    // The versions it was tested with; a lock file has named withdrawn packages before, so there is a second try.
     install(true).or_else(|error| {
         eprintln!(
-            "{error}: wasm-bindgen-cli {version} cannot be built as its own lock file says, so cargo picks newer versions of \
+            "{error}: {package} {version} cannot be built as its own lock file says, so cargo picks newer versions of \
              what it is made of, which nobody has compared with anything."
         );
         install(false)

@@ -4,6 +4,7 @@
 //! | part | what | driven through |
 //! |---|---|---|
 //! | native | reading, growth, analyses on one thread | `benches/native.rs` |
+//! | count | instructions of what a load waits for, which a busy machine does not change | `benches/count.rs` |
 //! | summaries | summing a set up, joining many sums | `benches/native.rs` |
 //! | diagnosis | whether tprof names an injected delay; how long its steps take | `benches/diagnosis` |
 //! | anomalies | whether requests that were made abnormal are found, and only they | `benches/anomalies` |
@@ -16,6 +17,7 @@
 //!
 //! A run measures; no test asserts time. Figures of one run belong together: what counts are their ratios.
 
+mod instructions;
 mod peers;
 mod report;
 mod sets;
@@ -30,16 +32,17 @@ use crate::{Outcome, build, files, sh, tools};
 use report::{Report, Row};
 use sets::Sets;
 
-pub const USAGE: &str = "[native] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [drop] [cards] [frames] [memory] [packed] [trace] [--quick]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed";
+pub const USAGE: &str = "[native] [count] [summaries] [diagnosis] [anomalies] [findings] [papers] [weeks] [scale] [browser] [drop] [cards] [frames] [memory] [packed] [trace] [--quick] [--base NAME] [--save NAME]  measure, and write docs/benchmarks.md; --quick: sets a twentieth of the size, only printed; --save, --base: keep the counts under a name, compare with those kept, only printed";
 
 /// What `browser` measures of the built page, part by part: until the first flame graph, how soon findings are there, how
 /// smoothly large charts are moved, five million spans, packed and small files, one trace of a million spans.
 const PAGE: [&str; 6] = ["drop", "cards", "frames", "memory", "packed", "trace"];
 
 pub fn run(arguments: &[String]) -> Outcome {
-    let arguments = Arguments::parse(arguments, &["--quick"], &[])?;
+    let arguments = Arguments::parse(arguments, &["--quick"], &["--base", "--save"])?;
     let mut parts = vec![
         "native",
+        "count",
         "summaries",
         "diagnosis",
         "anomalies",
@@ -54,6 +57,13 @@ pub fn run(arguments: &[String]) -> Outcome {
         return Err(format!("there is no part {unknown}; parts are {}", parts.join(", ")));
     }
     let wanted = |part: &str| arguments.rest.is_empty() || arguments.rest.iter().any(|given| given == part);
+    let (base, save) = (arguments.option("--base"), arguments.option("--save"));
+    if base.or(save).is_some() {
+        return match arguments.rest.as_slice() {
+            [part] if part == "count" => instructions::compare(base, save),
+            _ => Err("--base and --save are options of the part count alone".to_owned()),
+        };
+    }
     let quick = arguments.flag("--quick");
     let mut report = Report::default();
     // What was measured before a part failed is kept.
@@ -90,6 +100,9 @@ fn run_parts(wanted: &dyn Fn(&str) -> bool, quick: bool, report: &mut Report) ->
     }
     if wanted("weeks") {
         count(&["weeks"], report)?;
+    }
+    if wanted("count") {
+        instructions::run(report)?;
     }
     if wanted("scale") {
         scale(quick, report)?;

@@ -56,7 +56,7 @@ impl Row {
     }
 
     /// Returns the figure with its unit, in three digits or more.
-    fn figure(&self) -> String {
+    pub fn figure(&self) -> String {
         let digits = match self.value.abs() {
             x if x >= 100.0 || x.fract() == 0.0 => 0,
             x if x >= 10.0 => 1,
