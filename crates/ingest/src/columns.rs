@@ -66,10 +66,14 @@ impl Columns {
                 if cx.set.loading_group != 0 {
                     portable.regroup(cx.set.loading_group);
                 }
-                for (id, spans) in portable.traces() {
-                    cx.state.count_hash(portable.content_hash(id), spans);
-                }
-                portable.add_to(cx.set)?;
+                let state = &mut *cx.state;
+                portable.add_some_to(cx.set, |id, spans, set| {
+                    let wants = state.wants_trace(id, spans, set);
+                    if wants {
+                        state.count(set, id, spans.len() as u64);
+                    }
+                    wants
+                })?;
             }
             None => {
                 self.is_damaged = true;

@@ -72,4 +72,14 @@ impl State {
         self.left_out += u64::from(!wants);
         wants
     }
+
+    /// Returns whether a whole trace is to be read; one that is not is counted.
+    pub fn wants_trace(&mut self, id: TraceId, spans: &[RawSpan], set: &TraceSet) -> bool {
+        if !self.wants(id, set) {
+            return false;
+        }
+        let wants = self.keep.takes_spans(spans, set);
+        self.left_out += u64::from(!wants);
+        wants
+    }
 }

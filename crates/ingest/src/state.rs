@@ -348,12 +348,9 @@ impl State {
         self.trace_hashes.iter().copied().collect()
     }
 
-    fn count(&mut self, set: &TraceSet, id: TraceId, spans: u64) {
-        self.count_hash(id.content_hash(&set.id_texts), spans);
-    }
-
-    /// Counts spans of a trace that may have been counted before, by [`TraceId::content_hash`].
-    pub fn count_hash(&mut self, hash: u64, spans: u64) {
+    /// Counts spans of a trace that may have been counted before.
+    pub fn count(&mut self, set: &TraceSet, id: TraceId, spans: u64) {
+        let hash = id.content_hash(&set.id_texts);
         self.spans += spans;
         if self.trace_hashes.find(hash, |&h| h == hash).is_none() {
             self.trace_hashes.insert_unique(hash, hash, |&h| h);
@@ -479,11 +476,7 @@ impl State {
         // Spans without a trace id belong to the object they stand in, the others to the trace they name.
         let first = building.first_own.unwrap_or(id);
         if first == id && building.strangers.iter().all(|(_, own)| own.is_none()) {
-            if !self.wants(id, set) {
-                return Ok(());
-            }
-            if !self.keep.takes_spans(&building.spans, set) {
-                self.left_out += 1;
+            if !self.wants_trace(id, &building.spans, set) {
                 return Ok(());
             }
             let spans = building.spans.len() as u64;

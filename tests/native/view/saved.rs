@@ -1,9 +1,10 @@
 //! Saved reports: the columns come back as they were, and what is no such file is told apart.
 
 use pathlight::generate::{Options as Generate, write_jaeger};
-use pathlight::ingest::{Ended, Options, Reader};
+use pathlight::ingest::{Ended, Keep, Options, Reader};
 use pathlight::model::trace::{TraceSet, dump};
 use pathlight::view::saved;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn read(name: &str, bytes: &[u8], chunk: usize, group: u8) -> (TraceSet, pathlight::ingest::FileReport) {
     let mut set = TraceSet::new();
@@ -74,6 +75,43 @@ fn columns_come_back_as_they_were_however_they_are_cut() {
 fn columns_loaded_to_be_compared_are_of_the_other_group() {
     let (set, _) = read("saved", &columns(&traces()), 1 << 16, 1);
     assert!(set.traces().iter().all(|trace| trace.id.group == 1));
+}
+
+#[test]
+fn of_columns_a_part_can_be_kept() {
+    let mut json = Vec::new();
+    write_jaeger(&Generate { traces: 90, spans: 5, ..Generate::default() }, &mut json).unwrap();
+    let bytes = columns(&read("traces.json", &json, 1 << 20, 0).0);
+    let kept = |bytes: &[u8], keep: &Keep| {
+        let mut set = TraceSet::new();
+        let mut reader = Reader::new("input", Options { keep: keep.clone(), ..Options::default() });
+        reader.feed(bytes, &mut set).unwrap();
+        let report = reader.finish(&mut set);
+        set.seal().unwrap();
+        let mut ids: Vec<String> = (0..set.traces().len() as u32).map(|at| set.trace_id_text(at)).collect();
+        ids.sort();
+        (ids, report.traces, report.spans, report.ended)
+    };
+    let (all, ..) = kept(&bytes, &Keep::All);
+    let set = read("columns", &bytes, 1 << 20, 0).0;
+    let (service, operation) = set.endpoint_name(set.endpoint(0));
+    let (service, operation) = (service.to_owned(), operation.to_owned());
+    let mut traces: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for (number, trace) in (0..).zip(set.traces()) {
+        for row in trace.first..trace.end {
+            traces.entry(set.endpoint_name(set.endpoint(row)).0).or_default().insert(number);
+        }
+    }
+    let (rare, _) = traces.iter().min_by_key(|(_, traces)| traces.len()).unwrap();
+    let nobody = Keep::Service("nobody".to_owned());
+    for keep in
+        [Keep::Sample(3), Keep::Service((*rare).to_owned()), Keep::RequestType { service, operation }, nobody]
+    {
+        let some = kept(&bytes, &keep);
+        // Which those are, the traces as JSON say.
+        assert_eq!(some, kept(&json, &keep), "{keep:?}");
+        assert!(some.0.len() < all.len(), "{keep:?}");
+    }
 }
 
 #[test]

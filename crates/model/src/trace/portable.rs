@@ -43,11 +43,6 @@ pub(super) struct PortableSpan {
 }
 
 impl Portable {
-    /// Returns the [`TraceId::content_hash`].
-    pub fn content_hash(&self, id: TraceId) -> u64 {
-        id.content_hash(&self.id_texts)
-    }
-
     /// Copies some traces of a set.
     pub fn copy(set: &TraceSet, traces: impl Iterator<Item = u32>) -> Portable {
         let mut losers: BTreeMap<TraceId, Vec<RawSpan>> = BTreeMap::new();
@@ -76,12 +71,6 @@ impl Portable {
         (self.logs, self.copies) = (set.logs, set.copies);
     }
 
-    /// Returns the ids and numbers of spans. Ids that are no hexadecimal are known inside only: they tell traces apart,
-    /// no more.
-    pub fn traces(&self) -> impl Iterator<Item = (TraceId, u64)> {
-        self.traces.iter().map(|&(id, spans)| (id, u64::from(spans)))
-    }
-
     /// Puts all traces into a group.
     pub fn regroup(&mut self, group: u8) {
         for (id, _) in &mut self.traces {
@@ -102,6 +91,19 @@ impl Portable {
     /// # Errors
     /// [`SetFull`] when memory ends.
     pub fn add_to(&self, set: &mut TraceSet) -> Result<(), SetFull> {
+        self.add_some_to(set, |_, _, _| true)
+    }
+
+    /// Adds the traces that `keep` says to a set; it is given the id and the spans of each, as they are in the set. Call
+    /// [`TraceSet::seal`] after the last of such calls.
+    ///
+    /// # Errors
+    /// [`SetFull`] when memory ends.
+    pub fn add_some_to(
+        &self,
+        set: &mut TraceSet,
+        mut keep: impl FnMut(TraceId, &[RawSpan], &TraceSet) -> bool,
+    ) -> Result<(), SetFull> {
         let mut numbers = Numbers::of(self, set);
         let mut raw = Vec::new();
         let mut rest = self.spans.as_slice();
@@ -113,7 +115,10 @@ impl Portable {
                 raw.push(numbers.raw(span, process, set));
             }
             let id = numbers.trace_id(id, set);
-            set.add_grouped(id, &mut raw)?;
+            if keep(id, &raw, set) {
+                set.add_grouped(id, &mut raw)?;
+            }
+            raw.clear();
         }
         Ok(())
     }
