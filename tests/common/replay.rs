@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 /// A kind of input: its name and the bytes that are changed.
 pub type Target = (&'static str, fn() -> Vec<Vec<u8>>);
 
-/// How many of the targets are formats; the others are texts of many lines and archives.
+/// How many of the targets are formats; the others are texts of many lines, archives and saved reports.
 pub const FORMATS: usize = 12;
 
-/// Every target: each format, texts of many lines, each kind of archive.
-pub const TARGETS: [Target; 15] = [
+/// Every target: each format, texts of many lines, each kind of archive, saved reports.
+pub const TARGETS: [Target; 16] = [
     ("jaeger", || [fixtures("jaeger"), generated()].concat()),
     ("jaeger-ui", || fixtures("jaeger-ui")),
     ("jaeger-spans", || fixtures("jaeger-spans")),
@@ -30,6 +30,7 @@ pub const TARGETS: [Target; 15] = [
     ("lines", lines),
     ("gzip", gzips),
     ("zip", zips),
+    ("saved-report", saved_reports),
 ];
 
 /// Returns where something of the project is. The fuzz targets are a package two folders further down.
@@ -122,6 +123,13 @@ fn zips() -> Vec<Vec<u8>> {
         ways.iter().map(|&way| zip(&[("a.json", jaeger, way), ("b.json", otlp, way)])).collect();
     archives.push(zip(&[("a.json.gz", &gzip(jaeger), STORED), ("b.zip", &inner, DEFLATED)]));
     archives
+}
+
+/// Returns reports as earlier versions saved them, in UTF-8 and in UTF-16, and one with two blocks.
+fn saved_reports() -> Vec<Vec<u8>> {
+    let folder = project("tests/golden/upgrade/0.1");
+    let reports = ["report.html", "report2.html"].map(|name| std::fs::read(folder.join(name)).unwrap());
+    [&reports[..], &[reports[0].repeat(2)]].concat()
 }
 
 /// A seeded stream of numbers, the same everywhere.

@@ -9,7 +9,7 @@ use crate::common::archives::gzip;
 use crate::common::replay::read;
 use crate::common::report;
 use crate::common::{Scratch, golden_folder};
-use pathlight::text::dense;
+use pathlight::ingest::Ended;
 use pathlight::view::address::Address;
 use serde_json::Value;
 use std::path::Path;
@@ -242,16 +242,6 @@ fn opened((around, parts): (String, Vec<Vec<u8>>)) -> String {
     out
 }
 
-/// Takes a report apart whose page is in UTF-16 and its parts in the text of that time.
-fn parts_of_utf16(report: &[u8]) -> (String, Vec<Vec<u8>>) {
-    let units: Vec<u16> = report.chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])).collect();
-    let report = String::from_utf16(&units).unwrap();
-    let start = "<script type=\"application/octet-stream;dense\" class=\"report-part\">";
-    let (before, after) = report.split_once(start).unwrap();
-    let (part, after) = after.split_once("</script>\n").unwrap();
-    (before.to_owned() + after, vec![dense::loose(&dense::utf16(part)).unwrap()])
-}
-
 #[test]
 fn what_earlier_versions_wrote_is_read() {
     let mut golden = Golden::default();
@@ -288,7 +278,15 @@ fn what_earlier_versions_wrote_is_read() {
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
         let report = std::fs::read_to_string(folder.join("report.html")).unwrap();
         compare("report.txt", &opened(report::parts(&report)));
-        compare("report2.txt", &opened(parts_of_utf16(&std::fs::read(folder.join("report2.html")).unwrap())));
+        let of_traces = run(&folder, &["findings", "traces.json", "--json"]);
+        for (name, columns) in [("report.html", "report.txt"), ("report2.html", "report2.txt")] {
+            // As a file, it has the traces of its columns and gives the reports of what it was made from.
+            let (traces, reports) = read(&std::fs::read(folder.join(name)).unwrap(), false, 1, || 1000);
+            assert!(reports[0].problems.is_empty() && reports[0].ended == Ended::Whole, "{reports:?}");
+            let columns = std::fs::read_to_string(folder.join(columns)).unwrap();
+            assert!(columns.ends_with(&format!(" {} spans\n{traces}", reports[0].spans)), "{name}: {traces}");
+            assert_eq!(run(&folder, &["findings", name, "--json"]), of_traces, "{name}");
+        }
         let addresses = std::fs::read_to_string(folder.join("addresses.txt")).unwrap();
         let lacks =
             |key: &&&str| !addresses.split(['&', '\n']).any(|pair| pair.split('=').next() == Some(**key));

@@ -56,6 +56,7 @@ mod ingest {
     mod formats;
     mod jaeger;
     mod paths;
+    mod saved_reports;
 }
 mod page {
     mod documents;

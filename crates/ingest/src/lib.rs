@@ -21,6 +21,7 @@ mod protobuf;
 mod reader;
 mod report;
 mod rows;
+mod saved_report;
 mod sniff;
 mod source;
 mod state;

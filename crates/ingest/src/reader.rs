@@ -13,7 +13,8 @@ use pathlight_model::trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 /// What can be read, for messages.
 const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
                         Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
-                        protobuf, and summaries of traces (.pathlight); also as .gz or .zip";
+                        protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
+                        or .zip";
 
 /// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
 pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;

@@ -5,6 +5,7 @@ use super::masks::Masks;
 use super::protobuf::Protobuf;
 use super::reader::Unpack;
 use super::report::ProblemKind;
+use super::saved_report::SavedReport;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
 use super::walk::split::SplitPoint;
@@ -62,6 +63,8 @@ enum Opened {
     Zip(Box<Zip>),
     Columns(Columns),
     Protobuf(Box<Protobuf>),
+    /// An HTML page, which may be a saved report.
+    SavedReport(Box<SavedReport>),
     /// A summary of traces, as far as it was read.
     Summary(Vec<u8>, Unpack),
 }
@@ -191,8 +194,13 @@ impl Source {
                 None => return refuse("a summary of traces, which pathlight show, trend and check read"),
             },
             Kind::Protobuf(framing) => self.opened = Opened::Protobuf(Box::new(Protobuf::new(framing))),
-            Kind::Other(what) => return refuse(what),
-            Kind::Unknown => return refuse(""),
+            kind @ (Kind::Other(_) | Kind::Unknown) => {
+                let what = if let Kind::Other(what) = kind { what } else { "" };
+                match SavedReport::of(head, what, self.layer).filter(|_| self.layer < MAX_LAYERS) {
+                    Some(report) => self.opened = Opened::SavedReport(Box::new(report)),
+                    None => return refuse(what),
+                }
+            }
         }
         Ok(0)
     }
@@ -205,6 +213,7 @@ impl Source {
             Opened::Zip(zip) => zip.feed(bytes, cx),
             Opened::Columns(columns) => columns.feed(bytes, cx),
             Opened::Protobuf(protobuf) => protobuf.feed(bytes, cx),
+            Opened::SavedReport(report) => report.feed(bytes, cx),
             Opened::Summary(held, _) => {
                 held.try_reserve(bytes.len()).map_err(|_| SetFull)?;
                 held.extend_from_slice(bytes);
@@ -229,6 +238,7 @@ impl Source {
             Opened::Zip(zip) => zip.finish(cx),
             Opened::Columns(columns) => Ok(columns.finish()),
             Opened::Protobuf(protobuf) => protobuf.finish(cx),
+            Opened::SavedReport(report) => report.finish(cx),
             Opened::Summary(held, unpack) => {
                 let summary = unpack(&std::mem::take(held)).map_err(Stop::Summary)?;
                 cx.state.add_summary(summary, cx.set.loading_group);

@@ -59,6 +59,25 @@ struct Member {
     made: u64,
 }
 
+/// Takes the result of reading a part of an input; a part that is nothing known is passed over, and noted.
+pub(super) fn pass_over_unknown(
+    inner: &mut Option<Source>,
+    result: Result<(), Stop>,
+    cx: &mut Context<'_>,
+) -> Result<(), Stop> {
+    let text = match result {
+        Err(Stop::Unknown(head, what)) => {
+            let seen = if what.is_empty() { "not recognised" } else { what };
+            format!("passed over: {seen}, begins with {}", super::sniff::quote(&head))
+        }
+        Err(Stop::Summary(reason)) => format!("passed over: a summary of traces, but {reason}"),
+        other => return other,
+    };
+    *inner = None;
+    cx.state.problems.note(ProblemKind::BadMember, 0, || text);
+    Ok(())
+}
+
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
 }
@@ -239,34 +258,14 @@ impl Zip {
         self.member.made += bytes.len() as u64;
         let Some(inner) = &mut self.inner else { return Ok(()) };
         let result = inner.feed(bytes, cx);
-        self.settle(result, cx)
-    }
-
-    fn settle(&mut self, result: Result<(), Stop>, cx: &mut Context<'_>) -> Result<(), Stop> {
-        match result {
-            Err(Stop::Unknown(head, what)) => {
-                self.inner = None;
-                cx.state.problems.note(ProblemKind::BadMember, 0, || {
-                    let seen = if what.is_empty() { "not recognised" } else { what };
-                    format!("passed over: {seen}, begins with {}", super::sniff::quote(&head))
-                });
-                Ok(())
-            }
-            Err(Stop::Summary(reason)) => {
-                self.inner = None;
-                let text = || format!("passed over: a summary of traces, but {reason}");
-                cx.state.problems.note(ProblemKind::BadMember, 0, text);
-                Ok(())
-            }
-            other => other,
-        }
+        pass_over_unknown(&mut self.inner, result, cx)
     }
 
     /// Ends the data of a member.
     fn end_data(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
         if let Some(mut inner) = self.inner.take() {
             let result = inner.finish(cx).map(|_| ());
-            self.settle(result, cx)?;
+            pass_over_unknown(&mut self.inner, result, cx)?;
             if !self.member.has_descriptor {
                 self.check(self.member.crc, cx);
             }
@@ -337,7 +336,7 @@ impl Zip {
                 });
                 if let Some(mut inner) = self.inner.take() {
                     let result = inner.finish(cx).map(|_| ());
-                    self.settle(result, cx)?;
+                    pass_over_unknown(&mut self.inner, result, cx)?;
                 }
                 WalkEnd::Cut(self.taken)
             }

@@ -1,6 +1,5 @@
-//! Text without knowledge of traces: numbers and durations in words ([`mod@format`]), the pairs of keys and values that an
-//! address carries after its `#` ([`fragment`]), and bytes inside a page ([`mod@dense`]).
+//! Text without knowledge of traces: numbers and durations in words ([`mod@format`]), and the pairs of keys and values that an
+//! address carries after its `#` ([`fragment`]).
 
-pub mod dense;
 pub mod format;
 pub mod fragment;

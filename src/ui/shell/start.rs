@@ -73,8 +73,9 @@ impl Start {
             .node(&icon("M2 3.5h3.5V8H9v4.5h5M5.5 3.5H14M9 8h5"))
             .child(&el("h1").text("See where the latency of your requests comes from."))
             .child(&el("p").text(
-                "Drop traces of Jaeger, OpenTelemetry, Zipkin or Tempo, or summaries of Pathlight, anywhere on this \
-                 page: one file or thousands, folders and .gz too. They are read in this browser and sent nowhere.",
+                "Drop traces of Jaeger, OpenTelemetry, Zipkin or Tempo, or summaries and saved reports of Pathlight, \
+                 anywhere on this page: one file or thousands, folders and .gz too. They are read in this browser and \
+                 sent nowhere.",
             ))
             .child(&div("buttons").children(&buttons))
             .child(&reopen);

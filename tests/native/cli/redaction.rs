@@ -43,7 +43,10 @@ fn outputs(folder: &Path, options: &[&str]) -> Vec<String> {
         let filters = ["--with-error", "-o", "report.html"];
         run(folder, &[&report[..], &filters, options].concat());
         let (text, columns) = opened(&folder.join("report.html"));
-        all.extend([text, columns]);
+        // The report as a file.
+        let (again, _) = read(&std::fs::read(folder.join("report.html")).unwrap(), false, 1, || 4096);
+        assert!(threads != "1" || again == columns, "{again}");
+        all.extend([text, columns, again, run(folder, &["findings", "report.html"])]);
     }
     for format in ["text", "markdown", "json"] {
         for baseline in [&[][..], &["--baseline", "before.json"]] {

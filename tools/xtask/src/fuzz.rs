@@ -12,9 +12,9 @@ use crate::{Outcome, sh};
 pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers, or replay seeded changes";
 
 /// The first of [`TARGETS`] that is as in `tests/common/stored.rs`.
-const FIRST_STORED: usize = 15;
+const FIRST_STORED: usize = 16;
 /// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
-const TARGETS: [&str; 21] = [
+const TARGETS: [&str; 22] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -30,6 +30,7 @@ const TARGETS: [&str; 21] = [
     "lines",
     "gzip",
     "zip",
+    "saved-report",
     "summary",
     "model",
     "address",

@@ -79,7 +79,12 @@ pub async fn a_saved_report_opens_from_disk_with_every_view(page: &Page) -> Outc
     page.ready().await?;
     let second = save(page).await?;
     same("traces", std::fs::metadata(&second)?.len().abs_diff(bytes) < 4096, true)?;
-    opens(page, &second, "findings", &file).await
+    opens(page, &second, "findings", &file).await?;
+    // To the page it is a file like any other.
+    page.open("").await?;
+    page.drop_files(&[second]).await?;
+    page.ready().await?;
+    same("traces of the file", summary(page).await?, count(&file)?)
 }
 
 pub async fn the_binary_writes_the_same_report(page: &Page) -> Outcome {
