@@ -1,7 +1,7 @@
 //! The worker of the page, a wasm module of its own: one session of traces, fed by the page's calls.
 //!
-//! Nothing here takes long at once: reading, sealing and passes go in steps (see [`pace`]) with a look at the messages
-//! between. What is answered at once is [`Server`]'s.
+//! Nothing here takes long at once: reading, sealing and passes go in steps (`pace`) with a look at the messages
+//! between. What is answered at once is the matter of `pathlight_query::pool::Server`.
 
 #![cfg(target_arch = "wasm32")]
 
