@@ -14,7 +14,8 @@
 //! - **Queries** (`queries.rs`). The worker in slot 0 runs the plan of a query; the pool carries passes from it to all
 //!   workers and their partials back. A query is stale as soon as data changes.
 //! - **Deaths** (`recovery.rs`). A worker that dies is replaced and its files are read again. A file that has cost two
-//!   workers is left out, a query that has cost two is not tried again, and three failed starts in a row end the attempt.
+//!   workers is left out. A query that a dead worker ran runs alone the next time, and one that has cost two is not tried
+//!   again. Three failed starts in a row end the attempt.
 
 mod events;
 mod joining;
@@ -73,8 +74,8 @@ pub struct PoolState<P> {
     /// The other workers are to be started as soon as the first is up, before there is anything to do.
     is_ahead: bool,
     queries: BTreeMap<u64, Query<P>>,
-    /// How often a worker died over a query, by its message.
-    crashes_by_query: BTreeMap<Vec<u8>, u32>,
+    /// How often a worker died over a query, by its message: 1 as well for those that were under way beside others.
+    deaths_by_query: BTreeMap<Vec<u8>, u32>,
     saves: BTreeMap<u64, Save<P>>,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.
     now_us: u64,
@@ -100,7 +101,7 @@ impl<P: Clone> PoolState<P> {
             failed_starts: 0,
             is_ahead: false,
             queries: BTreeMap::new(),
-            crashes_by_query: BTreeMap::new(),
+            deaths_by_query: BTreeMap::new(),
             saves: BTreeMap::new(),
             now_us: 0,
             commands: Vec::new(),
@@ -175,7 +176,7 @@ impl<P: Clone> PoolState<P> {
     fn clear(&mut self) {
         self.planner.clear();
         self.load = None;
-        self.crashes_by_query.clear();
+        self.deaths_by_query.clear();
         self.end_workers();
         self.start(COORDINATOR);
     }

@@ -5,19 +5,19 @@
 //! stale.
 
 use super::messages::{Call, Done, ToWorker};
-use super::workers::{CallError, CallResult, Purpose};
+use super::workers::{CallError, CallResult, InFlightCall, Purpose};
 use super::{Attachment, COORDINATOR, Command, PoolState, QueryError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Deaths of workers over one query after which it is not tried again.
-const MOST_CRASHES: u32 = 2;
+const MOST_DEATHS: u32 = 2;
 
 /// A query that waits or is under way.
 #[derive(Debug)]
 pub(super) struct Query<P> {
     /// The query as a message.
     message: Vec<u8>,
-    has_begun: bool,
+    pub has_begun: bool,
     /// The partials of the pass under way, by number of the call; `None` while one is awaited. Empty while the
     /// coordinator works.
     partials: BTreeMap<u64, Option<Vec<P>>>,
@@ -25,7 +25,7 @@ pub(super) struct Query<P> {
 
 impl<P: Clone> PoolState<P> {
     pub(super) fn add_query(&mut self, query: u64, message: Vec<u8>) {
-        if self.crashes_by_query.get(&message).is_some_and(|&crashes| crashes >= MOST_CRASHES) {
+        if self.deaths_by_query.get(&message).is_some_and(|&deaths| deaths >= MOST_DEATHS) {
             let reason = "Workers ended over this query more than once; it is not run again.".to_owned();
             self.commands.push(Command::Answer { query, result: Err(QueryError::Failed(reason)) });
             return;
@@ -34,15 +34,31 @@ impl<P: Clone> PoolState<P> {
     }
 
     /// Begins the queries that wait, unless traces are being joined.
+    ///
+    /// A query that was under way when a worker died runs alone, so that the next death shows whether it was the cause.
     pub(super) fn begin_waiting_queries(&mut self) {
         if self.join.is_some() {
             return;
         }
         // While files are read, the data changes from one query to the next.
         let data = (!self.is_loading()).then_some(self.generation);
-        let waiting = self.queries.iter_mut().filter(|(_, query)| !query.has_begun);
+        let mut is_idle = !self.queries.values().any(|query| query.has_begun);
+        let is_suspect = |query: &Query<P>| self.deaths_by_query.contains_key(&query.message);
+        let mut runs_alone = self.queries.values().any(|query| query.has_begun && is_suspect(query));
         let mut begun = Vec::new();
-        for (&number, query) in waiting {
+        for (&number, query) in self.queries.iter_mut().filter(|(_, query)| !query.has_begun) {
+            if is_suspect(query) {
+                if data.is_none() {
+                    continue;
+                }
+                if !is_idle {
+                    break;
+                }
+                runs_alone = true;
+            } else if runs_alone {
+                break;
+            }
+            is_idle = false;
             query.has_begun = true;
             begun.push((number, query.message.clone()));
         }
@@ -57,10 +73,7 @@ impl<P: Clone> PoolState<P> {
         let (done, attachments) = match answer {
             Ok(answer) => answer,
             Err(CallError::Failed(reason)) => return self.end_query(number, Err(QueryError::Failed(reason))),
-            Err(CallError::Lost) => {
-                *self.crashes_by_query.entry(query.message.clone()).or_default() += 1;
-                return self.end_query(number, Err(QueryError::WorkerLost));
-            }
+            Err(CallError::Lost) => return self.end_query(number, Err(QueryError::WorkerLost)),
         };
         if let Some(partial) = query.partials.get_mut(&call) {
             *partial = Some(attachments);
@@ -75,7 +88,7 @@ impl<P: Clone> PoolState<P> {
         match (done, body) {
             (Done::Report, Some(report)) => {
                 // Workers that ended over it before ended over something else.
-                self.crashes_by_query.remove(&query.message);
+                self.deaths_by_query.remove(&query.message);
                 self.end_query(number, Ok(report));
             }
             (Done::Working, Some(progress)) => {
@@ -95,6 +108,17 @@ impl<P: Clone> PoolState<P> {
                 let reason = "a worker answered something else".to_owned();
                 self.end_query(number, Err(QueryError::Failed(reason)));
             }
+        }
+    }
+
+    /// Counts the death of a worker against the queries among its calls. Where it had something else to do as well, no
+    /// query is known to be the cause: those become suspects, and only a death over one alone counts further.
+    pub(super) fn count_death(&mut self, lost: &[InFlightCall]) {
+        let is_alone = lost.iter().all(|call| call.purpose == lost[0].purpose);
+        let numbers: BTreeSet<u64> = lost.iter().filter_map(|call| call.purpose.query()).collect();
+        for query in numbers.iter().filter_map(|number| self.queries.get(number)) {
+            let deaths = self.deaths_by_query.entry(query.message.clone()).or_default();
+            *deaths = if is_alone { *deaths + 1 } else { (*deaths).max(1) };
         }
     }
 

@@ -19,7 +19,18 @@ impl<P: Clone> PoolState<P> {
         self.failed_starts += u32::from(is_failed_start);
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         let lost: Vec<(u64, InFlightCall)> = self.calls.extract_if(.., |_, call| call.slot == slot).collect();
-        self.recover(slot, reason, is_failed_start, is_used);
+        let calls: Vec<InFlightCall> = lost.iter().map(|&(_, call)| call).collect();
+        self.count_death(&calls);
+        // A query needs memory too: only a death over reading alone counts against a file.
+        let is_over_reading = !is_failed_start && calls.iter().all(|call| call.purpose.query().is_none());
+        let name = self.recover(slot, reason, is_over_reading);
+        if !is_failed_start {
+            if is_used {
+                self.tell(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
+            }
+        } else if self.failed_starts >= MOST_FAILED_STARTS && !self.is_loading() {
+            self.tell(PoolEvent::Failed(no_worker(reason)));
+        }
         for (number, call) in lost {
             self.deliver(number, call, Err(CallError::Lost));
         }
@@ -35,10 +46,11 @@ impl<P: Clone> PoolState<P> {
         self.on_worker_lost(slot, serial, reason);
     }
 
-    /// Lets the files of a lost worker wait again, except one that has cost too many workers.
-    fn recover(&mut self, slot: usize, reason: &str, is_failed_start: bool, is_used: bool) {
+    /// Lets the files of a lost worker wait again, except one that has cost too many workers; returns the name of the file
+    /// that it died over, empty if none is known.
+    fn recover(&mut self, slot: usize, reason: &str, is_over_reading: bool) -> String {
         // It reads in the order of the calls: the first batch is the one that it died over.
-        let batch = self.load.as_ref().and_then(|load| load.first_batch(slot)).filter(|_| !is_failed_start);
+        let batch = self.load.as_ref().and_then(|load| load.first_batch(slot)).filter(|_| is_over_reading);
         let (guilty, bytes) = batch.map_or_else(Default::default, |batch| (batch.files.clone(), batch.bytes));
         let name = match guilty.as_slice() {
             [] => String::new(),
@@ -71,13 +83,7 @@ impl<P: Clone> PoolState<P> {
                     .to_owned(),
             }));
         }
-        if !is_failed_start {
-            if is_used {
-                self.tell(PoolEvent::WorkerLost { name, reason: reason.to_owned() });
-            }
-        } else if self.failed_starts >= MOST_FAILED_STARTS && !self.is_loading() {
-            self.tell(PoolEvent::Failed(no_worker(reason)));
-        }
+        name
     }
 }
 

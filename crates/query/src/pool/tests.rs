@@ -1,6 +1,7 @@
 //! Loads, queries and deaths of a pool with simulated workers.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod deaths;
 mod progress;
 mod sim;
 
@@ -433,22 +434,6 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
 }
 
 #[test]
-fn a_query_that_was_answered_meanwhile_is_not_blamed_for_workers_that_end() {
-    let mut sim = Sim::new(2, 3);
-    sim.load(&texts());
-    let message = queries::CriticalPath { selection: Selection::default() }.to_message();
-    for round in 0..4u64 {
-        sim.query(2 * round, &message);
-        sim.kill(0);
-        sim.settle();
-        assert!(matches!(sim.answers[&(2 * round)], Err(QueryError::WorkerLost)), "round {round}");
-        sim.query(2 * round + 1, &message);
-        sim.settle();
-        assert!(sim.answers[&(2 * round + 1)].is_ok(), "round {round}: {:?}", sim.answers[&(2 * round + 1)]);
-    }
-}
-
-#[test]
 fn workers_are_there_before_the_first_file() {
     let mut sim = Sim::new(3, 1);
     assert_eq!(sim.starts, 1);
@@ -547,23 +532,6 @@ fn a_query_that_nobody_waits_for_ends_everywhere() {
     assert!(sim.answers.is_empty() && sim.pool.queries.is_empty());
     let expected = sim.reports();
     assert_eq!(expected.len(), messages().len());
-}
-
-#[test]
-fn a_query_that_kills_two_workers_is_not_asked_again() {
-    let mut sim = Sim::new(2, 0);
-    sim.load(&texts());
-    for number in 1..3 {
-        sim.query(number, &messages()[0]);
-        sim.kill(0);
-        assert_eq!(sim.answers.remove(&number), Some(Err(QueryError::WorkerLost)));
-        sim.settle();
-    }
-    sim.query(3, &messages()[0]);
-    assert!(matches!(sim.answers.remove(&3), Some(Err(QueryError::Failed(_)))));
-    sim.query(4, &messages()[1]);
-    sim.settle();
-    assert!(sim.answers.remove(&4).unwrap().is_ok());
 }
 
 #[test]

@@ -45,6 +45,16 @@ pub(super) enum Purpose {
     Save(u64),
 }
 
+impl Purpose {
+    /// Returns the query that the call is a step of, if it is one.
+    pub fn query(self) -> Option<u64> {
+        match self {
+            Purpose::Query(query) => Some(query),
+            _ => None,
+        }
+    }
+}
+
 /// Why a call has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallError {
