@@ -1,4 +1,4 @@
-//! What `www/boot.js` hands over.
+//! The values that `www/boot.js` hands over.
 
 use js_sys::{Array, Function};
 use serde::Deserialize;

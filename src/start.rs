@@ -1,4 +1,4 @@
-//! What `www/boot.js` calls.
+//! The functions that `www/boot.js` calls.
 
 use crate::ui;
 use wasm_bindgen::JsValue;

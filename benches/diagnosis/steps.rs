@@ -1,4 +1,4 @@
-//! How long the steps of the diagnosis of one large trace take: a worker hears nothing before one ends.
+//! The time of each step of the diagnosis of one large trace: a worker hears nothing before one ends.
 
 use crate::shared::{read, row};
 use pathlight::analysis::requests::Selection;

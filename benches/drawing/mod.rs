@@ -1,4 +1,4 @@
-//! What drawing costs before the canvas: layouts and pixels.
+//! The time of drawing before the canvas: layouts and pixels.
 
 use crate::shared::row;
 use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};

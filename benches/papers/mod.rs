@@ -1,4 +1,4 @@
-//! What CRISP prints in numbers, on the sets there are: how many traces suffice for the endpoints that matter (section 7.1),
+//! The figures of the CRISP paper, on the sets there are: how many traces suffice for the endpoints that matter (section 7.1),
 //! and its Table 2 (features, training and inference by the auto-encoder) over public traces, where they are at hand.
 
 use crate::shared::{median, read, row};

@@ -1,4 +1,4 @@
-//! What the native bench and the one in a browser's worker share: queries, and rows of the result.
+//! Queries and rows of the result, for the native bench and the one in a browser's worker.
 #![allow(dead_code, reason = "each half uses a part of it")]
 
 use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};

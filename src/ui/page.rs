@@ -1,4 +1,4 @@
-//! What the page knows, and the one way it changes: an event changes it, then every part brings itself up to date.
+//! The state of the page, and the one way it changes: an event changes it, then every part brings itself up to date.
 
 mod inputs;
 

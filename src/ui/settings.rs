@@ -1,4 +1,4 @@
-//! What the browser remembers for the page, where it lets pages store anything; elsewhere nothing is remembered.
+//! Settings that the browser remembers for the page, where it lets pages store anything; elsewhere nothing is remembered.
 
 use crate::ui::dom;
 use js_sys::{Function, Reflect};

@@ -1,4 +1,4 @@
-//! What replays and fuzz targets check: whatever the bytes, the fast and the reference way of reading give the same,
+//! The checks of replays and fuzz targets: whatever the bytes, the fast and the reference way of reading give the same,
 //! however the bytes are cut, and nothing panics.
 
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};

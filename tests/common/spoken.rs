@@ -1,4 +1,4 @@
-//! What page, workers and host pages say to each other, and the traces in saved reports: whatever the bytes, they are refused
+//! Checks of the messages between page, workers and host pages, and of the traces in saved reports: whatever the bytes, they are refused
 //! in words or understood, and what was loaded before is still there.
 
 use super::stored::set;

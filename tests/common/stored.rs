@@ -1,4 +1,4 @@
-//! What is kept between runs besides traces: summaries, models, addresses; and with [`spoken`] what is said between page,
+//! Checks of what is kept between runs besides traces: summaries, models, addresses; and with [`spoken`] what is said between page,
 //! workers and hosts. Whatever the bytes, reading them fails in words or gives something that every command can use.
 
 use super::replay::{Random, kept, mutate, project};

@@ -1,4 +1,4 @@
-//! What others rely on in generated traces.
+//! Properties of generated traces that other tests rely on.
 
 use pathlight::generate::{
     Defects, GeneratedTrace, Generator, Inject, Options, Shape, trace_json, write_jaeger,

@@ -1,4 +1,4 @@
-//! What must hold in a browser as it does natively.
+//! Properties that hold in a browser as they do natively.
 //!
 //! The native side is what the binary wrote just before, into the folder of `PATHLIGHT_NATIVE`.
 

@@ -1,4 +1,4 @@
-//! What people type into a search: durations as Go writes them, tags as logfmt; and the same in Tempo's language.
+//! The text that people type into a search: durations as Go writes them, tags as logfmt; and the same in Tempo's language.
 
 use crate::source::Search;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What can go wrong with a Jaeger query service, and what helps.
+//! Troubles with a Jaeger query service, each with what helps.
 
 /// Why no answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How anomalous requests are over time: a dot for each, the most anomalous on top, and the line above which they are
+//! The anomaly of requests over time: a dot for each, the most anomalous on top, and the line above which they are
 //! abnormal. Requests of the baseline stand on the left, on a time axis of their own: they may be of another day. On the right
 //! are the distributions of the scores of the baseline and of the judged requests.
 

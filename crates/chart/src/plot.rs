@@ -1,4 +1,4 @@
-//! What charts through plotters share: colours, text, ticks, SVG documents.
+//! Shared by the charts that plotters draws: colours, text, ticks, SVG documents.
 
 use super::axis::ValueAxis;
 use super::backend::SvgBackend;

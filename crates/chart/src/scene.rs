@@ -1,4 +1,4 @@
-//! What is painted: filled rectangles, curves and text in layers, the same for a canvas and for an SVG file.
+//! A scene to be painted: filled rectangles, curves and text in layers, the same for a canvas and for an SVG file.
 
 use super::color::Rgba;
 

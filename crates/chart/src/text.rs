@@ -1,4 +1,4 @@
-//! How wide text is, and cutting it to fit.
+//! The width of text, and cutting it to fit.
 
 /// Measures text of one font; a canvas with its real font, or [`Advances`].
 pub trait Measure {

@@ -1,4 +1,4 @@
-//! What is in sight of a chart, and how wheel, drag, pinch and keys change it. All charts of the page are looked at
+//! The part of a chart in sight, and how wheel, drag, pinch and keys change it. All charts of the page are looked at
 //! through a [`Viewport`].
 
 use super::window::Window;

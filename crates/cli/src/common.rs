@@ -1,4 +1,4 @@
-//! What most commands share: input files, the root endpoint, settings, output.
+//! Shared by most commands: input files, the root endpoint, settings, output.
 
 use super::Failure;
 use super::input;

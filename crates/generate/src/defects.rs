@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, on demand.
+//! Defects of traces, on demand.
 
 use super::build::{GeneratedTrace, Reference};
 use super::{GenerateError, habits, tags};

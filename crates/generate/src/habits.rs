@@ -1,4 +1,4 @@
-//! What real instrumentation does to a clean trace (`docs/definitions/real-traces.md`): the truth stays known.
+//! Habits of real instrumentation, applied to a clean trace (`docs/definitions/real-traces.md`): the truth stays known.
 
 use super::build::{About, GeneratedSpan, GeneratedTrace, Reference};
 use super::topology::Role;

@@ -1,4 +1,4 @@
-//! What a system is made of: endpoints, and what each does when it is called, as a flat list of steps.
+//! The topology of a system: endpoints, and what each does when it is called, as a flat list of steps.
 //!
 //! A definition names endpoints by (service, operation); [`Topology::new`] resolves the names once, makes the client
 //! endpoints that calls need, and numbers the places where time can be spent.

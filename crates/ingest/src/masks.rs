@@ -1,4 +1,4 @@
-//! What 64 bytes of JSON look like: one bit a byte for quotes, brackets, and bytes that cannot stand where they are.
+//! Masks of 64 bytes of JSON: one bit a byte for quotes, brackets, and bytes that cannot stand where they are.
 
 /// Bytes a block describes.
 pub(super) const BLOCK: usize = 64;

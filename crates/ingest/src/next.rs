@@ -1,4 +1,4 @@
-//! What Next.js writes into `.next/trace`: spans of one program, by the clock of its machine.
+//! The format that Next.js writes into `.next/trace`: spans of one program, by the clock of its machine.
 
 use super::jaeger::{number, plain, text, trace_id};
 use super::node::{Bad, Node};

@@ -1,4 +1,4 @@
-//! What all writers of OpenTelemetry spans share. Kind, status, scope and events become what Jaeger makes of them, so that
+//! Shared by all formats of OpenTelemetry spans. Kind, status, scope and events become what Jaeger makes of them, so that
 //! a trace has the same columns whichever way it was exported.
 
 use super::jaeger::{HostChoice, error_tag, is_error_field, text};

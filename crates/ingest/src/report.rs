@@ -1,4 +1,4 @@
-//! What is said about an input: its format, what was odd in it, how it ended.
+//! The report on an input: its format, what was odd in it, how it ended.
 
 use super::keep::Keep;
 use super::state::FORMATS;

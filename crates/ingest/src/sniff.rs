@@ -1,4 +1,4 @@
-//! What the first bytes of an input say.
+//! Recognises a format by the first bytes of an input.
 
 use super::protobuf::{self, Framing};
 

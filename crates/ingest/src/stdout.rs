@@ -1,4 +1,4 @@
-//! What OpenTelemetry SDKs print on standard output (the Go exporter's form).
+//! The format that OpenTelemetry SDKs print on standard output (the Go exporter's form).
 
 use super::jaeger::{span_id, text, trace_id};
 use super::node::{Bad, Node, Number};

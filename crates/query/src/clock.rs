@@ -1,4 +1,4 @@
-//! What the time is, for the durations that some reports give. Nothing else depends on it.
+//! The clock, for the durations that some reports give. Nothing else depends on it.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What every worker does once for a plan.
+//! A pass: what every worker does once for a plan.
 
 use super::queries::{FlowPass, SpanKey, Trace};
 use super::request_pass::RequestPass;

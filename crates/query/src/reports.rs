@@ -1,4 +1,4 @@
-//! What reports are made of: plain serde data of the analyses, under one name.
+//! The parts of reports: plain serde data of the analyses, under one name.
 
 pub use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationTable, Part, ReasonGroup,

@@ -1,4 +1,4 @@
-//! What a worker tells of single requests.
+//! Single requests, as a worker reports them.
 
 use pathlight_analysis::critical_path::{
     PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow,

@@ -1,4 +1,4 @@
-//! What a diagnosis needs, in a summary: the times of endpoints and of the parts of their spans, by latency bin
+//! The sums for a diagnosis in a summary: the times of endpoints and of the parts of their spans, by latency bin
 //! (`docs/definitions/summary.md` section 1, `tprof.md` section 2).
 
 use super::latency_bin::LatencyBin;

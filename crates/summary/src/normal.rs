@@ -1,4 +1,4 @@
-//! What normal requests are like, in a summary: the facts of some of them, to learn a baseline of anomalies from.
+//! A sample of normal requests in a summary: the facts of some of them, to learn a baseline of anomalies from.
 
 use super::packed::{FileError, unzip, zip};
 use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};

@@ -1,4 +1,4 @@
-//! What a summary holds.
+//! The contents of a summary.
 
 use super::diagnosis::DiagnosisSums;
 use super::flow::FlowSums;

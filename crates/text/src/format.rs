@@ -1,4 +1,4 @@
-//! How numbers are said, on the page and by the binary: three significant digits, units that fit, thin spaces between
+//! Numbers as text, on the page and by the binary: three significant digits, units that fit, thin spaces between
 //! thousands.
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What the page shows, as the fragment of its address: `#v=1&view=flame&service=..&operation=..&range=P95-99`.
+//! The state of the page as the fragment of its address: `#v=1&view=flame&service=..&operation=..&range=P95-99`.
 //!
 //! With `api`, `service` and `operation` are what is searched for at Jaeger and, both given, the root endpoint too;
 //! another root endpoint stands in `rootEndpoint`. See [`source`](pathlight_backend::source).

@@ -1,4 +1,4 @@
-//! Which requests are abnormal, and why: what is learned from, groups of reasons, the table, the detector's own report card.
+//! Abnormal requests, and why: what is learned from, groups of reasons, the table, the detector's own report card.
 
 use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
 pub use crate::severity::{reasons, severity, severity_behind};

@@ -1,4 +1,4 @@
-//! How views show what they show: their switches, as keys of the address.
+//! Choices of views: their switches, as keys of the address.
 
 use super::diagnosis_choice::DiagnosisChoice;
 use super::flow_choice::FlowChoice;

@@ -1,4 +1,4 @@
-//! What the page and a page around it say to each other through `window.postMessage`: the contract of
+//! The messages between the page and a page around it through `window.postMessage`: the contract of
 //! `docs/embedding.md`, with its types in `www/pathlight.d.ts`. Here is what can be said without a browser.
 
 use super::address::{Address, Theme, View};

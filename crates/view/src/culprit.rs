@@ -1,4 +1,4 @@
-//! Which service explains the difference of two sides: in words, as a table of services and one of places.
+//! The service that explains the difference of two sides: in words, as a table of services and one of places.
 
 use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};

@@ -1,4 +1,4 @@
-//! What the diagnosis shows, as keys of the address: `tail`, `top`, `list`.
+//! The choices of the diagnosis, as keys of the address: `tail`, `top`, `list`.
 
 use pathlight_query::TprofSettings;
 

@@ -1,4 +1,4 @@
-//! What stands around the tree, the tables and the aggregate trace of the diagnosis.
+//! Tests of the words around the tree, the tables and the aggregate trace of the diagnosis.
 
 use crate::address::Address;
 use crate::comparing::{Against, Comparison, Side};

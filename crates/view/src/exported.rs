@@ -1,4 +1,4 @@
-//! What an exported file says of itself: its name, and the lines above a picture.
+//! Words in an exported file about itself: its name, and the lines above a picture.
 
 use crate::address::{Address, Normal, View};
 use crate::anomalies;

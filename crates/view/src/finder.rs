@@ -1,4 +1,4 @@
-//! What is searched for, with what the workers found: names are looked at here, tags they know.
+//! A search with what the workers found: names are looked at here, tags they know.
 
 use pathlight_query::{RequestRef, SearchReport, SpanSearch};
 use pathlight_text::format;

@@ -1,4 +1,4 @@
-//! How findings were found, in two lines at most.
+//! The method behind a finding, in two lines at most.
 
 use pathlight_query::{Facts, Finding};
 use pathlight_text::format::{count, counted, duration, share};

@@ -1,4 +1,4 @@
-//! What if some calls were faster, slower, gone, or side by side: the changes in words, and the requests before and after.
+//! What-if: some calls faster, slower, gone, or side by side: the changes in words, and the requests before and after.
 
 use crate::table::{Column, csv};
 use crate::tip::Numbers;

@@ -1,4 +1,4 @@
-//! What the flow view shows, as keys of the address: `parents`, `panel`, `pooled`, `children`,
+//! The choices of the flow view, as keys of the address: `parents`, `panel`, `pooled`, `children`,
 //! `learn`, `tau`, `whatif`, `target`, `timeout`.
 
 use super::focus::{focus_name, parse_focus};

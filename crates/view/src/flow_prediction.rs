@@ -1,4 +1,4 @@
-//! How well six ways predict the latency of held-out invocations: Table 1 and both plots of Figure 2 of the paper on
+//! The accuracy of six predictions of the latency of held-out invocations: Table 1 and both plots of Figure 2 of the paper on
 //! execution flows.
 
 use crate::table::{Column, csv};

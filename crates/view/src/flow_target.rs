@@ -1,4 +1,4 @@
-//! What would bring a percentile of the latency down to a target: the time that a person writes, the sentence, the table of
+//! Changes that bring a percentile of the latency down to a target: the time that a person writes, the sentence, the table of
 //! ways and what each call may then take.
 
 use crate::table::{Column, Number, Table};

@@ -1,4 +1,4 @@
-//! What a timeout of the calls of an endpoint would cut, in words and numbers.
+//! The effect of a timeout of the calls of an endpoint, in words and numbers.
 
 use crate::table::{Column, csv};
 use crate::tip::Numbers;

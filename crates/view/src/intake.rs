@@ -1,4 +1,4 @@
-//! What becomes of traces that come when others are loaded already.
+//! Traces that come when others are loaded already: added, replaced or compared.
 
 use super::comparing::Side;
 use pathlight_text::format::counted;

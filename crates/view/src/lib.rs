@@ -1,4 +1,4 @@
-//! What a person reads, without a browser: the address of the page, the choices of its views, sentences and tables, public
+//! The text and numbers that a person reads, without a browser: the address of the page, the choices of its views, sentences and tables, public
 //! JSON, saved reports, and the messages of a page around it.
 
 pub mod address;

@@ -1,4 +1,4 @@
-//! How abnormal requests are found, as a part of the [address](super::address).
+//! The settings of finding abnormal requests, as a part of the [address](super::address).
 
 use pathlight_analysis::anomaly::EXPLAINED;
 use pathlight_analysis::anomaly::vae::VaeSettings;

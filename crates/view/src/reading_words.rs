@@ -1,4 +1,4 @@
-//! What the rules for real traces did, in words: for the notes of the page and for `inspect`.
+//! The effects of the rules for real traces, in words: for the notes of the page and for `inspect`.
 
 use pathlight_model::trace::{Found, NameCount, Quality, ReadingCounts, Rule};
 use pathlight_query::OverviewReport;

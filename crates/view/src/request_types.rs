@@ -1,4 +1,4 @@
-//! How requests are grouped into types: what may be chosen, and why it is as it is.
+//! The grouping of requests into types: what may be chosen, and why it is as it is.
 
 use crate::split::keys;
 use pathlight_query::{GroupBy, OverviewReport};

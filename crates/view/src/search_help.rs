@@ -1,4 +1,4 @@
-//! What the search field says while one types: keys and values that exist, and what is wrong with those that do not.
+//! Help of the search field while one types: keys and values that exist, and what is wrong with those that do not.
 
 use pathlight_query::{Condition, SERVICE, SpanSearch, TagKey, TagValuesReport, quoted, token_at};
 use pathlight_text::format::counted;

@@ -1,4 +1,4 @@
-//! Which requests a view speaks of, in words; and why there are none.
+//! The requests of a view in words, and why there are none.
 
 use crate::address::{Address, range_name};
 use pathlight_query::{Endpoint, Filter, PercentileRange, RangeFacts, RangeMark, RootEndpoint};

@@ -1,4 +1,4 @@
-//! What is said of one judged request: whether it is abnormal, in which part of it, and why.
+//! The verdict on one judged request: whether it is abnormal, in which part of it, and why.
 
 use pathlight_analysis::anomaly::{EXPLAINED_P, Part, ReasonRow};
 use pathlight_query::{AnomalyReport, AnomalyRow, Detector};

@@ -1,4 +1,4 @@
-//! What a link contains, and what was open before a reload, in words.
+//! The contents of a link, and what was open before a reload, in words.
 
 use pathlight_text::format::{counted, printable};
 

@@ -1,4 +1,4 @@
-//! What a summary says about the requests of one root endpoint, or of all; and what views say that need spans.
+//! The statements of a summary about the requests of one root endpoint, or of all; and what views say that need spans.
 
 use crate::views::View;
 use pathlight_analysis::requests::PercentileRange;

@@ -1,4 +1,4 @@
-//! What a tip, or a panel, says of a thing in a chart: lines, a list, a small table.
+//! The contents of a tip, or a panel, about a thing in a chart: lines, a list, a small table.
 
 use pathlight_query::{Endpoint, LogHistogram};
 use pathlight_text::format;

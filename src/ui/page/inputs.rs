@@ -1,4 +1,4 @@
-//! What is loaded: taking more in, the way back, letting go of it.
+//! The traces that are loaded: taking more in, the way back, letting go of it.
 
 use super::{Load, Page};
 use crate::pool::Input;

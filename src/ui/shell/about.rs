@@ -1,4 +1,4 @@
-//! What the page says of itself, and that there is a newer one.
+//! The dialog about the page itself, and the notice of a newer version.
 
 use super::keys;
 use crate::ui::dom;

@@ -1,4 +1,4 @@
-//! What is selected, in numbers and examples.
+//! The panel of the selection: its numbers and examples.
 
 use super::jump::Jump;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};

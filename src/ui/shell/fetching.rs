@@ -1,4 +1,4 @@
-//! What the page fetches: follows the address, asks before it goes to a foreign origin, and keeps the state of the fetch.
+//! Fetches traces: follows the address, asks before it goes to a foreign origin, and keeps the state of the fetch.
 
 use crate::fetch::{End, Event, Fetch, Job, tail};
 use crate::pool::Input;

@@ -1,4 +1,4 @@
-//! What `www/files.js` does: it looks into dropped folders, and opens files again after a reload.
+//! Calls into `www/files.js`, which looks into dropped folders, and opens files again after a reload.
 
 use crate::pool::{Input, UserError};
 use crate::ui::page::Page;

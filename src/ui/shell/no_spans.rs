@@ -1,4 +1,4 @@
-//! What stands in place of a view that needs spans where only a summary is loaded: what is missing, the requests that the
+//! The words in place of a view that needs spans where only a summary is loaded: what is missing, the requests that the
 //! summary knows by their ids, and the views that it answers.
 
 use crate::ui::dom::{El, Keep, button, div, el, span};

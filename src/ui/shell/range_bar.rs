@@ -1,4 +1,4 @@
-//! Which of the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
+//! The choice among the root endpoint's requests: percentile ranges of the latency distribution, and filters, each removable.
 
 use super::filters::{self, FilterForm};
 use crate::ui::dom;

@@ -1,4 +1,4 @@
-//! What is searched for, as the view in sight finds it.
+//! The search, as the view in sight answers it.
 
 use crate::ui::page::Page;
 use pathlight_query::{RootEndpoint, SearchReport, Selection, SpanSearch};

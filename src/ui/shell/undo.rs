@@ -1,4 +1,4 @@
-//! What was done last to what is loaded, and the way back: what was loaded before is read again.
+//! Undo of the last change to what is loaded: what was loaded before is read again.
 
 use crate::pool::Input;
 use crate::ui::dom;

@@ -1,4 +1,4 @@
-//! What is shown, as files.
+//! Exports what is shown as files.
 
 use super::popover::Popover;
 use crate::canvas::{plain_theme, png_of};

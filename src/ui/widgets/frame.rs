@@ -1,4 +1,4 @@
-//! What every view of the data has: a chart above with its tools, a table below, and words where nothing is drawn.
+//! The frame of every view of the data: a chart above with its tools, a table below, and words where nothing is drawn.
 
 use crate::ui::dom::{El, div};
 use crate::ui::page::Page;

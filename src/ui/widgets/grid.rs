@@ -1,4 +1,4 @@
-//! What all tables have in common, whatever their rows are: head, rows in sight, order, selection, keys. One copy of it
+//! The parts of all tables, whatever their rows are: head, rows in sight, order, selection, keys. One copy of it
 //! serves every kind of row.
 
 use crate::ui::dom;

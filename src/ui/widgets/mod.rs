@@ -1,4 +1,4 @@
-//! What views are built of: tables, chart canvases, menus.
+//! The parts that views are built of: tables, chart canvases, menus.
 
 pub mod chart_canvas;
 pub mod companion;

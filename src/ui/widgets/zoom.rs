@@ -1,4 +1,4 @@
-//! What charts that are looked at through a window share: keys, buttons, the chart as a file.
+//! Shared by charts that are looked at through a window: keys, buttons, the chart as a file.
 
 use super::export;
 use crate::ui::dom::{El, Keep, button};

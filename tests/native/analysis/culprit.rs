@@ -1,4 +1,4 @@
-//! Which service explains the difference: sums on random traces, real faults, generated faults, sets without a fault.
+//! The service that explains the difference: sums on random traces, real faults, generated faults, sets without a fault.
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{generated, generated_as, load_into, set_of, shared_data, span};

@@ -1,4 +1,4 @@
-//! What places are called: calls by what they call, names with values by their template, every span by its service.
+//! The names of places: calls by what they call, names with values by their template, every span by its service.
 
 use crate::common::{Span, generated, set_of, span};
 use pathlight::analysis::requests::{Reading, Rule, Selection};

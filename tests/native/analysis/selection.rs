@@ -1,4 +1,4 @@
-//! What the analyses of requests share: which traces a selection holds.
+//! The traces that a selection holds, for all analyses of requests.
 
 use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::requests::{

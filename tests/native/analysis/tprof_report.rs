@@ -1,4 +1,4 @@
-//! What a diagnosis reports, and how it is told: types, lists, sentences and tables.
+//! The report of a diagnosis and its words: types, lists, sentences and tables.
 
 use super::tprof::{a_trace, a_type, part, report, report_by};
 use crate::common::{Span, generated, set_of, stage};

@@ -1,4 +1,4 @@
-//! What the program does with files: which it reads, which it never writes over, and what its text says of names.
+//! The program's way with files: which it reads, which it never writes over, and what its text says of names.
 #![cfg(unix)]
 
 use super::super::common::Scratch;

@@ -1,4 +1,4 @@
-//! What is left out is nowhere: not in a report, not in findings of any format.
+//! Redacted values are nowhere: not in a report, not in findings of any format.
 
 use crate::common::replay::read;
 use crate::common::report;

@@ -1,4 +1,4 @@
-//! What makes no sense is refused, and what matches nothing is said: nobody takes an empty answer for a good one.
+//! Nonsense is refused, and a selection that matches nothing is reported: nobody takes an empty answer for a good one.
 
 use std::path::Path;
 use std::process::Command;

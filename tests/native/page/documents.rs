@@ -1,4 +1,4 @@
-//! What the documentation says of tests and files is so.
+//! The documentation agrees with the tests and files it names.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What stands in `www/` for other pages agrees with the contract and with where it is put.
+//! The files in `www/` for other pages agree with the contract and with where they are put.
 
 use pathlight::view::address::View;
 use pathlight::view::contract::{Code, Envelope, Outgoing};

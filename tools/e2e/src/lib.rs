@@ -1,4 +1,4 @@
-//! What end-to-end tests are made of: a browser with real drops, keys and pictures, and the programs beside it.
+//! The parts of end-to-end tests: a browser with real drops, keys and pictures, and the programs beside it.
 
 pub mod bridge;
 pub mod browser;

@@ -1,4 +1,4 @@
-//! What the processes below one take of the machine, and what is taken by others.
+//! The processor time of the processes below one, and what is taken by others.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

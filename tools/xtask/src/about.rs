@@ -1,4 +1,4 @@
-//! What the page says of itself: its version, the commit it was built from, and the notices of what is built into it, in the
+//! The text of the page about itself: its version, the commit it was built from, and the notices of what is built into it, in the
 //! template of `index.html`, so in the single file and in saved reports too.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What little of HTML the packaging needs: start tags with their attributes, and references between files.
+//! The little of HTML that the packaging needs: start tags with their attributes, and references between files.
 
 /// A start tag and, for a script, what stands up to its end tag.
 #[derive(Debug, PartialEq)]

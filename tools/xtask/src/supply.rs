@@ -1,4 +1,4 @@
-//! What the project is made of: `cargo xtask sbom` writes it down (CycloneDX, JSON), and lints hold it to `deny.toml` and to
+//! The packages of the project: `cargo xtask sbom` writes it down (CycloneDX, JSON), and lints hold it to `deny.toml` and to
 //! `docs/dependencies.md`.
 
 use std::collections::{BTreeMap, BTreeSet};

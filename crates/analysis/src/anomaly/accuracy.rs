@@ -1,4 +1,4 @@
-//! How well scores tell abnormal requests from normal ones.
+//! The accuracy of scores: how well they separate abnormal requests from normal ones.
 
 use pathlight_model::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};

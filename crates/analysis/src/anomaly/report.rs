@@ -1,4 +1,4 @@
-//! What is told of abnormal requests, in words and as JSON.
+//! The report on abnormal requests, in words and as JSON.
 
 use super::accuracy::Accuracy;
 use super::call_tree::{Part, ReasonKind, TreeReason};

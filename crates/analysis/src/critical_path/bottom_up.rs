@@ -1,4 +1,4 @@
-//! Which interior endpoints are worth improving, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
+//! Interior endpoints ranked by what improving them is worth, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
 use super::collapse::Collapser;
 use super::shares::FewRequests;

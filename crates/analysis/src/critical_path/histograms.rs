@@ -1,4 +1,4 @@
-//! How large, deep and parallel the traces are: histograms over all requests (`docs/definitions/critical-path.md` section 6; paper Fig. 13 to
+//! Histograms over all requests of the size, depth and parallelism of traces (`docs/definitions/critical-path.md` section 6; paper Fig. 13 to
 //! 20).
 
 use super::aggregate::{pack_sorted, unpack_sorted};

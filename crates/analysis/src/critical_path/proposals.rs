@@ -1,4 +1,4 @@
-//! Which tags a time is worth splitting by: those whose values differ most (`docs/definitions/critical-path.md` section 5; paper 7.4).
+//! Proposals of tags to split a time by: those whose values differ most (`docs/definitions/critical-path.md` section 5; paper 7.4).
 //!
 //! Keys are compared by ranks, so a few slow requests cannot make one look good, and by counts in fine bins, so that
 //! millions of samples of hundreds of keys need little memory and merge exactly.

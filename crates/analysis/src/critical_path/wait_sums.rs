@@ -1,4 +1,4 @@
-//! What many requests wait for, summed (`docs/definitions/real-traces.md` section 3).
+//! Sums of what many requests wait for (`docs/definitions/real-traces.md` section 3).
 
 use super::report::Waiting;
 use super::table::PathTable;

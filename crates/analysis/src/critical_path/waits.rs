@@ -1,4 +1,4 @@
-//! What requests wait for outside of spans: the time of a call before its callee starts and after it ends
+//! Waits of requests outside of spans: the time of a call before its callee starts and after it ends
 //! (`docs/definitions/real-traces.md` section 3). Only said, never taken from the call: all sums keep it as its own time.
 
 use super::path::PathFinder;

@@ -1,4 +1,4 @@
-//! Which service explains that one set of requests is slower than another (`docs/definitions/culprit.md`).
+//! The service that explains why one set of requests is slower than another (`docs/definitions/culprit.md`).
 //!
 //! [`CulpritObserver`] fills a [`CulpritPart`] with times on critical paths: one value per call between two services, and
 //! one per visit of a service. Parts merge in any order; [`CulpritReport::of`] compares those of two sets.

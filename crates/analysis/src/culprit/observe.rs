@@ -1,4 +1,4 @@
-//! What one request adds: a value for each call between services, and one for each visit of a service.
+//! The part of one request: a value for each call between services, and one for each visit of a service.
 
 use super::cells::{Cell, CellKey, CulpritExemplar, CulpritPart, ServiceCounts};
 use crate::critical_path::{Observer, PathFinder, PathTable};

@@ -1,4 +1,4 @@
-//! What errors cost: where they start and end, and the requests without them (`docs/definitions/critical-path.md` section 7).
+//! The cost of errors: where they start and end, and the requests without them (`docs/definitions/critical-path.md` section 7).
 //!
 //! [`Without`] takes spans out of one request; [`ErrorsObserver`] looks at the requests of a worker, [`ErrorsPart`]
 //! merges and finishes into an [`ErrorsReport`].

@@ -1,4 +1,4 @@
-//! What the error analysis answers.
+//! The report of the error analysis.
 
 use crate::critical_path::{ContextNode, CriticalPathReport, TooDeep, Weight, fold};
 use crate::ids::{EndpointId, NodeId};

@@ -1,4 +1,4 @@
-//! What takes longer than the findings themselves, and joins them later: what would help, and which requests are unlike
+//! Findings that take longer than the others and join them later: what would help, and which requests are unlike
 //! those of a baseline.
 
 use super::candidates::untested_finding;

@@ -1,4 +1,4 @@
-//! What is slow, where, why and for whom: candidates for one-sentence answers, tested and ranked
+//! Findings, that is, what is slow, where, why and for whom: candidates for one-sentence answers, tested and ranked
 //! (`docs/definitions/findings.md`).
 //!
 //! Three passes over the requests of a selection: [`TypeLatencies`](crate::requests::TypeLatencies) has the latencies by

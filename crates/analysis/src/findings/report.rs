@@ -1,4 +1,4 @@
-//! What the findings say: plain data, from which crate `view` makes sentences.
+//! The findings as plain data, from which crate `view` makes sentences.
 
 use super::tag_rows::TagValue;
 use super::tags::TagGroup;

@@ -1,4 +1,4 @@
-//! What siblings and the data itself add to findings: what runs beside a hot spot, where nothing is recorded, what the number
+//! Facts that siblings and the data itself add to findings: what runs beside a hot spot, where nothing is recorded, what the number
 //! of calls grows with, what to read with care.
 
 use super::candidates::{Sums, untested_finding};

@@ -1,4 +1,4 @@
-//! What the calls of one span have to do with each other: whether their number grows with what an earlier one returns,
+//! Relations between the calls of one span: whether their number grows with what an earlier one returns,
 //! which run beside which, and between which of them the span is longest alone.
 
 use pathlight_model::stats::student_p;

@@ -1,4 +1,4 @@
-//! What is odd about the structure of one request: calls one after the other, calls made again after an error, calls that
+//! Oddities in the structure of one request: calls one after the other, calls made again after an error, calls that
 //! all take equally long.
 
 use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};

@@ -1,4 +1,4 @@
-//! How long requests wait for services, before anything is said of it.
+//! Times that requests wait for services, the data behind such findings.
 
 use super::structure::{add_bins, value_at};
 use pathlight_model::stats::log_bin;

@@ -1,4 +1,4 @@
-//! What may be changed in a what-if (`docs/definitions/execution-flow.md` section 4).
+//! The changes of a what-if (`docs/definitions/execution-flow.md` section 4).
 
 use super::nodes::NodeName;
 use pathlight_model::stats::mix;

@@ -1,4 +1,4 @@
-//! What the passes over invocations collect.
+//! Accumulators of the passes over invocations.
 
 use super::aggregate::PairCounts;
 use super::graph::Flow;

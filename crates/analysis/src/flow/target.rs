@@ -1,4 +1,4 @@
-//! What would bring a percentile of the latency down to a target: the inverse of a what-if.
+//! Changes that bring a percentile of the latency down to a target: the inverse of a what-if.
 
 use super::calls::CallTimes;
 use super::changes::{ChangeOf, Changes, LatencyChange};

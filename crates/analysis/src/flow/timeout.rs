@@ -1,4 +1,4 @@
-//! What a timeout of calls would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
+//! The effect of a timeout of calls: what it would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
 
 use super::calls::CallTimes;
 use super::changes::CallTimeout;

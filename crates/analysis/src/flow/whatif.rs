@@ -1,4 +1,4 @@
-//! What if some endpoints were faster or slower, or two calls ran side by side (`docs/definitions/execution-flow.md` section 4).
+//! What-if: some endpoints faster or slower, or two calls side by side (`docs/definitions/execution-flow.md` section 4).
 
 use super::calls::{CallList, CallTimes, CallsOf, PackedCalls};
 use super::changes::{CallTimeout, ChangeOf, Changes, scaled_us};

@@ -1,4 +1,4 @@
-//! Which requests an analysis is about: a [`Selection`] names them, and [`SelectedRequests`] are those of one worker.
+//! The requests that an analysis is about: a [`Selection`] names them, and [`SelectedRequests`] are those of one worker.
 
 mod entry;
 mod latencies;

@@ -1,4 +1,4 @@
-//! Which requests an analysis is about, and how their paths are found.
+//! The selection of requests for an analysis, and the settings of their paths.
 
 use super::range::PercentileRange;
 use super::types::{GroupBy, RequestType};

@@ -1,4 +1,4 @@
-//! What a worker makes of its traces: canonical shapes and the times of their positions.
+//! The part of one worker: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
 use pathlight_model::sort::Sorting;

@@ -1,4 +1,4 @@
-//! What makes the tail slow, and what changed between two sets: places by difference of mean time per trace.
+//! Places that make the tail slow, or that changed between two sets: places by difference of mean time per trace.
 
 use super::TracesPart;
 use super::block::{Neighbours, pick};

@@ -1,4 +1,4 @@
-//! What of a flame graph a window shows: boxes in device pixels.
+//! The part of a flame graph in its window: boxes in device pixels.
 
 use super::search::Matches;
 use super::tree::FlameTree;

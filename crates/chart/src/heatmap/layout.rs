@@ -1,4 +1,4 @@
-//! What of a heat map a window shows: rows, runs of equal colour, and the latency above them, in device pixels.
+//! The part of a heat map in its window: rows, runs of equal colour, and the latency above them, in device pixels.
 
 use super::model::{HeatModel, heat_of_share};
 use crate::Window;

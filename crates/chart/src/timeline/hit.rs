@@ -1,4 +1,4 @@
-//! What of a timeline is under a pixel.
+//! Finds the part of a timeline that is under a pixel.
 
 use super::layout::{TimelineLayout, Toggle};
 

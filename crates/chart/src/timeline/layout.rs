@@ -1,4 +1,4 @@
-//! What of a timeline a window shows.
+//! The part of a timeline in its window.
 
 use super::aggregate::{PartBox, boxes};
 use super::matches::SpanMatches;

@@ -1,4 +1,4 @@
-//! What a span of a trace may be, in words: for the tip, the detail, the table and the exported chart.
+//! Marks of the spans of a trace, in words: for the tip, the detail, the table and the exported chart.
 
 use pathlight_query::TraceReport;
 

@@ -1,4 +1,4 @@
-//! What a search among the spans of a timeline found.
+//! Matches of a search among the spans of a timeline.
 
 /// The spans that a search found.
 #[derive(Clone, Debug, Default)]

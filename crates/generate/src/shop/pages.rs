@@ -1,4 +1,4 @@
-//! What the gateway and the storefront answer.
+//! Pages that the gateway and the storefront answer.
 
 use super::super::topology::Fate::{Optional, Required};
 use super::super::topology::Step::{Call, Fork, Own, Pages, Publish};

@@ -1,4 +1,4 @@
-//! How much a time depends on which group it is of: a robust effect size over ranks, from counts that merge.
+//! The dependence of a time on the group that it is of: a robust effect size over ranks, from counts that merge.
 
 use super::welch::{Interval, t_975};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Which keys of tags have too many values, decided over all workers: what an analysis says must not depend on how the
+//! Keys of tags with too many values, decided over all workers: what an analysis says must not depend on how the
 //! traces lie in them.
 
 use super::names::hash_text;

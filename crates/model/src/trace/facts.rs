@@ -1,4 +1,4 @@
-//! What tags say about every span, whatever the format: kind, error, host.
+//! Facts about every span that its tags give, whatever the format: kind, error, host.
 
 use super::span::{Flags, SpanKind};
 

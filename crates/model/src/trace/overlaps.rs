@@ -1,4 +1,4 @@
-//! How far calls in sequence overlap and still pass for one after the other (`docs/definitions/critical-path.md` section 3;
+//! The overlap up to which calls pass for one after the other (`docs/definitions/critical-path.md` section 3;
 //! CRISP, paper Fig. 8).
 
 use super::tree::Tree;

@@ -1,4 +1,4 @@
-//! What places are called: names with values by their template, calls by what they call, or every span by its service
+//! The names of places: names with values by their template, calls by what they call, or every span by its service
 //! (`docs/definitions/real-traces.md` sections 2 and 5).
 //!
 //! Whether a name says its values or its callee is decided over all that is loaded: every worker tells its [`PlaceFacts`],

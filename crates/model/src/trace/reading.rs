@@ -1,4 +1,4 @@
-//! How traces are read: which overlaps of siblings pass for clock skew, and which rules for real instrumentation apply
+//! Settings of reading traces: which overlaps of siblings pass for clock skew, and which rules for real instrumentation apply
 //! (`docs/definitions/real-traces.md`).
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
+//! Counts of what the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
 use super::calls::{Unawaited, awaited_callee, callees, caller_stopped, is_call, process_name, unawaited};
 use super::clocks::{Pair, pair_of};

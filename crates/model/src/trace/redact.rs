@@ -1,4 +1,4 @@
-//! What is left out or replaced of traces and names that are given away.
+//! Redaction: leaves out or replaces parts of traces and names that are given away.
 //!
 //! A pseudonym is the place of a name among all names of its kind, sorted, over all that is loaded: so the same name has the
 //! same pseudonym in everything made of the same traces, and whoever has only that learns nothing of the name but its place.

@@ -1,4 +1,4 @@
-//! How fast a load goes.
+//! Measures the speed of a load.
 
 /// The smoothed speed of a load that is told now and then how far it is. A change of speed shows within some seconds.
 #[derive(Clone, Debug, Default)]

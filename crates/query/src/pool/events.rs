@@ -1,4 +1,4 @@
-//! What goes into the pool and what comes out of it.
+//! Events go into the pool, commands come out of it.
 
 use super::messages::{FromWorker, ToWorker};
 use crate::load::MemoryForecast;

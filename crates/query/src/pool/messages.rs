@@ -1,4 +1,4 @@
-//! What page and workers tell each other: plain data, whoever carries it.
+//! Messages between page and workers: plain data, whoever carries it.
 //!
 //! A message may have *attachments*: files (shared by handle) and buffers of bytes (moved, not copied). A call carries a
 //! number, and what the worker answers carries the same.

@@ -1,4 +1,4 @@
-//! What happens when a worker dies.
+//! Recovery after the death of a worker.
 
 use super::workers::{CallError, InFlightCall};
 use super::{COORDINATOR, PoolEvent, PoolState, QueryError, UserError};

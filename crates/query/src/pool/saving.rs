@@ -1,4 +1,4 @@
-//! What workers write for the page: copies of everything that is loaded, for a saved report, and the demo traces.
+//! Copies that workers write for the page: of everything that is loaded, for a saved report, and the demo traces.
 //!
 //! The columns come from one worker after the other, in parts.
 

@@ -1,4 +1,4 @@
-//! Which service explains the difference of two sides.
+//! The service that explains the difference of two sides.
 
 use super::Query;
 use crate::EngineError;

@@ -1,4 +1,4 @@
-//! What joins the findings later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
+//! Findings that join the others later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
 
 use super::{Anomalies, Culprit, Errors, FlowEvaluation, Query, Savings, Tags, WhatIf};
 use crate::EngineError;

@@ -1,4 +1,4 @@
-//! What is loaded: counts, request types, data quality.
+//! An overview of what is loaded: counts, request types, data quality.
 
 use super::Query;
 use crate::EngineError;

@@ -1,4 +1,4 @@
-//! How many requests a percentile range holds, and their latency.
+//! The number of requests in a percentile range, and their latency.
 
 use super::Query;
 use crate::EngineError;

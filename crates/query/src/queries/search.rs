@@ -1,4 +1,4 @@
-//! What a search finds.
+//! The matches of a search.
 
 use super::Query;
 use crate::EngineError;

@@ -1,4 +1,4 @@
-//! What is slow, where, why and for whom.
+//! Findings: what is slow, where, why and for whom.
 
 use super::{Text, ends, percent, pretty, public_json};
 use crate::finding_words::sentence;

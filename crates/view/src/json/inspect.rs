@@ -1,4 +1,4 @@
-//! What is loaded, and from which files.
+//! Everything that is loaded, and its files.
 
 use super::{Text, compact, public_json};
 use pathlight_ingest::FileReport;

@@ -1,4 +1,4 @@
-//! Which columns of a table are shown and how wide they are: by what there is room for, and by what a person chose.
+//! The columns of a table that are shown, and their widths: by what there is room for, and by what a person chose.
 
 use super::{Head, Width};
 use std::collections::BTreeMap;

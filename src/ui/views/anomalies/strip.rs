@@ -1,4 +1,4 @@
-//! How anomalous requests are over time, as a chart.
+//! The chart of the anomaly of requests over time.
 
 use crate::canvas::PlotBackend;
 use crate::ui::dom::El;

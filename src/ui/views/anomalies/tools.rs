@@ -1,4 +1,4 @@
-//! What the reader chooses: what is normal, how many false alarms, which detector, and detectors as files.
+//! The reader's choices: what is normal, how many false alarms, which detector, and detectors as files.
 
 use crate::pool::UserError;
 use crate::ui::dom;

@@ -1,4 +1,4 @@
-//! Which services explain a difference, and the places of the one that was opened.
+//! The services that explain a difference, and the places of the one that was opened.
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;

@@ -1,4 +1,4 @@
-//! What the flow in sight says of the selected endpoint, for the detail panel.
+//! The facts about the selected endpoint in the flow in sight, for the detail panel.
 
 use super::go_to;
 use crate::ui::dom::{El, Keep, button, div, el};

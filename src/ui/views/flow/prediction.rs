@@ -1,4 +1,4 @@
-//! How well six ways predict the latency of held-out invocations, as a table and two plots; see [`flow_prediction`].
+//! The accuracy of six predictions of the latency of held-out invocations, as a table and two plots; see [`flow_prediction`].
 
 use super::what_if::export_size;
 use crate::ui::dom::{El, Keep, div, el};

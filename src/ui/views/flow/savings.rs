@@ -1,4 +1,4 @@
-//! What every endpoint would save, ranked; see [`flow_savings`].
+//! The saving by every endpoint, ranked; see [`flow_savings`].
 
 use crate::ui::dom::{El, Keep, div, el};
 use crate::ui::page::{Focus, Page};

@@ -1,4 +1,4 @@
-//! What would bring a percentile of the latency down to a target; see [`flow_target`].
+//! Changes that bring a percentile of the latency down to a target; see [`flow_target`].
 
 use super::time_field::TimeField;
 use crate::ui::dom::{El, Keep, button, div, el, span};

@@ -1,4 +1,4 @@
-//! What a timeout of the selected call would cut; see [`flow_timeout`].
+//! The effect of a timeout of the selected call; see [`flow_timeout`].
 
 use super::time_field::TimeField;
 use crate::ui::dom::{El, Keep, button, div, el, span};

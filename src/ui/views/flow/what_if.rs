@@ -1,4 +1,4 @@
-//! What if some calls were faster, slower, gone, or side by side: the whole request before and after; see
+//! What-if: some calls faster, slower, gone, or side by side; the whole request before and after; see
 //! [`flow_changes`].
 
 use super::changes::ChangeControls;

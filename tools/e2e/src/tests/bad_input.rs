@@ -1,4 +1,4 @@
-//! What is no trace file gets its sentence; the page goes on living and keeps what it has.
+//! A file that holds no traces gets its sentence; the page goes on living and keeps what it has.
 
 use std::path::PathBuf;
 

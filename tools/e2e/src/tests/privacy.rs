@@ -1,4 +1,4 @@
-//! What stays in the browser, and what does without a network.
+//! Privacy: what stays in the browser, and what works without a network.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

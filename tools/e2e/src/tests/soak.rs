@@ -1,4 +1,4 @@
-//! What takes too long for every run: `cargo xtask soak` runs these. What was measured goes to `target/e2e/soak-*.csv`.
+//! Tests that take too long for every run: `cargo xtask soak` runs these. What was measured goes to `target/e2e/soak-*.csv`.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! How surprising a category is among those of training (`docs/definitions/anomaly.md` section 2).
+//! The surprise of a category among those of training (`docs/definitions/anomaly.md` section 2).
 
 use super::facts::Kind;
 use crate::anomaly::sets::FOLDS;

@@ -1,4 +1,4 @@
-//! What normal requests are like, and how far another is from that (`docs/definitions/anomaly.md` sections 2 and 3).
+//! The model of normal requests, and the distance of another request from it (`docs/definitions/anomaly.md` sections 2 and 3).
 
 use super::categories::{Categories, Counts, Unseen};
 use super::facts::{CellKey, Dictionary, Fact, FactPart, Facts, Kind, Part};

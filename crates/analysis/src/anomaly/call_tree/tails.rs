@@ -1,4 +1,4 @@
-//! How surprising a number is among those of training (`docs/definitions/anomaly.md` section 2).
+//! The surprise of a number among those of training (`docs/definitions/anomaly.md` section 2).
 
 use crate::anomaly::sets::FOLDS;
 use pathlight_model::sort::CompactSort as _;

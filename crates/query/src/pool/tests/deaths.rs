@@ -1,4 +1,4 @@
-//! Which file or query counts as the cause when a worker dies.
+//! Tests of the cause that is found when a worker dies: a file or a query.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is told of reading while it lasts.
+//! Tests of the progress that is reported while files are read.
 
 use super::*;
 

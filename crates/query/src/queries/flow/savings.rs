@@ -1,4 +1,4 @@
-//! What faster endpoints would save.
+//! Savings by faster endpoints.
 
 use super::model;
 use super::passes::FlowPass;

@@ -1,4 +1,4 @@
-//! What would bring a percentile of the latency down to a target.
+//! Changes that bring a percentile of the latency down to a target.
 
 use super::what_if::what_if;
 use super::{Savings, model};

@@ -1,4 +1,4 @@
-//! What a timeout of calls would do.
+//! The effect of a timeout of calls.
 
 use super::model;
 use super::what_if::what_if;
