@@ -38,7 +38,7 @@ pub fn run() -> io::Result<Vec<String>> {
         let (place, inject) = delay(seed)?;
         let days = week(seed, Some(&inject))?;
         let (is_told, told) = trend(&days, &place)?;
-        let (is_caught, caught) = checks(&days, &rules, &place);
+        let (is_caught, caught) = checks(&days, &rules, &place)?;
         by_trend += u32::from(is_told);
         by_check += u32::from(is_caught);
         if !is_told || !is_caught {
@@ -50,7 +50,7 @@ pub fn run() -> io::Result<Vec<String>> {
         let days = week(1000 + seed, None)?;
         let moved = Trend::of(&days).map_err(io::Error::other)?.moved;
         alarms += u32::from(!moved.is_empty());
-        let broken = failing(&days, &rules);
+        let broken = failing(&days, &rules)?;
         pairs += days.len() - 1;
         failed += broken.len();
         if !moved.is_empty() || !broken.is_empty() {
@@ -136,19 +136,24 @@ fn trend(days: &[Summary], place: &Place) -> io::Result<(bool, String)> {
 }
 
 /// Returns the days, from 1, on which `check` fails against the day before.
-fn failing(days: &[Summary], rules: &[Rule]) -> Vec<usize> {
-    let is_broken = |day: &usize| check(&days[day - 1], &days[*day], rules).iter().any(|v| v.is_broken);
-    (1..days.len()).filter(is_broken).map(|day| day + 1).collect()
+fn failing(days: &[Summary], rules: &[Rule]) -> io::Result<Vec<usize>> {
+    let mut failing = Vec::new();
+    for (two, day) in days.windows(2).zip(2..) {
+        let verdicts = check(&two[0], &two[1], rules).map_err(io::Error::other)?;
+        failing.extend(verdicts.iter().any(|verdict| verdict.is_broken).then_some(day));
+    }
+    Ok(failing)
 }
 
 /// Returns whether `check` is right, and what it says.
-fn checks(days: &[Summary], rules: &[Rule], place: &Place) -> (bool, String) {
-    let failed = failing(days, rules);
+fn checks(days: &[Summary], rules: &[Rule], place: &Place) -> io::Result<(bool, String)> {
+    let failed = failing(days, rules)?;
     let [before, after] = [&days[BEFORE - 1], &days[BEFORE]];
-    let broken = check(before, after, rules).into_iter().find(|verdict| verdict.is_broken);
-    let Some(broken) = broken else { return (false, format!("fails on days {failed:?}")) };
-    let culprit = compare(before, after, Some(&broken.root)).culprit;
+    let verdicts = check(before, after, rules).map_err(io::Error::other)?;
+    let broken = verdicts.into_iter().find(|verdict| verdict.is_broken);
+    let Some(broken) = broken else { return Ok((false, format!("fails on days {failed:?}"))) };
+    let culprit = compare(before, after, Some(&broken.root)).map_err(io::Error::other)?.culprit;
     let service = culprit.services.first().map(|row| &row.service);
     let said = format!("fails on days {failed:?}, {service:?}, {:?}", broken.endpoint);
-    (failed == [BEFORE + 1] && is_at(place, &culprit, broken.endpoint.as_ref()), said)
+    Ok((failed == [BEFORE + 1] && is_at(place, &culprit, broken.endpoint.as_ref()), said))
 }

@@ -6,13 +6,15 @@ use super::spoken;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
+use pathlight::model::encoding;
 use pathlight::model::trace::{Endpoint, LoadedSummary, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{PathSettings, PercentileRange, RootEndpoint, Selection, queries};
-use pathlight::summary::{Choice, Settings, Summary, compare};
+use pathlight::query::{PathSettings, PercentileRange, RootEndpoint, Selection, TprofSettings, queries};
+use pathlight::summary::{Choice, Settings, Summary, Trend, compare, read, write};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
 use std::io::{Read as _, Write as _};
+use std::sync::LazyLock;
 
 /// A kind of thing that is kept: its name, bytes that are changed, and what is checked of changed ones.
 pub type Stored = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
@@ -40,28 +42,81 @@ pub fn set() -> TraceSet {
     set
 }
 
-const SUMMARY: &[u8] = b"pathlight-summary 4\n";
+/// What a summary begins with, of the version of today, which has sections, and of the one before.
+const HEADS: [&[u8]; 2] = [b"pathlight-summary 5\n", b"pathlight-summary 4\n"];
+
+/// The sections of a summary: name, version and bytes of each.
+type Sections = Vec<(String, u32, Vec<u8>)>;
 
 /// Returns the inside of a summary: in the file it is packed, with a checksum that no change would pass.
-fn summaries() -> Vec<Vec<u8>> {
-    let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
-    let summary = Summary::observe(&set(), &settings);
-    let file = pathlight::summary::write(&summary).unwrap();
+pub fn inside(file: &[u8]) -> Vec<u8> {
     // Of another version, nothing of what is changed here would ever be read.
-    assert_eq!(&file[..SUMMARY.len()], SUMMARY);
+    let packed = file.strip_prefix(HEADS[0]).unwrap();
     let mut inside = Vec::new();
-    flate2::read::GzDecoder::new(&file[SUMMARY.len()..]).read_to_end(&mut inside).unwrap();
-    vec![inside]
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut inside).unwrap();
+    inside
 }
 
-fn check_summary(inside: &[u8]) {
-    let mut packer = flate2::write::GzEncoder::new(SUMMARY.to_vec(), flate2::Compression::fast());
+/// Returns a file with this inside.
+fn packed(head: &[u8], inside: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(head.to_vec(), flate2::Compression::fast());
     packer.write_all(inside).unwrap();
-    let Ok(summary) = pathlight::summary::read(&packer.finish().unwrap()) else { return };
-    let again = pathlight::summary::read(&pathlight::summary::write(&summary).unwrap()).unwrap();
-    compare(&summary, &again, None);
+    packer.finish().unwrap()
+}
+
+/// Returns a file of today with this inside.
+pub fn of_inside(inside: &[u8]) -> Vec<u8> {
+    packed(HEADS[0], inside)
+}
+
+/// Returns the sections of a file.
+pub fn sections(file: &[u8]) -> Sections {
+    encoding::read(&inside(file)).unwrap()
+}
+
+/// Returns a file of these sections.
+pub fn of_sections(sections: &Sections) -> Vec<u8> {
+    of_inside(&encoding::write(sections))
+}
+
+/// The sections that are changed.
+static SECTIONS: LazyLock<Sections> = LazyLock::new(|| {
+    let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
+    sections(&write(&Summary::observe(&set(), &settings)).unwrap())
+});
+
+/// Returns the inside of a summary as it is, with sections that a newer Pathlight would write, and with one left out; then
+/// of each section its number and its bytes, so that changes of it meet no other one.
+fn summaries() -> Vec<Vec<u8>> {
+    let (mut newer, mut fewer) = (SECTIONS.clone(), SECTIONS.clone());
+    newer[1].0 = "tomorrow".to_owned();
+    newer[2].1 += 1;
+    fewer.remove(3);
+    let whole = [SECTIONS.clone(), newer, fewer].map(|sections| encoding::write(&sections));
+    let alone = (0..).zip(&*SECTIONS).map(|(number, (_, _, bytes))| [&[number], bytes.as_slice()].concat());
+    whole.into_iter().chain(alone).collect()
+}
+
+fn check_summary(bytes: &[u8]) {
+    HEADS.iter().for_each(|head| check_file(&packed(head, bytes)));
+    if let Some((number, bytes)) = bytes.split_first() {
+        let mut sections = SECTIONS.clone();
+        let changed = usize::from(*number) % sections.len();
+        sections[changed].2 = bytes.to_vec();
+        check_file(&of_sections(&sections));
+    }
+}
+
+fn check_file(file: &[u8]) {
+    let Ok(summary) = read(file) else { return };
+    let again = read(&write(&summary).unwrap()).unwrap();
+    let _ = compare(&summary, &again, None);
     Selected::of(&summary, None, PercentileRange::ALL);
     let choice = Choice::default();
+    let _ = (summary.critical_path(&choice), summary.endpoints(&choice), summary.bottom_up(&choice));
+    let _ = (summary.histograms(&choice), summary.diagnosis(&choice, &TprofSettings::default()));
+    let _ = Trend::of(&[summary.clone(), again.clone()]);
+    again.clone().into_roots().for_each(|(_, part)| drop(write(&part)));
     for parent in summary.flow_parents(&choice, None).unwrap_or_default() {
         let _ = summary.flow(&choice, &Endpoint::new(parent.service, parent.operation), 990_000);
     }

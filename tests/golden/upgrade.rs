@@ -199,7 +199,7 @@ fn write(folder: &Path) {
         run(folder, &["generate", "--traces", "24", "--spans", "6", "--seed", "11", "--out", "traces.json"]);
     }
     // Each once more whenever its format has changed, under the number of the new one.
-    for summary in ["summary.pathlight", "summary4.pathlight"] {
+    for summary in ["summary.pathlight", "summary4.pathlight", "summary5.pathlight"] {
         if missing(summary) {
             run(folder, &["summarise", "traces.json", "-o", summary]);
         }
@@ -261,12 +261,25 @@ fn what_earlier_versions_wrote_is_read() {
         compare("summary4.json", &run(&folder, &["show", "summary4.pathlight", "--json"]));
         compare("summary4.flow.txt", &run(&folder, &["flow", "summary4.pathlight"]));
         compare("summary4.diagnosis.txt", &run(&folder, &["diagnosis", "summary4.pathlight"]));
-        let mut gate = vec!["check", "--baseline", "summary4.pathlight", "--candidate", "summary4.pathlight"];
-        gate.extend(["--fail-on", "p95>10%", "--fail-on", "mean>5% n>=2"]);
-        compare("summary4.check.md", &run(&folder, &gate));
+        let gate = |summary: &str| {
+            let rules = ["--fail-on", "p95>10%", "--fail-on", "mean>5% n>=2"];
+            let sides = ["check", "--baseline", summary, "--candidate", summary];
+            run(&folder, &[sides.as_slice(), &rules].concat())
+        };
+        compare("summary4.check.md", &gate("summary4.pathlight"));
         let judge = |by: [&str; 2]| {
             run(&folder, &["anomaly", by[0], by[1], "--test", "traces.json", "--alpha", "0.2"])
         };
+        // Since sections; of the same traces, with the same reports.
+        let reports = |summary: &str| {
+            let commands =
+                [&["show", "--json", "--range", "95-100"][..], &["show", "--all"], &["flow"], &["diagnosis"]];
+            let of = |command: &[&str]| run(&folder, &[command, &[summary]].concat());
+            let mut reports: Vec<String> = commands.into_iter().map(of).collect();
+            reports.extend([gate(summary), judge(["--baseline", summary])]);
+            reports
+        };
+        assert_eq!(reports("summary5.pathlight"), reports("summary4.pathlight"));
         compare("summary3.anomaly.txt", &judge(["--baseline", "summary3.pathlight"]));
         compare("summary4.anomaly.txt", &judge(["--baseline", "summary4.pathlight"]));
         compare("anomaly.txt", &judge(["--model", "anomaly.model"]));

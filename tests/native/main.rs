@@ -26,6 +26,7 @@ mod analysis {
     mod places;
     mod real_traces;
     mod savings;
+    mod sections;
     mod selection;
     mod split;
     mod summaries;

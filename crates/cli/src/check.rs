@@ -47,13 +47,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if baseline.settings != candidate.settings {
         return Err(Failure::Usage(pathlight_summary::OtherSettings.to_string()));
     }
-    let verdicts = check(&baseline, &candidate, &args.fail_on);
+    let lacks = |error: pathlight_summary::Lacks| Failure::Usage(error.to_string());
+    let verdicts = check(&baseline, &candidate, &args.fail_on).map_err(lacks)?;
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
     let is_of_time =
         |verdict: &&Verdict| verdict.is_broken && !matches!(verdict.rule.measured, Measured::Errors);
     let worst = verdicts.iter().find(is_of_time).or(verdicts.iter().find(|verdict| verdict.is_broken));
     let worst = worst.map(|verdict| &verdict.root);
-    let report = compare(&baseline, &candidate, worst);
+    let report = compare(&baseline, &candidate, worst).map_err(lacks)?;
     if let Some(svg) = &args.svg {
         output::write(svg, picture(&report, worst).as_bytes())?;
     }

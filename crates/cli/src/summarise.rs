@@ -11,10 +11,10 @@ use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
 use pathlight_summary::{Choice, DAY_US, Merger, Summary, write};
 use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_text::format::{counted, harmless};
 use pathlight_view::errors;
 use pathlight_view::json;
-use pathlight_view::summaries::Selected;
+use pathlight_view::summaries::{Selected, lacking};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -220,14 +220,17 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         format::duration(latency.mean),
     );
     let choice = Choice { root: selected.root.cloned(), ..Choice::default() };
-    // Files of earlier versions have neither.
-    if let (Ok(flows), Some(normal)) = (summary.flow_parents(&choice, None), summary.normal(selected.root)) {
+    if let (Ok(flows), Ok(normal)) = (summary.flow_parents(&choice, None), summary.normal(selected.root)) {
         let _ = writeln!(
             out,
             "execution flows of {} (pathlight flow), {} kept to judge others against (pathlight anomaly --baseline)",
             counted(flows.len() as u64, "endpoint"),
             counted(normal.rows.len() as u64, "request"),
         );
+    }
+    let lacks: Vec<String> = summary.lacks().iter().map(ToString::to_string).collect();
+    for sentence in lacking(&lacks, &summary.unknown.iter().cloned().collect::<Vec<_>>()) {
+        let _ = writeln!(out, "{}", harmless(&sentence));
     }
     if let Some(cut) = selected.cut_words() {
         let _ = writeln!(out, "{cut}");
@@ -273,7 +276,8 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         Right("errors"),
         Left("endpoint on critical paths"),
     ]);
-    for row in selected.endpoints().into_iter().take(rows) {
+    let all_endpoints = selected.endpoint_rows().unwrap_or_default();
+    for row in all_endpoints.iter().take(rows) {
         let [p50, p95, p99] = row.percentiles.map(format::duration);
         endpoints.row([
             format::duration(row.mean_us),
@@ -286,7 +290,8 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         ]);
     }
     let mut nodes = Table::new([Right("self"), Right("total"), Left("call path, per request")]);
-    for node in selected.nodes.iter().take(rows) {
+    let all_nodes = selected.nodes.as_deref().unwrap_or_default();
+    for node in all_nodes.iter().take(rows) {
         let requests = selected.requests.max(1) as f64;
         let indent = "  ".repeat(node.depth as usize);
         nodes.row([
@@ -295,8 +300,12 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
             format!("{indent}{}", name(node.endpoint)),
         ]);
     }
-    let left =
-        [more(selected.endpoints().len(), rows, "endpoint"), more(selected.nodes.len(), rows, "call path")];
-    let _ = write!(out, "\n{endpoints}{}\n{nodes}{}", left[0], left[1]);
+    // Of what the summary lacks there is no table.
+    if selected.endpoints.is_some() {
+        let _ = write!(out, "\n{endpoints}{}", more(all_endpoints.len(), rows, "endpoint"));
+    }
+    if selected.nodes.is_some() {
+        let _ = write!(out, "\n{nodes}{}", more(all_nodes.len(), rows, "call path"));
+    }
     out
 }

@@ -4,17 +4,21 @@ use super::stream::SumOptions;
 use super::{Failure, input, stream};
 use pathlight_ingest::Keep;
 use pathlight_summary::{FileError, Merger, Settings, Summary, read};
+use pathlight_text::format::{counted, harmless};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Reads summaries and joins them, with all cores.
+/// Reads summaries and joins them, with all cores. Says on standard error what some of them have and the whole lacks.
 ///
 /// # Errors
 /// [`Failure::Usage`] if one cannot be read, or was made with other settings; [`Failure::NoTrace`] if all are empty.
 pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
     let paths = input::list(files)?;
+    let count = paths.len();
     let left = Mutex::new(paths.into_iter());
+    let lacking: Mutex<BTreeMap<&str, BTreeSet<PathBuf>>> = Mutex::default();
     let run = || -> Result<Summary, Failure> {
         let mut sum = Merger::default();
         loop {
@@ -22,6 +26,10 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
             let Some(path) = next else { break };
             let fail = |error: String| Failure::Usage(format!("{}: {error}", path.display()));
             let summary = read_file(&path)?;
+            for lacks in summary.lacks() {
+                let mut lacking = lacking.lock().unwrap_or_else(PoisonError::into_inner);
+                lacking.entry(lacks.words()).or_default().insert(path.clone());
+            }
             sum.add(summary).map_err(|error| fail(error.to_string()))?;
         }
         sum.finish().map_err(|error| Failure::Usage(error.to_string()))
@@ -31,7 +39,27 @@ pub fn load(files: &[PathBuf]) -> Result<Summary, Failure> {
         sum.add(part).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let sum = sum.finish().map_err(|error| Failure::Usage(error.to_string()))?;
-    if sum.traces == 0 { Err(Failure::NoTrace) } else { Ok(sum) }
+    if sum.traces == 0 {
+        return Err(Failure::NoTrace);
+    }
+    for (words, of) in lacking.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(first) = of.first().filter(|_| of.len() < count) {
+            let who = match of.len() - 1 {
+                0 => format!("{} lacks", first.display()),
+                more => format!("{} and {} lack", first.display(), counted(more as u64, "other file")),
+            };
+            say(&format!("{who} {words}, so the sum of all {count} files does too"));
+        }
+    }
+    if !sum.unknown.is_empty() {
+        let names = sum.unknown.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        say(&format!("the summaries also have sections of a newer Pathlight, which are left out: {names}"));
+    }
+    Ok(sum)
+}
+
+fn say(text: &str) {
+    eprintln!("pathlight: {}", harmless(text));
 }
 
 /// Returns whether a file is a summary, by its first bytes. A pipe can be read only once, so it is taken for traces.

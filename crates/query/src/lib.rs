@@ -86,6 +86,12 @@ pub enum EngineError {
     /// What is asked is not in a summary, or summaries do not go together; in words.
     #[error("{0}")]
     Summary(String),
+    /// A summary lacks what is asked.
+    #[error(transparent)]
+    Lacks(#[from] pathlight_summary::Lacks),
+    /// A summary has no flow of a parent.
+    #[error(transparent)]
+    NoFlow(#[from] pathlight_summary::NoFlow),
     /// Memory ended.
     #[error(transparent)]
     Full(#[from] pathlight_model::trace::SetFull),

@@ -2,6 +2,7 @@
 
 use super::part::Summary;
 use super::reports::Choice;
+use super::sections::Lacks;
 use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide};
 use pathlight_analysis::culprit::{CulpritPart, CulpritReport};
 use pathlight_analysis::requests::{RootEndpoint, Selection};
@@ -9,7 +10,10 @@ use pathlight_model::trace::Endpoint;
 
 impl Summary {
     /// Returns one side of a comparison: its frames, and its times by service. Both are of requests of any latency.
-    pub fn side(&self, choice: &Choice, group: u8) -> ((DiffSide, DiffPart), CulpritPart) {
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn side(&self, choice: &Choice, group: u8) -> Result<((DiffSide, DiffPart), CulpritPart), Lacks> {
         let root = choice.root.as_ref();
         let selection = Selection {
             group,
@@ -20,14 +24,17 @@ impl Summary {
             ..Selection::default()
         };
         let facts = self.facts(choice);
-        ((DiffSide { selection, facts }, self.frames(root)), self.root(root).unwrap_or_default().culprit)
+        Ok(((DiffSide { selection, facts }, self.frames(root)?), self.services(root)?))
     }
 }
 
 /// Compares the requests of one root endpoint, or of all, as two sets of traces are compared: means, intervals and the
 /// ranking of services are the same numbers.
-pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> DiffReport {
+///
+/// # Errors
+/// [`Lacks`].
+pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> Result<DiffReport, Lacks> {
     let choice = Choice { root: root.cloned(), ..Choice::default() };
-    let ((a_side, a_times), (b_side, b_times)) = (a.side(&choice, 0), b.side(&choice, 1));
-    DiffPart::finish(a_side, b_side, CulpritReport::of(&a_times, &b_times))
+    let ((a_side, a_times), (b_side, b_times)) = (a.side(&choice, 0)?, b.side(&choice, 1)?);
+    Ok(DiffPart::finish(a_side, b_side, CulpritReport::of(&a_times, &b_times)))
 }

@@ -5,6 +5,7 @@ use super::diagnosis::{DiagnosisSums, EndpointSums};
 use super::latency_bin::{LatencyBin, LatencyBinRange};
 use super::part::Summary;
 use super::reports::Choice;
+use super::sections::Lacks;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedSpan, DiagnosedType, EndpointTimes, Group, Layer, OfSummary, PlaceChange,
@@ -19,13 +20,6 @@ use std::ops::Range;
 
 /// Request types with fewer traces are not split.
 const LEAST: u64 = 10;
-
-/// Why a summary has no diagnosis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a summary here was written by a version that did not sum what a diagnosis needs; make it again from its traces"
-)]
-pub struct NoDiagnosis;
 
 /// The sums of an endpoint in request types, with the number of the type.
 type RowsOfTypes<'a> = Vec<(usize, &'a EndpointSums)>;
@@ -213,14 +207,11 @@ impl Summary {
     /// Returns the diagnosis of the requests of a root endpoint, or of all, of any latency.
     ///
     /// # Errors
-    /// [`NoDiagnosis`].
-    pub fn diagnosis(&self, choice: &Choice, settings: &Settings) -> Result<TprofReport, NoDiagnosis> {
-        let roots =
-            self.roots.iter().filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
-        let kinds: Vec<Kind> = roots.map(|(root, part)| Kind::of(root, &part.diagnosis, settings)).collect();
-        if kinds.iter().any(|kind| kind.sums.is_missing) {
-            return Err(NoDiagnosis);
-        }
+    /// [`Lacks`].
+    pub fn diagnosis(&self, choice: &Choice, settings: &Settings) -> Result<TprofReport, Lacks> {
+        let roots = self.sections.diagnosis.get()?.iter();
+        let roots = roots.filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
+        let kinds: Vec<Kind> = roots.map(|(root, sums)| Kind::of(root, sums, settings)).collect();
         let sum = |of: fn(&DiagnosisSums) -> u64| kinds.iter().map(|kind| of(kind.sums)).sum();
         // By endpoint its rows in each request type, and its spans in all of them.
         let mut endpoints: BTreeMap<&Endpoint, (Total, [Moments; 2], RowsOfTypes<'_>)> = BTreeMap::new();

@@ -4,6 +4,7 @@
 use super::latency_bin::LatencyBin;
 use super::maps::by_key;
 use super::names;
+use super::sections::{Kind, RootSums};
 use super::sketch::{MOST, each_number, push_number};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::tprof::{Event, Subspans, child_events, span_end};
@@ -106,8 +107,6 @@ pub(crate) struct EndpointSums {
 /// What the requests of one root endpoint have of each endpoint, however far from their critical paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosisSums {
-    /// Some file was written by a version that did not sum them.
-    pub is_missing: bool,
     /// Requests kept out, as spans of their traces lack their parents.
     pub(crate) orphans: u64,
     /// Requests kept out, as their traces have several roots that count as one request.
@@ -203,24 +202,16 @@ impl EndpointSums {
     }
 }
 
-impl DiagnosisSums {
-    /// Returns the sums of a file that has none.
-    pub(crate) fn missing() -> DiagnosisSums {
-        DiagnosisSums { is_missing: true, ..DiagnosisSums::default() }
-    }
+impl RootSums for DiagnosisSums {
+    const KIND: Kind = Kind { name: "diagnosis", version: 1, words: "what a diagnosis needs" };
 
-    /// Returns the sums of disjoint sets of requests as one.
-    pub(crate) fn join(mut parts: Vec<DiagnosisSums>) -> DiagnosisSums {
-        if parts.len() == 1 {
-            return parts.pop().unwrap_or_default();
-        }
+    fn join(parts: Vec<DiagnosisSums>) -> DiagnosisSums {
         let requests = LatencyBins::join(parts.iter().map(|part| &part.requests));
         let mut out = DiagnosisSums { requests, ..DiagnosisSums::default() };
         let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
         out.endpoints = endpoints;
         let mut rows = Vec::with_capacity(parts.len());
         for (part, numbers) in parts.into_iter().zip(&numbers) {
-            out.is_missing |= part.is_missing;
             out.orphans += part.orphans;
             out.several_roots += part.several_roots;
             out.latency_us.merge(part.latency_us);
@@ -231,8 +222,7 @@ impl DiagnosisSums {
         out
     }
 
-    /// Returns whether it can be merged and asked, if it came from elsewhere.
-    pub(crate) fn is_sound(&self) -> bool {
+    fn is_sound(&self) -> bool {
         let endpoints = self.endpoints.len() as u32;
         self.orphans.max(self.several_roots) <= MOST
             && self.requests.is_sound()
@@ -401,7 +391,6 @@ impl Observer for DiagnosisObserver {
         let endpoints = names::used(self.names, &mut numbers);
         let rows = rows.into_iter().map(|row| row.without_too_many().renumbered(&numbers)).collect();
         DiagnosisSums {
-            is_missing: false,
             orphans: self.orphans,
             several_roots: self.several_roots,
             endpoints,

@@ -1,10 +1,12 @@
-//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of the parts by [`encoding`].
+//! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of its sections
+//! (`docs/definitions/summary.md` section 10).
 
-use super::latency_bin::LatencyBin;
+use super::before;
 use super::packed::{FileError, VERSION, unzip, zip};
-use super::part::{EndpointPart, NodePart, RootPart, Summary};
-use super::sketch::MOST;
-use pathlight_model::encoding::{self, Damaged};
+use super::part::{LATENCIES, Summary};
+use super::sections::{Sections, Stored};
+use pathlight_model::encoding;
+use std::collections::BTreeSet;
 
 /// What every summary file begins with; the version and a line break follow.
 const MAGIC: &[u8] = b"pathlight-summary ";
@@ -19,13 +21,15 @@ pub fn is_summary(head: &[u8]) -> bool {
 /// # Errors
 /// [`FileError::Damaged`] only if it cannot be packed, which no summary has shown yet.
 pub fn write(summary: &Summary) -> Result<Vec<u8>, FileError> {
-    let Summary { settings, traces, spans, start_us, contexts, frames, roots, normal } = summary;
-    let normal = normal.packed()?;
-    let inside = (settings, traces, spans, start_us, contexts, frames, roots, normal);
-    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&encoding::write(&inside))?].concat())
+    let Summary { settings, traces, spans, start_us, roots, sections, unknown: _ } = summary;
+    let latencies = encoding::write(&(settings, traces, spans, start_us, roots));
+    let mut stored = vec![Stored::new(LATENCIES, latencies)];
+    stored.extend(sections.stored()?);
+    Ok([MAGIC, format!("{VERSION}\n").as_bytes(), &zip(&encoding::write(&stored))?].concat())
 }
 
-/// Reads a file that [`write()`] has made.
+/// Reads a file that [`write()`] has made, or that of a version before or after. Of a later one it leaves out what it does
+/// not know: sections of other names stand in [`Summary::unknown`], and those of other versions are lacking.
 ///
 /// # Errors
 /// [`FileError`] if it is anything else.
@@ -33,143 +37,46 @@ pub fn read(bytes: &[u8]) -> Result<Summary, FileError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(FileError::NoSummary)?;
     let line = rest.iter().take(12).position(|&byte| byte == b'\n').ok_or(FileError::NoSummary)?;
     let version = String::from_utf8_lossy(&rest[..line]);
-    let from_bytes: fn(&[u8]) -> Result<Summary, Damaged> = match version.parse() {
-        Ok(VERSION) => |inside| encoding::read(inside),
-        Ok(3) => |inside| encoding::read::<before::Summary3>(inside).map(Summary::from),
-        Ok(2) => |inside| encoding::read::<before::Summary<before::Root2>>(inside).map(Summary::from),
-        Ok(1) => |inside| encoding::read::<before::Summary<before::Root1>>(inside).map(Summary::from),
+    let from_inside: fn(&[u8]) -> Result<Summary, FileError> = match version.parse() {
+        Ok(VERSION) => of_sections,
+        Ok(4) => before::read_4,
+        Ok(3) => before::read_3,
+        Ok(2) => before::read_2,
+        Ok(1) => before::read_1,
         _ => return Err(FileError::Version(version.into_owned())),
     };
-    let inside = unzip(&rest[line + 1..])?;
-    let summary = from_bytes(&inside).map_err(|error| FileError::Damaged(error.to_string()))?;
-    if summary.is_sound() {
-        Ok(summary)
-    } else {
-        Err(FileError::Damaged("its numbers contradict each other".to_owned()))
+    let summary = from_inside(&unzip(&rest[line + 1..])?)?;
+    match summary.unsound() {
+        None => Ok(summary),
+        Some(section) => Err(contradicts(section)),
     }
 }
 
-impl Summary {
-    /// Returns whether what it holds can be merged and asked: somebody may have made the file by hand.
-    fn is_sound(&self) -> bool {
-        let last_bin = LatencyBin::of_latency(u64::MAX);
-        let is_node_sound = |node: &NodePart| {
-            node.exclusive.is_sound()
-                && node.inclusive.is_sound()
-                && node.bins.is_sorted_by(|a, b| a.number < b.number)
-                && node.bins.iter().all(|bin| bin.number <= last_bin && bin.requests <= MOST)
-                && node.spans.max(node.errors) <= MOST
-        };
-        let is_endpoint_sound =
-            |part: &EndpointPart| part.self_time.is_sound() && part.spans.max(part.errors) <= MOST;
-        let is_root_sound = |root: &RootPart| {
-            root.latency.is_sound()
-                && root.errors.without.is_sound()
-                && root.errors.part.is_sound(MOST)
-                && root.spans.max(root.failed) <= MOST
-                && root.endpoints.values().all(is_endpoint_sound)
-                && root.flows.is_sound()
-                && root.diagnosis.is_sound()
-        };
-        self.traces.max(self.spans) <= MOST
-            && self.contexts.is_sound()
-            && self.frames.is_sound()
-            && self.frames.examples().len() == self.contexts.nodes.len()
-            && self.contexts.nodes.iter().all(|node| is_node_sound(&node.value))
-            && self.roots.values().all(is_root_sound)
-            && self.normal.is_sound()
-    }
+/// Returns the error of a section whose numbers contradict each other.
+pub(crate) fn contradicts(section: &str) -> FileError {
+    FileError::Damaged(format!("section {section}: its numbers contradict each other"))
 }
 
-/// Files of versions before: 1 did not sum errors, 1 and 2 neither flows nor what normal requests are like, and none of
-/// them what a diagnosis needs.
-mod before {
-    use crate::diagnosis::DiagnosisSums;
-    use crate::flow::FlowSums;
-    use crate::normal::Normal;
-    use crate::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings};
-    use crate::sketch::Sketch;
-    use pathlight_analysis::anomaly::call_tree::FactPart;
-    use pathlight_analysis::critical_path::{Contexts, DiffPart};
-    use pathlight_analysis::culprit::CulpritPart;
-    use pathlight_model::stats::Moments;
-    use pathlight_model::trace::Endpoint;
-    use serde::Deserialize;
-    use std::collections::BTreeMap;
-
-    #[derive(Deserialize)]
-    pub struct Summary<R> {
-        settings: Settings,
-        traces: u64,
-        spans: u64,
-        start_us: Option<(u64, u64)>,
-        contexts: Contexts<NodePart>,
-        frames: DiffPart,
-        roots: BTreeMap<Endpoint, R>,
+fn of_sections(inside: &[u8]) -> Result<Summary, FileError> {
+    let list: Vec<Stored> = encoding::read(inside)?;
+    // Lengths that are wrong may leave a rest, of which nothing would be known.
+    if encoding::write(&list).len() != inside.len() {
+        return Err(FileError::Damaged("there is more behind its sections".to_owned()));
     }
-
-    #[derive(Deserialize)]
-    pub struct Summary3 {
-        first: Summary<Root3>,
-        is_missing: bool,
-        facts: FactPart,
-    }
-
-    #[derive(Deserialize)]
-    pub struct Root1 {
-        failed: u64,
-        spans: u64,
-        latency: Sketch,
-        latency_us: Moments,
-        endpoints: BTreeMap<Endpoint, EndpointPart>,
-        culprit: CulpritPart,
-    }
-
-    #[derive(Deserialize)]
-    pub struct Root2 {
-        first: Root1,
-        errors: ErrorSums,
-    }
-
-    #[derive(Deserialize)]
-    pub struct Root3 {
-        first: Root2,
-        flows: FlowSums,
-    }
-
-    impl<R: Into<RootPart>> From<Summary<R>> for crate::Summary {
-        fn from(of: Summary<R>) -> crate::Summary {
-            let Summary { settings, traces, spans, start_us, contexts, frames, roots } = of;
-            let roots = roots.into_iter().map(|(root, part)| (root, part.into()));
-            let (roots, normal) = (roots.collect(), Normal::missing());
-            crate::Summary { settings, traces, spans, start_us, contexts, frames, roots, normal }
+    let (mut names, mut latencies) = (BTreeSet::new(), None);
+    let (mut sections, mut unknown) = (Sections::none(), BTreeSet::new());
+    for stored in &list {
+        if !names.insert(&stored.name) {
+            return Err(stored.damaged("it is there twice"));
+        }
+        if stored.name == LATENCIES.name {
+            stored.check_version(LATENCIES)?;
+            latencies = Some(encoding::read(&stored.bytes).map_err(|why| stored.damaged(why))?);
+        } else if !sections.take(stored)? {
+            unknown.insert(stored.name.clone());
         }
     }
-
-    impl From<Summary3> for crate::Summary {
-        fn from(Summary3 { first, is_missing, facts }: Summary3) -> crate::Summary {
-            crate::Summary { normal: Normal::of(is_missing, facts), ..first.into() }
-        }
-    }
-
-    impl From<Root1> for RootPart {
-        fn from(first: Root1) -> RootPart {
-            let errors = ErrorSums { is_missing: true, ..ErrorSums::default() };
-            Root2 { first, errors }.into()
-        }
-    }
-
-    impl From<Root2> for RootPart {
-        fn from(first: Root2) -> RootPart {
-            Root3 { first, flows: FlowSums::missing() }.into()
-        }
-    }
-
-    impl From<Root3> for RootPart {
-        fn from(Root3 { first: Root2 { first, errors }, flows }: Root3) -> RootPart {
-            let Root1 { failed, spans, latency, latency_us, endpoints, culprit } = first;
-            let diagnosis = DiagnosisSums::missing();
-            RootPart { failed, spans, latency, latency_us, endpoints, culprit, errors, flows, diagnosis }
-        }
-    }
+    let lacks = || FileError::Damaged(format!("section {}: it is not there", LATENCIES.name));
+    let (settings, traces, spans, start_us, roots) = latencies.ok_or_else(lacks)?;
+    Ok(Summary { settings, traces, spans, start_us, roots, sections, unknown })
 }

@@ -5,6 +5,7 @@
 
 use super::maps::by_key;
 use super::names;
+use super::sections::{Kind, Lacks, RootSums};
 use super::sketch::{MOST, Sketch};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::flow::{
@@ -98,8 +99,6 @@ struct Parent {
 /// The execution flows of the requests of one root endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSums {
-    /// Some file was written by a version that did not sum flows.
-    pub is_missing: bool,
     /// Names, sorted; numbers below are places here.
     endpoints: Vec<Endpoint>,
     /// The parents, by endpoint.
@@ -109,11 +108,9 @@ pub struct FlowSums {
 /// Why a summary has no flow of a parent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFlow {
-    /// It was written before flows were summed.
-    #[error(
-        "a summary here was written by a version that did not sum execution flows; make it again from its traces"
-    )]
-    Missing,
+    /// It holds no flows.
+    #[error(transparent)]
+    Lacks(#[from] Lacks),
     /// There are too many calls.
     #[error(
         "{0} makes {1} different calls, and a summary holds the order of at most {MOST_NODES} of an endpoint; load the traces, or some of them, to see it"
@@ -285,26 +282,6 @@ impl Parent {
 }
 
 impl FlowSums {
-    /// Returns the sums of a file that has none.
-    pub(crate) fn missing() -> FlowSums {
-        FlowSums { is_missing: true, ..FlowSums::default() }
-    }
-
-    /// Returns the sums of disjoint sets of requests as one.
-    pub(crate) fn join(mut parts: Vec<FlowSums>) -> FlowSums {
-        if parts.len() == 1 {
-            return parts.pop().unwrap_or_default();
-        }
-        let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
-        let is_missing = parts.iter().any(|part| part.is_missing);
-        let parents = parts.into_iter().zip(&numbers).map(|(part, numbers)| {
-            let parents = part.parents.into_iter().map(|parent| parent.renumbered(numbers));
-            parents.map(|parent| (parent.endpoint, parent)).collect::<BTreeMap<u32, Parent>>()
-        });
-        let parents = by_key(parents).into_values().map(Parent::join).collect();
-        FlowSums { is_missing, endpoints, parents }
-    }
-
     fn find(&self, parent: &Endpoint) -> Option<&Parent> {
         let number = self.endpoints.binary_search(parent).ok()? as u32;
         let place = self.parents.binary_search_by_key(&number, |of| of.endpoint).ok()?;
@@ -312,13 +289,7 @@ impl FlowSums {
     }
 
     /// Returns the endpoints that have a flow, by name; of one endpoint, or of all.
-    ///
-    /// # Errors
-    /// [`NoFlow::Missing`].
-    pub(crate) fn parents(&self, only: Option<&Endpoint>) -> Result<Vec<FlowParent>, NoFlow> {
-        if self.is_missing {
-            return Err(NoFlow::Missing);
-        }
+    pub(crate) fn parents(&self, only: Option<&Endpoint>) -> Vec<FlowParent> {
         let named = self.parents.iter().map(|of| (&self.endpoints[of.endpoint as usize], of));
         let wanted = named.filter(|(name, of)| of.invocations > 0 && only.is_none_or(|only| only == *name));
         let parents = wanted.map(|(name, of)| FlowParent {
@@ -329,7 +300,7 @@ impl FlowSums {
             nodes: of.table(&self.endpoints).len,
             most_calls: of.most,
         });
-        Ok(parents.collect())
+        parents.collect()
     }
 
     /// Returns the flow of a parent; an empty one if it has none. How often an edge binds is a lower bound: only
@@ -337,11 +308,8 @@ impl FlowSums {
     /// not.
     ///
     /// # Errors
-    /// [`NoFlow`].
+    /// [`NoFlow::TooWide`].
     pub(crate) fn report(&self, parent: &Endpoint, tau_ppm: u32) -> Result<FlowReport, NoFlow> {
-        if self.is_missing {
-            return Err(NoFlow::Missing);
-        }
         let Some(of) = self.find(parent).filter(|of| of.invocations > 0) else {
             return Ok(FlowReport { parent: parent.clone(), ..FlowReport::default() });
         };
@@ -379,9 +347,22 @@ impl FlowSums {
         }
         Ok(report)
     }
+}
 
-    /// Returns whether it can be merged and asked, if it came from elsewhere.
-    pub(crate) fn is_sound(&self) -> bool {
+impl RootSums for FlowSums {
+    const KIND: Kind = Kind { name: "flow", version: 1, words: "execution flows" };
+
+    fn join(parts: Vec<FlowSums>) -> FlowSums {
+        let (endpoints, numbers) = names::join(parts.iter().map(|part| part.endpoints.as_slice()));
+        let parents = parts.into_iter().zip(&numbers).map(|(part, numbers)| {
+            let parents = part.parents.into_iter().map(|parent| parent.renumbered(numbers));
+            parents.map(|parent| (parent.endpoint, parent)).collect::<BTreeMap<u32, Parent>>()
+        });
+        let parents = by_key(parents).into_values().map(Parent::join).collect();
+        FlowSums { endpoints, parents }
+    }
+
+    fn is_sound(&self) -> bool {
         self.endpoints.len() < 1 << (u32::BITS - INDEX_BITS)
             && self.endpoints.is_sorted_by(|a, b| a < b)
             && self.parents.is_sorted_by(|a, b| a.endpoint < b.endpoint)
@@ -591,6 +572,6 @@ impl Observer for FlowObserver {
         }
         let endpoints = names::used(self.names, &mut numbers);
         let parents = parents.into_iter().map(|parent| parent.renumbered(&numbers)).collect();
-        FlowSums { is_missing: false, endpoints, parents }
+        FlowSums { endpoints, parents }
     }
 }

@@ -1,6 +1,8 @@
 //! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
 
+use super::endpoints::EndpointParts;
 use super::part::{RootPart, Summary};
+use super::sections::Lacks;
 use super::sketch::Sketch;
 use super::statistic::{Estimate, Statistic};
 use pathlight_model::stats::{Moments, false_discovery, fisher_p, normal_p};
@@ -163,42 +165,45 @@ impl Rule {
         })
     }
 
-    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Vec<Verdict> {
-        match self.measured {
-            Measured::Latency => {
-                let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
-                self.judge_times(root, None, sides).into_iter().collect()
-            }
-            Measured::Errors => {
-                let n = [a.requests(), b.requests()];
-                let test = || {
-                    let share = |failed: u64, n: u64| failed as f64 / n.max(1) as f64;
-                    let p = fisher_p(b.failed, n[1], a.failed, n[0]);
-                    ([share(a.failed, n[0]), share(b.failed, n[1])], p)
-                };
-                self.judge(root, None, n, test).into_iter().collect()
-            }
-            Measured::EndpointSelf => {
-                let both = b.endpoints.iter().filter_map(|(endpoint, b)| {
-                    let a = a.endpoints.get(endpoint)?;
-                    let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];
-                    self.judge_times(root, Some(endpoint), sides)
-                });
-                both.collect()
-            }
+    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Option<Verdict> {
+        if self.measured != Measured::Errors {
+            let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
+            return self.judge_times(root, None, sides);
         }
+        let n = [a.requests(), b.requests()];
+        self.judge(root, None, n, || {
+            let share = |failed: u64, n: u64| failed as f64 / n.max(1) as f64;
+            let p = fisher_p(b.failed, n[1], a.failed, n[0]);
+            ([share(a.failed, n[0]), share(b.failed, n[1])], p)
+        })
+    }
+
+    fn judge_endpoints(&self, root: &Endpoint, a: &EndpointParts, b: &EndpointParts) -> Vec<Verdict> {
+        let both = b.iter().filter_map(|(endpoint, b)| {
+            let a = a.get(endpoint)?;
+            let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];
+            self.judge_times(root, Some(endpoint), sides)
+        });
+        both.collect()
     }
 }
 
 /// Judges a candidate by some rules; returns every comparison, the broken ones first, then in the order of the rules, the
 /// most growth of each first (ties: by names).
-pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Vec<Verdict> {
-    let both: BTreeMap<&Endpoint, (&RootPart, &RootPart)> = (candidate.roots.iter())
-        .filter_map(|(root, part)| Some((root, (baseline.roots.get(root)?, part))))
-        .collect();
-    let mut verdicts: Vec<Verdict> = (rules.iter())
-        .flat_map(|rule| both.iter().flat_map(|(root, (a, b))| rule.judge_root(root, a, b)))
-        .collect();
+///
+/// # Errors
+/// [`Lacks`] if a rule is about endpoints and a side lacks them.
+pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Result<Vec<Verdict>, Lacks> {
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for rule in rules {
+        if rule.measured == Measured::EndpointSelf {
+            let [a, b] = [baseline, candidate].map(|side| side.sections.endpoints.get());
+            verdicts.extend(in_both(a?, b?).flat_map(|(root, a, b)| rule.judge_endpoints(root, a, b)));
+        } else {
+            let both = in_both(&baseline.roots, &candidate.roots);
+            verdicts.extend(both.filter_map(|(root, a, b)| rule.judge_root(root, a, b)));
+        }
+    }
     let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
     for (verdict, is_certain) in verdicts.iter_mut().zip(false_discovery(&p, FALSE_DISCOVERIES)) {
         verdict.is_broken = is_certain && verdict.growth() > verdict.rule.limit;
@@ -211,7 +216,15 @@ pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Vec<Ver
             .then_with(|| y.growth().total_cmp(&x.growth()))
             .then_with(|| (&x.root, &x.endpoint).cmp(&(&y.root, &y.endpoint)))
     });
-    verdicts
+    Ok(verdicts)
+}
+
+/// Returns what both sides have of each root endpoint that both have, by name.
+fn in_both<'a, T>(
+    a: &'a BTreeMap<Endpoint, T>,
+    b: &'a BTreeMap<Endpoint, T>,
+) -> impl Iterator<Item = (&'a Endpoint, &'a T, &'a T)> {
+    b.iter().filter_map(|(root, b)| Some((root, a.get(root)?, b)))
 }
 
 #[cfg(test)]

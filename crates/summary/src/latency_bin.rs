@@ -1,8 +1,11 @@
 //! Latency bins: what lets a percentile range be cut out of a summary.
 
+use super::sketch::MOST;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_model::stats::log_bin;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What the requests of one latency bin have of something.
 ///
@@ -22,9 +25,9 @@ pub struct LatencyBin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatencyBinRange {
     /// Numbers of the bins.
-    pub bins: std::ops::Range<u32>,
+    pub bins: Range<u32>,
     /// Ranks of the requests in them, of all by latency.
-    pub ranks: std::ops::Range<u64>,
+    pub ranks: Range<u64>,
     /// Number of all requests.
     pub of: u64,
 }
@@ -33,6 +36,31 @@ impl LatencyBin {
     /// Returns the number of the bin of a latency.
     pub fn of_latency(us: u64) -> u32 {
         log_bin(us) >> 3
+    }
+
+    /// Returns the bins of some latencies.
+    pub(crate) fn of(latencies: &[u64]) -> Vec<LatencyBin> {
+        let mut bins: BTreeMap<u32, LatencyBin> = BTreeMap::new();
+        for &us in latencies {
+            let number = LatencyBin::of_latency(us);
+            let bin = bins.entry(number).or_insert(LatencyBin { number, ..LatencyBin::default() });
+            bin.requests += 1;
+            bin.us = bin.us.saturating_add(us);
+        }
+        bins.into_values().collect()
+    }
+
+    /// Returns whether a list is by number and can be added to others.
+    pub(crate) fn are_sound(list: &[LatencyBin]) -> bool {
+        let last = LatencyBin::of_latency(u64::MAX);
+        list.is_sorted_by(|a, b| a.number < b.number)
+            && list.iter().all(|bin| bin.number <= last && bin.requests <= MOST)
+    }
+
+    /// Sums what lies in the bins of some numbers: requests and microseconds.
+    pub(crate) fn sum(list: &[LatencyBin], numbers: &Range<u32>) -> (u64, u64) {
+        let inside = list.iter().filter(|bin| numbers.contains(&bin.number));
+        inside.fold((0, 0), |(n, us): (u64, u64), bin| (n + bin.requests, us.saturating_add(bin.us)))
     }
 
     /// Joins lists, each by number.
@@ -86,23 +114,13 @@ impl LatencyBinRange {
 
     /// Sums what lies in the bins: requests and microseconds.
     pub fn sum(&self, bins: &[LatencyBin]) -> (u64, u64) {
-        let inside = bins.iter().filter(|bin| self.bins.contains(&bin.number));
-        inside.fold((0, 0), |(n, us): (u64, u64), bin| (n + bin.requests, us.saturating_add(bin.us)))
+        LatencyBin::sum(bins, &self.bins)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn bins(latencies: &[u64]) -> Vec<LatencyBin> {
-        let mut out = Vec::new();
-        for &us in latencies {
-            let one = [LatencyBin { number: LatencyBin::of_latency(us), requests: 1, us }];
-            out = LatencyBin::join([out.as_slice(), &one].into_iter());
-        }
-        out
-    }
 
     #[test]
     fn slower_requests_are_never_in_lower_bins() {
@@ -117,7 +135,7 @@ mod tests {
     #[test]
     fn a_cut_is_the_requests_it_says() {
         let latencies: Vec<u64> = (1..=1000).map(|i| i * i).collect();
-        let bins = bins(&latencies);
+        let bins = LatencyBin::of(&latencies);
         for (lo, hi) in [(0, 100_000), (95_000, 100_000), (0, 50_000), (50_000, 95_000), (99_900, 100_000)] {
             let cut = LatencyBinRange::of(&bins, PercentileRange::open(lo, hi));
             let sum: u64 = latencies[cut.ranks.start as usize..cut.ranks.end as usize].iter().sum();

@@ -6,10 +6,14 @@
 //!
 //! Sums and counts are exact. Percentiles are exact up to [`EXACT`] values and within [`RELATIVE_ERROR`] beyond.
 
+mod before;
 mod compare;
 mod diagnose;
 mod diagnosis;
+mod endpoints;
+mod errors;
 mod file;
+mod flame;
 mod flow;
 mod gate;
 mod latency_bin;
@@ -21,24 +25,28 @@ mod observe;
 mod packed;
 mod part;
 mod reports;
+mod sections;
+mod services;
 mod sketch;
 mod split;
 mod statistic;
 mod trend;
 
 pub use compare::compare;
-pub use diagnose::NoDiagnosis;
-pub use diagnosis::{DiagnosisSums, MOST_PLACES};
+pub use diagnosis::MOST_PLACES;
+pub use endpoints::EndpointPart;
 pub use file::{is_summary, read, write};
-pub use flow::{FlowSums, MOST_NODES, NoFlow, REPEATS};
+pub use flame::NodePart;
+pub use flow::{MOST_NODES, NoFlow, REPEATS};
 pub use gate::{Measured, Rule, Verdict, check};
 pub use latency_bin::{LatencyBin, LatencyBinRange};
 pub use merge::{Merger, OtherSettings};
-pub use normal::{MOST_NORMAL, Normal};
+pub use normal::MOST_NORMAL;
 pub use packed::FileError;
-pub use part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
+pub use part::{RootPart, Settings, Summary};
 pub use reports::Choice;
+pub use sections::Lacks;
 pub use sketch::{EXACT, RELATIVE_ERROR, Sketch};
 pub use split::{DAY_US, by_day};
 pub use statistic::{Estimate, Statistic};
-pub use trend::{DayChange, Moved, Series, Trend};
+pub use trend::{DayChange, Moved, NoTrend, Series, Trend};

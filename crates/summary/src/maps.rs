@@ -16,5 +16,7 @@ pub(crate) fn join_maps<K: Ord, V>(
     maps: impl Iterator<Item = BTreeMap<K, V>>,
     join: impl Fn(Vec<V>) -> V,
 ) -> BTreeMap<K, V> {
-    by_key(maps).into_iter().map(|(key, values)| (key, join(values))).collect()
+    // What only one of them has stays as it is.
+    let joined = |values: Vec<V>| <[V; 1]>::try_from(values).map_or_else(&join, |[only]| only);
+    by_key(maps).into_iter().map(|(key, values)| (key, joined(values))).collect()
 }

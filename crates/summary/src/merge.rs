@@ -1,9 +1,8 @@
 //! Joining summaries of disjoint traces.
 
 use super::maps::join_maps;
-use super::normal::Normal;
-use super::part::{NodePart, RootPart, Summary};
-use pathlight_analysis::critical_path::{Contexts, DiffPart};
+use super::part::{RootPart, Summary};
+use super::sections::Sections;
 
 /// Summaries that were made with other settings cannot be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,8 +36,7 @@ impl Summary {
             return Err(OtherSettings);
         }
         let mut out = Summary { settings, ..Summary::default() };
-        let (mut contexts, mut frames) = (Vec::new(), Vec::new());
-        let (mut roots, mut normal) = (Vec::new(), Vec::new());
+        let (mut roots, mut sections) = (Vec::new(), Vec::new());
         for part in parts {
             out.traces += part.traces;
             out.spans += part.spans;
@@ -46,15 +44,12 @@ impl Summary {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
                 (a, b) => a.or(b),
             };
-            contexts.push(part.contexts.map(|node| vec![node]));
-            frames.push(part.frames);
+            out.unknown.extend(part.unknown);
             roots.push(part.roots);
-            normal.push(part.normal);
+            sections.push(part.sections);
         }
-        out.contexts = Contexts::merge(contexts, |into, from| into.extend(from)).map(NodePart::join);
-        out.frames = DiffPart::merge(frames);
         out.roots = join_maps(roots.into_iter(), RootPart::join);
-        out.normal = Normal::join(normal);
+        out.sections = Sections::join(sections);
         Ok(out)
     }
 }
@@ -77,7 +72,7 @@ impl Merger {
     /// # Errors
     /// [`OtherSettings`] if it was made with other settings than those before.
     pub fn add(&mut self, summary: Summary) -> Result<(), OtherSettings> {
-        self.contexts += summary.contexts.nodes.len();
+        self.contexts += summary.contexts().map_or(0, |contexts| contexts.nodes.len());
         self.parts.push(summary);
         if self.parts.len() > MOST_WAITING.0 || self.contexts > MOST_WAITING.1 {
             self.contexts = 0;

@@ -1,6 +1,8 @@
 //! A sample of normal requests in a summary: the facts of some of them, to learn a baseline of anomalies from.
 
 use super::packed::{FileError, unzip, zip};
+use super::part::Summary;
+use super::sections::{Kind, Lack, Lacks, Section};
 use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
 use pathlight_analysis::requests::PathSettings;
@@ -17,8 +19,6 @@ pub const MOST_NORMAL: usize = 100;
 /// Some requests by the facts that anomalies are judged by.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Normal {
-    /// Some file was written by a version that did not keep them.
-    pub is_missing: bool,
     /// The requests, and perhaps others, whose hashes are greater.
     pieces: Vec<Piece>,
 }
@@ -61,15 +61,10 @@ impl Piece {
 }
 
 impl Normal {
-    /// Returns the facts of a file that has none.
-    pub(crate) fn missing() -> Normal {
-        Normal { is_missing: true, ..Normal::default() }
-    }
-
-    /// Returns `facts` as those of a file; `is_missing` says whether they are left out of some file.
-    pub(crate) fn of(is_missing: bool, facts: FactPart) -> Normal {
+    /// Returns a sample of these facts.
+    pub(crate) fn of(facts: FactPart) -> Normal {
         let pieces = if facts.rows.is_empty() { Vec::new() } else { vec![Piece::of(facts)] };
-        Normal { is_missing, pieces }
+        Normal { pieces }
     }
 
     /// Looks at the requests of a set.
@@ -83,13 +78,26 @@ impl Normal {
         let observer = FactObserver::new(settings.overlap);
         let mut walk = Walk::new(observer, settings, requests.collect());
         while !walk.step(set, table, &mut || false) {}
-        Normal::of(false, FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
+        Normal::of(FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
     }
 
-    /// Returns the facts of disjoint sets of traces as one. A packed piece stays packed as long as some of its facts may be
-    /// among those that are kept.
-    pub(crate) fn join(parts: Vec<Normal>) -> Normal {
-        let is_missing = parts.iter().any(|part| part.is_missing);
+    /// Returns the facts; `None` if some were damaged by hand.
+    fn facts(&self) -> Option<FactPart> {
+        let parts: Option<Vec<FactPart>> = self.pieces.iter().map(Piece::open).collect();
+        Some(FactPart::sample(parts?, MOST_NORMAL))
+    }
+
+    /// Returns this sample in one piece that is not packed; as it is if some of it was damaged by hand.
+    fn opened(self) -> Normal {
+        self.facts().map_or(self, Normal::of)
+    }
+}
+
+impl Section for Normal {
+    const KIND: Kind = Kind { name: "anomalies", version: 1, words: "what normal requests are like" };
+
+    /// A packed piece stays packed as long as some of its facts may be among those that are kept.
+    fn join(parts: Vec<Normal>) -> Normal {
         let mut pieces: Vec<Piece> = parts.into_iter().flat_map(|part| part.pieces).collect();
         let mut keys: Vec<u64> = pieces.iter().flat_map(|piece| piece.keys.iter().copied()).collect();
         keys.sort_unstable();
@@ -101,40 +109,13 @@ impl Normal {
             pieces.into_iter().partition(|piece| matches!(piece.facts, Held::Packed(_)));
         let open = match open.len() {
             0 | 1 => open,
-            _ => Normal { is_missing, pieces: open }.opened().pieces,
+            _ => Normal { pieces: open }.opened().pieces,
         };
-        Normal { is_missing, pieces: packed.into_iter().chain(open).collect() }
+        Normal { pieces: packed.into_iter().chain(open).collect() }
     }
 
-    /// Returns whether they are missing, and what there is of them.
-    pub(crate) fn facts(&self) -> (bool, FactPart) {
-        let parts: Vec<FactPart> = self.pieces.iter().filter_map(Piece::open).collect();
-        let is_missing = self.is_missing || parts.len() < self.pieces.len();
-        (is_missing, FactPart::sample(parts, MOST_NORMAL))
-    }
-
-    /// Returns this sample in one piece that is not packed.
-    fn opened(&self) -> Normal {
-        let (is_missing, facts) = self.facts();
-        Normal::of(is_missing, facts)
-    }
-
-    /// Returns this sample as it stands in a file: in one piece, packed.
-    ///
-    /// # Errors
-    /// Those of packing.
-    pub(crate) fn packed(&self) -> Result<Normal, FileError> {
-        let mut out = if self.pieces.len() > 1 { self.opened() } else { self.clone() };
-        for piece in &mut out.pieces {
-            if let Held::Open(facts) = &piece.facts {
-                piece.facts = Held::Packed(zip(&encoding::write(facts))?);
-            }
-        }
-        Ok(out)
-    }
-
-    /// Returns whether it can be joined, if it came from elsewhere; what is packed is looked at when it is opened.
-    pub(crate) fn is_sound(&self) -> bool {
+    /// What is packed is looked at when it is opened.
+    fn is_sound(&self) -> bool {
         let is_piece = |piece: &Piece| {
             piece.keys.is_sorted()
                 && match &piece.facts {
@@ -145,9 +126,34 @@ impl Normal {
         self.pieces.iter().all(is_piece)
     }
 
-    /// Returns whether they are missing, and what there is of them by root endpoint.
-    pub(crate) fn by_root(&self) -> (bool, BTreeMap<Endpoint, FactPart>) {
-        let (is_missing, facts) = self.facts();
-        (is_missing, facts.into_roots())
+    fn into_roots(self) -> BTreeMap<Endpoint, Normal> {
+        let roots = self.facts().unwrap_or_default().into_roots();
+        roots.into_iter().map(|(root, facts)| (root, Normal::of(facts))).collect()
+    }
+
+    /// In a file it stands in one piece, packed.
+    fn stored(&self) -> Result<Vec<u8>, FileError> {
+        let mut out = if self.pieces.len() > 1 { self.clone().opened() } else { self.clone() };
+        for piece in &mut out.pieces {
+            if let Held::Open(facts) = &piece.facts {
+                piece.facts = Held::Packed(zip(&encoding::write(facts))?);
+            }
+        }
+        Ok(encoding::write(&out))
+    }
+}
+
+impl Summary {
+    /// Returns the facts of some requests of a root endpoint, or of all, of any latency.
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn normal(&self, root: Option<&Endpoint>) -> Result<FactPart, Lacks> {
+        let facts = self.sections.anomalies.get()?.facts();
+        let facts = facts.ok_or(Lacks { kind: Normal::KIND, why: Lack::Damaged })?;
+        Ok(match root {
+            Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
+            None => facts,
+        })
     }
 }

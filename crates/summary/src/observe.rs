@@ -1,18 +1,22 @@
 //! From traces to a summary.
 
 use super::diagnosis::DiagnosisObserver;
+use super::endpoints::{EndpointPart, EndpointParts};
+use super::errors::ErrorSums;
+use super::flame::{FlameSums, NodePart};
 use super::flow::FlowObserver;
 use super::latency_bin::LatencyBin;
 use super::normal::Normal;
-use super::part::{EndpointPart, ErrorSums, NodePart, RootPart, Settings, Summary};
+use super::part::{RootPart, Settings, Summary};
+use super::sections::{ByRoot, Sections, Summed};
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{Contexts, DiffPart, PathTable, Walk};
-use pathlight_analysis::culprit::CulpritObserver;
+use pathlight_analysis::culprit::{CulpritObserver, CulpritPart};
 use pathlight_analysis::errors::{ErrorsObserver, ErrorsPart};
 use pathlight_model::stats::Moments;
 use pathlight_model::trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the requests of a set have of one context or endpoint.
 #[derive(Default)]
@@ -102,17 +106,21 @@ impl Summary {
             let (service, operation) = set.endpoint_name(EndpointId(endpoint));
             Endpoint::new(service, operation)
         };
-        let roots = roots.into_iter().map(|(root, found)| {
+        let mut parts: BTreeMap<Endpoint, RootPart> = BTreeMap::new();
+        let (mut endpoints, mut services): (ByRoot<EndpointParts>, ByRoot<CulpritPart>) = Default::default();
+        let (mut errors, mut flow, mut diagnosis) = (ByRoot::new(), ByRoot::new(), ByRoot::new());
+        for (root, found) in roots {
+            let root = name(root);
             let overlap = settings.path.overlap;
             let observers = (CulpritObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
             let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
             let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
-            let ((culprit, (mut errors, _)), (flows, diagnosis)) = walk.finish(set);
-            let without = Sketch::of(errors.take_without_us());
+            let ((of_services, (mut of_errors, _)), (of_flow, of_diagnosis)) = walk.finish(set);
+            let without = Sketch::of(of_errors.take_without_us());
             // Merging brings names and contexts into their order.
-            let errors = ErrorSums { is_missing: false, part: ErrorsPart::merge(vec![errors]), without };
-            let endpoints = found.endpoints.into_iter().map(|(endpoint, values)| {
+            let of_errors = ErrorSums { part: ErrorsPart::merge(vec![of_errors]), without };
+            let of_endpoints = found.endpoints.into_iter().map(|(endpoint, values)| {
                 let part = EndpointPart {
                     spans: values.spans,
                     errors: values.errors,
@@ -121,29 +129,36 @@ impl Summary {
                 };
                 (name(endpoint), part)
             });
+            endpoints.insert(root.clone(), of_endpoints.collect());
+            services.insert(root.clone(), of_services);
+            errors.insert(root.clone(), of_errors);
+            flow.insert(root.clone(), of_flow);
+            diagnosis.insert(root.clone(), of_diagnosis);
             let part = RootPart {
                 failed: found.failed,
                 spans: found.spans,
                 latency_us: moments(&found.latencies),
+                bins: LatencyBin::of(&found.latencies),
                 latency: Sketch::of(found.latencies),
-                endpoints: endpoints.collect(),
-                culprit,
-                errors,
-                flows,
-                diagnosis,
             };
-            (name(root), part)
-        });
-        let roots = roots.collect();
+            parts.insert(root, part);
+        }
         Summary {
             settings: settings.clone(),
             traces: set.traces().len() as u64,
             spans: set.spans() as u64,
             start_us,
-            contexts,
-            frames,
-            roots,
-            normal: Normal::observe(set, settings.path, &table),
+            roots: parts,
+            sections: Sections {
+                flame: Summed::Here(FlameSums { contexts, frames }),
+                endpoints: Summed::Here(endpoints),
+                services: Summed::Here(services),
+                errors: Summed::Here(errors),
+                flow: Summed::Here(flow),
+                diagnosis: Summed::Here(diagnosis),
+                anomalies: Summed::Here(Normal::observe(set, settings.path, &table)),
+            },
+            unknown: BTreeSet::new(),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The bytes of a summary packed with a checksum, and why a file gives no summary.
 
+use super::sections::Lacks;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use pathlight_model::encoding;
 use std::io::{Read as _, Write as _};
 
-/// Counts the changes of what is inside.
-pub(crate) const VERSION: u32 = 4;
+/// Counts the changes of how a file holds its sections.
+pub(crate) const VERSION: u32 = 5;
 
 /// Larger ones are not unpacked: nobody's summary is.
 const MOST_BYTES: u64 = 1 << 30;
@@ -22,12 +24,21 @@ pub enum FileError {
         "it is of version {0} and this program reads version {VERSION}; make it again from its traces, or use the program that wrote it"
     )]
     Version(String),
+    /// Of what every query needs, it holds another version.
+    #[error(transparent)]
+    Section(#[from] Lacks),
     /// The file is larger than any summary.
     #[error("it unpacks to more than {} MiB, which no summary does", MOST_BYTES >> 20)]
     TooLarge,
     /// The file was cut or changed.
     #[error("it is damaged ({0}); make it again from its traces")]
     Damaged(String),
+}
+
+impl From<encoding::Damaged> for FileError {
+    fn from(error: encoding::Damaged) -> FileError {
+        FileError::Damaged(error.to_string())
+    }
 }
 
 /// Packs bytes with a checksum.

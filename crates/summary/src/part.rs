@@ -1,20 +1,13 @@
 //! The contents of a summary.
 
-use super::diagnosis::DiagnosisSums;
-use super::flow::FlowSums;
 use super::latency_bin::LatencyBin;
-use super::maps::join_maps;
-use super::normal::Normal;
-use super::sketch::Sketch;
-use pathlight_analysis::anomaly::call_tree::FactPart;
-use pathlight_analysis::critical_path::{Contexts, DiffPart};
-use pathlight_analysis::culprit::CulpritPart;
-use pathlight_analysis::errors::ErrorsPart;
-use pathlight_analysis::requests::{PathSettings, RequestRef, RootEndpoint, Rule};
+use super::sections::{Kind, Lacks, Sections};
+use super::sketch::{MOST, Sketch};
+use pathlight_analysis::requests::{PathSettings, RootEndpoint, Rule};
 use pathlight_model::stats::{Moments, Summary as Percentiles};
 use pathlight_model::trace::Endpoint;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How requests were told apart and read: summaries merge and compare only if these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +34,7 @@ impl Settings {
     }
 }
 
-/// An accumulator over whole traces.
+/// An accumulator over whole traces: latencies, which every query needs, and a section for each analysis.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Settings with which requests were read.
@@ -52,30 +45,15 @@ pub struct Summary {
     pub spans: u64,
     /// When the first and the last request begin, in microseconds since the epoch; `None` without requests.
     pub start_us: Option<(u64, u64)>,
-    /// Calling contexts on critical paths: a tree for each root endpoint.
-    pub contexts: Contexts<NodePart>,
-    /// The same contexts with exact sums, for comparisons.
-    pub(crate) frames: DiffPart,
-    /// What is summed of the requests of each root endpoint.
+    /// Latencies of the requests of each root endpoint.
     pub roots: BTreeMap<Endpoint, RootPart>,
-    /// Sample of normal requests.
-    pub(crate) normal: Normal,
+    pub(crate) sections: Sections,
+    /// Names of sections that this program does not know and has left out: a newer one has written the file.
+    pub unknown: BTreeSet<String>,
 }
 
-/// A calling context on critical paths.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodePart {
-    /// Number of spans.
-    pub spans: u64,
-    /// Errors among them.
-    pub errors: u64,
-    /// Self time on the critical path, of each request that has the context.
-    pub exclusive: Sketch,
-    /// Duration of its spans, likewise.
-    pub inclusive: Sketch,
-    /// Self time by bin of the request's latency.
-    pub bins: Vec<LatencyBin>,
-}
+/// The section of latencies.
+pub(crate) const LATENCIES: Kind = Kind { name: "latencies", version: 1, words: "latencies" };
 
 /// The requests of one root endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,50 +66,8 @@ pub struct RootPart {
     pub latency: Sketch,
     /// Exact sums of the latencies.
     pub latency_us: Moments,
-    /// Endpoints on their critical paths.
-    pub endpoints: BTreeMap<Endpoint, EndpointPart>,
-    /// Calls between services and visits of services.
-    pub culprit: CulpritPart,
-    /// Sums of where errors start and stop.
-    pub errors: ErrorSums,
-    /// Sums of the flows: what waits for what.
-    pub flows: FlowSums,
-    /// Where time is spent, also off critical paths.
-    pub diagnosis: DiagnosisSums,
-}
-
-/// An endpoint on the critical paths of the requests of a root endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EndpointPart {
-    /// Spans on critical paths.
-    pub spans: u64,
-    /// Errors among them.
-    pub errors: u64,
-    /// Self time on the critical path, of each request that has the endpoint there.
-    pub self_time: Sketch,
-    /// Exact sums of these times.
-    pub self_us: Moments,
-}
-
-/// What errors cost the requests of one root endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ErrorSums {
-    /// Some file was written by a version that did not sum errors.
-    pub is_missing: bool,
-    /// Sums of where errors start and stop.
-    pub part: ErrorsPart,
-    /// Latencies without the erroring spans.
-    pub without: Sketch,
-}
-
-impl ErrorSums {
-    fn join(parts: Vec<ErrorSums>) -> ErrorSums {
-        ErrorSums {
-            is_missing: parts.iter().any(|part| part.is_missing),
-            without: Sketch::sum(parts.iter().map(|part| &part.without)),
-            part: ErrorsPart::merge(parts.into_iter().map(|part| part.part).collect()),
-        }
-    }
+    /// Latencies by bin.
+    pub bins: Vec<LatencyBin>,
 }
 
 impl RootPart {
@@ -147,125 +83,53 @@ impl RootPart {
         Percentiles { mean, p50, p95, p99, max: self.latency.max_us() }
     }
 
-    /// Returns a copy for whoever asks for the rest: flows and what a diagnosis needs are most of it.
-    fn without_flows(&self) -> RootPart {
-        RootPart {
-            failed: self.failed,
-            spans: self.spans,
-            latency: self.latency.clone(),
-            latency_us: self.latency_us,
-            endpoints: self.endpoints.clone(),
-            culprit: self.culprit.clone(),
-            errors: self.errors.clone(),
-            flows: FlowSums::default(),
-            diagnosis: DiagnosisSums::default(),
-        }
-    }
-
     /// Joins parts of disjoint requests.
-    pub(crate) fn join(mut parts: Vec<RootPart>) -> RootPart {
-        if parts.len() == 1 {
-            return parts.pop().unwrap_or_default();
-        }
-        let mut out =
-            RootPart { latency: Sketch::sum(parts.iter().map(|part| &part.latency)), ..RootPart::default() };
-        let (mut endpoints, mut culprits) = (Vec::new(), Vec::new());
-        let (mut errors, mut flows, mut diagnoses) = (Vec::new(), Vec::new(), Vec::new());
+    pub(crate) fn join(parts: Vec<RootPart>) -> RootPart {
+        let mut out = RootPart {
+            latency: Sketch::sum(parts.iter().map(|part| &part.latency)),
+            bins: LatencyBin::join(parts.iter().map(|part| part.bins.as_slice())),
+            ..RootPart::default()
+        };
         for part in parts {
             out.failed += part.failed;
             out.spans += part.spans;
             out.latency_us.merge(part.latency_us);
-            endpoints.push(part.endpoints);
-            culprits.push(part.culprit);
-            errors.push(part.errors);
-            flows.push(part.flows);
-            diagnoses.push(part.diagnosis);
-        }
-        out.endpoints = join_maps(endpoints.into_iter(), EndpointPart::join);
-        out.culprit = CulpritPart::merge(culprits);
-        out.errors = ErrorSums::join(errors);
-        out.flows = FlowSums::join(flows);
-        out.diagnosis = DiagnosisSums::join(diagnoses);
-        out
-    }
-}
-
-impl EndpointPart {
-    fn join(mut parts: Vec<EndpointPart>) -> EndpointPart {
-        if parts.len() == 1 {
-            return parts.pop().unwrap_or_default();
-        }
-        let self_time = Sketch::sum(parts.iter().map(|part| &part.self_time));
-        let mut out = EndpointPart { self_time, ..EndpointPart::default() };
-        for part in parts {
-            out.spans += part.spans;
-            out.errors += part.errors;
-            out.self_us.merge(part.self_us);
         }
         out
     }
-}
 
-impl NodePart {
-    pub(crate) fn join(mut parts: Vec<NodePart>) -> NodePart {
-        if parts.len() == 1 {
-            return parts.pop().unwrap_or_default();
-        }
-        NodePart {
-            spans: parts.iter().map(|part| part.spans).sum(),
-            errors: parts.iter().map(|part| part.errors).sum(),
-            exclusive: Sketch::sum(parts.iter().map(|part| &part.exclusive)),
-            inclusive: Sketch::sum(parts.iter().map(|part| &part.inclusive)),
-            bins: LatencyBin::join(parts.iter().map(|part| part.bins.as_slice())),
-        }
-    }
-
-    /// Returns the requests that have it.
-    pub fn requests(&self) -> u64 {
-        self.exclusive.n()
+    fn is_sound(&self) -> bool {
+        self.latency.is_sound()
+            && self.spans.max(self.failed) <= MOST
+            && LatencyBin::are_sound(&self.bins)
+            && self.bins.iter().map(|bin| bin.requests).sum::<u64>() == self.requests()
     }
 }
 
 impl Summary {
-    /// Returns the facts of some requests of a root endpoint, or of all, of any latency; `None` if a file was written
-    /// by a version that did not keep them.
-    pub fn normal(&self, root: Option<&Endpoint>) -> Option<FactPart> {
-        let (is_missing, facts) = self.normal.facts();
-        (!is_missing).then(|| match root {
-            Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
-            None => facts,
-        })
-    }
-
     /// Returns the requests of all root endpoints.
     pub fn requests(&self) -> u64 {
         self.roots.values().map(RootPart::requests).sum()
     }
 
-    /// Returns the requests of one root endpoint, or of all together, but for their flows; `None` if there are none.
+    /// Returns the latencies of the requests of one root endpoint, or of all together; `None` if there are none.
     pub fn root(&self, root: Option<&Endpoint>) -> Option<RootPart> {
         let Some(root) = root else {
-            let all = RootPart::join(self.roots.values().map(RootPart::without_flows).collect());
+            let all = RootPart::join(self.roots.values().cloned().collect());
             return (all.requests() > 0).then_some(all);
         };
-        self.roots.get(root).map(RootPart::without_flows)
+        self.roots.get(root).cloned()
     }
 
-    /// Returns for each calling context the request in which it and all below it took longest.
-    pub fn exemplars(&self) -> Vec<Option<&RequestRef>> {
-        self.frames.examples().map(|example| Some(example?.0)).collect()
+    /// Returns what it does not hold that this program could read of one: a version before wrote a file of it, or a newer
+    /// one.
+    pub fn lacks(&self) -> Vec<Lacks> {
+        self.sections.lacks()
     }
 
-    /// Returns what [`exemplars`](Self::exemplars) returns, with the time that the request takes there in microseconds.
-    pub fn examples(&self) -> Vec<Option<(&RequestRef, u64)>> {
-        self.frames.examples().collect()
-    }
-
-    /// Returns the frames of one root endpoint, or of all.
-    pub fn frames(&self, root: Option<&Endpoint>) -> DiffPart {
-        match root {
-            Some(root) => self.frames.of_root(root),
-            None => self.frames.clone(),
-        }
+    /// Returns the name of a section whose numbers contradict each other: somebody may have made the file by hand.
+    pub(crate) fn unsound(&self) -> Option<&'static str> {
+        let is_sound = self.traces.max(self.spans) <= MOST && self.roots.values().all(RootPart::is_sound);
+        if is_sound { self.sections.unsound() } else { Some(LATENCIES.name) }
     }
 }

@@ -1,8 +1,12 @@
 //! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
 
-use super::flow::{FlowSums, NoFlow};
+use super::endpoints::EndpointPart;
+use super::errors::ErrorSums;
+use super::flame::{FlameSums, NodePart};
+use super::flow::NoFlow;
 use super::latency_bin::{LatencyBin, LatencyBinRange};
-use super::part::{EndpointPart, ErrorSums, NodePart, Summary};
+use super::part::{RootPart, Summary};
+use super::sections::Lacks;
 use super::sketch::Sketch;
 use pathlight_analysis::critical_path::{
     Affected, BottomUpReport, Context, ContextNode, Contexts, CriticalPathReport, EndpointRow,
@@ -38,7 +42,8 @@ pub struct Choice {
 #[derive(Clone)]
 struct Tree<'a> {
     root: &'a Endpoint,
-    /// Its calling contexts: numbers of nodes, the first of which is the root.
+    part: &'a RootPart,
+    /// Its calling contexts, where they are asked for: numbers of nodes, the first of which is the root.
     nodes: Range<usize>,
     bins: Range<u32>,
     /// Ranks of the requests, of those of the root endpoint by latency.
@@ -46,10 +51,9 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Returns the requests and microseconds of a context that lie in the bins.
-    fn sum(&self, node: &NodePart) -> (u64, u64) {
-        let inside = node.bins.iter().filter(|bin| self.bins.contains(&bin.number));
-        inside.fold((0, 0), |(n, us): (u64, u64), bin| (n + bin.requests, us.saturating_add(bin.us)))
+    /// Returns the requests and microseconds that lie in the bins.
+    fn sum(&self, bins: &[LatencyBin]) -> (u64, u64) {
+        LatencyBin::sum(bins, &self.bins)
     }
 }
 
@@ -75,107 +79,105 @@ fn percentiles(sketch: &Sketch, sum_us: u64) -> Percentiles {
     Percentiles { mean, p50, p95, p99, max: sketch.max_us() }
 }
 
+/// Cuts a percentile range out of root endpoints, or out of all of them together.
+fn within(mut trees: Vec<Tree<'_>>, is_over_all: bool, range: PercentileRange) -> Vec<Tree<'_>> {
+    let all: Vec<LatencyBin> = if is_over_all {
+        LatencyBin::join(trees.iter().map(|tree| tree.part.bins.as_slice()))
+    } else {
+        Vec::new()
+    };
+    for tree in &mut trees {
+        let bins = &tree.part.bins;
+        tree.bins = LatencyBinRange::of(if is_over_all { &all } else { bins }, range).bins;
+        let below = |end: u32| bins.iter().filter(move |bin| bin.number < end).map(|bin| bin.requests);
+        tree.ranks = below(tree.bins.start).sum()..below(tree.bins.end).sum();
+    }
+    trees
+}
+
+fn latencies(trees: &[Tree]) -> Sketch {
+    let mut out = Sketch::default();
+    trees.iter().for_each(|tree| out.merge(&tree.part.latency.of_ranks(tree.ranks.clone())));
+    out
+}
+
+fn latency_sum_us(trees: &[Tree]) -> u64 {
+    trees.iter().fold(0, |sum: u64, tree| sum.saturating_add(tree.sum(&tree.part.bins).1))
+}
+
+fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
+    let within = |range: PercentileRange| within(trees.to_vec(), choice.over_all, range);
+    let any = within(PercentileRange::ALL);
+    let (all, inside) = (latencies(&any), latencies(trees));
+    let mark = |range: &PercentileRange| {
+        let trees = within(*range);
+        let held = |trees: &[Tree]| {
+            let held = latencies(trees);
+            (held.n(), held.min_us(), held.max_us())
+        };
+        RangeMark::of(trees.chunks(if choice.over_all { trees.len().max(1) } else { 1 }).map(held))
+    };
+    let sum_us = latency_sum_us(trees);
+    RangeFacts {
+        all_requests: all.n(),
+        requests: inside.n(),
+        latency_us: percentiles(&inside, sum_us),
+        latency_sum_us: sum_us,
+        all_latency_us: percentiles(&all, latency_sum_us(&any)),
+        histogram: LogHistogram::of_counts(&all.counts(), HISTOGRAM_BINS),
+        range_us: (inside.min_us(), inside.max_us()),
+        marks: PercentileRange::PRESETS.iter().map(mark).collect(),
+        types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
+    }
+}
+
 impl Summary {
     /// Returns the root endpoints of a choice with their requests in its percentile range, by name.
     fn trees(&self, choice: &Choice) -> Vec<Tree<'_>> {
-        let nodes = &self.contexts.nodes;
-        let mut starts: Vec<usize> = (0..nodes.len()).filter(|&n| nodes[n].parent == NO_ROW).collect();
-        starts.push(nodes.len());
-        let trees = starts.windows(2).map(|ends| {
-            let root = &self.contexts.endpoints[nodes[ends[0]].endpoint as usize];
-            Tree { root, nodes: ends[0]..ends[1], bins: 0..0, ranks: 0..0 }
-        });
-        let trees = trees.filter(|tree| choice.root.as_ref().is_none_or(|root| root == tree.root)).collect();
-        self.within(trees, choice.over_all, choice.range)
+        let roots =
+            self.roots.iter().filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
+        let trees = roots.map(|(root, part)| Tree { root, part, nodes: 0..0, bins: 0..0, ranks: 0..0 });
+        within(trees.collect(), choice.over_all, choice.range)
     }
 
-    /// Cuts a percentile range out of root endpoints.
-    fn within<'a>(
-        &self,
-        mut trees: Vec<Tree<'a>>,
-        is_over_all: bool,
-        range: PercentileRange,
-    ) -> Vec<Tree<'a>> {
-        // Every request has its root context once, so its bins are those of the requests.
-        let bins_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start].value.bins;
-        let all: Vec<LatencyBin> = if is_over_all {
-            LatencyBin::join(trees.iter().map(|tree| bins_of(tree).as_slice()))
-        } else {
-            Vec::new()
-        };
-        for tree in &mut trees {
-            let bins = bins_of(tree);
-            tree.bins = LatencyBinRange::of(if is_over_all { &all } else { bins }, range).bins;
-            let below = |end: u32| bins.iter().filter(move |bin| bin.number < end).map(|bin| bin.requests);
-            tree.ranks = below(tree.bins.start).sum()..below(tree.bins.end).sum();
-        }
-        trees
-    }
-
-    fn latencies(&self, trees: &[Tree]) -> Sketch {
-        let mut out = Sketch::default();
-        for tree in trees {
-            if let Some(part) = self.roots.get(tree.root) {
-                out.merge(&part.latency.of_ranks(tree.ranks.clone()));
+    /// Returns them with their calling contexts.
+    fn flame_trees(&self, choice: &Choice) -> Result<(&FlameSums, Vec<Tree<'_>>), Lacks> {
+        let flame = self.sections.flame.get()?;
+        let nodes = flame.trees();
+        let mut trees = self.trees(choice);
+        // Every root endpoint has a tree; a file made by hand may say otherwise.
+        trees.retain_mut(|tree| match nodes.get(tree.root) {
+            Some(nodes) => {
+                tree.nodes = nodes.clone();
+                true
             }
-        }
-        out
-    }
-
-    fn latency_sum_us(&self, trees: &[Tree]) -> u64 {
-        let of = |tree: &Tree| {
-            self.contexts.nodes[tree.nodes.clone()]
-                .iter()
-                .fold(0, |sum: u64, node| sum.saturating_add(tree.sum(&node.value).1))
-        };
-        trees.iter().fold(0, |sum: u64, tree| sum.saturating_add(of(tree)))
+            None => false,
+        });
+        Ok((flame, trees))
     }
 
     /// Returns what a percentile range holds.
     pub fn facts(&self, choice: &Choice) -> RangeFacts {
-        self.facts_of(choice, &self.trees(choice))
-    }
-
-    fn facts_of(&self, choice: &Choice, trees: &[Tree]) -> RangeFacts {
-        let within = |range: PercentileRange| self.within(trees.to_vec(), choice.over_all, range);
-        let any = within(PercentileRange::ALL);
-        let (all, inside) = (self.latencies(&any), self.latencies(trees));
-        let mark = |range: &PercentileRange| {
-            let trees = within(*range);
-            let held = |trees: &[Tree]| {
-                let held = self.latencies(trees);
-                (held.n(), held.min_us(), held.max_us())
-            };
-            RangeMark::of(trees.chunks(if choice.over_all { trees.len().max(1) } else { 1 }).map(held))
-        };
-        let latency_sum_us = self.latency_sum_us(trees);
-        RangeFacts {
-            all_requests: all.n(),
-            requests: inside.n(),
-            latency_us: percentiles(&inside, latency_sum_us),
-            latency_sum_us,
-            all_latency_us: percentiles(&all, self.latency_sum_us(&any)),
-            histogram: LogHistogram::of_counts(&all.counts(), HISTOGRAM_BINS),
-            range_us: (inside.min_us(), inside.max_us()),
-            marks: PercentileRange::PRESETS.iter().map(mark).collect(),
-            types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
-        }
+        facts_of(choice, &self.trees(choice))
     }
 
     /// Returns the aggregate calling contexts. Self time and requests are those of the percentile range; percentiles,
     /// total time, spans and errors are over requests of any latency.
-    pub fn critical_path(&self, choice: &Choice) -> CriticalPathReport {
-        let trees = self.trees(choice);
-        let facts = self.facts_of(choice, &trees);
-        let examples = self.examples();
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn critical_path(&self, choice: &Choice) -> Result<CriticalPathReport, Lacks> {
+        let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
+        let facts = facts_of(choice, &trees);
+        let examples = self.examples()?;
         let mut named: Vec<RequestRef> = Vec::new();
         let mut nodes: Vec<ContextNode> = Vec::new();
-        let mut place_of: Vec<u32> = vec![NO_ROW; self.contexts.nodes.len()];
+        let mut place_of: Vec<u32> = vec![NO_ROW; contexts.nodes.len()];
         for tree in &trees {
             for number in tree.nodes.clone() {
-                let context = &self.contexts.nodes[number];
+                let context = &contexts.nodes[number];
                 let part = &context.value;
-                let (requests, self_us) = tree.sum(part);
+                let (requests, self_us) = tree.sum(&part.bins);
                 let is_root = context.parent == NO_ROW;
                 let parent = if is_root { NO_ROW } else { place_of[context.parent as usize] };
                 // A request has with a context all those above it; a file made by hand may say otherwise.
@@ -211,17 +213,22 @@ impl Summary {
                 *above = above.saturating_add(own);
             }
         }
-        let endpoints = self.contexts.endpoints.clone();
-        CriticalPathReport { range: Some(choice.range), facts, endpoints, nodes, examples: named }
+        let endpoints = contexts.endpoints.clone();
+        Ok(CriticalPathReport { range: Some(choice.range), facts, endpoints, nodes, examples: named })
     }
 
     /// Sums by (root endpoint, endpoint) of contexts in the percentile range, in which order names have.
-    fn pairs(&self, trees: &[Tree]) -> BTreeMap<(u32, u32), EndpointSums> {
+    fn pairs(
+        &self,
+        contexts: &Contexts<NodePart>,
+        trees: &[Tree],
+    ) -> Result<BTreeMap<(u32, u32), EndpointSums>, Lacks> {
+        let endpoints = self.sections.endpoints.get()?;
         let mut pairs: BTreeMap<(u32, u32), EndpointSums> = BTreeMap::new();
         for tree in trees {
-            let root = self.contexts.nodes[tree.nodes.start].endpoint;
-            for node in &self.contexts.nodes[tree.nodes.clone()] {
-                let (requests, self_us) = tree.sum(&node.value);
+            let root = contexts.nodes[tree.nodes.start].endpoint;
+            for node in &contexts.nodes[tree.nodes.clone()] {
+                let (requests, self_us) = tree.sum(&node.value.bins);
                 if requests == 0 {
                     continue;
                 }
@@ -234,23 +241,25 @@ impl Summary {
             }
         }
         for ((root, endpoint), sums) in pairs.iter_mut() {
-            let known = self.roots.get(&self.contexts.endpoints[*root as usize]);
-            let known =
-                known.and_then(|part| part.endpoints.get(&self.contexts.endpoints[*endpoint as usize]));
+            let known = endpoints.get(&contexts.endpoints[*root as usize]);
+            let known = known.and_then(|parts| parts.get(&contexts.endpoints[*endpoint as usize]));
             let Some(EndpointPart { spans, errors, self_time, .. }) = known else { continue };
             (sums.spans, sums.errors, sums.self_time) = (*spans, *errors, self_time.clone());
             sums.requests = sums.requests.min(self_time.n());
         }
-        pairs
+        Ok(pairs)
     }
 
     /// Returns the times by endpoint, whatever the call path. Percentiles, total time, spans and errors are over
     /// requests of any latency; percentiles of total time are those of call paths.
-    pub fn endpoints(&self, choice: &Choice) -> EndpointsReport {
-        let trees = self.trees(choice);
-        let facts = self.facts_of(choice, &trees);
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn endpoints(&self, choice: &Choice) -> Result<EndpointsReport, Lacks> {
+        let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
+        let facts = facts_of(choice, &trees);
         let mut by_endpoint: BTreeMap<u32, EndpointSums> = BTreeMap::new();
-        for ((_, endpoint), sums) in self.pairs(&trees) {
+        for ((_, endpoint), sums) in self.pairs(contexts, &trees)? {
             let into = by_endpoint.entry(endpoint).or_default();
             into.self_us = into.self_us.saturating_add(sums.self_us);
             into.total_us = into.total_us.saturating_add(sums.total_us);
@@ -262,17 +271,17 @@ impl Summary {
         }
         // Of several root endpoints only those in sight: numbers of rows are numbers of endpoints.
         let mut names: Vec<Endpoint> = Vec::new();
-        let mut number_of = vec![NO_ROW; self.contexts.endpoints.len()];
+        let mut number_of = vec![NO_ROW; contexts.endpoints.len()];
         for &endpoint in by_endpoint.keys() {
             number_of[endpoint as usize] = names.len() as u32;
-            names.push(self.contexts.endpoints[endpoint as usize].clone());
+            names.push(contexts.endpoints[endpoint as usize].clone());
         }
         let mut chains: Contexts<(u64, u64)> = Contexts { endpoints: names, nodes: Vec::new() };
-        let mut place_of = vec![NO_ROW; self.contexts.nodes.len()];
+        let mut place_of = vec![NO_ROW; contexts.nodes.len()];
         for tree in &trees {
             for number in tree.nodes.clone() {
-                let node = &self.contexts.nodes[number];
-                let (requests, self_us) = tree.sum(&node.value);
+                let node = &contexts.nodes[number];
+                let (requests, self_us) = tree.sum(&node.value.bins);
                 let parent = if node.parent == NO_ROW { NO_ROW } else { place_of[node.parent as usize] };
                 if requests > 0 && (node.parent == NO_ROW || parent != NO_ROW) {
                     place_of[number] = chains.nodes.len() as u32;
@@ -292,20 +301,23 @@ impl Summary {
             share_interval: None,
         });
         let rows = rows.collect();
-        EndpointsReport { range: Some(choice.range), facts, endpoints: chains.endpoints, rows }
+        Ok(EndpointsReport { range: Some(choice.range), facts, endpoints: chains.endpoints, rows })
     }
 
     /// Returns what interior endpoints cost the root endpoints.
-    pub fn bottom_up(&self, choice: &Choice) -> BottomUpReport {
-        let trees = self.trees(choice);
-        let facts = self.facts_of(choice, &trees);
-        let node_of = |tree: &Tree| &self.contexts.nodes[tree.nodes.start];
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn bottom_up(&self, choice: &Choice) -> Result<BottomUpReport, Lacks> {
+        let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
+        let facts = facts_of(choice, &trees);
+        let node_of = |tree: &Tree| &contexts.nodes[tree.nodes.start];
         let mut roots: Vec<RootRow> = trees
             .iter()
             .map(|tree| RootRow {
                 endpoint: EndpointId(node_of(tree).endpoint),
                 requests: tree.ranks.end - tree.ranks.start,
-                latency_us: self.latency_sum_us(std::slice::from_ref(tree)),
+                latency_us: latency_sum_us(std::slice::from_ref(tree)),
             })
             .filter(|root| root.requests > 0)
             .collect();
@@ -313,12 +325,14 @@ impl Summary {
         roots.compact_sort_by_key(|root| std::cmp::Reverse(root.latency_us));
         let place_of: BTreeMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
         // What root contexts spend themselves is no interior time; endpoints that are called below are interior.
-        let own_us: BTreeMap<u32, u64> =
-            trees.iter().map(|tree| (node_of(tree).endpoint, tree.sum(&node_of(tree).value).1)).collect();
+        let own_us: BTreeMap<u32, u64> = trees
+            .iter()
+            .map(|tree| (node_of(tree).endpoint, tree.sum(&node_of(tree).value.bins).1))
+            .collect();
         let below = trees.iter().flat_map(|tree| tree.nodes.start + 1..tree.nodes.end);
-        let called: BTreeSet<u32> = below.map(|node| self.contexts.nodes[node].endpoint).collect();
+        let called: BTreeSet<u32> = below.map(|node| contexts.nodes[node].endpoint).collect();
         let mut rows: BTreeMap<u32, ImpactRow> = BTreeMap::new();
-        for ((root, endpoint), sums) in self.pairs(&trees) {
+        for ((root, endpoint), sums) in self.pairs(contexts, &trees)? {
             let row = rows.entry(endpoint).or_insert_with(|| ImpactRow {
                 endpoint: EndpointId(endpoint),
                 is_interior: called.contains(&endpoint),
@@ -338,33 +352,27 @@ impl Summary {
             row.affected.compact_sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
         }
         rows.compact_sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
-        let endpoints = self.contexts.endpoints.clone();
-        BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows }
+        let endpoints = contexts.endpoints.clone();
+        Ok(BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows })
     }
 
-    /// Returns where errors start and stop in the requests of any latency; `None` if a file was written by a version
-    /// that did not sum errors.
-    pub fn errors(&self, choice: &Choice) -> Option<ErrorsReport> {
+    /// Returns where errors start and stop in the requests of any latency.
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn errors(&self, choice: &Choice) -> Result<ErrorsReport, Lacks> {
         let choice = Choice { range: PercentileRange::ALL, ..choice.clone() };
-        let facts = self.facts(&choice);
-        let ErrorSums { is_missing, part, without } =
-            self.root(choice.root.as_ref()).unwrap_or_default().errors;
+        let ErrorSums { part, without } = self.sections.errors.of(choice.root.as_ref())?;
         let without_us = percentiles(&without, without.sum_us());
-        (!is_missing).then(|| part.report(without_us, choice.range, facts))
-    }
-
-    /// Returns the flows of the requests of a root endpoint, or of all.
-    fn flows(&self, root: Option<&Endpoint>) -> FlowSums {
-        let roots = self.roots.iter().filter(|(name, _)| root.is_none_or(|root| root == *name));
-        FlowSums::join(roots.map(|(_, part)| part.flows.clone()).collect())
+        Ok(part.report(without_us, choice.range, self.facts(&choice)))
     }
 
     /// Returns the endpoints that have a flow, or the one named, over requests of any latency.
     ///
     /// # Errors
-    /// [`NoFlow`].
-    pub fn flow_parents(&self, choice: &Choice, only: Option<&Endpoint>) -> Result<Vec<FlowParent>, NoFlow> {
-        self.flows(choice.root.as_ref()).parents(only)
+    /// [`Lacks`].
+    pub fn flow_parents(&self, choice: &Choice, only: Option<&Endpoint>) -> Result<Vec<FlowParent>, Lacks> {
+        Ok(self.sections.flow.of(choice.root.as_ref())?.parents(only))
     }
 
     /// Returns the execution flow of a parent over requests of any latency; an empty one if it has none. How often an
@@ -373,14 +381,14 @@ impl Summary {
     /// # Errors
     /// [`NoFlow`].
     pub fn flow(&self, choice: &Choice, parent: &Endpoint, tau_ppm: u32) -> Result<FlowReport, NoFlow> {
-        self.flows(choice.root.as_ref()).report(parent, tau_ppm)
+        self.sections.flow.of(choice.root.as_ref())?.report(parent, tau_ppm)
     }
 
     /// Returns the histogram of latency; sizes of requests are not in a summary.
     pub fn histograms(&self, choice: &Choice) -> HistogramsReport {
         let trees = self.trees(choice);
-        let facts = self.facts_of(choice, &trees);
-        let inside = self.latencies(&trees);
+        let facts = facts_of(choice, &trees);
+        let inside = latencies(&trees);
         let counts = inside.counts();
         let latency = if inside.error() == 0.0 {
             let values = counts.iter().flat_map(|&(us, n)| std::iter::repeat_n(us, n as usize));

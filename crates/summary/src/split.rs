@@ -1,6 +1,5 @@
 //! Summaries of a part: of one day's traces, or of one root endpoint's requests.
 
-use super::normal::Normal;
 use super::part::{Settings, Summary};
 use pathlight_model::trace::{Endpoint, Portable, SetFull, TraceSet};
 use std::collections::BTreeMap;
@@ -35,19 +34,17 @@ impl Summary {
     /// does not know which requests share one; the range of times is that of all requests. In linear time, however
     /// many roots there are.
     pub fn into_roots(self) -> impl Iterator<Item = (Endpoint, Summary)> {
-        let Summary { settings, start_us, contexts, frames, roots, normal, .. } = self;
-        let (mut contexts, mut frames) = (contexts.into_roots(), frames.into_roots());
-        let (is_missing, mut normals) = normal.by_root();
+        let Summary { settings, start_us, roots, sections, unknown, .. } = self;
+        let mut sections = sections.into_roots();
         roots.into_iter().map(move |(root, part)| {
             let summary = Summary {
                 settings: settings.clone(),
                 traces: part.requests(),
                 spans: part.spans,
                 start_us,
-                contexts: contexts.remove(&root).unwrap_or_default(),
-                frames: frames.remove(&root).unwrap_or_default(),
-                normal: Normal::of(is_missing, normals.remove(&root).unwrap_or_default()),
+                sections: sections(&root),
                 roots: [(root.clone(), part)].into(),
+                unknown: unknown.clone(),
             };
             (root, summary)
         })

@@ -1,6 +1,7 @@
 //! Numbers of a summary with their standard errors.
 
-use super::part::{EndpointPart, RootPart};
+use super::endpoints::EndpointPart;
+use super::part::RootPart;
 use super::sketch::Sketch;
 use pathlight_model::stats::Moments;
 use serde::{Deserialize, Serialize};

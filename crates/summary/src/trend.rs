@@ -1,8 +1,10 @@
 //! Numbers over time and the days on which they changed (`docs/definitions/summary.md` section 8).
 
 use super::compare::compare;
+use super::endpoints::{EndpointPart, EndpointParts};
 use super::merge::{Merger, OtherSettings};
-use super::part::Summary;
+use super::part::{RootPart, Summary};
+use super::sections::Lacks;
 use super::statistic::{Estimate, Statistic};
 use pathlight_analysis::culprit::CulpritReport;
 use pathlight_model::sort::CompactSort as _;
@@ -65,6 +67,17 @@ pub struct Moved {
     pub series: usize,
     /// The days before against the days since.
     pub culprit: CulpritReport,
+}
+
+/// Why there is no trend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoTrend {
+    /// The days were not summarised in the same way.
+    #[error(transparent)]
+    Settings(#[from] OtherSettings),
+    /// A day lacks what a trend needs.
+    #[error(transparent)]
+    Lacks(#[from] Lacks),
 }
 
 /// Summaries over time.
@@ -141,8 +154,10 @@ impl Trend {
     /// Returns the trend over summaries in the order of time.
     ///
     /// # Errors
-    /// [`OtherSettings`] if they were not made in the same way.
-    pub fn of(days: &[Summary]) -> Result<Trend, OtherSettings> {
+    /// [`NoTrend`].
+    pub fn of(days: &[Summary]) -> Result<Trend, NoTrend> {
+        let endpoints_of_days = days.iter().map(|day| day.sections.endpoints.get());
+        let endpoints_of_days = endpoints_of_days.collect::<Result<Vec<_>, Lacks>>()?;
         let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
         let mut series: Vec<Series> = Vec::new();
         for root in roots {
@@ -167,8 +182,10 @@ impl Trend {
                 add(None, statistic, points.collect());
             }
             let mut endpoints: BTreeMap<&Endpoint, bool> = BTreeMap::new();
-            for part in parts.iter().flatten() {
-                for (endpoint, sums) in &part.endpoints {
+            let of_root: Vec<_> = endpoints_of_days.iter().map(|day| day.get(root)).collect();
+            for (part, of_root) in parts.iter().zip(&of_root) {
+                let (Some(part), Some(of_root)) = (part, of_root) else { continue };
+                for (endpoint, sums) in *of_root {
                     let is_large = sums.self_us.sum as f64 >= LEAST_SHARE * part.latency_us.sum as f64;
                     *endpoints.entry(endpoint).or_default() |= is_large;
                 }
@@ -176,14 +193,14 @@ impl Trend {
             for endpoint in
                 endpoints.into_iter().filter(|(_, is_large)| *is_large).map(|(endpoint, _)| endpoint)
             {
-                let point = |part: &Option<&super::RootPart>| {
-                    let part = (*part)?;
-                    let requests = part.requests();
-                    let none = super::EndpointPart::default();
-                    let sums = part.endpoints.get(endpoint).unwrap_or(&none);
+                let point = |(part, of_root): (&Option<&RootPart>, &Option<&EndpointParts>)| {
+                    let requests = (*part)?.requests();
+                    let none = EndpointPart::default();
+                    let sums = of_root.and_then(|parts| parts.get(endpoint)).unwrap_or(&none);
                     (requests >= LEAST).then(|| Statistic::mean_self(sums, requests))
                 };
-                add(Some(endpoint), Statistic::Mean, parts.iter().map(point).collect());
+                let points = parts.iter().zip(&of_root).map(point);
+                add(Some(endpoint), Statistic::Mean, points.collect());
             }
         }
         let p: Vec<f64> = series.iter().map(|one| one.change.map_or(f64::NAN, |change| change.p)).collect();
@@ -198,7 +215,7 @@ impl Trend {
 }
 
 /// Returns the clearest change of each root endpoint that has one, with the services that explain it.
-fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSettings> {
+fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
     let mut clearest: BTreeMap<&Endpoint, (DayChange, usize)> = BTreeMap::new();
     for (number, one) in series.iter().enumerate() {
         let Some(change) = one.change.filter(|change| change.is_certain) else { continue };
@@ -222,8 +239,11 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, OtherSetting
         if let std::collections::btree_map::Entry::Vacant(e) = sums.entry(day) {
             e.insert((sum(&days[..day])?, sum(&days[day..])?));
         }
-        let culprit = sums.get(&day).map(|(before, since)| compare(before, since, Some(root)).culprit);
-        out.push(Moved { root: root.clone(), day, series, culprit: culprit.unwrap_or_default() });
+        let culprit = match sums.get(&day) {
+            Some((before, since)) => compare(before, since, Some(root))?.culprit,
+            None => CulpritReport::default(),
+        };
+        out.push(Moved { root: root.clone(), day, series, culprit });
     }
     Ok(out)
 }

@@ -1,13 +1,15 @@
 //! The statements of a summary about the requests of one root endpoint, or of all; and what views say that need spans.
 
+use crate::data_quality::capital;
 use crate::views::View;
+use pathlight_analysis::culprit::CulpritPart;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_analysis::requests::RequestRef;
 use pathlight_model::trace::{Endpoint, NO_ROW};
 use pathlight_query::{CriticalPathReport, ErrorsReport, RootEndpoint, SummaryFacts};
 use pathlight_summary::{
-    Choice, EndpointPart, LatencyBin, LatencyBinRange, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart,
-    RELATIVE_ERROR, REPEATS, RootPart, Summary,
+    Choice, EndpointPart, LatencyBinRange, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart, RELATIVE_ERROR,
+    REPEATS, RootPart, Summary,
 };
 use pathlight_text::format;
 use pathlight_text::format::counted;
@@ -109,6 +111,7 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
          taken out alone; how many such requests there are, a summary does not count."
             .to_owned(),
     ];
+    notes.extend(lacking(&of.lacks, &of.unknown));
     if of.percentile_error > 0.0 {
         notes.push(format!(
             "Percentiles of more than 10,000 values are within {:.1} % of the exact ones; sums and counts are exact.",
@@ -123,6 +126,16 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Returns what a summary does not hold, each in a sentence: `lacks` in words, `unknown` by the names of sections.
+pub fn lacking(lacks: &[String], unknown: &[String]) -> Vec<String> {
+    let mut sentences: Vec<String> = lacks.iter().map(|words| capital(words) + ".").collect();
+    if !unknown.is_empty() {
+        let names = unknown.join(", ");
+        sentences.push(format!("It also has sections of a newer Pathlight, which are left out: {names}."));
+    }
+    sentences
 }
 
 /// A request that a summary knows by its ids, to be looked up where the traces are.
@@ -160,9 +173,13 @@ pub struct Selected<'a> {
     pub cut: LatencyBinRange,
     /// Requests in these bins.
     pub requests: u64,
-    /// Calling contexts of the requests in these bins, in pre-order, siblings by name.
-    pub nodes: Vec<Node<'a>>,
-    /// Errors in the requests of any latency; `None` if the summary was written by a version that did not sum them.
+    /// Calling contexts of the requests in these bins, in pre-order, siblings by name; `None` if the summary lacks them.
+    pub nodes: Option<Vec<Node<'a>>>,
+    /// Endpoints on critical paths of the requests of any latency; likewise.
+    pub endpoints: Option<BTreeMap<Endpoint, EndpointPart>>,
+    /// Calls between services and visits of services, likewise.
+    pub services: Option<CulpritPart>,
+    /// Errors in the requests of any latency; likewise.
     pub errors: Option<ErrorsReport>,
 }
 
@@ -210,67 +227,30 @@ impl<'a> Selected<'a> {
         range: PercentileRange,
     ) -> Option<Selected<'a>> {
         let part = summary.root(root)?;
-        let contexts = &summary.contexts;
-        let endpoint = |node: usize| &contexts.endpoints[contexts.nodes[node].endpoint as usize];
-        let is_root = |node: usize| {
-            contexts.nodes[node].parent == NO_ROW && root.is_none_or(|root| endpoint(node) == root)
-        };
-        // Every request has its root context once, so its bins are those of the requests.
-        let mut counts: BTreeMap<u32, LatencyBin> = BTreeMap::new();
-        for bin in
-            (0..contexts.nodes.len()).filter(|&n| is_root(n)).flat_map(|n| &contexts.nodes[n].value.bins)
-        {
-            counts
-                .entry(bin.number)
-                .or_insert(LatencyBin { number: bin.number, ..LatencyBin::default() })
-                .requests += bin.requests;
-        }
-        let bins: Vec<LatencyBin> = counts.into_values().collect();
-        let cut = LatencyBinRange::of(&bins, range);
-        let requests = cut.sum(&bins).0;
-        let exemplars = summary.exemplars();
-        let mut place_of: Vec<Option<usize>> = vec![None; contexts.nodes.len()];
-        let mut nodes: Vec<Node> = Vec::new();
-        for (number, context) in contexts.nodes.iter().enumerate() {
-            let parent = if context.parent == NO_ROW { None } else { place_of[context.parent as usize] };
-            let (in_bins, self_us) = cut.sum(&context.value.bins);
-            // A request has with a context all those above it.
-            if (parent.is_some() || is_root(number)) && in_bins > 0 {
-                place_of[number] = Some(nodes.len());
-                let depth = parent.map_or(0, |parent| nodes[parent].depth + 1);
-                let endpoint = endpoint(number);
-                let part = &context.value;
-                nodes.push(Node {
-                    parent,
-                    depth,
-                    endpoint,
-                    requests: in_bins,
-                    self_us,
-                    total_us: self_us,
-                    part,
-                    exclusive_all_us: part.bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.us)),
-                    exemplar: exemplars.get(number).copied().flatten(),
-                });
-            }
-        }
-        for number in (0..nodes.len()).rev() {
-            if let Some(parent) = nodes[number].parent {
-                nodes[parent].total_us = nodes[parent].total_us.saturating_add(nodes[number].total_us);
-            }
-        }
+        let cut = LatencyBinRange::of(&part.bins, range);
+        let requests = cut.sum(&part.bins).0;
         let choice = Choice { root: root.cloned(), ..Choice::default() };
-        Some(Selected { root, part, cut, requests, nodes, errors: summary.errors(&choice) })
+        Some(Selected {
+            root,
+            part,
+            requests,
+            nodes: nodes(summary, root, &cut),
+            cut,
+            endpoints: summary.endpoint_parts(root).ok(),
+            services: summary.services(root).ok(),
+            errors: summary.errors(&choice).ok(),
+        })
     }
 
-    /// Returns the endpoints, the one with the most self time first (ties: by name).
-    pub fn endpoints(&self) -> Vec<EndpointRow<'_>> {
+    /// Returns the endpoints, the one with the most self time first (ties: by name); `None` if the summary lacks them.
+    pub fn endpoint_rows(&self) -> Option<Vec<EndpointRow<'_>>> {
         let requests = self.part.requests();
         let row = |(endpoint, part)| EndpointRow::of(endpoint, part, requests, self.part.latency_us.sum);
-        let mut rows: Vec<EndpointRow> = self.part.endpoints.iter().map(row).collect();
+        let mut rows: Vec<EndpointRow> = self.endpoints.as_ref()?.iter().map(row).collect();
         rows.sort_by(|a, b| {
             b.part.self_us.sum.cmp(&a.part.self_us.sum).then_with(|| a.endpoint.cmp(b.endpoint))
         });
-        rows
+        Some(rows)
     }
 
     /// Returns what stands behind percentiles that are not exact; empty if they are.
@@ -294,6 +274,43 @@ impl<'a> Selected<'a> {
             )
         })
     }
+}
+
+/// Returns the calling contexts of the requests of a root endpoint, or of all, in some latency bins; `None` if the summary
+/// lacks them.
+fn nodes<'a>(summary: &'a Summary, root: Option<&Endpoint>, cut: &LatencyBinRange) -> Option<Vec<Node<'a>>> {
+    let (contexts, examples) = (summary.contexts().ok()?, summary.examples().ok()?);
+    let mut place_of: Vec<Option<usize>> = vec![None; contexts.nodes.len()];
+    let mut nodes: Vec<Node> = Vec::new();
+    for (number, context) in contexts.nodes.iter().enumerate() {
+        let is_tree = context.parent == NO_ROW;
+        let parent = if is_tree { None } else { place_of[context.parent as usize] };
+        let endpoint = &contexts.endpoints[context.endpoint as usize];
+        let is_root = is_tree && root.is_none_or(|root| endpoint == root);
+        let (requests, self_us) = cut.sum(&context.value.bins);
+        // A request has with a context all those above it.
+        if (parent.is_some() || is_root) && requests > 0 {
+            place_of[number] = Some(nodes.len());
+            let part = &context.value;
+            nodes.push(Node {
+                parent,
+                depth: parent.map_or(0, |parent| nodes[parent].depth + 1),
+                endpoint,
+                requests,
+                self_us,
+                total_us: self_us,
+                part,
+                exclusive_all_us: part.bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.us)),
+                exemplar: examples.get(number).copied().flatten().map(|(request, _)| request),
+            });
+        }
+    }
+    for number in (0..nodes.len()).rev() {
+        if let Some(parent) = nodes[number].parent {
+            nodes[parent].total_us = nodes[parent].total_us.saturating_add(nodes[number].total_us);
+        }
+    }
+    Some(nodes)
 }
 
 impl<'a> EndpointRow<'a> {

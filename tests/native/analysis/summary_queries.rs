@@ -1,6 +1,6 @@
 //! Queries over summaries: opened like traces, they give the reports that their traces give.
 
-use crate::common::{Span, generated, set_of, span};
+use crate::common::{Span, generated, set_of, span, stored};
 use pathlight::analysis::anomaly::vae::VaeSettings;
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::analysis::tprof::Group;
@@ -15,6 +15,7 @@ use pathlight::query::{
 };
 use pathlight::summary::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
 use pathlight::view::diagnosis_words::of_summary;
+use pathlight::view::summaries::notes;
 use std::collections::BTreeSet;
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
@@ -205,6 +206,29 @@ fn an_overview_is_that_of_the_summaries_and_says_so() {
     assert_eq!(found.request_types.iter().map(|row| row.requests).sum::<u64>(), 250);
     let expected = traces.run(queries::Overview { by: GroupBy::Root, ..Default::default() }).unwrap();
     assert_eq!(found.request_types.len(), roots(&expected).len());
+}
+
+#[test]
+fn what_loaded_files_lack_is_said_and_refuses_only_what_needs_it() {
+    let mut sections = stored::sections(&packed(&shop(50, 6)));
+    sections.retain(|section| section.0 != "flow");
+    sections.push(("tomorrow".to_owned(), 1, Vec::new()));
+    let (whole, other) = (packed(&shop(50, 5)), stored::of_sections(&sections));
+    let sets = vec![open(&[("a.pathlight", &whole, 0)]), open(&[("b.pathlight", &other, 0)])];
+    let mut pool = Pool::of(sets).unwrap();
+    let facts = pool.run(queries::Overview::default()).unwrap().summary.unwrap();
+    assert_eq!((facts.lacks.len(), facts.unknown.as_slice()), (1, ["tomorrow".to_owned()].as_slice()));
+    let notes = notes(&facts);
+    for words in [
+        "This summary, or one that was merged into it, was written before",
+        "newer Pathlight, which are left out: tomorrow.",
+    ] {
+        assert!(notes.iter().any(|note| note.contains(words)), "{notes:?}");
+    }
+    let refused = pool.run(queries::FlowParents { selection: selection() }).unwrap_err().to_string();
+    assert!(refused.contains("before Pathlight summed execution flows"), "{refused}");
+    let report = pool.run(queries::CriticalPath { selection: selection() }).unwrap();
+    assert_eq!(report.facts.requests, 100);
 }
 
 #[test]

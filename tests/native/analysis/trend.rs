@@ -58,8 +58,9 @@ fn a_delay_is_found_on_its_day_and_at_its_place_in_nine_of_ten_weeks() {
         let is_found = first == Some((BEFORE, place.service.to_owned()));
         by_trend += u32::from(is_found);
         let [before, after] = [&days[BEFORE - 1], &days[BEFORE]];
-        let broken = check(before, after, &rules).into_iter().find(|verdict| verdict.is_broken);
-        let named = broken.and_then(|verdict| first_of(&compare(before, after, Some(&verdict.root)).culprit));
+        let broken = check(before, after, &rules).unwrap().into_iter().find(|verdict| verdict.is_broken);
+        let named = broken
+            .and_then(|verdict| first_of(&compare(before, after, Some(&verdict.root)).unwrap().culprit));
         by_check += u32::from(named.as_deref() == Some(place.service));
         if !is_found || named.as_deref() != Some(place.service) {
             misses.push(format!("{seed}: {} trend {first:?} check {named:?}", place.name));
@@ -77,8 +78,10 @@ fn at_most_one_of_twenty_clean_weeks_has_an_alarm() {
         let trend = Trend::of(&days).unwrap();
         assert!(trend.series.iter().filter(|series| series.change.is_some()).count() > 50);
         by_trend.extend(trend.moved.first().map(|moved| format!("{seed}: {:?}", trend.series[moved.series])));
-        let broken =
-            check(&days[BEFORE - 1], &days[BEFORE], &rules).into_iter().find(|verdict| verdict.is_broken);
+        let broken = check(&days[BEFORE - 1], &days[BEFORE], &rules)
+            .unwrap()
+            .into_iter()
+            .find(|verdict| verdict.is_broken);
         by_check.extend(broken.map(|verdict| format!("{seed}: {verdict:?}")));
     }
     assert!(by_trend.len() <= 1 && by_check.len() <= 1, "{by_trend:#?} {by_check:#?}");

@@ -1,7 +1,7 @@
 //! Summaries on the command line: streams of any size, pipes, and traces that are scattered over their input.
 #![cfg(unix)]
 
-use super::super::common::{Scratch, archives::gzip, read_into};
+use super::super::common::{Scratch, archives::gzip, read_into, replay::project, stored};
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::model::trace::TraceSet;
 use pathlight::summary::{Settings, Summary, read, write};
@@ -303,4 +303,55 @@ fn flow_and_anomaly_take_summaries_in_place_of_traces() {
     let refused = run(folder.path(), &["flow", "a.pathlight", "--savings"], &[]);
     let words = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && words.contains("needs the spans"), "{words}");
+}
+
+#[test]
+fn files_of_other_versions_are_merged_with_those_of_today_and_it_is_said_what_is_lost() {
+    let folder = Scratch::new("other-versions");
+    fs::write(folder.path().join("a.json"), jaeger(40, 1)).unwrap();
+    assert!(run(folder.path(), &["summarise", "a.json", "-o", "a.pathlight"], &[]).status.success());
+    let today = fs::read(folder.path().join("a.pathlight")).unwrap();
+    let before = fs::read(project("tests/golden/upgrade/0.1/summary2.pathlight")).unwrap();
+    fs::write(folder.path().join("old.pathlight"), before).unwrap();
+    let mut sections = stored::sections(&today);
+    sections.push(("tomorrow".to_owned(), 1, vec![1, 2, 3]));
+    sections.iter_mut().find(|section| section.0 == "diagnosis").unwrap().1 = 2;
+    fs::write(folder.path().join("new.pathlight"), stored::of_sections(&sections)).unwrap();
+    let said = |args: &[&str]| {
+        let output = run(folder.path(), args, &[]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    // Alone they lose nothing.
+    assert_eq!(said(&["merge", "old.pathlight", "-o", "b.pathlight"]), (Some(0), String::new()));
+    let (status, text) = said(&["merge", "old.pathlight", "a.pathlight", "-o", "b.pathlight"]);
+    assert_eq!((status, text.lines().count()), (Some(0), 3), "{text}");
+    let expected = "pathlight: old.pathlight lacks execution flows, so the sum of all 2 files does too\n";
+    assert!(text.contains(expected), "{text}");
+    let (status, text) = said(&["flow", "b.pathlight"]);
+    assert!(
+        status == Some(2) && text.contains("before Pathlight summed execution flows: make it again"),
+        "{text}"
+    );
+    let shown = run(folder.path(), &["show", "b.pathlight"], &[]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.contains("before Pathlight summed execution flows") && shown.contains("call path"),
+        "{shown}"
+    );
+    // Of a newer version all is there but what is new.
+    let (status, text) = said(&["flow", "new.pathlight"]);
+    assert!(status == Some(0) && text.ends_with("newer Pathlight, which are left out: tomorrow\n"), "{text}");
+    let (status, text) = said(&["diagnosis", "new.pathlight"]);
+    assert!(
+        status == Some(2)
+            && text.contains("(section diagnosis, version 2; this program reads up to version 1)"),
+        "{text}"
+    );
+    let (_, text) = said(&["merge", "new.pathlight", "a.pathlight", "-o", "b.pathlight"]);
+    assert!(
+        text.contains("new.pathlight lacks what a diagnosis needs") && text.contains("tomorrow"),
+        "{text}"
+    );
+    // What is left out is left out of the sum.
+    assert_eq!(said(&["flow", "b.pathlight"]), (Some(0), String::new()));
 }

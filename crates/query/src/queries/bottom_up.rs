@@ -20,7 +20,7 @@ impl Query for BottomUp {
 
     async fn run(self, workers: Workers) -> Result<BottomUpReport, EngineError> {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
-            return Ok(summary.bottom_up(&choice));
+            return Ok(summary.bottom_up(&choice)?);
         }
         let (parts, facts) = workers.request_partials(&self.selection, RequestPass::BottomUp).await?;
         Ok(BottomUpPart::finish(parts, self.selection.range, facts))

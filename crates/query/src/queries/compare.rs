@@ -57,7 +57,7 @@ async fn side(
                 "a summary compares over requests of any latency, not in a percentile range: choose All, or load the traces".to_owned(),
             ));
         }
-        let ((mut side, frames), times) = summary.side(&choice, selection.group);
+        let ((mut side, frames), times) = summary.side(&choice, selection.group)?;
         side.selection = selection;
         return Ok(((side, frames), times));
     }

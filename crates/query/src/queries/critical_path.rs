@@ -20,7 +20,7 @@ impl Query for CriticalPath {
 
     async fn run(self, workers: Workers) -> Result<CriticalPathReport, EngineError> {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
-            return Ok(summary.critical_path(&choice));
+            return Ok(summary.critical_path(&choice)?);
         }
         let (requests, facts) = workers.cut(&self.selection).await?;
         let aggregate = Aggregate::merge(requests.partials(RequestPass::Aggregate).await?);

@@ -43,8 +43,7 @@ impl Query for Diagnosis {
 
     async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
-            let found = summary.diagnosis(&choice, &self.settings);
-            return found.map_err(|error| EngineError::Summary(error.to_string()));
+            return Ok(summary.diagnosis(&choice, &self.settings)?);
         }
         let Diagnosis { selection, settings } = self;
         with_traces(&workers, &selection, async |traces, pace| traces.report(&settings, pace).await).await

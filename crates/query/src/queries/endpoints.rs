@@ -20,7 +20,7 @@ impl Query for Endpoints {
 
     async fn run(self, workers: Workers) -> Result<EndpointsReport, EngineError> {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
-            return Ok(summary.endpoints(&choice));
+            return Ok(summary.endpoints(&choice)?);
         }
         let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Rows).await?;
         Ok(EndpointPart::finish(parts, self.selection.range, facts))

@@ -156,6 +156,10 @@ pub struct SummaryFacts {
     pub root: RootEndpoint,
     /// Traces that were loaded with them and are left out.
     pub traces_left_out: u64,
+    /// What they lack, each in words.
+    pub lacks: Vec<String>,
+    /// Names of sections of a newer Pathlight that are left out.
+    pub unknown: Vec<String>,
 }
 
 impl OverviewReport {
@@ -180,16 +184,18 @@ impl OverviewReport {
         let total = |row: &TypeRow| summary.roots.get(&row.kind.root).map_or(0, |part| part.latency_us.sum);
         // Stable: equal totals stay by name.
         self.request_types.compact_sort_by_key(|row| std::cmp::Reverse(total(row)));
-        let endpoints = all.endpoints.iter().map(|(endpoint, part)| EndpointCount {
+        // Where these are lacking, the facts say so.
+        let parts = summary.endpoint_parts(None).unwrap_or_default();
+        let endpoints = parts.iter().map(|(endpoint, part)| EndpointCount {
             service: endpoint.service.clone(),
             operation: endpoint.operation.clone(),
             spans: part.spans,
         });
         self.endpoints = endpoints.collect();
-        self.error_spans = all.endpoints.values().map(|part| part.errors).sum();
-        let services: BTreeSet<&str> = all.endpoints.keys().map(|of| of.service.as_str()).collect();
+        self.error_spans = parts.values().map(|part| part.errors).sum();
+        let services: BTreeSet<&str> = parts.keys().map(|of| of.service.as_str()).collect();
         self.services = services.len() as u64;
-        let own = all.endpoints.iter().map(|(of, part)| (of.service.as_str(), part.self_time.sum_us()));
+        let own = parts.iter().map(|(of, part)| (of.service.as_str(), part.self_time.sum_us()));
         self.most_time = most_time(own).into_iter().map(|(service, _)| service).collect();
         self.tag_keys.clear();
         self.summary = Some(SummaryFacts {
@@ -197,6 +203,8 @@ impl OverviewReport {
             percentile_error: all.latency.error(),
             root: summary.settings.root.clone(),
             traces_left_out,
+            lacks: summary.lacks().iter().map(ToString::to_string).collect(),
+            unknown: summary.unknown.iter().cloned().collect(),
         });
     }
 }

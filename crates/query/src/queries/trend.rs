@@ -70,7 +70,8 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
         days.compact_sort_by_key(|(day, _)| day.start_us);
     }
     let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
-    Ok(TrendReport { trend: OverTime::of(&sums).map_err(of_settings)?, days })
+    let trend = OverTime::of(&sums).map_err(|error| EngineError::Summary(error.to_string()))?;
+    Ok(TrendReport { trend, days })
 }
 
 /// Puts summaries together that are one point in time: those of one folder if there are several folders, else each alone.

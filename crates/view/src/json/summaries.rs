@@ -25,23 +25,27 @@ public_json! {
         /// All root endpoints of the summary, by name.
         roots: Vec<NamedRoot<'a>> =
             summary.roots.iter().map(|(endpoint, part)| NamedRoot::of(endpoint, part)).collect(),
-        /// Endpoints on critical paths, the one with the most self time first.
-        endpoints: Vec<EndpointTimes<'a>> = selected.endpoints().iter().map(EndpointTimes::of).collect(),
-        /// Services that are visited, by name.
-        services: Vec<ServiceSums<'a>> = selected.part.culprit.services().collect(),
-        /// Calls between services, by caller and what answers.
-        calls: Vec<CallSums<'a>> = selected.part.culprit.calls().collect(),
-        /// Errors in the requests of any latency, as `errors --json` has them; `null` if the summary was written by a version
-        /// that did not sum them.
+        /// Endpoints on critical paths, the one with the most self time first; `null` if the summary lacks them: it was
+        /// written before Pathlight summed them, or by a newer one.
+        endpoints: Option<Vec<EndpointTimes<'a>>> =
+            selected.endpoint_rows().map(|rows| rows.iter().map(EndpointTimes::of).collect()),
+        /// Services that are visited, by name; likewise.
+        services: Option<Vec<ServiceSums<'a>>> = selected.services.as_ref().map(|part| part.services().collect()),
+        /// Calls between services, by caller and what answers; likewise.
+        calls: Option<Vec<CallSums<'a>>> = selected.services.as_ref().map(|part| part.calls().collect()),
+        /// Errors in the requests of any latency, as `errors --json` has them; `null` if the summary lacks them.
         errors: Option<Errors<'a>> = selected.errors.as_ref().map(Errors::of),
         /// The percentile range that `nodes` is of, as `[from, to]` in percent: the nearest to the one asked for that ends
         /// where latency bins end.
         band: [f64; 2] = percent(Some(selected.cut.range())),
         /// Requests in that range. `band` is an older word for it, which the key keeps for its readers.
         band_requests: u64 = selected.requests,
-        /// Calling contexts on critical paths, in pre-order, siblings by (service, operation).
-        nodes: Vec<ContextOf<'a>> =
-            selected.nodes.iter().enumerate().map(|(id, node)| ContextOf::of(id, node)).collect(),
+        /// Calling contexts on critical paths, in pre-order, siblings by (service, operation); `null` if the summary lacks
+        /// them.
+        nodes: Option<Vec<ContextOf<'a>>> = selected
+            .nodes
+            .as_ref()
+            .map(|nodes| nodes.iter().enumerate().map(|(id, node)| ContextOf::of(id, node)).collect()),
     }
 }
 

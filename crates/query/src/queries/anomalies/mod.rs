@@ -332,12 +332,7 @@ impl Workers {
 /// Returns the facts of the requests of a selection; of a summary those of the requests that it keeps.
 async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
     if let Some((summary, choice)) = workers.summary_of(selection).await? {
-        let Some(part) = summary.normal(choice.root.as_ref()) else {
-            return Err(EngineError::Summary(
-                "a summary was written by a version that did not keep what normal requests are like: make it again from its traces".to_owned(),
-            ));
-        };
-        return Ok(Facts::merge(vec![part]));
+        return Ok(Facts::merge(vec![summary.normal(choice.root.as_ref())?]));
     }
     let pass = RequestPass::Vectors { kind: VectorKind::Facts, plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;

@@ -28,7 +28,6 @@ use pathlight_analysis::flow::{
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_model::trace::Endpoint;
-use pathlight_summary::NoFlow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -51,7 +50,7 @@ impl Query for Flow {
         let Flow { selection, parent, settings } = self;
         let Some(parent) = parent.or_else(|| parent_of(&selection)) else { return Ok(FlowReport::default()) };
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
-            return summary.flow(&choice, &parent, settings.tau_ppm).map_err(of_summary);
+            return Ok(summary.flow(&choice, &parent, settings.tau_ppm)?);
         }
         let found = workers.callees(&selection, Some(parent.clone()), false).await?;
         let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
@@ -101,10 +100,6 @@ impl Workers {
 /// What is said where a summary cannot answer.
 const NEEDS_SPANS: &str = "a summary holds which calls wait for which; what would happen if something were otherwise, and \
                            how well that is predicted, needs the spans of single requests: load the traces, or some of them";
-
-fn of_summary(error: NoFlow) -> EngineError {
-    EngineError::Summary(error.to_string())
-}
 
 /// Returns the parent that a selection names; `None`: all.
 fn parent_of(selection: &Selection) -> Option<Endpoint> {

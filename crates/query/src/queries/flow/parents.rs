@@ -1,6 +1,6 @@
 //! The endpoints that have a flow.
 
-use super::{of_summary, parent_of};
+use super::parent_of;
 use crate::EngineError;
 use crate::queries::Query;
 use crate::workers::Workers;
@@ -22,7 +22,7 @@ impl Query for FlowParents {
     async fn run(self, workers: Workers) -> Result<Vec<FlowParent>, EngineError> {
         let FlowParents { selection } = self;
         if let Some((summary, choice)) = workers.summary_of(&selection).await? {
-            return summary.flow_parents(&choice, parent_of(&selection).as_ref()).map_err(of_summary);
+            return Ok(summary.flow_parents(&choice, parent_of(&selection).as_ref())?);
         }
         let found = workers.callees(&selection, parent_of(&selection), false).await?;
         let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {

@@ -1,0 +1,28 @@
+//! Calls between services and visits of services: what explains a change.
+
+use super::part::Summary;
+use super::sections::{Kind, Lacks, RootSums};
+use pathlight_analysis::culprit::CulpritPart;
+use pathlight_model::trace::Endpoint;
+
+impl RootSums for CulpritPart {
+    const KIND: Kind = Kind { name: "services", version: 1, words: "calls between services" };
+
+    fn join(parts: Vec<CulpritPart>) -> CulpritPart {
+        CulpritPart::merge(parts)
+    }
+
+    fn is_sound(&self) -> bool {
+        true
+    }
+}
+
+impl Summary {
+    /// Returns calls between services and visits of services, in the requests of one root endpoint or of all together.
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn services(&self, root: Option<&Endpoint>) -> Result<CulpritPart, Lacks> {
+        self.sections.services.of(root)
+    }
+}
