@@ -113,6 +113,27 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.finish()
 }
 
+/// Writes a file that takes its place only if what stands on the disk passes a check. What goes into a pipe or a device
+/// passes it before.
+///
+/// # Errors
+/// [`Failure::Usage`] if it cannot be written or read again, and that of the check; what was there before stays.
+pub fn write_checked(
+    path: &Path,
+    bytes: &[u8],
+    check: impl Fn(&[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut file = OutputFile::create(path)?;
+    if file.renamed.is_none() {
+        check(bytes)?;
+    }
+    file.write_all(bytes)?;
+    if let Some((part, _)) = &file.renamed {
+        check(&fs::read(part).map_err(|error| cannot_write(path, &error))?)?;
+    }
+    file.finish()
+}
+
 /// Refuses to overwrite an input.
 ///
 /// # Errors
@@ -161,6 +182,15 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"old");
         write(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
+        // The check looks at what stands on the disk, and what fails it leaves the place as it was.
+        let is = |wanted: &'static [u8]| {
+            move |found: &[u8]| if found == wanted { Ok(()) } else { Err(Failure::NoTrace) }
+        };
+        assert!(matches!(write_checked(&path, b"newer", is(b"x")), Err(Failure::NoTrace)));
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        write_checked(&path, b"newer", is(b"newer")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing is left beside it");
         assert!(write(&folder, b"x").is_err());
         fs::remove_dir_all(&folder).unwrap();

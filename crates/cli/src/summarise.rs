@@ -9,7 +9,7 @@ use super::table::{Table, more};
 use super::{Failure, input, output, parse, stream};
 use pathlight_ingest::Keep;
 use pathlight_query::{Endpoint, PercentileRange};
-use pathlight_summary::{Choice, DAY_US, Merger, Summary, write};
+use pathlight_summary::{Choice, DAY_US, FileError, Merger, Summary, read, write};
 use pathlight_text::format;
 use pathlight_text::format::{counted, harmless};
 use pathlight_view::errors;
@@ -191,12 +191,24 @@ pub fn no_such_root(summary: &Summary, root: Option<&Endpoint>) -> Failure {
     Failure::NoMatch(text)
 }
 
+/// Writes a summary, if it can be read again.
 fn save(out: &Path, summary: &Summary) -> Result<(), Failure> {
+    let check = |bytes: &[u8]| {
+        let Err(error) = read(bytes) else { return Ok(()) };
+        let why = match error {
+            FileError::Damaged(why) => why,
+            other => other.to_string(),
+        };
+        let words = "what was summed cannot be read again, so it is not written";
+        let next = "summarise fewer traces at a time, and please report this with the traces";
+        Err(Failure::Usage(format!("{}: {words} ({why}); {next}", out.display())))
+    };
     let bytes = write(summary).map_err(|error| Failure::Usage(error.to_string()))?;
     if out.as_os_str() == "-" {
+        check(&bytes)?;
         return Ok(std::io::stdout().lock().write_all(&bytes)?);
     }
-    output::write(out, &bytes)
+    output::write_checked(out, &bytes, check)
 }
 
 /// Returns an endpoint as `operation @ service`, with nothing in it that a terminal would obey.
@@ -308,4 +320,22 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         let _ = write!(out, "\n{nodes}{}", more(all_nodes.len(), rows, "call path"));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_that_cannot_be_read_again_is_not_written() {
+        let path = std::env::temp_dir().join(format!("pathlight-save-{}.pathlight", std::process::id()));
+        let mut summary = Summary::default();
+        save(&path, &summary).unwrap();
+        let good = std::fs::read(&path).unwrap();
+        summary.traces = u64::MAX;
+        let error = save(&path, &summary).unwrap_err().to_string();
+        assert!(error.contains("cannot be read again") && error.contains("section latencies"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), good);
+        std::fs::remove_file(&path).unwrap();
+    }
 }
