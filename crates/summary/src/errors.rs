@@ -1,4 +1,4 @@
-//! What errors cost requests.
+//! The cost of errors for requests.
 
 use super::sections::{Kind, RootSums};
 use super::sketch::{MOST, Sketch};
