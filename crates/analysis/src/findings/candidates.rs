@@ -27,8 +27,8 @@ const UNRECORDED: f64 = 0.9;
 const UNRECORDED_SHARE: f64 = 0.3;
 /// How much slower, or faster, a type must be for a change in time or a tag to be worth a word.
 const WORTH_RATIO: f64 = 1.25;
-/// Fewer requests do not tell a change from chance.
-const MIN_FOR_CHANGE: usize = 20;
+/// Fewer moments at which requests start tell neither a change nor a burst from chance.
+pub(super) const MIN_STARTS: usize = 20;
 /// The least requests on each side of a tag.
 const MIN_WITH_TAG: u64 = 5;
 /// Only what takes this long is looked at for a timeout: 50 ms, less a bin.
@@ -438,11 +438,13 @@ impl Sums<'_> {
 
     fn change(&self, cut: &TypeCut) -> Option<Finding> {
         let times = self.types.times(&cut.name);
-        if times.len() < MIN_FOR_CHANGE {
+        // What starts together has no order, so a change lies between two starts.
+        let is_first = |at: usize| times[at - 1].0 < times[at].0;
+        if times.is_empty() || 1 + (1..times.len()).filter(|&at| is_first(at)).count() < MIN_STARTS {
             return None;
         }
         let latencies: Vec<u64> = times.iter().map(|time| time.1).collect();
-        let change = change_point(&latencies)?;
+        let change = change_point(&latencies, is_first)?;
         let (before, after) = latencies.split_at(change.before);
         let median = |of: &[u64]| {
             let mut sorted = of.to_vec();

@@ -68,12 +68,10 @@ pub struct ChangePoint {
     pub p: f64,
 }
 
-/// Returns where the level of a sequence changes most clearly, by ranks (Pettitt 1979); `None` for fewer than two values.
-pub fn change_point(values: &[u64]) -> Option<ChangePoint> {
+/// Returns where the level of a sequence changes most clearly, by ranks (Pettitt 1979), of the places that `may_split`
+/// allows: so many values come before. `None` without such a place.
+pub fn change_point(values: &[u64], may_split: impl Fn(usize) -> bool) -> Option<ChangePoint> {
     let n = values.len();
-    if n < 2 {
-        return None;
-    }
     let mut order: Vec<u32> = (0..n as u32).collect();
     order.compact_sort_by_key(|&i| values[i as usize]);
     // Twice the mid-rank minus n + 1, so that everything stays whole.
@@ -84,15 +82,17 @@ pub fn change_point(values: &[u64]) -> Option<ChangePoint> {
         below += same.len() as i64;
         same.iter().for_each(|&i| centred[i as usize] = rank);
     }
-    let (mut sum, mut best) = (0i64, (0i64, 1usize));
-    for (i, rank) in centred[..n - 1].iter().enumerate() {
+    let mut sum = 0i64;
+    let mut best: Option<(i64, usize)> = None;
+    for (before, rank) in (1..n).zip(&centred) {
         sum += rank;
-        if sum.abs() > best.0 {
-            best = (sum.abs(), i + 1);
+        if may_split(before) && best.is_none_or(|(most, _)| sum.abs() > most) {
+            best = Some((sum.abs(), before));
         }
     }
-    let (k, n) = (best.0 as f64, n as f64);
-    Some(ChangePoint { before: best.1, p: (2.0 * libm::exp(-6.0 * k * k / (n * n * n + n * n))).min(1.0) })
+    let (k, before) = best?;
+    let (k, n) = (k as f64, n as f64);
+    Some(ChangePoint { before, p: (2.0 * libm::exp(-6.0 * k * k / (n * n * n + n * n))).min(1.0) })
 }
 
 #[cfg(test)]
@@ -140,13 +140,18 @@ mod tests {
         let mut random = Random::new(7, 0, 0);
         let changed: Vec<u64> =
             (0..100).map(|i| random.log_normal_us(if i < 60 { 30.0 } else { 90.0 } * 1e3, 0.3)).collect();
-        let found = change_point(&changed).unwrap();
+        let found = change_point(&changed, |_| true).unwrap();
         assert!(found.before.abs_diff(60) <= 2 && found.p < 1e-6, "{found:?}");
         let false_ones = (0..200).filter(|_| {
             let same: Vec<u64> = (0..80).map(|_| random.log_normal_us(3e4, 0.8)).collect();
-            change_point(&same).unwrap().p < 0.05
+            change_point(&same, |_| true).unwrap().p < 0.05
         });
         assert!(false_ones.count() <= 12);
-        assert!(change_point(&[5; 50]).unwrap().p >= 1.0);
+        assert!(change_point(&[5; 50], |_| true).unwrap().p >= 1.0);
+        // Only where it may be.
+        let late = change_point(&changed, |before| before >= 70).unwrap();
+        assert!(late.before == 70 && late.p > found.p, "{late:?}");
+        assert_eq!(change_point(&changed, |_| false), None);
+        assert_eq!(change_point(&[7], |_| true), None);
     }
 }
