@@ -51,17 +51,17 @@ pub(super) fn overlay(trace: &mut GeneratedTrace, random: &mut Random) {
         let (from, to) = (parent.start_us, parent.start_us + parent.duration_us);
         let end = call.start_us + call.duration_us;
         let is_inside = call.start_us > from && end < to;
-        // Under way before the call: then the two cannot be told from work beside calls.
-        let is_late = by_parent[&above.span_id]
-            .iter()
-            .any(|&(start, end)| start < call.start_us && end >= call.start_us);
-        if !is_inside || is_late || call.duration_us * 100 < parent.duration_us * 35 {
+        // It may end a little later than the call: then it is what the parent seems to wait for.
+        let overlay = (call.start_us - 1, (end + call.duration_us / 100).min(to));
+        // Beside a call that is under way before it, or goes on after it, it cannot be told from work.
+        let is_across = by_parent[&above.span_id].iter().any(|&(start, end)| {
+            start < call.start_us && end >= call.start_us || start < overlay.1 && end > overlay.1
+        });
+        if !is_inside || is_across || call.duration_us * 100 < parent.duration_us * 35 {
             continue;
         }
         let mut span = beside(parent, random, "FilteringWebHandler.handle");
-        // It may end a little later than the call: then it is what the parent seems to wait for.
-        let (start, end) = (call.start_us - 1, (end + call.duration_us / 100).min(to));
-        (span.start_us, span.duration_us) = (start, end - start);
+        (span.start_us, span.duration_us) = (overlay.0, overlay.1 - overlay.0);
         added.push(span);
     }
     trace.spans.append(&mut added);

@@ -90,8 +90,8 @@ fn a_leaf_beside_the_call_it_covers_is_an_overlay() {
 #[test]
 fn what_does_not_cover_the_calls_beside_it_is_work() {
     let rule = only(Rule::Overlay);
-    // Over before the call begins; begins after it; goes on long after it.
-    for (leaf, call) in [((1, 40), (60, 99)), ((5, 99), (3, 99)), ((1, 99), (3, 80))] {
+    // Over before the call begins; begins after it; goes on long after it; is over long before it.
+    for (leaf, call) in [((1, 40), (60, 99)), ((5, 99), (3, 99)), ((1, 99), (3, 80)), ((2, 40), (3, 99))] {
         assert_eq!(role(&gateway(leaf, call), rule, "L"), Role::Sync, "{leaf:?} beside {call:?}");
     }
     // Shorter than 0.3 of its parent.
