@@ -10,7 +10,9 @@ pub mod spoken;
 pub mod stored;
 pub mod words;
 
-use pathlight::model::trace::{Flags, RawSpan, SpanId, SpanKind, TagSetId, TraceId, TraceSet};
+use pathlight::model::trace::{
+    Flags, RawSpan, Reference, SpanId, SpanKind, TagSetId, TraceId, TraceSet, several_parents,
+};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,8 @@ pub struct Span {
     pub duration_us: u64,
     pub kind: SpanKind,
     pub follows_from: bool,
+    /// The id of a second parent, `CHILD_OF`; 0 is none.
+    pub second: u64,
     pub error: bool,
     /// The value of its tag `zone`; empty is none.
     pub zone: &'static str,
@@ -46,6 +50,7 @@ pub fn span(id: u64, parent: u64, name: &str, start: u64, end: u64) -> Span {
         duration_us: end - start,
         kind: SpanKind::Unspecified,
         follows_from: false,
+        second: 0,
         error: false,
         zone: "",
     }
@@ -57,6 +62,15 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
         let mut flags = Flags::of_kind(span.kind);
         flags.set(Flags::FOLLOWS_FROM, span.follows_from);
         flags.set(Flags::ERROR, span.error);
+        let mut parent = SpanId::hex(span.parent);
+        if span.second != 0 {
+            let first = Reference { id: parent, follows_from: span.follows_from };
+            let mut references = [first, Reference { id: SpanId::hex(span.second), follows_from: false }];
+            references.sort_by_key(|reference| reference.follows_from);
+            parent = several_parents(&references, &mut set.id_texts);
+            flags.set(Flags::FOLLOWS_FROM, false);
+            flags.set(Flags::SEVERAL_PARENTS, true);
+        }
         set.tags.begin();
         if !span.zone.is_empty() {
             set.tags.add("zone", span.zone);
@@ -64,7 +78,7 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
         let tags = set.tags.finish();
         let raw = RawSpan {
             id: SpanId::hex(span.id),
-            parent: SpanId::hex(span.parent),
+            parent,
             start_us: span.start_us,
             duration_us: span.duration_us,
             operation: set.names.intern(&span.operation),

@@ -35,7 +35,7 @@ v=1&view=trace&api=%2Fjaeger&traceID=a1&root=b1&span=c1&traceID=a2
 v=1&view=split&split=http.status_code&of=%5B%22shop%22%2C%22GET%22%5D&axis=linear&tag.region=eu&contains.db=query&error=1
 v=1&view=anomalies&src=traces.json&from=10&to=20&overlap=paper&reading=plain&places=service&theme=dark&embed=1
 band=P50-95&subject=all&view=summary
-v=1&view=compare&against=set&swapped=1&percentiles=all&by=route&by=share&own=0&width=b&least=10000&focus=%5B%22shop%22%2C%22GET%22%2C%22db%22%2C%22query%22%5D
+v=1&view=compare&against=set&swapped=1&percentiles=all&incomplete=1&by=route&by=share&own=0&width=b&least=10000&focus=%5B%22shop%22%2C%22GET%22%2C%22db%22%2C%22query%22%5D
 v=1&view=split&of=%5B%22shop%22%2C%22GET%22%5D&per=request&where=error%3D%20OR%20db&type.shop=%5B%22GET%22%2C%22with%20db%22%5D&by=shape&later=1&later=2
 v=1&view=findings&types=tenant&api=%2Fjaeger&service=shop&maxDuration=2s&tags=%7B%22error%22%3A%22true%22%7D&every=30s&allow=https%3A%2F%2Fa.example&allow=https%3A%2F%2Fb.example
 v=1&view=heatmap&rows=inclusive-p95&columns=%5B%22shop%22%2C%22GET%22%5D
@@ -52,13 +52,14 @@ v=1&view=anomalies&normal=others&contaminated=0.05
 ";
 
 /// Keys of addresses that no line above may lack.
-const KEYS: [&str; 69] = [
+const KEYS: [&str; 70] = [
     "view",
     "service",
     "operation",
     "rootEndpoint",
     "range",
     "percentiles",
+    "incomplete",
     "by",
     "types",
     "against",

@@ -24,6 +24,7 @@ mod analysis {
     mod flow_queries;
     mod invariance;
     mod places;
+    mod reading_cases;
     mod real_traces;
     mod savings;
     mod sections;

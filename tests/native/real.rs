@@ -3,7 +3,7 @@
 use crate::common::{load, real_files, shared_data};
 use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::requests::{Overlap, PathSettings, Reading};
-use pathlight::model::trace::{EndpointId, Flags, TraceSet, Tree};
+use pathlight::model::trace::{EndpointId, Flags, RequestRoots, TraceSet, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
@@ -17,14 +17,15 @@ fn segments_partition_every_request_of_every_real_file() {
         let readings = [Reading::PLAIN, Reading::real()];
         let traces = 0..set.traces().len() as u32;
         for (trace, reading) in traces.flat_map(|trace| readings.map(|reading| (trace, reading))) {
-            tree.load(&set, trace, PathSettings { reading, ..PathSettings::default() });
+            let settings = PathSettings { reading, ..PathSettings::default() };
             let rows = set.traces()[trace as usize];
             let mut endpoints: Vec<EndpointId> =
                 (rows.first..rows.end).map(|row| set.endpoint(row)).collect();
             endpoints.sort_unstable();
             endpoints.dedup();
             for endpoint in endpoints {
-                tree.requests(&set, Some(endpoint), &mut roots);
+                tree.load_for(&set, trace, settings, RequestRoots::Of(endpoint));
+                tree.requests(&set, &mut roots);
                 for &root in &roots {
                     finder.find(&set, &tree, root, Overlap::default());
                     let mut at = tree.start_us[root as usize];
@@ -54,7 +55,7 @@ fn spans(set: &TraceSet, with_kind: bool) -> BTreeSet<String> {
                 "{} {} <{}> [{service}] {operation} {}+{} {kind} {}",
                 set.trace_id_text(number as u32),
                 set.span_id_text(row),
-                set.raw(row).parent.to_text(&set.id_texts),
+                set.parent_id(row).to_text(&set.id_texts),
                 set.start_us(row),
                 set.duration_us(row),
                 if flags.has(Flags::ERROR) { "error" } else { "" },

@@ -16,8 +16,10 @@ use pathlight_query::{
 };
 use pathlight_text::format::{counted, duration};
 use pathlight_view::address::Address;
+use pathlight_view::reading_words;
 use pathlight_view::saved::ExportRedaction;
 use pathlight_view::search_help;
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 /// Files and options of most analyses.
@@ -42,7 +44,7 @@ impl std::ops::Deref for Common {
 #[derive(Debug, clap::Args)]
 pub struct ReadingOption {
     /// `real` (default) discounts what instrumentation adds or distorts, `plain` takes spans as they were written; `real,-overlay`
-    /// leaves a rule out (overlay, callees, waiting, templates, nobody-waits, clocks, roots)
+    /// leaves a rule out (overlay, callees, waiting, templates, nobody-waits, consumers, clocks, roots)
     #[arg(long, value_name = "READING", value_parser = parse::reading)]
     reading: Option<Reading>,
 }
@@ -242,6 +244,9 @@ pub struct OutputOptions {
     /// Write to this file instead of standard output
     #[arg(long, short = 'o')]
     pub out: Option<PathBuf>,
+    /// The first line of text: over what all numbers are
+    #[arg(skip)]
+    over: OnceCell<String>,
 }
 
 impl OutputOptions {
@@ -255,9 +260,13 @@ impl OutputOptions {
     /// # Errors
     /// [`Failure::Io`].
     pub fn print_text(&self, text: &str) -> Result<(), Failure> {
+        let text = match self.over.get() {
+            Some(over) => format!("{over}\n{text}"),
+            None => text.to_owned(),
+        };
         match self.out {
-            Some(_) => self.print(text),
-            None => self.print(&terminal::styled(text)),
+            Some(_) => self.print(&text),
+            None => self.print(&terminal::styled(&text)),
         }
     }
 
@@ -303,6 +312,9 @@ pub struct Settings {
     /// Cut the percentile range out of all requests together, not out of each request type by itself
     #[arg(long)]
     pub over_all: bool,
+    /// Count requests whose caller is not recorded among all requests, although 5 % of the traces have their root
+    #[arg(long)]
+    pub incomplete: bool,
     #[command(flatten)]
     pub by: ByOption,
     #[command(flatten)]
@@ -406,22 +418,31 @@ impl Settings {
             return Err(Failure::NoMatch(search_help::too_many_values(key)));
         }
         let address = self.address();
+        let mut over = Vec::new();
         for group in groups.clone() {
             let selection = Selection { group, ..self.selection() };
             let facts = pool.run(queries::Range { selection })?.facts;
+            let side = if groups.len() == 1 { "" } else { ["Set A: ", "Set B: "][usize::from(group > 0)] };
             if facts.requests == 0 {
-                let side =
-                    if groups.len() == 1 { "" } else { ["Set A: ", "Set B: "][usize::from(group > 0)] };
                 return Err(Failure::NoMatch(format!("{side}{}", address.why_empty(&facts))));
             }
+            let scope = reading_words::scope(&facts.coverage, facts.all_requests);
+            if !scope.is_empty() {
+                over.push(format!("{side}{} {scope}.", counted(facts.all_requests, "request")));
+            }
+        }
+        if !over.is_empty() {
+            // A command loads once.
+            let _ = self.output.over.set(over.join("\n") + "\n");
         }
         Ok(pool)
     }
 
     /// Returns the address of the page that shows these requests.
     pub fn address(&self) -> Address {
-        let Selection { root, filters, overlap, reading, range, by, over_all, .. } = self.selection();
-        Address { root, filters, overlap, reading, range, by, over_all, ..Address::default() }
+        let Selection { root, filters, overlap, reading, range, by, over_all, incomplete, .. } =
+            self.selection();
+        Address { root, filters, overlap, reading, range, by, over_all, incomplete, ..Address::default() }
     }
 
     fn filters(&self) -> Vec<Filter> {
@@ -448,6 +469,7 @@ impl Settings {
             range: self.range.unwrap_or(PercentileRange::ALL),
             by: self.by.chosen(),
             over_all: self.over_all,
+            incomplete: self.incomplete,
             group: 0,
         }
     }

@@ -9,7 +9,7 @@ use super::table::Column::{Left, Right};
 use super::table::Table;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_query::{GroupBy, Overlap, OverviewReport, PathSettings, queries};
-use pathlight_text::format::{agreeing, bytes, count, counted, share};
+use pathlight_text::format::{agreeing, bytes, count, counted, duration_us, printable, share};
 use pathlight_view::{json, reading_words};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -33,6 +33,9 @@ pub struct Args {
     threads: Option<usize>,
 }
 
+/// Endpoints named one by one at which work that no request holds begins.
+const OUTSIDE: usize = 5;
+
 /// Runs the command.
 ///
 /// # Errors
@@ -43,7 +46,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
-    let overview = pool.run(queries::Overview { settings, by: GroupBy::Root })?;
+    let overview = pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false })?;
     let text = if args.json { json::inspect(&overview, &files)? + "\n" } else { to_text(&overview, &files) };
     output::print(args.out.as_deref(), &text)?;
     if overview.traces == 0 { Err(Failure::NoTrace) } else { Ok(()) }
@@ -98,6 +101,19 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
     if let Some(words) = reading_words::left_out(quality) {
         let lack = agreeing(quality.orphan_roots, "lacks its parent", "lack their parent");
         let _ = writeln!(out, "Warning: {words}: {} {lack}.", counted(quality.orphan_roots, "span"));
+    }
+    let requests = overview.request_types.iter().map(|row| row.requests).sum();
+    if requests > 0 || overview.outside.coverage.left_out > 0 {
+        let scope = reading_words::scope(&overview.outside.coverage, requests);
+        let _ = writeln!(out, "All requests: {} {scope}.", count(requests));
+        for (is_async, words) in [(true, "asynchronous"), (false, "unattached")] {
+            for (endpoint, tops) in overview.outside.by_time(is_async).into_iter().take(OUTSIDE) {
+                let spans = counted(tops.spans, "span");
+                let name = printable(&format!("{} @ {}", endpoint.operation, endpoint.service));
+                let _ =
+                    writeln!(out, "  {words}: {name}, {spans}, {} with all below", duration_us(tops.span_us));
+            }
+        }
     }
     if let Some((words, bins)) = reading_words::overlaps(overview) {
         let _ = writeln!(out, "{} overlap the one before. {words}", counted(overview.overlaps.calls, "call"));

@@ -242,7 +242,7 @@ impl Fast {
         const LIMIT: u64 = 1 << 63;
         let is_complete = seen & ALL == ALL && !trace.is_none() && start_us != 0;
         let is_in_time = duration_us < LIMIT && start_us.checked_add(duration_us)? < LIMIT;
-        (is_complete && is_in_time).then_some(Parsed {
+        (is_complete && is_in_time && !choice.is_several()).then_some(Parsed {
             trace,
             id,
             choice,
@@ -573,7 +573,7 @@ pub(super) fn span_of_trace(
     let (facts, tags) = state.fast.take_tags(view, set);
     set.logs += parsed.logs;
     let mut flags: Flags = facts.flags();
-    let parent = parsed.choice.choose(&mut flags);
+    let parent = parsed.choice.choose(&mut flags, &mut set.id_texts);
     let process = match parsed.process {
         Process::Named(name) => state.building.process(name, at),
         Process::Inline(from, to) => {

@@ -367,7 +367,7 @@ fn read<'a>(
     }
     let tags = set.tags.finish();
     let mut flags = facts.flags();
-    let parent = choice.choose(&mut flags);
+    let parent = choice.choose(&mut flags, &mut set.id_texts);
     let Some((start_us, duration_us)) = state.times(at, start, duration, &mut flags) else {
         return Ok(None);
     };

@@ -3,7 +3,7 @@
 
 use super::jaeger::{HostChoice, error_tag, is_error_field, text};
 use super::node::{Bad, Node, Number, Text};
-use super::state::State;
+use super::state::{ParentChoice, State};
 use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceSet};
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ pub(super) struct Span<'a> {
     /// Byte offset of its object.
     pub at: u64,
     pub id: SpanId,
-    pub parent: SpanId,
+    pub parent: ParentChoice,
     /// Nanoseconds since the epoch.
     pub start: Option<Number>,
     /// The end, likewise.
@@ -59,8 +59,25 @@ pub(super) fn read(
         return Ok(None);
     };
     let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
-    let Span { id, parent, .. } = span;
+    let id = span.id;
+    let parent = span.parent.choose(&mut flags, &mut set.id_texts);
     Ok(Some(RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags }))
+}
+
+/// Returns whether the attributes of a link say that it is a reference of OpenTracing, and that one that says `FOLLOWS_FROM`:
+/// bridges and translators write so what does not fit into the id of the parent. `None`: it is a link.
+pub(super) fn reference_kind(state: &mut State, attributes: Option<Node<'_>>) -> Result<Option<bool>, Bad> {
+    let mut follows_from = None;
+    each_attribute(state, attributes, &mut |key, value| {
+        if key == "opentracing.ref_type" {
+            follows_from = match value {
+                "child_of" => Some(false),
+                "follows_from" => Some(true),
+                _ => None,
+            };
+        }
+    })?;
+    Ok(follows_from)
 }
 
 /// Returns the process that the attributes of a resource describe.
@@ -127,6 +144,7 @@ fn add_status(
             code == number || code.strip_prefix("STATUS_CODE_").unwrap_or(&code).eq_ignore_ascii_case(word)
         };
         if is(numbers[0], "OK") {
+            facts.set_ok();
             set.tags.add("otel.status_code", "OK");
         } else if is(numbers[1], "ERROR") {
             facts.set_error();

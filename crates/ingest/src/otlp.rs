@@ -4,7 +4,7 @@ use super::jaeger::text;
 use super::node::{Bad, Node, Number};
 use super::otel;
 use super::report::ProblemKind;
-use super::state::{Fail, Format, State};
+use super::state::{Fail, Format, ParentChoice, State};
 use pathlight_model::trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};
 
 /// The resource and the scope being read, and the spans that came before them.
@@ -104,6 +104,28 @@ pub(super) fn canonical(id: &str, bytes: usize) -> String {
     out
 }
 
+fn id_text(state: &mut State, node: Option<Node<'_>>, name: &str, bytes: usize) -> Result<String, Bad> {
+    Ok(text(state, node, name)?.map_or(String::new(), |t| canonical(&t.text, bytes)))
+}
+
+/// Takes note of a link that is a reference to a span of the trace `own`.
+fn reference(
+    state: &mut State,
+    set: &mut TraceSet,
+    link: Node<'_>,
+    own: &str,
+    choice: &mut ParentChoice,
+) -> Result<(), Bad> {
+    let [trace, span, attributes] = link.pick(["traceId", "spanId", "attributes"])?;
+    let Some(follows_from) = otel::reference_kind(state, attributes)? else { return Ok(()) };
+    let trace = id_text(state, trace, "traceId", 16)?;
+    let span = id_text(state, span, "spanId", 8)?;
+    if trace.is_empty() || trace.eq_ignore_ascii_case(own) {
+        choice.reference(SpanId::parse(&span, &mut set.id_texts), follows_from);
+    }
+    Ok(())
+}
+
 /// Reads nanoseconds as a decimal text or a number.
 fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
@@ -130,18 +152,20 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     }
     let [trace, id, parent, start, end] =
         node.pick(["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano"])?;
-    let [name, kind, status, attributes, events] =
-        node.pick(["name", "kind", "status", "attributes", "events"])?;
-    let id_text = |state: &mut State, node, name: &str, bytes| -> Result<String, Bad> {
-        Ok(text(state, node, name)?.map_or(String::new(), |t| canonical(&t.text, bytes)))
-    };
+    let [name, kind, status, attributes, events, links] =
+        node.pick(["name", "kind", "status", "attributes", "events", "links"])?;
     let trace = id_text(state, trace, "traceId", 16)?;
     let id = id_text(state, id, "spanId", 8)?;
-    let parent = id_text(state, parent, "parentSpanId", 8)?;
+    let parent_text = id_text(state, parent, "parentSpanId", 8)?;
+    let mut parent = ParentChoice::default();
+    parent.reference(SpanId::parse(&parent_text, &mut set.id_texts), false);
+    for link in links.into_iter().flat_map(Node::elements) {
+        reference(state, set, link?, &trace, &mut parent)?;
+    }
     let span = otel::Span {
         at: node.at,
         id: SpanId::parse(&id, &mut set.id_texts),
-        parent: SpanId::parse(&parent, &mut set.id_texts),
+        parent,
         start: nanoseconds(state, start, "startTimeUnixNano")?,
         end: nanoseconds(state, end, "endTimeUnixNano")?,
         name,

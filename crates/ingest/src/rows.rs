@@ -80,7 +80,7 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     }
     let tags = set.tags.finish();
     let mut flags = facts.flags();
-    let parent = choice.choose(&mut flags);
+    let parent = choice.choose(&mut flags, &mut set.id_texts);
     let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
         return Ok(());
     };

@@ -9,8 +9,8 @@ use super::report::{PartEnd, ProblemKind, Problems};
 use super::window::Window;
 use hashbrown::HashTable;
 use pathlight_model::trace::{
-    Flags, LoadedSummary, ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TracePart, TraceSet,
-    hash_bytes,
+    Flags, Interner, LoadedSummary, ProcessId, RawSpan, Reference, SetFull, SpanId, TagSetId, TraceId,
+    TracePart, TraceSet, hash_bytes, several_parents,
 };
 
 /// Why a value was not taken.
@@ -573,20 +573,25 @@ impl State {
     }
 }
 
-/// The parent that references choose (`docs/definitions/critical-path.md` section 1).
-#[derive(Default, Clone, Copy)]
+/// The spans of its trace that a span names (`docs/definitions/critical-path.md` section 1).
+#[derive(Default)]
 pub(super) struct ParentChoice {
     child_of: Option<SpanId>,
     named: Option<SpanId>,
     follows: Option<SpanId>,
+    /// Further references.
+    more: Vec<Reference>,
 }
 
 impl ParentChoice {
     /// Adds a reference within the trace.
     pub fn reference(&mut self, id: SpanId, follows_from: bool) {
         let slot = if follows_from { &mut self.follows } else { &mut self.child_of };
-        if slot.is_none() && !id.is_none() {
-            *slot = Some(id);
+        match slot {
+            _ if id.is_none() => {}
+            None => *slot = Some(id),
+            Some(first) if *first == id => {}
+            Some(_) => self.more.push(Reference { id, follows_from }),
         }
     }
 
@@ -595,8 +600,19 @@ impl ParentChoice {
         self.named = Some(id).filter(|id| !id.is_none());
     }
 
-    /// Returns the parent, absent for a root; sets the flag for `FOLLOWS_FROM`.
-    pub fn choose(self, flags: &mut Flags) -> SpanId {
+    /// Returns whether several spans are named, so that the parent is known once the trace is whole.
+    pub fn is_several(&self) -> bool {
+        let child_of = self.child_of.or(self.named);
+        let is_other = |id: Option<SpanId>| id.is_some() && id != child_of;
+        !self.more.is_empty() || is_other(self.named) || child_of.is_some() && is_other(self.follows)
+    }
+
+    /// Returns the parent, absent for a root; sets the flags that go with it.
+    pub fn choose(self, flags: &mut Flags, texts: &mut Interner) -> SpanId {
+        if self.is_several() {
+            flags.set(Flags::SEVERAL_PARENTS, true);
+            return several_parents(&self.in_order(), texts);
+        }
         match (self.child_of.or(self.named), self.follows) {
             (Some(parent), _) => parent,
             (None, Some(parent)) => {
@@ -605,5 +621,20 @@ impl ParentChoice {
             }
             (None, None) => SpanId::NONE,
         }
+    }
+
+    /// Returns all references in the order in which they count: those that say `FOLLOWS_FROM` come last.
+    fn in_order(self) -> Vec<Reference> {
+        let first = |id: Option<SpanId>, follows_from| id.map(|id| Reference { id, follows_from });
+        let more = |follows_from| self.more.iter().copied().filter(move |of| of.follows_from == follows_from);
+        let child_of = first(self.child_of, false).into_iter().chain(more(false));
+        let follows = first(self.follows, true).into_iter().chain(more(true));
+        let mut all: Vec<Reference> = Vec::new();
+        for reference in child_of.chain(first(self.named, false)).chain(follows) {
+            if all.iter().all(|known| known.id != reference.id) {
+                all.push(reference);
+            }
+        }
+        all
     }
 }

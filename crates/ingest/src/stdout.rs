@@ -3,7 +3,7 @@
 use super::jaeger::{span_id, text, trace_id};
 use super::node::{Bad, Node, Number};
 use super::otel;
-use super::state::{Fail, Format, State};
+use super::state::{Fail, Format, ParentChoice, State};
 use pathlight_model::trace::{SpanId, TraceId, TraceSet};
 
 /// Returns the trace id and span id of a span context.
@@ -72,17 +72,28 @@ pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
         "InstrumentationScope",
         "InstrumentationLibrary",
     ])?;
-    let [name, kind, status, attributes, events] =
-        node.pick(["Name", "SpanKind", "Status", "Attributes", "Events"])?;
+    let [name, kind, status, attributes, events, links] =
+        node.pick(["Name", "SpanKind", "Status", "Attributes", "Events", "Links"])?;
     let (trace, id) = context(state, set, own)?;
-    let (parent_trace, parent) = context(state, set, parent)?;
-    let is_in_trace = parent_trace.is_none() || parent_trace == trace;
+    let mut choice = ParentChoice::default();
+    let mut add = |(of, span): (TraceId, SpanId), follows_from| {
+        if of.is_none() || of == trace {
+            choice.reference(span, follows_from);
+        }
+    };
+    add(context(state, set, parent)?, false);
+    for link in links.into_iter().flat_map(Node::elements) {
+        let [to, attributes] = link?.pick(["SpanContext", "Attributes"])?;
+        if let Some(follows_from) = otel::reference_kind(state, attributes)? {
+            add(context(state, set, to)?, follows_from);
+        }
+    }
     let process = otel::process(state, set, resource)?;
     let scope = otel::scope(state, set, scope.or(library))?;
     let span = otel::Span {
         at: node.at,
         id,
-        parent: if is_in_trace { parent } else { SpanId::NONE },
+        parent: choice,
         start: time(state, start, "StartTime")?,
         end: time(state, end, "EndTime")?,
         name,

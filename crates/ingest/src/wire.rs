@@ -140,11 +140,11 @@ impl Message {
                     (9, "attributes", As::List(KeyValue)),
                     (11, "events", As::List(Event)),
                     (15, "status", As::One(Status)),
-                    (3, "traceState", As::Text),
                     (13, "links", As::List(Link)),
+                    (3, "traceState", As::Text),
                     (16, "flags", As::Fixed32),
                 ],
-                10,
+                11,
             ),
             Event => (
                 &[
@@ -158,10 +158,10 @@ impl Message {
                 &[
                     (1, "traceId", As::Id),
                     (2, "spanId", As::Id),
-                    (3, "traceState", As::Text),
                     (4, "attributes", As::List(KeyValue)),
+                    (3, "traceState", As::Text),
                 ],
-                0,
+                3,
             ),
             Status => (&[(2, "message", As::Text), (3, "code", As::Number)], 2),
             KeyValue => (&[(1, "key", As::Text), (2, "value", As::One(AnyValue))], 2),

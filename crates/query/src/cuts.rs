@@ -11,7 +11,7 @@ use pathlight_analysis::requests::{
 };
 use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::PlaceFacts;
+use pathlight_model::trace::{Coverage, PlaceFacts};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -155,6 +155,8 @@ struct Latencies {
     types: ByType<Vec<u64>>,
     /// Whether the range is cut out of each type; else all are taken together.
     is_by_type: bool,
+    /// How the requests cover their traces.
+    coverage: Coverage,
 }
 
 impl Latencies {
@@ -211,6 +213,7 @@ impl Latencies {
             range_us: (least_us.0, most_us.1),
             marks: PercentileRange::PRESETS.map(|preset| self.mark(preset, &all)).to_vec(),
             types: self.types.len() as u64,
+            coverage: self.coverage,
         }
     }
 }
@@ -222,7 +225,9 @@ impl Workers {
         let mut is_by_type = !selection.over_all;
         let mut types: ByType<Vec<u64>> = BTreeMap::new();
         let pass = Pass::Latencies { selection: all.clone(), is_by_type };
-        for part in self.partials::<ByType<Vec<u64>>>(pass).await? {
+        let mut coverage = Coverage::default();
+        for (part, of_part) in self.partials::<(ByType<Vec<u64>>, Coverage)>(pass).await? {
+            coverage.merge(&of_part);
             for (name, packed) in part {
                 types.entry(name).or_default().extend(unpack_sorted(packed));
             }
@@ -237,7 +242,7 @@ impl Workers {
             types.insert(RequestType::default(), sorted);
             is_by_type = false;
         }
-        let latencies = Latencies { types, is_by_type };
+        let latencies = Latencies { types, is_by_type, coverage };
         let cut = if range.is_all() { Cut::default() } else { self.keys(&all, range, &latencies).await? };
         Ok((cut, latencies.facts(range)))
     }
@@ -249,7 +254,7 @@ impl Workers {
         range: PercentileRange,
         latencies: &Latencies,
     ) -> Result<Cut, EngineError> {
-        let Latencies { types, is_by_type } = latencies;
+        let Latencies { types, is_by_type, .. } = latencies;
         // Only requests as slow as the first one inside or the first one past the end can be in doubt.
         let at_ends = types.iter().map(|(name, sorted)| {
             let ranks = latencies.ranks(range, sorted);

@@ -2,7 +2,9 @@
 
 use super::queries::{FlowPass, SpanKey, Trace};
 use super::request_pass::RequestPass;
-use pathlight_analysis::requests::{Cut, Filter, GroupBy, PathSettings, RequestType, Selection, TypeNames};
+use pathlight_analysis::requests::{
+    Cut, Filter, GroupBy, PathSettings, RequestType, RootEndpoint, Selection, TypeNames,
+};
 use pathlight_analysis::search::SpanSearch;
 use pathlight_model::trace::PlaceNames;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,7 @@ pub(super) enum Pass {
     Overview {
         settings: PathSettings,
         by: GroupBy,
+        incomplete: bool,
     },
     /// Sorted latencies of the selection, by type or of all as one.
     Latencies {
@@ -88,6 +91,20 @@ impl Pass {
         }
     }
 
+    /// Returns whether requests whose caller is not recorded were asked for; `None` where they do not matter.
+    pub fn incomplete(&self) -> Option<bool> {
+        match self {
+            Pass::Overview { incomplete, .. } => Some(*incomplete),
+            Pass::Latencies { selection, .. }
+            | Pass::Ties { selection, .. }
+            | Pass::Requests { selection, .. }
+            | Pass::Flow { selection, .. } => {
+                (selection.root == RootEndpoint::TraceRoots).then_some(selection.incomplete)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns how requests are grouped; `None` where their types do not matter.
     pub fn by(&self) -> Option<&GroupBy> {
         let filters_by_type =
@@ -124,5 +141,7 @@ pub(super) struct NamedPass {
     pub names: Option<PlaceNames>,
     /// How requests are grouped; none if that does not matter.
     pub types: Option<TypeNames>,
+    /// Whether requests whose caller is not recorded count among those of all traces.
+    pub incomplete: bool,
     pub pass: Pass,
 }

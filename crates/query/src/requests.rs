@@ -4,7 +4,7 @@ use pathlight_analysis::critical_path::{
     PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow,
 };
 use pathlight_analysis::requests::PathSettings;
-use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
+use pathlight_model::trace::{Flags, NO_ROW, TraceSet, Tree};
 use std::collections::BTreeMap;
 
 /// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided
@@ -33,6 +33,7 @@ fn row_of(set: &TraceSet, table: &PathTable, request: u32) -> RequestRow {
         spans: request.spans,
         errors: request.errors,
         path_spans: request.path_spans,
+        is_incomplete: set.flags(request.row).has(Flags::ORPHAN | Flags::CYCLE),
     }
 }
 
@@ -45,7 +46,7 @@ pub(super) fn path_of(
 ) -> RequestPath {
     let facts = &table.requests[request as usize];
     let mut tree = Tree::default();
-    tree.load(set, facts.trace, settings);
+    tree.load_for(set, facts.trace, settings, table.roots);
     let mut finder = PathFinder::default();
     finder.find(set, &tree, facts.row - tree.first, settings.overlap);
     // Children by (parent, name): in sorted order they are the siblings by name.

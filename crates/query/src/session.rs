@@ -24,9 +24,13 @@ const SELECTED_KEPT: usize = 3;
 /// What places are called: a hash of their names, and whether they are services.
 type Naming = (u64, bool);
 
-/// What selected requests are kept by, and what their types are.
+/// Whose requests a table holds: a root endpoint, with or without those whose caller is not recorded.
+type Whose = (RootEndpoint, bool);
+
+/// What tables, selected requests and their types are kept by.
+type TableKey = (Naming, Whose, PathSettings);
 type SelectedKey = (Naming, Option<TypeNames>, Selection);
-type TypesKey = (Naming, TypeNames, RootEndpoint, PathSettings);
+type TypesKey = (Naming, TypeNames, Whose, PathSettings);
 
 /// Appends to what is kept, the most recently used last, and lets the first go if there are more.
 fn keep<K, V>(list: &mut Vec<(K, Arc<V>)>, most: usize, entry: (K, Arc<V>)) -> Arc<V> {
@@ -44,7 +48,7 @@ pub struct Session {
     /// The traces. Call [`invalidate`](Self::invalidate) after changing it.
     pub set: TraceSet,
     /// Most recently used last.
-    tables: Vec<((Naming, RootEndpoint, PathSettings), Arc<PathTable>)>,
+    tables: Vec<(TableKey, Arc<PathTable>)>,
     selected: Vec<(SelectedKey, Arc<SelectedRequests>)>,
     types: Vec<(TypesKey, Arc<RequestTypes>)>,
     /// How rows are named now, and how many traces are.
@@ -102,7 +106,7 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not a pass.
     pub fn start(&mut self, pass: &[u8]) -> Result<Task, EngineError> {
         let bytes = opened(pass)?;
-        let NamedPass { names, types, pass } = encoding::read(bytes)?;
+        let NamedPass { names, types, incomplete, pass } = encoding::read(bytes)?;
         let flow = FlowTask::new(&pass, bytes);
         let names_hash = names.as_ref().map_or(0, |names| hash_bytes(&encoding::write(names)));
         let naming = (names_hash, pass.settings().is_some_and(|settings| settings.by_service));
@@ -110,6 +114,7 @@ impl Session {
             names,
             types,
             naming,
+            incomplete,
             pass,
             builder: None,
             overview: None,
@@ -129,11 +134,8 @@ impl Session {
         }
     }
 
-    fn table(&mut self, naming: Naming, selection: &Selection) -> Option<Arc<PathTable>> {
-        let is_it = |(of, root, settings): &(Naming, RootEndpoint, PathSettings)| {
-            *of == naming && *root == selection.root && *settings == selection.settings()
-        };
-        let place = self.tables.iter().position(|(key, _)| is_it(key))?;
+    fn table(&mut self, key: &TableKey) -> Option<Arc<PathTable>> {
+        let place = self.tables.iter().position(|(known, _)| known == key)?;
         let entry = self.tables.remove(place);
         let table = Arc::clone(&entry.1);
         self.tables.push(entry);
@@ -145,7 +147,7 @@ impl Session {
         naming: Naming,
         names: Option<&TypeNames>,
         selection: &Selection,
-        table: &PathTable,
+        (table, whose): (&PathTable, &Whose),
     ) -> Arc<SelectedRequests> {
         // A pass to which types do not matter takes those that were chosen for one to which they do.
         let is_it = |(of, types, key): &SelectedKey| {
@@ -155,8 +157,8 @@ impl Session {
         let entry = match found {
             Some(place) => self.selected.remove(place),
             None => {
-                let types = names.map(|names| self.types_of(naming, names, selection, table));
-                let selected = SelectedRequests::new(&self.set, &table.requests, selection, types);
+                let types = names.map(|names| self.types_of(naming, names, selection, (table, whose)));
+                let selected = SelectedRequests::new(&self.set, table, selection, types);
                 ((naming, names.cloned(), selection.clone()), Arc::new(selected))
             }
         };
@@ -169,14 +171,15 @@ impl Session {
         naming: Naming,
         names: &TypeNames,
         selection: &Selection,
-        table: &PathTable,
+        (table, whose): (&PathTable, &Whose),
     ) -> Arc<RequestTypes> {
-        let key = (naming, names.clone(), selection.root.clone(), selection.settings());
+        let key = (naming, names.clone(), whose.clone(), selection.settings());
         let entry = match self.types.iter().position(|(known, _)| *known == key) {
             Some(place) => self.types.remove(place),
             None => {
                 let rows = table.requests.iter().map(|request| request.row);
-                (key, Arc::new(RequestTypes::new(&self.set, rows, names)))
+                let of = (table.roots, selection.reading);
+                (key, Arc::new(RequestTypes::new(&self.set, rows, names, of)))
             }
         };
         keep(&mut self.types, TABLES_KEPT, entry)
@@ -188,6 +191,8 @@ pub struct Task {
     names: Option<PlaceNames>,
     types: Option<TypeNames>,
     naming: Naming,
+    /// Whether requests whose caller is not recorded count among those of all traces.
+    incomplete: bool,
     pass: Pass,
     builder: Option<TableBuilder>,
     overview: Option<OverviewPass>,
@@ -227,10 +232,14 @@ impl Task {
             Pass::NamedSummaries { group } => Ok(Some(encoding::write(&session.named_summaries(*group)))),
             Pass::Places => Ok(Some(encoding::write(&PlaceFacts::of(&session.set)))),
             Pass::Names => Ok(Some(encoding::write(&Names::of(&session.set)))),
-            Pass::Types { .. } => Ok(Some(encoding::write(&TypeFacts::of(&session.set)))),
+            Pass::Types { settings } => {
+                Ok(Some(encoding::write(&TypeFacts::of(&session.set, settings.reading))))
+            }
             Pass::Overview { settings, .. } => {
                 let types = || self.types.clone().unwrap_or_default();
-                let part = self.overview.get_or_insert_with(|| OverviewPass::new(*settings, types()));
+                let part = self
+                    .overview
+                    .get_or_insert_with(|| OverviewPass::new(*settings, types(), self.incomplete));
                 let done = part.step(&session.set, time_is_up);
                 self.progress = part.progress(&session.set);
                 if done { Ok(Some(encoding::write(part.partial()))) } else { Ok(None) }
@@ -252,7 +261,8 @@ impl Task {
             // Of all requests there is no need for the table of paths.
             Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
                 let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };
-                let partial = task.step(session, selection, pass, None, time_is_up)?;
+                let roots = selection.root.of(&session.set, self.incomplete);
+                let partial = task.step(session, (selection, roots), pass, None, time_is_up)?;
                 self.progress = task.progress();
                 Ok(partial)
             }
@@ -260,26 +270,30 @@ impl Task {
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => {
-                let table = match session.table(self.naming, selection) {
+                let whose = (selection.root.clone(), self.incomplete);
+                let key = (self.naming, whose.clone(), selection.settings());
+                let table = match session.table(&key) {
                     Some(table) => table,
                     None => {
                         let builder = self.builder.get_or_insert_with(|| {
-                            TableBuilder::new(&session.set, &selection.root, selection.settings())
+                            let roots = selection.root.of(&session.set, self.incomplete);
+                            TableBuilder::new(roots, selection.settings())
                         });
                         let done = builder.step(&session.set, time_is_up);
                         self.progress = builder.progress(&session.set);
                         let Some(builder) = self.builder.take_if(|_| done) else { return Ok(None) };
-                        let key = (self.naming, selection.root.clone(), selection.settings());
                         keep(&mut session.tables, TABLES_KEPT, (key, Arc::new(builder.finish())))
                     }
                 };
-                let selected = session.selected(self.naming, self.types.as_ref(), selection, &table);
+                let types = self.types.as_ref();
+                let selected = session.selected(self.naming, types, selection, (&table, &whose));
                 match (&self.pass, &mut self.flow) {
                     (Pass::Flow { selection, cut, pass }, Some(task)) => {
                         let cut = cut.clone().unwrap_or_default();
                         let inside = selected.inside(&session.set, &table.requests, &cut);
                         let rows = inside.map(|r| table.requests[r as usize].row).collect();
-                        let partial = task.step(session, selection, pass, Some(rows), time_is_up)?;
+                        let of = (selection, Some(table.roots));
+                        let partial = task.step(session, of, pass, Some(rows), time_is_up)?;
                         self.progress = task.progress();
                         Ok(partial)
                     }
@@ -314,7 +328,7 @@ impl Task {
                         let types = selected
                             .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
                         let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                        Ok(Some(encoding::write(&packed.collect::<BTreeMap<_, _>>())))
+                        Ok(Some(encoding::write(&(packed.collect::<BTreeMap<_, _>>(), selected.coverage()))))
                     }
                 }
             }

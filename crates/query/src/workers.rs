@@ -76,7 +76,12 @@ impl Workers {
             Some(by) => Some(self.type_facts(pass.settings().unwrap_or_default(), &names).await?.names(by)),
             None => None,
         };
-        self.run_named(NamedPass { names, types, pass }).await
+        // Asked for, or too few traces have their root.
+        let incomplete = match pass.incomplete() {
+            Some(false) if reading.has(Rule::Roots) => !self.place_facts().await?.have_roots(),
+            asked => asked.unwrap_or(true),
+        };
+        self.run_named(NamedPass { names, types, incomplete, pass }).await
     }
 
     /// Returns the facts of all workers that request types follow from, where places have these names.
@@ -89,7 +94,8 @@ impl Workers {
             return Ok(known);
         }
         let mut facts = TypeFacts::default();
-        let pass = NamedPass { names: names.clone(), types: None, pass: Pass::Types { settings } };
+        let pass = Pass::Types { settings };
+        let pass = NamedPass { names: names.clone(), types: None, incomplete: true, pass };
         for part in self.run_named(pass).await? {
             facts.merge(encoding::read(&part)?);
         }
@@ -100,13 +106,14 @@ impl Workers {
         Ok(self.want(Wanted::Pass(encoding::write(&pass))).await)
     }
 
-    /// Returns the facts of all workers that the names of places follow from.
+    /// Returns the facts of all workers from which the names of places follow, and which requests count.
     pub(super) async fn place_facts(&self) -> Result<&PlaceFacts, EngineError> {
         if let Some(known) = self.cuts.places() {
             return Ok(known);
         }
         let mut facts = PlaceFacts::default();
-        for part in self.run_named(NamedPass { names: None, types: None, pass: Pass::Places }).await? {
+        let pass = NamedPass { names: None, types: None, incomplete: true, pass: Pass::Places };
+        for part in self.run_named(pass).await? {
             facts.merge(encoding::read(&part)?);
         }
         Ok(self.cuts.keep_places(facts))

@@ -18,7 +18,7 @@ use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
 use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_model::trace::{Coverage, Endpoint, NO_ROW};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -128,6 +128,7 @@ fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
         range_us: (inside.min_us(), inside.max_us()),
         marks: PercentileRange::PRESETS.iter().map(mark).collect(),
         types: if choice.over_all { 1 } else { trees.len().max(1) as u64 },
+        coverage: Coverage::default(),
     }
 }
 

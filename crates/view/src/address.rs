@@ -93,6 +93,8 @@ pub struct Address {
     pub range: PercentileRange,
     /// Whether percentile ranges are cut out of all requests together, not out of each type.
     pub over_all: bool,
+    /// Whether requests whose caller is not recorded count among all requests, although enough traces have their root.
+    pub incomplete: bool,
     /// How requests are grouped into types.
     pub by: GroupBy,
     /// How requests of what was loaded first are grouped where that is chosen automatically, and under which reading. It
@@ -142,6 +144,7 @@ impl Default for Address {
             root: RootEndpoint::default(),
             range: PercentileRange::ALL,
             over_all: false,
+            incomplete: false,
             by: GroupBy::default(),
             chosen: None,
             comparison: None,
@@ -189,6 +192,7 @@ impl Address {
                 "rootEndpoint" => address.root = root_of_name(&value).unwrap_or(address.root),
                 "range" => address.range = parse_range(&value).unwrap_or(PercentileRange::ALL),
                 "percentiles" => address.over_all = value == "all",
+                "incomplete" => address.incomplete = value == "1",
                 // Of a comparison it is also what its frames are compared by.
                 "by" => match GroupBy::parse(&value) {
                     Some(by) => address.by = by,
@@ -303,6 +307,9 @@ impl Address {
         if self.over_all {
             out.put("percentiles", "all");
         }
+        if self.incomplete {
+            out.put("incomplete", "1");
+        }
         if self.by != GroupBy::default() {
             out.put("by", &self.by.key());
         }
@@ -396,6 +403,7 @@ impl Address {
             || self.root != before.root
             || self.range != before.range
             || self.over_all != before.over_all
+            || self.incomplete != before.incomplete
             || self.by != before.by
             || self.comparison != before.comparison
             || self.filters != before.filters
@@ -464,6 +472,7 @@ impl Address {
             range: self.range,
             by: self.grouping().clone(),
             over_all: self.over_all,
+            incomplete: self.incomplete,
             group: self.group(),
         }
     }

@@ -46,15 +46,30 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
          themselves: {} of them. Any endpoint can be chosen as root endpoint.",
         format::count(found(Found::Roots).map_or(0, |of| of.spans))
     );
+    let requests = found(Found::Incomplete).map_or(0, |of| of.spans);
+    let incomplete = match (requests, overview.outside.coverage.left_out) {
+        (0, 0) => {
+            "Every span names a parent, so they have no root; their longest part stands for the whole trace."
+                .to_owned()
+        }
+        (0, left_out) => format!(
+            "Every span names a parent, so they have no root. {} in them, whose callers are not recorded, are left out of all \
+             requests, since enough traces have their root.",
+            counted(left_out, "request")
+        ),
+        (requests, _) => format!(
+            "Every span names a parent, so they have no root. Each of their parts is a request whose caller is not recorded: \
+             {}.",
+            counted(requests, "request")
+        ),
+    };
     let mut all = vec![
         fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
         fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
-        fact(
-            "incomplete-traces",
-            quality.incomplete_traces,
-            "incomplete traces",
-            "Every span names a parent, so they have no root; their longest part stands for the whole trace.",
-        ),
+        Note {
+            example: example(Found::Incomplete).to_owned(),
+            ..fact("incomplete-traces", quality.incomplete_traces, "incomplete traces", &incomplete)
+        },
         fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
         fact("multi-root-traces", quality.multi_root_traces, "traces with several roots", &several),
         fact("cycles", quality.cycles, "cycles among parents", "Each is cut at its earliest span."),

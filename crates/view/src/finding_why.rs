@@ -55,6 +55,10 @@ pub fn why(finding: &Finding) -> Vec<String> {
         Facts::NotInstrumented { .. } => {
             "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
         }
+        Facts::OutsideRequests { missing, .. } => format!(
+            "Duration of spans before anything is cut, {}, of that of all spans of these traces. From 5 % on it is told.",
+            if missing.is_some() { "below spans whose parent is missing" } else { "at or below spans that nobody waits for" }
+        ),
         Facts::OneAfterTheOther { .. } => {
             "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
              by side they would take as long as the longest. At most what they take on the critical path counts. The model \

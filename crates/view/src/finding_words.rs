@@ -1,14 +1,13 @@
 //! Findings as sentences; and what else cards, texts and Markdown say of them.
 
-use crate::address::{Address, View};
-use crate::comparing::{Against, Comparison, Side};
 use crate::culprit;
+pub use crate::finding_links::{show, show_words};
 pub use crate::finding_why::why;
 use crate::flow_prediction::off_words;
 use crate::sentence::Sentence;
 use pathlight_query::{
-    BesideCall, CulpritReport, Facts, Filter, Finding, FindingKind, FindingsReport, Gap, Halved, Interval,
-    PercentileRange, Place, ServicePart, SharedTag, SplitOf,
+    BesideCall, CulpritReport, Facts, Finding, FindingKind, FindingsReport, Gap, Halved, Interval, Place,
+    ServicePart, SharedTag,
 };
 use pathlight_text::format;
 use pathlight_text::format::{agreeing, count, counted, duration, share};
@@ -40,6 +39,7 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::WorthMakingFaster => "Worth making faster",
         FindingKind::Abnormal => "Abnormal requests",
         FindingKind::NotInstrumented => "Not instrumented",
+        FindingKind::OutsideRequests => "Outside these requests",
         FindingKind::ReadWithCare => "Read with care",
     }
 }
@@ -187,8 +187,12 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => match halved {
                     None => out.text("."),
                     Some(halved) if halved.mean_us < LITTLE * mean_us => {
-                        let out = out.text(", but halving its self time would save only ");
-                        runs_beside(out.number(duration(halved.mean_us)).text(": "), beside)
+                        let out = out.text(", but halving its self time would save ");
+                        let out = match halved.mean_us < 1.0 {
+                            true => out.text("less than ").number(duration(1.0)),
+                            false => out.text("only ").number(duration(halved.mean_us)),
+                        };
+                        runs_beside(out, beside)
                     }
                     Some(halved) => saved(out.text("; halving it"), halved).text("."),
                 },
@@ -208,6 +212,24 @@ pub fn sentence(finding: &Finding) -> Sentence {
             match gap {
                 Some(gap) => longest_gap(out.text("; longest gap: "), gap).text("."),
                 None => out.text("."),
+            }
+        }
+        Facts::OutsideRequests { share: of_all, us, missing, tops, mean_us } => {
+            let out = out.number(share(*of_all)).text(" of the recorded time ");
+            let out = match missing {
+                None => out.text("is work that no request waits for: "),
+                Some(missing) => {
+                    let out = out.text("hangs below ").number(counted(*missing, "span"));
+                    out.text(agreeing(*missing, " that is missing", " that are missing"))
+                        .text(" and is in no request: ")
+                }
+            };
+            let out = out.number(counted(finding.n, "span")).text(" over ").number(format::duration_us(*us));
+            let out = at(out.text(". Most of it begins in ")).text(" (").number(counted(*tops, "span"));
+            let out = out.text(" of ").number(duration(*mean_us)).text(" on average)");
+            match missing {
+                None => out.text("; as root endpoint, that is requests of its own."),
+                Some(_) => out.text(". Export whole traces, or choose it as root endpoint."),
             }
         }
         Facts::OneAfterTheOther {
@@ -379,9 +401,10 @@ pub fn sentence(finding: &Finding) -> Sentence {
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
 const LITTLE: f64 = 0.1;
 
-/// Returns which work runs beside that of a hot spot.
+/// Returns which work runs beside that of a hot spot, if any was seen.
 fn runs_beside(out: Sentence, beside: &[BesideCall]) -> Sentence {
-    let Some(last) = beside.len().checked_sub(1) else { return out.text("other work runs beside it.") };
+    let Some(last) = beside.len().checked_sub(1) else { return out.text(".") };
+    let out = out.text(": ");
     let out = beside.iter().enumerate().fold(out, |out, (at, call)| {
         let out = match (at, call.is_after) {
             (0, _) => out,
@@ -489,101 +512,6 @@ pub fn stake(finding: &Finding) -> String {
     match finding.interval {
         Some(interval) => format!("{each} ({})", between(interval, duration)),
         None => each,
-    }
-}
-
-/// Returns what stands on the button that leads to the evidence of a finding.
-pub fn show_words(finding: &Finding) -> &'static str {
-    match finding.kind() {
-        FindingKind::Changed => "Compare both sets",
-        FindingKind::SlowTail => "Compare slow with fast",
-        FindingKind::OneAfterTheOther => "Show the flow",
-        FindingKind::Errors | FindingKind::Retries => "Show errors",
-        FindingKind::Who => "Split by this tag",
-        FindingKind::SinceWhen => "Show requests since then",
-        FindingKind::Bursts => "Show the first of them",
-        FindingKind::WorthMakingFaster => "Show what endpoints would save",
-        FindingKind::Abnormal => "Show these requests",
-        FindingKind::ReadWithCare => "Show requests",
-        _ => "Show in flame graph",
-    }
-}
-
-/// Sets the page up for the evidence of a finding.
-pub fn show(finding: &Finding, address: &mut Address) {
-    let search = |address: &mut Address, view| {
-        address.view = view;
-        address.focus.clear();
-        address.search = match &finding.place {
-            Place::Endpoint(endpoint) => endpoint.operation.clone(),
-            Place::RequestType(kind) => kind.root.operation.clone(),
-            Place::Service(service) => service.clone(),
-            Place::Tag { value, .. } => value.clone(),
-            Place::Data => String::new(),
-        };
-    };
-    // Findings of two sets are of side B.
-    let is_of_sets = address.compares_sets();
-    if is_of_sets && !matches!(finding.facts, Facts::Changed(_)) {
-        address.speak_of(Side::B);
-    }
-    match &finding.facts {
-        Facts::SlowTail { root, ranges, .. } if is_of_sets => {
-            address.look_at_type(root);
-            (address.range, address.over_all) = (ranges.0, false);
-            search(address, View::Flame);
-        }
-        Facts::Changed(_) => {
-            address.compare_sets();
-            address.view = View::Compare;
-        }
-        Facts::SlowTail { root, ranges, .. } => {
-            address.look_at_type(root);
-            (address.range, address.over_all) = (ranges.0, false);
-            address.comparison =
-                Some(Comparison { against: Against::Range, side: Side::B, other: ranges.1, swapped: false });
-            search(address, View::Compare);
-        }
-        Facts::OneAfterTheOther { caller, .. } => {
-            address.choices.flow.parents = vec![caller.clone()];
-            address.view = View::Flow;
-        }
-        Facts::Errors { .. } | Facts::Retries { .. } => search(address, View::Errors),
-        Facts::Who { root, .. } => {
-            address.look_at_type(root);
-            if let Place::Tag { key, .. } = &finding.place {
-                address.split.key = Some(key.clone());
-                address.split.of = SplitOf::default();
-            }
-            address.view = View::Split;
-        }
-        Facts::SinceWhen { from_us, .. } => {
-            if let Place::RequestType(kind) = &finding.place {
-                address.look_at_type(kind);
-            }
-            address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
-            address.filters.push(Filter::Time { from_us: *from_us, to_us: u64::MAX });
-            address.range = PercentileRange::ALL;
-            address.view = View::Requests;
-        }
-        Facts::ReadWithCare { .. } => address.view = View::Requests,
-        Facts::Bursts { bursts, .. } => {
-            address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
-            let first = bursts.first();
-            address.filters.extend(first.map(|b| Filter::Time { from_us: b.from_us, to_us: b.to_us }));
-            address.view = View::Requests;
-        }
-        Facts::WorthMakingFaster(_) => search(address, View::Endpoints),
-        Facts::Abnormal { .. } => {
-            address.compare_sets();
-            address.view = View::Anomalies;
-        }
-        Facts::HotSpot { .. }
-        | Facts::Waiting { .. }
-        | Facts::NotInstrumented { .. }
-        | Facts::Timeout { .. } => {
-            search(address, View::Flame);
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The effects of the rules for real traces, in words: for the notes of the page and for `inspect`.
 
-use pathlight_model::trace::{Found, NameCount, Quality, ReadingCounts, Rule};
+use pathlight_model::trace::{Coverage, Found, NameCount, Quality, ReadingCounts, Rule};
 use pathlight_query::OverviewReport;
-use pathlight_text::format::{self, count, counted, duration, duration_us, share_of};
+use pathlight_text::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use std::borrow::Cow;
 
 /// What was found in traces, and what it means for the numbers.
@@ -27,6 +27,44 @@ const GRAVE_SHARE: f64 = 0.05;
 pub fn left_out(quality: &Quality) -> Option<String> {
     let share = quality.orphan_share();
     (share > GRAVE_SHARE).then(|| format!("{} of span time left out", format::share(share)))
+}
+
+/// Returns of what traces requests are, and what much of these traces they do not hold: one text for all views. Empty where
+/// that is not known.
+pub fn scope(coverage: &Coverage, requests: u64) -> String {
+    if coverage.traces == 0 && coverage.left_out == 0 {
+        return String::new();
+    }
+    let mut out = format!("of {}", counted(coverage.traces, "trace"));
+    if coverage.incomplete > 0 && coverage.incomplete >= requests {
+        out += " whose callers are not recorded";
+    } else if coverage.incomplete > 0 {
+        out += &format!(", {} of them without a recorded caller", count(coverage.incomplete));
+    }
+    for part in beside(coverage) {
+        out += &format!("; {part}");
+    }
+    out
+}
+
+/// Returns what much of the recorded time requests do not hold, and why.
+pub fn beside(coverage: &Coverage) -> Vec<String> {
+    let parts = [
+        (coverage.async_us, "runs asynchronously, and no request waits for it"),
+        (coverage.unattached_us, "hangs below spans that are missing, and is in no request"),
+        (coverage.dropped_us, "lies outside its parent and is left out"),
+    ];
+    let much = parts.into_iter().map(|(us, words)| (coverage.share(us), words));
+    let much = much.filter(|(share, _)| *share > GRAVE_SHARE);
+    let much = much.map(|(share, words)| format!("{} of the recorded time {words}", format::share(share)));
+    let left_out = (coverage.left_out > 0).then(|| {
+        let requests = counted(coverage.left_out, "request");
+        format!(
+            "{requests} whose {} left out",
+            agreeing(coverage.left_out, "caller is not recorded is", "callers are not recorded are")
+        )
+    });
+    much.chain(left_out).collect()
 }
 
 /// Clocks named one by one.
@@ -105,6 +143,11 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "spans that outlive their parent in the same process",
             "Nobody waits for them: they count as asynchronous.",
         ),
+        Found::Consumers => (
+            "consumers whose parent is no producer",
+            "Whoever sends a message does not wait until it is handled: they count as asynchronous. Choose their endpoint \
+             as root endpoint to look at them.",
+        ),
         Found::Clocks => (
             "spans of processes whose clock was corrected",
             "Callees that lay outside their call are moved into it, with all below them.",
@@ -114,7 +157,7 @@ fn words(found: Found) -> (&'static str, &'static str) {
             "callees that go on after their caller stopped waiting",
             "That is what a timeout looks like. They are cut at the end of the call.",
         ),
-        Found::Roots | Found::SeveralRoots | Found::OrphanRoots => ("", ""),
+        Found::Roots | Found::Incomplete | Found::SeveralRoots | Found::OrphanRoots => ("", ""),
     }
 }
 
@@ -126,8 +169,11 @@ pub fn rule_words(rule: Rule) -> &'static str {
         Rule::Waiting => "Show what calls take outside their callee as waiting for it",
         Rule::Templates => "Treat names that differ only in values as one",
         Rule::NobodyWaits => "Do not wait for spans that outlive their parent in the same process",
+        Rule::Consumers => "Do not wait for consumers, whatever their parent",
         Rule::Clocks => "Correct clocks that differ between processes",
-        Rule::Roots => "Treat further roots of a trace as requests of their own",
+        Rule::Roots => {
+            "Treat further roots of a trace, and spans whose caller is missing, as requests of their own"
+        }
     }
 }
 
@@ -158,6 +204,38 @@ mod tests {
         let words = |orphan_us| left_out(&Quality { orphan_us, span_us: 1000, ..Quality::default() });
         assert_eq!((words(0), words(50)), (None, None));
         assert_eq!(words(874), Some(format!("{} of span time left out", format::share(0.874))));
+    }
+
+    #[test]
+    fn what_requests_do_not_hold_is_said_with_its_share() {
+        let of = |async_us, unattached_us, dropped_us| Coverage {
+            traces: 4,
+            span_us: 1000,
+            async_us,
+            unattached_us,
+            dropped_us,
+            ..Coverage::default()
+        };
+        assert_eq!(scope(&Coverage::default(), 0), "", "a summary");
+        assert_eq!(scope(&of(50, 50, 50), 7), "of 4 traces");
+        let share = |of| format::share(of);
+        assert_eq!(
+            scope(&of(874, 60, 51), 7),
+            format!(
+                "of 4 traces; {} of the recorded time runs asynchronously, and no request waits for it; {} of the recorded time hangs \
+                 below spans that are missing, and is in no request; {} of the recorded time lies outside its parent and is left \
+                 out",
+                share(0.874),
+                share(0.06),
+                share(0.051)
+            )
+        );
+        let incomplete = Coverage { incomplete: 7, left_out: 1, ..of(0, 0, 0) };
+        assert_eq!(
+            scope(&incomplete, 7),
+            "of 4 traces whose callers are not recorded; 1 request whose caller is not recorded is left out"
+        );
+        assert!(scope(&incomplete, 9).starts_with("of 4 traces, 7 of them without a recorded caller;"));
     }
 
     #[test]

@@ -131,6 +131,7 @@ fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
             }
             Facts::Bursts { .. }
             | Facts::WorthMakingFaster(_)
+            | Facts::OutsideRequests { .. }
             | Facts::Abnormal { .. }
             | Facts::Timeout { .. }
             | Facts::Retries { .. }
@@ -284,6 +285,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         root,
         range,
         over_all,
+        incomplete,
         by,
         chosen: _,
         comparison,
@@ -337,6 +339,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         root: if names { RootEndpoint::default() } else { root },
         range,
         over_all,
+        incomplete,
         by: if tags && matches!(by, GroupBy::Tag(_)) { GroupBy::default() } else { by },
         chosen: None,
         comparison,

@@ -69,6 +69,16 @@ pub fn table() -> Table<RequestRow> {
         .by(|a, b| a.trace_id.cmp(&b.trace_id))
         .low(3)
         .width(Width::Id),
+        Column::text(
+            "caller",
+            "Caller",
+            "Whether the span that made the request is missing",
+            |row: &RequestRow| {
+                let words = if row.is_incomplete { "not recorded" } else { "" };
+                words.into()
+            },
+        )
+        .low(3),
     ];
     Table::new("requests", "Requests", ("latency", true), columns)
         .with_attributes(|row| {

@@ -236,6 +236,7 @@ fn requests_are_listed_and_lead_to_their_traces() {
         spans: 3,
         errors: 0,
         path_spans: 2,
+        is_incomplete: false,
     };
     assert_eq!(TraceChoice::from(&row).root_span_id, None);
     let mut report = RequestsReport { facts: facts(1, 5), rows: vec![row] };

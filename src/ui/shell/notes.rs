@@ -70,6 +70,9 @@ pub fn show(page: Page) {
     if !is_summary {
         body.add(&el("h3").text("Reading"));
         body.add(&reading(page, &close, &keep));
+        if let Some(switch) = incomplete(page, &overview, &close, &keep) {
+            body.add(&switch);
+        }
     }
     body.add(&el("h3").text("Files"));
     body.add(&files(page.loading().files()));
@@ -136,6 +139,25 @@ fn reading(page: Page, close: &El, keep: &Keep) -> El {
         list.add(&div("").child(&el("label").child(&check).text(" ").text(reading_words::rule_words(rule))));
     }
     list
+}
+
+/// Returns the switch for requests whose caller is not recorded, where they are left out or were asked for.
+fn incomplete(page: Page, overview: &OverviewReport, close: &El, keep: &Keep) -> Option<El> {
+    let is_on = page.address().incomplete;
+    if overview.outside.coverage.left_out == 0 && !is_on {
+        return None;
+    }
+    let check = el("input").attr("type", "checkbox").test("incomplete");
+    if let Some(input) = check.as_kind::<HtmlInputElement>() {
+        input.set_checked(is_on);
+    }
+    let closing = close.clone();
+    let check = check.on(keep, "change", move |_| {
+        closing.html().click();
+        page.change(|address| address.incomplete = !is_on);
+    });
+    let words = "Count requests whose caller is not recorded among all requests";
+    Some(div("").child(&el("label").child(&check).text(" ").text(words)))
 }
 
 fn files(files: &[FileReport]) -> El {

@@ -132,7 +132,8 @@ pub fn query(page: Page) {
     let address = page.address().clone();
     let queries = page.queries();
     let (settings, by) = (address.settings(), address.grouping().clone());
-    queries.overview.want(page, queries::Overview { settings, by });
+    let incomplete = address.incomplete;
+    queries.overview.want(page, queries::Overview { settings, by, incomplete });
     if queries.overview.get().is_some_and(|overview| overview.traces == 0) {
         return;
     }

@@ -334,6 +334,10 @@ impl Part for SelectionBar {
             if facts.requests == 0 {
                 figures.truncate(1);
             }
+            let scope = reading_words::scope(&facts.coverage, facts.all_requests);
+            if !scope.is_empty() {
+                figures.push(span("scope muted", &scope).test("range-scope"));
+            }
             self.figures.fill(&figures);
         }
         let count = data_quality::count(&overview, page.loading().files()) as u64;

@@ -7,11 +7,14 @@ use pathlight::analysis::critical_path::PathFinder;
 use pathlight::analysis::requests::{
     Filter, Overlap, PathSettings, PercentileRange, RootEndpoint, Selection,
 };
-use pathlight::model::trace::{Endpoint, Flags, Quality, Role, SpanKind, TraceSet, Tree};
+use pathlight::model::trace::{
+    Endpoint, EndpointId, Flags, NO_ROW, Quality, RequestRoots, Role, SpanKind, TraceSet, TraceShape, Tree,
+};
 use pathlight::query::native::Pool;
 use pathlight::query::{GroupBy, RangeReport, queries};
 use pathlight::view::reading_words;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// Returns the segments of trace 0's root as (operation, start, end).
 fn path(spans: &[Span], overlap: Overlap) -> Vec<(String, u64, u64)> {
@@ -110,7 +113,10 @@ fn accepted_overlaps_of_calls_in_sequence_are_counted_with_their_distribution() 
         let overlap = Overlap::preset(preset).unwrap();
         let settings = PathSettings { overlap, ..PathSettings::default() };
         let sets = vec![set_of(&spans[..6]), set_of(&spans[6..])];
-        Pool::of(sets).unwrap().run(queries::Overview { settings, by: GroupBy::Root }).unwrap()
+        Pool::of(sets)
+            .unwrap()
+            .run(queries::Overview { settings, by: GroupBy::Root, incomplete: false })
+            .unwrap()
     };
     let overview = query("default");
     let overlaps = &overview.overlaps;
@@ -181,21 +187,66 @@ fn a_shared_id_becomes_a_client_with_its_server_as_child() {
 
 #[test]
 fn cycles_are_cut_at_the_earliest_span_and_orphans_are_roots() {
-    let spans = [
+    let mut spans = [
         span(1, 3, "a", 120, 200),
         span(2, 1, "b", 110, 200),
         span(3, 2, "c", 130, 200),
         span(4, 4, "self", 10, 20),
         span(5, 99, "orphan", 10, 500),
     ];
+    let set = set_of(&spans[..4]);
+    let shape = set.traces()[0].shape;
+    // What names itself names nothing: it is a root, and the trace complete.
+    assert_eq!((shape.roots, shape.orphans, shape.cycles), (2, 1, 1));
+    assert!(!shape.is_incomplete());
+    spans[3] = span(4, 98, "self", 10, 20);
     let set = set_of(&spans);
     let shape = set.traces()[0].shape;
-    assert_eq!((shape.roots, shape.orphans, shape.cycles), (3, 3, 2));
+    assert_eq!((shape.roots, shape.orphans, shape.cycles), (3, 3, 1));
     assert!(shape.is_incomplete());
     // No parentless root: the longest orphan root leads.
     assert_eq!(set.endpoint_name(set.endpoint(0)).1, "orphan");
     let cut = (0..5).find(|&row| set.endpoint_name(set.endpoint(row)).1 == "b").unwrap();
     assert!(set.flags(cut).has(Flags::CYCLE));
+}
+
+/// Returns the parent of every span by name, and the shape of the trace.
+fn parents(spans: &[Span]) -> (BTreeMap<String, String>, TraceShape) {
+    let set = set_of(spans);
+    let name = |row: u32| set.endpoint_name(set.endpoint(row)).1.to_owned();
+    let parent = |row| if set.parent(row) == NO_ROW { String::new() } else { name(set.parent(row)) };
+    let parents = (0..set.spans() as u32).map(|row| (name(row), parent(row)));
+    (parents.collect(), set.traces()[0].shape)
+}
+
+#[test]
+fn a_reference_to_a_span_below_is_a_link() {
+    let follows = |span: Span| Span { follows_from: true, ..span };
+    let chain = |root: Span| vec![root, span(2, 1, "b", 110, 190), span(3, 2, "c", 120, 180)];
+    let (of, shape) = parents(&chain(follows(span(1, 3, "a", 100, 200))));
+    assert_eq!((of["a"].as_str(), of["b"].as_str(), of["c"].as_str()), ("", "a", "b"));
+    assert_eq!((shape.orphans, shape.cycles), (0, 0));
+    // Of several that follow the one that starts first stays on top.
+    let pair = [follows(span(1, 2, "a", 100, 200)), follows(span(2, 1, "b", 150, 300))];
+    assert_eq!(parents(&pair).0["b"], "a");
+    // A second reference, to a span that is not below, is the parent after all; one to a missing span makes an orphan.
+    let second = |second| Span { second, ..follows(span(1, 3, "a", 100, 200)) };
+    let mut spans = chain(second(4));
+    spans.push(span(4, 0, "d", 90, 300));
+    assert_eq!(parents(&spans).0["a"], "d");
+    let (of, shape) = parents(&chain(second(9)));
+    assert_eq!((of["a"].as_str(), shape.orphans, shape.cycles), ("", 1, 0));
+    // What is there goes before what is not.
+    let (of, shape) = parents(&[span(1, 0, "a", 100, 200), Span { second: 1, ..span(2, 9, "b", 110, 190) }]);
+    assert_eq!((of["b"].as_str(), shape.orphans), ("a", 0));
+    // A cycle of parents is cut where a span names another one too.
+    let (of, shape) = parents(&[
+        span(1, 3, "a", 100, 200),
+        Span { second: 4, ..span(2, 1, "b", 110, 190) },
+        span(3, 2, "c", 120, 180),
+        span(4, 0, "d", 90, 300),
+    ]);
+    assert_eq!((of["b"].as_str(), of["a"].as_str(), shape.cycles), ("d", "c", 0));
 }
 
 #[test]
@@ -256,7 +307,9 @@ prop_compose! {
             out.duration_us = duration * 197;
             out.kind = [SpanKind::Unspecified, SpanKind::Client, SpanKind::Server, SpanKind::Producer,
                 SpanKind::Consumer, SpanKind::Internal][kind as usize];
-            out.follows_from = odd == 1;
+            out.follows_from = odd == 1 || odd == 4;
+            // The second of two parents, which may be the span itself, below it or missing.
+            out.second = if odd == 3 || odd == 4 { (id * 7 + start) % 28 } else { 0 };
             out.error = odd == 2;
             out
         }).collect()
@@ -293,11 +346,19 @@ proptest! {
         let set = set_of(&spans);
         let (mut tree, mut finder, mut roots) = (Tree::default(), PathFinder::default(), Vec::new());
         for trace in 0..set.traces().len() as u32 {
-            tree.load(&set, trace, settings);
-            let endpoints = (0..set.endpoints().len() as u32).map(|e| Some(pathlight::model::trace::EndpointId(e)));
-            for endpoint in endpoints.chain([None]) {
-                tree.requests(&set, endpoint, &mut roots);
+            let endpoints = (0..set.endpoints().len() as u32).map(|e| RequestRoots::Of(EndpointId(e)));
+            let mut covered = Vec::new();
+            for of in endpoints.chain([RequestRoots::All, RequestRoots::Complete]) {
+                tree.load_for(&set, trace, settings, of);
+                tree.requests(&set, &mut roots);
+                covered.clear();
+                covered.resize(tree.len(), false);
                 for &root in &roots {
+                    // Two requests never share a span, and one that is chosen is measured by its own interval.
+                    for span in root..tree.subtree_end[root as usize] {
+                        prop_assert!(!std::mem::replace(&mut covered[span as usize], true));
+                    }
+                    prop_assert_eq!(tree.duration_us(root), set.duration_us(tree.row(root)));
                     finder.find(&set, &tree, root, settings.overlap);
                     let mut at = tree.start_us[root as usize];
                     for segment in finder.segments() {
@@ -319,7 +380,7 @@ proptest! {
         let mut at_once = Tree::default();
         let (mut tree, mut whole, mut stepped) = (Tree::default(), PathFinder::default(), PathFinder::default());
         for trace in 0..set.traces().len() as u32 {
-            tree.begin(&set, trace, settings);
+            tree.begin(&set, trace, settings, RequestRoots::All);
             while !tree.step(&set, step) {}
             at_once.load(&set, trace, settings);
             prop_assert_eq!(&at_once.role, &tree.role);
@@ -352,7 +413,7 @@ proptest! {
             prop_assert_eq!(&expected, &report(sets));
         }
         let overview = |spans: &[Span]| {
-            let report = Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root }).unwrap();
+            let report = Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root, incomplete: false }).unwrap();
             (report.reading, report.request_types)
         };
         prop_assert_eq!(overview(&spans), overview(&shuffled));

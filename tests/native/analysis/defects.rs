@@ -8,7 +8,9 @@ use pathlight::analysis::flow::SavedAt;
 use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule, Selection};
 use pathlight::generate::{Defects, Options};
 use pathlight::model::trace::calls::{callee, process_of};
-use pathlight::model::trace::{Endpoint, PlaceFacts, TraceRow, TraceSet, Tree};
+use pathlight::model::trace::{
+    Endpoint, NO_ROW, PlaceFacts, Quality, RawSpan, SpanKind, TraceRow, TraceSet, Tree,
+};
 use pathlight::query::native::Pool;
 use pathlight::query::{FlowSettings, TprofSettings, queries};
 use std::collections::{BTreeMap, BTreeSet};
@@ -343,4 +345,71 @@ fn flow_what_if_and_diagnosis_do_not_depend_on_what_calls_and_routes_are_called(
             assert!(edges.len() >= 2 && edges.is_subset(&found_edges), "{edges:?} of {found_edges:?}");
         }
     }
+}
+
+/// Returns generated traces without the spans that `keep` refuses, the others changed.
+fn rewritten(keep: impl Fn(&RawSpan) -> bool, change: impl Fn(&mut RawSpan)) -> (TraceSet, TraceSet) {
+    let clean = generated(&Options { traces: 300, spans: 40, ..Options::default() });
+    let mut out = clean.without_traces();
+    for trace in clean.traces() {
+        let raw = (trace.first..trace.end).map(|row| clean.raw(row));
+        let mut raw: Vec<RawSpan> = raw.filter(&keep).collect();
+        raw.iter_mut().for_each(&change);
+        out.add_trace(trace.id, &mut raw).unwrap();
+    }
+    (clean, out)
+}
+
+#[test]
+fn consumers_below_spans_written_by_hand_are_those_below_producers() {
+    // What sends is of kind internal now.
+    let is_sender = |span: &RawSpan| span.flags.kind() == SpanKind::Producer;
+    let (clean, by_hand) = rewritten(
+        |_| true,
+        |span| {
+            if is_sender(span) {
+                span.flags.0 = span.flags.0 & !7 | SpanKind::Internal as u16;
+            }
+        },
+    );
+    let read = |set: &TraceSet, reading| {
+        let (mut tree, mut quality) = (Tree::default(), Quality::default());
+        let mut spans = BTreeMap::new();
+        for trace in 0..set.traces().len() as u32 {
+            let settings = PathSettings { reading, ..PathSettings::default() };
+            tree.load_counting(set, trace, settings, &mut quality);
+            for i in 0..tree.len() {
+                let id = (set.trace_id_text(trace), set.span_id_text(tree.row(i as u32)));
+                let role = format!("{:?}", tree.role[i]);
+                spans.insert(id, (role, tree.start_us[i], tree.end_us[i]));
+            }
+        }
+        (spans, quality)
+    };
+    let rule = only(Rule::Consumers);
+    let (expected, found) = (read(&clean, rule), read(&by_hand, rule));
+    assert!(expected.1.async_spans > 100);
+    assert!(expected == found);
+    assert_ne!(read(&by_hand, Reading::PLAIN).0, expected.0, "read plainly");
+}
+
+#[test]
+fn calls_of_a_caller_that_exports_nothing_are_what_they_were() {
+    // The parentless spans are missing.
+    let (clean, rootless) = rewritten(|span| !span.parent.is_none(), |_| ());
+    let mut expected = Vec::new();
+    for trace in clean.traces() {
+        let rows = (trace.first..trace.end).filter(|&row| {
+            let parent = clean.parent(row);
+            parent != NO_ROW && clean.parent(parent) == NO_ROW
+        });
+        expected.extend(rows.map(|row| clean.duration_us(row)));
+    }
+    expected.sort_unstable();
+    let mut pool = Pool::of(vec![rootless]).unwrap();
+    let report = pool.run(queries::PerRequest { selection: Selection::default() }).unwrap();
+    let mut found: Vec<u64> = report.requests.iter().map(|request| request.latency_us).collect();
+    found.sort_unstable();
+    assert!(found.len() > 300);
+    assert_eq!(found, expected);
 }

@@ -416,7 +416,15 @@ fn clocks_that_could_not_be_set_and_traces_without_a_root_ask_for_care() {
             spans[0].parent = 99;
         }
     });
-    let finding = the(&findings(&spans), FindingKind::ReadWithCare);
+    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut of = |incomplete| {
+        let selection = Selection { incomplete, ..Selection::default() };
+        pool.run(queries::Findings { selection, baseline: None }).unwrap()
+    };
+    // Those without their root are left out, unless they are asked for.
+    let complete = of(false);
+    assert_eq!((complete.facts.requests, complete.facts.coverage.left_out), (15, 5));
+    let finding = the(&of(true), FindingKind::ReadWithCare);
     assert_eq!((finding.n, finding.of), (5, 20));
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains(". Of 20 traces, 5 (25.0\u{202f}%) lack their root."), "{text}");

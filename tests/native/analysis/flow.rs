@@ -8,7 +8,7 @@ use pathlight::analysis::flow::{
     WhatIf, error,
 };
 use pathlight::analysis::ids::NodeId;
-use pathlight::analysis::requests::{Overlap, PathSettings};
+use pathlight::analysis::requests::{Overlap, PathSettings, RequestRoots};
 use pathlight::model::trace::{Endpoint, Role, Tree};
 use proptest::prelude::*;
 
@@ -177,17 +177,17 @@ fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIf {
     let set = set_of(learn);
     let strict = Overlap::preset("strict").unwrap();
     let mut counter = CalleeCounter::new(&set, None, Within::default(), false);
-    Walk::new(0, PathSettings::default()).run(&set, &mut counter);
+    Walk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut counter);
     let found: Vec<(_, (Callees, _))> = counter.finish(&set).into_iter().collect();
     let tables: Vec<NodeTable> = found.iter().map(|(name, (c, _))| NodeTable::new(name.clone(), c)).collect();
     let counts: Vec<PairCounts> = tables.iter().map(|t| PairCounts::new(t.len)).collect();
     let index = NodeIndex::new(&set, &tables);
     let mut learner = Invocations::new(index, Within::default(), Some(strict), counts);
-    Walk::new(0, PathSettings::default()).run(&set, &mut learner);
+    Walk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut learner);
     let model = Model::new(tables, &learner.observer, 1_000_000);
     let set = set_of(ask);
     let mut run = WhatIfRun::new(&set, model.into(), strict, Requests::All(None), changes, &CallsOf::All);
-    Walk::new(0, PathSettings::default()).run(&set, &mut run);
+    Walk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut run);
     WhatIf::merge(vec![run.finish(&set)])
 }
 

@@ -1,10 +1,12 @@
 //! The rules for real traces (`docs/definitions/real-traces.md`) against worked examples.
 
 use crate::common::{Span, set_of, span};
-use SpanKind::{Client, Internal, Server, Unspecified};
+use SpanKind::{Client, Consumer, Internal, Server, Unspecified};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule, Selection};
-use pathlight::model::trace::{Role, SpanKind, TraceSet, Tree};
+use pathlight::analysis::requests::{
+    Overlap, PathSettings, Reading, RequestRoots, RootEndpoint, Rule, Selection,
+};
+use pathlight::model::trace::{Coverage, Endpoint, EndpointId, Role, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
 use pathlight::query::{TraceReport, queries};
 use std::collections::BTreeMap;
@@ -135,7 +137,10 @@ fn an_overlay_is_neither_waited_for_nor_left_out() {
     assert_eq!(calls.len(), 1);
     let leaf = set.find_endpoint("gateway", "L").unwrap();
     let mut requests = Vec::new();
-    tree.requests(&set, Some(leaf), &mut requests);
+    let mut tree = Tree::default();
+    let settings = PathSettings { reading: only(Rule::Overlay), ..PathSettings::default() };
+    tree.load_for(&set, 0, settings, RequestRoots::Of(leaf));
+    tree.requests(&set, &mut requests);
     assert_eq!(requests.len(), 1);
 }
 
@@ -318,6 +323,165 @@ fn offsets_add_up_along_calls_and_never_move_the_root() {
     assert_eq!(interval(&spans, rule, "root"), (Role::Root, 0, 1_000_000));
 }
 
+/// Makes the example of messages: a root over [0, 100] ms, a span around sending, a consumer with a child.
+fn message(sender: SpanKind) -> Vec<Span> {
+    let ms = |id, parent, name, start: u64, end: u64| span(id, parent, name, start * 1000, end * 1000);
+    vec![
+        of("driver", Server, ms(1, 0, "A", 0, 100)),
+        of("driver", sender, ms(2, 1, "S", 90, 100)),
+        of("worker", Consumer, ms(3, 2, "C", 150, 400)),
+        of("worker", Client, ms(4, 3, "D", 200, 390)),
+    ]
+}
+
+/// Returns the segments of the only request of an endpoint, and its latency, in milliseconds.
+fn of_endpoint(spans: &[Span], reading: Reading, name: &str) -> (Vec<(String, u64, u64)>, u64) {
+    let set = set_of(spans);
+    let endpoint = set.endpoints().position(|(_, operation)| operation == name).unwrap() as u32;
+    let (mut tree, mut requests) = (Tree::default(), Vec::new());
+    let settings = PathSettings { reading, ..PathSettings::default() };
+    tree.load_for(&set, 0, settings, RequestRoots::Of(EndpointId(endpoint)));
+    tree.requests(&set, &mut requests);
+    assert_eq!(requests.len(), 1, "{name}");
+    let mut finder = PathFinder::default();
+    finder.find(&set, &tree, requests[0], Overlap::default());
+    let name = |i: u32| set.endpoint_name(set.endpoint(tree.row(i))).1.to_owned();
+    (
+        finder.segments().map(|s| (name(s.span), s.start_us, s.end_us)).collect(),
+        tree.duration_us(requests[0]) / 1000,
+    )
+}
+
+#[test]
+fn nobody_waits_for_a_consumer() {
+    let rule = only(Rule::Consumers);
+    for sender in [Internal, Server, Client, SpanKind::Producer, Unspecified] {
+        let spans = message(sender);
+        assert_eq!(interval(&spans, rule, "C"), (Role::Async, 150_000, 400_000), "{sender:?}");
+        assert_eq!(interval(&spans, rule, "D"), (Role::Sync, 200_000, 390_000));
+        assert_eq!(path(&spans, rule), segments(&[("A", 0, 90), ("S", 90, 100)]));
+        let of_c = segments(&[("C", 150, 200), ("D", 200, 390), ("C", 390, 400)]);
+        assert_eq!(of_endpoint(&spans, rule, "C"), (of_c, 250));
+    }
+    // Read plainly it is dropped, unless the sender is a producer.
+    assert_eq!(role(&message(Internal), Reading::PLAIN, "C"), Role::Dropped);
+    assert_eq!(role(&message(SpanKind::Producer), Reading::PLAIN, "C"), Role::Async);
+    // Below a span that is dropped it keeps its interval too.
+    let mut below = message(Internal);
+    (below[1].start_us, below[1].duration_us) = (110_000, 10_000);
+    // A start of 0 would pass for a missing one.
+    below.iter_mut().for_each(|span| span.start_us += 1_000_000);
+    assert_eq!((role(&below, rule, "S"), role(&below, rule, "C")), (Role::Dropped, Role::Async));
+    assert_eq!(interval(&below, rule, "D"), (Role::Sync, 1_200_000, 1_390_000));
+}
+
+#[test]
+fn a_request_that_is_chosen_is_measured_by_its_own_span() {
+    // The callee goes on after its caller gave up; a span below a dropped one.
+    let spans = remote((100_000, 150_000), (110_000, 190_000));
+    for reading in [Reading::PLAIN, Reading::real()] {
+        assert_eq!(interval(&spans, reading, "server"), (Role::Sync, 110_000, 150_000));
+        assert_eq!(of_endpoint(&spans, reading, "server"), (segments(&[("work", 110, 190)]), 80));
+    }
+    let mut dropped = remote((100_000, 150_000), (600_000, 610_000));
+    dropped.iter_mut().for_each(|span| span.kind = Unspecified);
+    assert_eq!(role(&dropped, Reading::PLAIN, "work"), Role::Dropped);
+    assert_eq!(of_endpoint(&dropped, Reading::PLAIN, "server"), (segments(&[("work", 600, 610)]), 10));
+    assert_eq!(of_endpoint(&dropped, Reading::PLAIN, "work").1, 10);
+}
+
+#[test]
+fn no_clock_above_an_asynchronous_span_moves_it() {
+    let mut spans = remote((100_000, 150_000), (160_000, 190_000));
+    // The server is 40 ms late, and so are the clocks of all below it.
+    spans[3] = of("b", Internal, span(4, 3, "work", 165_000, 180_000));
+    spans.push(of("b", Consumer, span(5, 3, "message", 170_000, 175_000)));
+    spans.push(of("b", Internal, span(6, 5, "below", 171_000, 174_000)));
+    let reading = only(Rule::Clocks).with(Rule::Consumers, true);
+    assert_eq!(interval(&spans, reading, "work"), (Role::Sync, 125_000, 140_000));
+    assert_eq!(interval(&spans, reading, "message"), (Role::Async, 170_000, 175_000));
+    assert_eq!(interval(&spans, reading, "below"), (Role::Sync, 171_000, 174_000));
+}
+
+#[test]
+fn every_orphan_root_of_a_trace_without_its_root_is_a_request() {
+    let spans = [
+        span(2, 1, "first", 0, 100),
+        span(3, 1, "second", 10, 40),
+        span(4, 3, "below", 15, 20),
+        span(5, 9, "third", 300, 1300),
+    ];
+    let requests = |spans: &[Span], reading, roots| {
+        let set = set_of(spans);
+        let (mut tree, mut requests) = (Tree::default(), Vec::new());
+        tree.load_for(&set, 0, PathSettings { reading, ..PathSettings::default() }, roots);
+        tree.requests(&set, &mut requests);
+        let coverage = Coverage::of(&set, &tree, &requests);
+        let name = |i: &u32| set.endpoint_name(set.endpoint(tree.row(*i))).1.to_owned();
+        (requests.iter().map(name).collect::<Vec<_>>(), coverage)
+    };
+    let rule = only(Rule::Roots);
+    let (names, coverage) = requests(&spans, rule, RequestRoots::All);
+    // The longest stands for the trace and comes first.
+    assert_eq!(names, ["third", "first", "second"]);
+    assert_eq!(
+        (coverage.traces, coverage.incomplete, coverage.span_us, coverage.unattached_us),
+        (1, 3, 1135, 0)
+    );
+    let (names, coverage) = requests(&spans, rule, RequestRoots::Complete);
+    assert_eq!((names.len(), coverage.traces, coverage.left_out), (0, 0, 3));
+    let (names, coverage) = requests(&spans, Reading::PLAIN, RequestRoots::All);
+    assert_eq!((names, coverage.unattached_us), (vec!["third".to_owned()], 135));
+    // With its root, what hangs below missing spans is unattached, and comes last.
+    let mut rooted = spans.to_vec();
+    rooted.push(span(7, 0, "root", 50, 60));
+    let (names, coverage) = requests(&rooted, rule, RequestRoots::All);
+    assert_eq!(
+        (names, coverage.unattached_us, coverage.unattached_spans),
+        (vec!["root".to_owned()], 1135, 4)
+    );
+}
+
+#[test]
+fn requests_without_a_recorded_caller_count_unless_enough_traces_have_their_root() {
+    // Of 100 traces so many have their root.
+    let pool = |rooted: u128| {
+        let spans = (1..=100).flat_map(|trace| {
+            let parent = if trace <= rooted { 0 } else { 9 };
+            [
+                Span { trace, ..span(1, parent, "a", 1000, 2000) },
+                Span { trace, ..span(2, parent, "b", 3000, 4000) },
+            ]
+        });
+        let spans: Vec<Span> = spans.collect();
+        // In two workers.
+        Pool::of(vec![set_of(&spans[..90]), set_of(&spans[90..])]).unwrap()
+    };
+    let facts = |rooted, selection: Selection| pool(rooted).run(queries::Range { selection }).unwrap().facts;
+    let counts = |rooted, selection| {
+        let facts = facts(rooted, selection);
+        (facts.requests, facts.coverage.traces, facts.coverage.incomplete, facts.coverage.left_out)
+    };
+    // Of the rooted ones both roots are requests: the second starts after the first.
+    assert_eq!(counts(0, Selection::default()), (200, 100, 200, 0));
+    assert_eq!(counts(4, Selection::default()), (200, 100, 192, 0));
+    assert_eq!(counts(5, Selection::default()), (10, 5, 0, 190));
+    assert_eq!(counts(5, Selection { incomplete: true, ..Selection::default() }), (200, 100, 190, 0));
+    let plain = Selection { reading: Reading::PLAIN, ..Selection::default() };
+    assert_eq!(counts(5, plain), (100, 100, 0, 0));
+    // Chosen by their endpoint they always count.
+    let root = RootEndpoint::Endpoint(Endpoint::new("b", "b"));
+    assert_eq!(counts(5, Selection { root, ..Selection::default() }), (100, 100, 0, 0));
+    let overview = |rooted| {
+        let report = pool(rooted).run(queries::Overview::default()).unwrap();
+        let parts = report.request_types.iter().map(|row| (row.kind.part.clone(), row.requests));
+        (parts.collect::<Vec<_>>(), report.outside.coverage.left_out)
+    };
+    let incomplete = ("(caller not recorded)".to_owned(), 100);
+    assert_eq!(overview(0), (vec![incomplete.clone(), incomplete], 0));
+    assert_eq!(overview(5), (vec![(String::new(), 5), (String::new(), 5)], 190));
+}
+
 #[test]
 fn roots_that_stand_for_themselves_are_requests() {
     let roots = |reading| {
@@ -334,7 +498,7 @@ fn roots_that_stand_for_themselves_are_requests() {
         let set = set_of(&spans);
         let tree = tree(&set, reading);
         let mut requests = Vec::new();
-        tree.requests(&set, None, &mut requests);
+        tree.requests(&set, &mut requests);
         let name = |i: &u32| set.endpoint_name(set.endpoint(tree.row(*i))).1.to_owned();
         requests.iter().map(name).collect::<Vec<_>>()
     };

@@ -6,7 +6,7 @@ use pathlight::analysis::flow::{
     CalleeCounter, FlowSettings, Invocations, Model, NodeIndex, NodeTable, PairCounts, Requests, SavingsRun,
     Visit, Walk, Within,
 };
-use pathlight::analysis::requests::Overlap;
+use pathlight::analysis::requests::{Overlap, RequestRoots};
 use pathlight::model::stats::Random;
 use pathlight::model::trace::{PathSettings, TraceSet, Tree};
 use pathlight::query::native::Pool;
@@ -48,14 +48,14 @@ fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Ve
 /// Counts the spans that are looked at to try every endpoint of a set of one trace.
 fn cost(set: &TraceSet) -> usize {
     let mut counter = CalleeCounter::new(set, None, Within::default(), false);
-    Walk::new(0, PathSettings::default()).run(set, &mut counter);
+    Walk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut counter);
     let found = counter.finish(set).into_iter().filter(|(_, (callees, _))| callees.invocations > 0);
     let tables: Vec<NodeTable> = found.map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
     let overlap = Overlap::default();
     let pairs = tables.iter().map(|table| PairCounts::new(table.len)).collect();
     let mut pairs: Invocations<Vec<PairCounts>> =
         Invocations::new(NodeIndex::new(set, &tables), Within::default(), Some(overlap), pairs);
-    Walk::new(0, PathSettings::default()).run(set, &mut pairs);
+    Walk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut pairs);
     let model = Model::new(tables, &pairs.observer, FlowSettings::default().tau_ppm);
     let mut run = SavingsRun::new(set, Arc::new(model), overlap, Requests::All(None));
     let mut tree = Tree::default();

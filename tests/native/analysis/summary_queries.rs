@@ -7,7 +7,7 @@ use pathlight::analysis::tprof::Group;
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
 use pathlight::model::stats::Summary as Percentiles;
-use pathlight::model::trace::{Endpoint, Portable, TraceId, TraceSet, hash_text};
+use pathlight::model::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::query::native::Pool;
 use pathlight::query::{
     Aggregates, AnomalySettings, Detector, Filter, FlowReport, FlowSettings, GroupBy, PlaceChange, Quantity,
@@ -39,9 +39,9 @@ fn open(files: &[(&str, &[u8], u8)]) -> TraceSet {
     set
 }
 
-/// Returns what a percentile range holds, but for where the ranges end that are offered.
+/// Returns what a percentile range holds, but for where the ranges end that are offered, and for what summaries do not know.
 fn without_marks(facts: &RangeFacts) -> RangeFacts {
-    RangeFacts { marks: Vec::new(), types: 1, ..facts.clone() }
+    RangeFacts { marks: Vec::new(), types: 1, coverage: Coverage::default(), ..facts.clone() }
 }
 
 /// Selects every call as it was recorded, as summaries have them.
@@ -158,7 +158,8 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
     let mut summaries = Pool::of(vec![open(&[("a", &a, 0)]), open(&[("b", &b, 1)])]).unwrap();
     let mut found = summaries.run(query.clone()).unwrap();
     for (side, of_traces) in [(&mut found.a, &expected.a), (&mut found.b, &expected.b)] {
-        side.facts = RangeFacts { marks: of_traces.facts.marks.clone(), ..side.facts.clone() };
+        let (marks, coverage) = (of_traces.facts.marks.clone(), of_traces.facts.coverage);
+        side.facts = RangeFacts { marks, coverage, ..side.facts.clone() };
     }
     assert!(found == expected, "reports differ");
     traces.summaries = open(&[("b", &b, 1)]).summaries;

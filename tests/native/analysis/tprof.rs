@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub(super) fn part(set: &TraceSet) -> TracesPart {
     let roots = set.traces().iter().map(|trace| trace.first);
-    let types = Arc::new(RequestTypes::new(set, roots, &TypeNames::default()));
+    let types = Arc::new(RequestTypes::new(set, roots, &TypeNames::default(), Default::default()));
     let (mut collector, mut tree) = (TraceCollector::new(set, types), Tree::default());
     for trace in 0..set.traces().len() as u32 {
         tree.load(set, trace, PathSettings::default());

@@ -41,7 +41,7 @@ fn shapes() -> [(&'static str, TraceSet); 3] {
 /// Returns what the worker makes of a set, and how often it looked at the clock.
 fn part(set: &TraceSet) -> (TracesPart, usize) {
     let roots = set.traces().iter().map(|trace| trace.first);
-    let types = Arc::new(RequestTypes::new(set, roots, &TypeNames::default()));
+    let types = Arc::new(RequestTypes::new(set, roots, &TypeNames::default(), Default::default()));
     let (mut collector, mut tree, mut looks) = (TraceCollector::new(set, types), Tree::default(), 0);
     tree.load(set, 0, PathSettings::default());
     while !collector.step(set, &tree, (0, 0), &mut { CHUNK }) {

@@ -107,6 +107,23 @@ fn the_parent_is_chosen_by_kind_of_reference_and_trace() {
     assert_eq!(with(&[link.clone(), follows.clone()], ""), ("1".into(), true));
     assert_eq!(with(&[link.clone(), follows], ",\"parentSpanID\":\"2\""), ("2".into(), false));
     assert_eq!(with(&[reference("CHILD_OF", "", "1")], ""), ("1".into(), false));
+    // The first to another span of the trace: one that is missing or the span itself is passed over.
+    let (missing, own) = (reference("CHILD_OF", "a1", "7"), reference("CHILD_OF", "a1", "9"));
+    for first in [missing.clone(), own.clone(), child.clone()] {
+        let expected = if first == child { "2" } else { "1" };
+        let second = reference("CHILD_OF", "a1", "1");
+        assert_eq!(with(&[first, second], ""), (expected.into(), false));
+    }
+    let follows = reference("FOLLOWS_FROM", "a1", "1");
+    assert_eq!(with(&[missing.clone(), follows.clone()], ""), ("1".into(), true));
+    assert_eq!(with(&[own.clone(), missing.clone()], ""), ("7".into(), false));
+    let columns = |references: &[String]| {
+        let references = format!("\"references\":[{}]", references.join(","));
+        both(&trace(&[span("1", ""), span("9", "").replace("\"references\":[]", &references)])).0
+    };
+    assert!(columns(&[own.clone(), missing]).contains("orphan"));
+    assert!(columns(std::slice::from_ref(&own)).contains("orphans: 0, cycles: 0"));
+    assert!(columns(&[own.clone(), follows]).contains("#0 (0000000000000001)"));
 }
 
 #[test]

@@ -125,6 +125,18 @@ pub struct Injected {
     pub places: Vec<EndpointId>,
 }
 
+/// Returns a span of a tree as it was handed over, below the parent that it has there.
+fn raw_of(set: &TraceSet, tree: &Tree, span: u32) -> RawSpan {
+    let mut raw = set.raw(tree.row(span));
+    if raw.flags.has(Flags::SEVERAL_PARENTS) {
+        raw.parent = tree.parent_of(span).map_or(SpanId::NONE, |parent| set.span_id(tree.row(parent)));
+        let follows_from = set.flags(tree.row(span)).has(Flags::FOLLOWS_FROM);
+        raw.flags.set(Flags::SEVERAL_PARENTS, false);
+        raw.flags.set(Flags::FOLLOWS_FROM, follows_from);
+    }
+    raw
+}
+
 /// Adds an abnormal copy of a request as a trace of its own to `out`, which comes from
 /// [`TraceSet::without_traces`] of `set`. Says what was done; `None` (and nothing added) where the request has nothing
 /// to do it to: a single span, no parallel calls.
@@ -148,7 +160,7 @@ pub fn inject(
         tree,
         root,
         random: Random::of(seed, &set.trace_id_text(tree.trace)),
-        raw: (root..end).map(|span| set.raw(tree.row(span))).collect(),
+        raw: (root..end).map(|span| raw_of(set, tree, span)).collect(),
         more: Vec::new(),
         is_kept: vec![true; (end - root) as usize],
         places: Vec::new(),

@@ -214,11 +214,9 @@ impl Observer for HistogramsObserver {
         self.depth.clear();
         self.depth.resize((end - root) as usize, 0);
         self.events.clear();
-        let mut i = root;
-        while i < end {
+        for i in root..end {
             let at = i as usize;
             if tree.role[at] == Role::Dropped {
-                i = tree.subtree_end[at];
                 continue;
             }
             let endpoint = set.endpoint(tree.row(i)).0;
@@ -230,7 +228,10 @@ impl Observer for HistogramsObserver {
                 1
             } else {
                 let parent = tree.parent[at];
-                self.calls.insert((set.endpoint(tree.row(parent)).0, endpoint));
+                // What nobody waits for may hang below a span that is left out.
+                if tree.role[parent as usize] != Role::Dropped {
+                    self.calls.insert((set.endpoint(tree.row(parent)).0, endpoint));
+                }
                 self.depth[(parent - root) as usize] + 1
             };
             self.depth[at - root as usize] = depth;
@@ -241,7 +242,6 @@ impl Observer for HistogramsObserver {
                 self.events.push((start, Event::Start));
                 self.events.push((stop, if start == stop { Event::EmptyEnd } else { Event::End }));
             }
-            i += 1;
         }
         self.events.sort_unstable();
         let (mut open, mut most) = (0u64, 0);

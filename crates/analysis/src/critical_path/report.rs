@@ -173,6 +173,8 @@ pub struct RequestRow {
     pub errors: u32,
     /// Spans on the critical path.
     pub path_spans: u32,
+    /// Whether its caller is not recorded.
+    pub is_incomplete: bool,
 }
 
 /// The slowest requests of a percentile range.

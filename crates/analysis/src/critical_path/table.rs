@@ -2,10 +2,10 @@
 
 use super::path::PathFinder;
 use super::waits::{WaitEntry, WaitFinder};
-use crate::requests::{PathSettings, RequestEntry, RootEndpoint};
+use crate::requests::{PathSettings, RequestEntry, RequestRoots, RootEndpoint};
 use hashbrown::HashTable;
 use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
+use pathlight_model::trace::{Coverage, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
 use std::cmp::Ordering;
 
 /// What one request spends in one calling context.
@@ -25,6 +25,32 @@ pub struct ContextEntry {
     pub inclusive_us: u64,
 }
 
+/// How the requests of each trace cover it. Of most traces there is no more to say than how long their spans take.
+#[derive(Default)]
+struct Coverages {
+    span_us: Vec<u64>,
+    /// Those of which there is, by trace.
+    others: Vec<(u32, Coverage)>,
+}
+
+impl Coverages {
+    /// Adds the coverage of the next trace.
+    fn push(&mut self, coverage: Coverage) {
+        let span_us = coverage.span_us;
+        if coverage != (Coverage { traces: 1, span_us, ..Coverage::default() }) {
+            self.others.push((self.span_us.len() as u32, coverage));
+        }
+        self.span_us.push(span_us);
+    }
+
+    fn of(&self, trace: u32) -> Coverage {
+        match self.others.binary_search_by_key(&trace, |other| other.0) {
+            Ok(at) => self.others[at].1,
+            Err(_) => Coverage { traces: 1, span_us: self.span_us[trace as usize], ..Coverage::default() },
+        }
+    }
+}
+
 /// All requests of a root endpoint with their critical calling context trees (`docs/definitions/critical-path.md` section 4).
 ///
 /// A context is a path of endpoints from a request's root; contexts form a forest, numbered parents first.
@@ -32,6 +58,9 @@ pub struct ContextEntry {
 pub struct PathTable {
     /// Requests in the order of traces.
     pub requests: Vec<RequestEntry>,
+    /// The roots for which trees are to be loaded.
+    pub roots: RequestRoots,
+    coverage: Coverages,
     entries: Vec<ContextEntry>,
     waits: Vec<WaitEntry>,
     /// Returns the (parent context or [`NO_ROW`], endpoint) of each context.
@@ -44,9 +73,9 @@ fn hash_context(parent: u32, endpoint: EndpointId) -> u64 {
 }
 
 impl PathTable {
-    /// Builds the table of a set at once.
+    /// Builds the table of a set at once, with the requests whose caller is not recorded.
     pub fn build(set: &TraceSet, root: &RootEndpoint, settings: PathSettings) -> PathTable {
-        let mut builder = TableBuilder::new(set, root, settings);
+        let mut builder = TableBuilder::new(root.of(set, true), settings);
         while !builder.step(set, &mut || false) {}
         builder.table
     }
@@ -63,6 +92,23 @@ impl PathTable {
         let r = request as usize;
         let from = if r == 0 { 0 } else { self.requests[r - 1].waits_end as usize };
         &self.waits[from..self.requests[r].waits_end as usize]
+    }
+
+    /// Returns how some requests, in the order of the table, cover their traces; with the number of those of their group that
+    /// are left out since their caller is not recorded.
+    pub fn coverage(&self, set: &TraceSet, group: u8, requests: &[u32]) -> Coverage {
+        let mut sum = Coverage::default();
+        let mut last = NO_ROW;
+        for &request in requests {
+            let trace = self.requests[request as usize].trace;
+            if trace != std::mem::replace(&mut last, trace) {
+                sum.merge(&self.coverage.of(trace));
+            }
+        }
+        for (trace, other) in &self.coverage.others {
+            sum.left_out += if set.traces()[*trace as usize].id.group == group { other.left_out } else { 0 };
+        }
+        sum
     }
 
     /// Orders two requests by (trace id, root span id).
@@ -139,9 +185,8 @@ struct Slot {
 /// Builds a [`PathTable`] in resumable steps.
 pub struct TableBuilder {
     table: PathTable,
-    root: Option<EndpointId>,
-    /// The root endpoint is an endpoint this set does not know: no request.
-    is_empty: bool,
+    /// `None`: no request.
+    request_roots: Option<RequestRoots>,
     settings: PathSettings,
     tree: Tree,
     roots: Vec<u32>,
@@ -156,19 +201,11 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// Returns a builder for the traces `set` holds now; the set must not change until it is done.
-    pub fn new(set: &TraceSet, root: &RootEndpoint, settings: PathSettings) -> TableBuilder {
-        let (root, is_empty) = match root {
-            RootEndpoint::TraceRoots => (None, false),
-            RootEndpoint::Endpoint(Endpoint { service, operation }) => {
-                let found = set.find_endpoint(service, operation);
-                (found, found.is_none())
-            }
-        };
+    /// Returns a builder for the traces that a set holds now, which must not change until it is done; `None`: for no request.
+    pub fn new(request_roots: Option<RequestRoots>, settings: PathSettings) -> TableBuilder {
         TableBuilder {
-            table: PathTable::default(),
-            root,
-            is_empty,
+            table: PathTable { roots: request_roots.unwrap_or_default(), ..PathTable::default() },
+            request_roots,
             settings,
             tree: Tree::default(),
             roots: Vec::new(),
@@ -194,9 +231,7 @@ impl TableBuilder {
 
     /// Works until done (true) or until `time_is_up` says so.
     pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
-        if self.is_empty {
-            return true;
-        }
+        let Some(request_roots) = self.request_roots else { return true };
         let mut left = CHUNK;
         loop {
             match self.phase {
@@ -204,13 +239,14 @@ impl TableBuilder {
                     if self.trace as usize == set.traces().len() {
                         return true;
                     }
-                    self.tree.begin(set, self.trace, self.settings);
+                    self.tree.begin(set, self.trace, self.settings, request_roots);
                     self.phase = Phase::Sanitise;
                 }
                 Phase::Sanitise => {
                     let before = self.tree.len();
                     if self.tree.step(set, left) {
-                        self.tree.requests(set, self.root, &mut self.roots);
+                        self.tree.requests(set, &mut self.roots);
+                        self.table.coverage.push(Coverage::of(set, &self.tree, &self.roots));
                         self.phase = Phase::NextRequest(0);
                     }
                     left = left.saturating_sub(self.tree.len() - before);

@@ -69,7 +69,7 @@ impl<O: Observer> Walk<O> {
             let facts = &table.requests[request as usize];
             if self.is_loading || self.tree.is_empty() || self.tree.trace != facts.trace {
                 if !self.is_loading {
-                    self.tree.begin(set, facts.trace, self.settings);
+                    self.tree.begin(set, facts.trace, self.settings, table.roots);
                 }
                 let before = self.tree.len();
                 self.is_loading = !self.tree.step(set, left);

@@ -9,6 +9,7 @@
 mod bursts;
 mod candidates;
 mod late_findings;
+mod outside;
 mod over_time;
 mod part;
 mod points;
@@ -23,6 +24,7 @@ mod wait_times;
 mod waiting;
 
 pub use late_findings::{LateFindings, LateTail, Saved};
+pub use outside::{Outside, OutsidePart, Tops};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{

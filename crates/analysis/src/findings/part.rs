@@ -1,6 +1,7 @@
 //! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
 //! is odd about their structure.
 
+use super::outside::{Outside, OutsidePart};
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::wait_times::WaitTimes;
@@ -108,6 +109,8 @@ pub struct FindingsPart {
     pub(super) orphans: u64,
     pub(super) dropped: u64,
     pub(super) clipped: u64,
+    /// What no request waits for.
+    pub(super) outside: OutsidePart,
 }
 
 /// Keeps the slower of two requests; of equally slow ones the first by id.
@@ -180,6 +183,7 @@ impl FindingsPart {
             all.orphans += part.orphans;
             all.dropped += part.dropped;
             all.clipped += part.clipped;
+            all.outside.merge(part.outside);
         }
         all
     }
@@ -210,6 +214,7 @@ pub struct FindingsObserver {
     waits: FxHashMap<(u32, u32), WaitTimes>,
     number: u64,
     last_trace: Option<u32>,
+    outside: Outside,
     part: FindingsPart,
 }
 
@@ -244,6 +249,7 @@ impl FindingsObserver {
             waits: FxHashMap::default(),
             number: 0,
             last_trace: None,
+            outside: Outside::default(),
             part: FindingsPart::default(),
         }
     }
@@ -281,6 +287,7 @@ impl FindingsObserver {
         if self.last_trace.replace(tree.trace) == Some(tree.trace) {
             return;
         }
+        self.outside.look(set, tree);
         let (part, shape) = (&mut self.part, set.traces()[tree.trace as usize].shape);
         part.traces += 1;
         part.rootless += u64::from(shape.is_incomplete());
@@ -395,6 +402,7 @@ impl Observer for FindingsObserver {
     fn finish(self, set: &TraceSet) -> FindingsPart {
         let name = |number: u32| set.owned_endpoint(EndpointId(number));
         let mut part = self.part;
+        part.outside = self.outside.finish(set);
         let mut services: BTreeMap<u32, &str> = BTreeMap::new();
         for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {
             services.insert(*number, service);

@@ -1,6 +1,7 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
 use super::candidates::{Sums, shared_tag, untested_finding};
+use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
 use super::part::FindingsPart;
 use super::points::points;
@@ -83,6 +84,7 @@ pub fn rank(
         sums.hot_spots(),
         sums.bursts(),
         sums.not_instrumented(),
+        sums.outside_requests(),
         sums.read_with_care(),
     ];
     let tested = by_kind.iter().flatten().filter(|finding| finding.p.is_some()).count() as u64;
@@ -133,13 +135,18 @@ pub fn rank(
     FindingsReport { facts, findings, tested, left_out, over_time: over_time(types), over_time_before }
 }
 
-/// Puts findings into order: what changed first, then by the lower end of their stake.
+/// Puts findings into order: what changed first, then what is more than all requests, then by the lower end of their stake.
 pub(super) fn arrange(findings: &mut [Finding]) {
     let class = |finding: &Finding| match finding.kind() {
         FindingKind::Changed => 0,
         FindingKind::ReadWithCare => 4,
+        // All others speak of the smaller part.
+        _ if matches!(finding.facts, Facts::OutsideRequests { share, .. } if share >= MOST_OF_IT) => 0,
         _ if finding.is_as_before => 3,
-        FindingKind::NotInstrumented | FindingKind::Bursts | FindingKind::Abnormal => 2,
+        FindingKind::NotInstrumented
+        | FindingKind::OutsideRequests
+        | FindingKind::Bursts
+        | FindingKind::Abnormal => 2,
         _ => 1,
     };
     let weight = |finding: &Finding| match finding.kind().is_causal() {
@@ -216,9 +223,12 @@ fn add_tail(known: &mut Finding, other: &Finding) {
     }
 }
 
-/// Returns whether two findings name the same place; of tags, those of the same key are one.
+/// Returns whether two findings name the same place; of tags, those of the same key are one. Where work outside requests
+/// begins is not where requests spend their time.
 fn is_same(a: &Finding, b: &Finding) -> bool {
+    let is_outside = |finding: &Finding| finding.kind() == FindingKind::OutsideRequests;
     match (&a.place, &b.place) {
+        _ if is_outside(a) || is_outside(b) => false,
         (Place::Tag { key: a, .. }, Place::Tag { key: b, .. }) => a == b,
         (a, b) => a == b,
     }

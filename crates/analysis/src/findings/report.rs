@@ -47,6 +47,8 @@ pub enum FindingKind {
     Bursts,
     /// Most of that part is time in which nothing is recorded.
     NotInstrumented,
+    /// Much of what was recorded is work that no request waits for.
+    OutsideRequests,
     /// The data itself is incomplete.
     ReadWithCare,
 }
@@ -197,6 +199,19 @@ pub enum Facts {
         share: f64,
         /// Between which of its calls it is longest alone.
         gap: Option<Gap>,
+    },
+    /// See [`FindingKind::OutsideRequests`]; its place is the endpoint at which most of it begins.
+    OutsideRequests {
+        /// Share of the span time of the traces, 0 to 1.
+        share: f64,
+        /// Duration of these spans.
+        us: u64,
+        /// Missing spans below which it hangs; `None`: it is asynchronous.
+        missing: Option<u64>,
+        /// Spans of the endpoint at which it begins.
+        tops: u64,
+        /// Mean duration of these.
+        mean_us: f64,
     },
     /// See [`FindingKind::OneAfterTheOther`].
     OneAfterTheOther {
@@ -380,6 +395,7 @@ impl Finding {
             Facts::WorthMakingFaster(_) => FindingKind::WorthMakingFaster,
             Facts::Abnormal { .. } => FindingKind::Abnormal,
             Facts::NotInstrumented { .. } => FindingKind::NotInstrumented,
+            Facts::OutsideRequests { .. } => FindingKind::OutsideRequests,
             Facts::OneAfterTheOther { .. } => FindingKind::OneAfterTheOther,
             Facts::Timeout { .. } => FindingKind::Timeout,
             Facts::Retries { .. } => FindingKind::Retries,

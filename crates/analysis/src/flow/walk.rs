@@ -2,7 +2,7 @@
 
 use super::nodes::{Callee, Callees, NodeIndex};
 use super::order::{Child, Order};
-use crate::requests::{Overlap, PathSettings};
+use crate::requests::{Overlap, PathSettings, RequestRoots};
 use hashbrown::HashMap;
 use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
@@ -35,13 +35,15 @@ pub struct Walk {
     trace: u32,
     tree: Tree,
     settings: PathSettings,
+    roots: RequestRoots,
     phase: Phase,
 }
 
 impl Walk {
-    /// Returns a walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)).
-    pub fn new(group: u8, settings: PathSettings) -> Walk {
-        Walk { group, trace: 0, tree: Tree::default(), settings, phase: Phase::NextTrace }
+    /// Returns a walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)), whose trees are
+    /// loaded for the requests with these roots.
+    pub fn new(group: u8, settings: PathSettings, roots: RequestRoots) -> Walk {
+        Walk { group, trace: 0, tree: Tree::default(), settings, roots, phase: Phase::NextTrace }
     }
 
     /// Returns the traces done and traces in all.
@@ -62,7 +64,7 @@ impl Walk {
                 Phase::NextTrace => {
                     let Some(trace) = set.traces().get(self.trace as usize) else { return true };
                     if trace.id.group == self.group && visit.wants(set, trace) {
-                        self.tree.begin(set, self.trace, self.settings);
+                        self.tree.begin(set, self.trace, self.settings, self.roots);
                         self.phase = Phase::Sanitise;
                     } else {
                         self.trace += 1;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Which requests of a trace are looked at.
 #[derive(Clone, Debug)]
 pub enum Requests {
-    /// The trace root, or every topmost span of the endpoint.
+    /// All for which trees are loaded; if given, every topmost span of the endpoint.
     All(Option<EndpointId>),
     /// Those with these root rows, sorted.
     Rows(Vec<u32>),
@@ -26,7 +26,7 @@ impl Requests {
     /// Fills in the local indices of the roots.
     pub(super) fn of(&self, set: &TraceSet, tree: &Tree, out: &mut Vec<u32>) {
         match self {
-            Requests::All(endpoint) => tree.requests(set, *endpoint, out),
+            Requests::All(_) => tree.requests(set, out),
             Requests::Rows(rows) => {
                 out.clear();
                 let end = tree.first + tree.len() as u32;

@@ -1,6 +1,7 @@
 //! Percentile ranges of latency: what they are, which ranks they hold, and what lies inside one.
 
 use pathlight_model::stats::{LogHistogram, Summary};
+use pathlight_model::trace::Coverage;
 use serde::{Deserialize, Serialize};
 
 /// A range of latency percentiles in thousandths of a percent: `[lo, hi)`, or `[lo, hi]` if `closed`.
@@ -125,6 +126,8 @@ pub struct RangeFacts {
     pub marks: Vec<RangeMark>,
     /// Request types that the range is cut out of, each by itself; 1 if it is cut out of all requests together.
     pub types: u64,
+    /// How the requests of the selection cover their traces; nothing is known of summaries.
+    pub coverage: Coverage,
 }
 
 /// What an offered percentile range holds, where it is cut out of each request type by itself.

@@ -3,9 +3,10 @@
 use super::entry::{RequestEntry, RequestKey};
 use super::selection::{Filter, Selection};
 use super::types::{RequestType, RequestTypes};
+use crate::critical_path::PathTable;
 use crate::search::{RequestSearch, SpanTests};
 use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
+use pathlight_model::trace::{Coverage, Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -59,16 +60,19 @@ pub struct SelectedRequests {
     pub requests: Vec<u32>,
     /// The types of all requests of the table; none if nobody asked.
     types: Option<Arc<RequestTypes>>,
+    /// How they cover their traces.
+    coverage: Coverage,
 }
 
 impl SelectedRequests {
     /// Chooses from all requests of a worker those of the selection's group that pass its filters.
     pub fn new(
         set: &TraceSet,
-        all: &[RequestEntry],
+        table: &PathTable,
         selection: &Selection,
         types: Option<Arc<RequestTypes>>,
     ) -> SelectedRequests {
+        let all = &table.requests;
         let matcher = |filter| Matcher::new(set, filter, types.as_deref());
         let matchers: Vec<Matcher> = selection.filters.iter().map(matcher).collect();
         let mut tree = Tree::default();
@@ -78,7 +82,7 @@ impl SelectedRequests {
             set.traces()[request.trace as usize].id.group == selection.group
                 && matchers.iter().all(|matcher| {
                     if matcher.needs_tree() && loaded != Some(request.trace) {
-                        tree.load(set, request.trace, selection.settings());
+                        tree.load_for(set, request.trace, selection.settings(), table.roots);
                         loaded = Some(request.trace);
                     }
                     let kind = || types.as_ref().map(|types| types.of(number));
@@ -86,8 +90,14 @@ impl SelectedRequests {
                 })
         };
         let mut requests: Vec<u32> = (0..all.len() as u32).filter(|&r| passes(r)).collect();
+        let coverage = table.coverage(set, selection.group, &requests);
         requests.compact_sort_by_key(|&r| all[r as usize].latency_us);
-        SelectedRequests { requests, types }
+        SelectedRequests { requests, types, coverage }
+    }
+
+    /// Returns how the requests cover their traces.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
     }
 
     /// Returns the types of the requests, if they were asked for.

@@ -3,17 +3,31 @@
 use super::range::PercentileRange;
 use super::types::{GroupBy, RequestType};
 use crate::search::{Condition, SpanSearch, Term};
-use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, Rule};
+use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, RequestRoots, Rule, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// The root endpoint of the requests that a report is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RootEndpoint {
-    /// The trace root of every trace.
+    /// The roots of every trace.
     #[default]
     TraceRoots,
     /// Every topmost span of one endpoint.
     Endpoint(Endpoint),
+}
+
+impl RootEndpoint {
+    /// Returns the roots of the requests in a set; without `incomplete` but for those whose caller is not recorded. `None`: the
+    /// set does not know the endpoint.
+    pub fn of(&self, set: &TraceSet, incomplete: bool) -> Option<RequestRoots> {
+        match self {
+            RootEndpoint::TraceRoots if incomplete => Some(RequestRoots::All),
+            RootEndpoint::TraceRoots => Some(RequestRoots::Complete),
+            RootEndpoint::Endpoint(Endpoint { service, operation }) => {
+                set.find_endpoint(service, operation).map(RequestRoots::Of)
+            }
+        }
+    }
 }
 
 /// One condition on requests; several must all hold.
@@ -81,6 +95,8 @@ pub struct Selection {
     pub by: GroupBy,
     /// Whether the percentile range is cut out of all requests together, not out of each type.
     pub over_all: bool,
+    /// Whether requests whose caller is not recorded count, although enough traces have their root.
+    pub incomplete: bool,
 }
 
 impl Selection {
@@ -104,6 +120,7 @@ impl Selection {
             reading: self.reading,
             by_service: self.by_service,
             by: self.by.clone(),
+            incomplete: self.incomplete,
             ..Selection::default()
         }
     }

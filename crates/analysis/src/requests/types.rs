@@ -8,8 +8,8 @@ use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::mix;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{
-    ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, TraceSet, address_template, hash_bytes,
-    is_declared_async,
+    ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, Reading, RequestRoots, Rule, TraceSet,
+    address_template, hash_bytes, is_declared_async,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,9 @@ enum RouteSource {
     Other,
 }
 
+/// The part of a root endpoint's requests whose caller is not recorded.
+const NO_CALLER: &str = "(caller not recorded)";
+
 /// The tag that states a route.
 const ROUTE_KEY: &str = "http.route";
 
@@ -145,8 +148,8 @@ fn keep_first<K: Ord, V>(map: &mut BTreeMap<K, V>) {
 }
 
 impl TypeFacts {
-    /// Returns what a set holds.
-    pub fn of(set: &TraceSet) -> TypeFacts {
+    /// Returns what a set holds under a reading. Requests whose caller is not recorded are types by their endpoint.
+    pub fn of(set: &TraceSet, reading: Reading) -> TypeFacts {
         let mut facts = TypeFacts {
             roots: BTreeMap::new(),
             is_tag_lost: set.tags.has_too_many_values(ROUTE_KEY),
@@ -155,8 +158,11 @@ impl TypeFacts {
                 .filter_map(|key| set.tags.find_key(key))
                 .any(|key| set.tags.stores_nothing(key)),
         };
-        let mut visit = Visit::default();
+        let mut visit = Visit::new(reading);
         for trace in set.traces() {
+            if trace.shape.is_incomplete() && reading.has(Rule::Roots) {
+                continue;
+            }
             let is_root =
                 |row: &u32| set.parent(*row) == NO_ROW && !set.flags(*row).has(Flags::ORPHAN | Flags::CYCLE);
             let mut roots: Vec<u32> = (trace.first..trace.end).filter(is_root).collect();
@@ -327,8 +333,8 @@ fn is_method(operation: &str) -> bool {
 }
 
 /// What the service of a request's root calls; keeps its memory from request to request.
-#[derive(Default)]
 struct Visit {
+    reading: Reading,
     /// By row from the root on: whether it is a span of the visit.
     is_part: Vec<bool>,
     /// Endpoints called, by number, each with the row of one of its spans.
@@ -336,6 +342,10 @@ struct Visit {
 }
 
 impl Visit {
+    fn new(reading: Reading) -> Visit {
+        Visit { reading, is_part: Vec::new(), callees: Vec::new() }
+    }
+
     /// Looks at the request whose root is a row; `end` is that of its trace.
     fn look(&mut self, set: &TraceSet, root: u32, end: u32) {
         let service = set.process_of(root).service;
@@ -350,8 +360,8 @@ impl Visit {
                 if !is_inside {
                     return;
                 }
-                let is_waited_for =
-                    self.is_part[(parent - root) as usize] && !is_declared_async(set, row, parent);
+                let is_waited_for = self.is_part[(parent - root) as usize]
+                    && !is_declared_async(set, row, parent, self.reading);
                 let is_own = set.process_of(row).service == service;
                 self.is_part.push(is_waited_for && is_own);
                 if is_waited_for && !is_own {
@@ -414,13 +424,19 @@ pub struct RequestTypes {
 }
 
 impl RequestTypes {
-    /// Finds the types of requests by the rows of their roots.
-    pub fn new(set: &TraceSet, rows: impl Iterator<Item = u32>, names: &TypeNames) -> RequestTypes {
+    /// Finds the types of requests by the rows of their roots; `of` are the roots for which trees are loaded.
+    pub fn new(
+        set: &TraceSet,
+        rows: impl Iterator<Item = u32>,
+        names: &TypeNames,
+        (of, reading): (RequestRoots, Reading),
+    ) -> RequestTypes {
+        let has_incomplete = reading.has(Rule::Roots) && matches!(of, RequestRoots::All);
         let mut types = RequestTypes::default();
         let mut numbers: FxHashMap<RequestType, u32> = FxHashMap::default();
         // Most requests are of few types: of these the number follows from numbers.
         let mut known: FxHashMap<(EndpointId, u64), u32> = FxHashMap::default();
-        let mut visit = Visit::default();
+        let mut visit = Visit::new(reading);
         for row in rows {
             let root = set.named_endpoint(row);
             let mut number = |key: Option<u64>, part: &dyn Fn() -> String| {
@@ -442,6 +458,9 @@ impl RequestTypes {
                 traces.get(traces.partition_point(|trace| trace.end <= row)).map_or(row, |trace| trace.end)
             };
             let found = match &names.by {
+                _ if has_incomplete && set.flags(row).has(Flags::ORPHAN | Flags::CYCLE) => {
+                    number(None, &|| NO_CALLER.to_owned())
+                }
                 GroupBy::Automatic | GroupBy::Root => number(Some(0), &String::new),
                 GroupBy::Shape => {
                     visit.look(set, row, end());

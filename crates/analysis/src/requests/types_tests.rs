@@ -30,8 +30,9 @@ fn set(traces: &[Vec<Spec>]) -> TraceSet {
 
 /// Returns the way that was chosen, and the parts that the requests are of.
 fn parts(set: &TraceSet, by: &GroupBy) -> (GroupBy, Vec<String>) {
-    let names = TypeFacts::of(set).names(by);
-    let types = RequestTypes::new(set, set.traces().iter().map(|trace| trace.first), &names);
+    let names = TypeFacts::of(set, Reading::real()).names(by);
+    let types =
+        RequestTypes::new(set, set.traces().iter().map(|trace| trace.first), &names, Default::default());
     let parts = (0..set.traces().len() as u32).map(|r| types.names()[types.of(r) as usize].part.clone());
     (names.by, parts.collect())
 }
@@ -97,8 +98,11 @@ fn one_type_is_enough_where_nothing_tells_requests_apart() {
 fn facts_of_several_workers_are_those_of_one() {
     let traces: Vec<Vec<Spec>> =
         [calls(&["a"]), calls(&["b", "c"]), calls(&["c"]), calls(&["a"])].into_iter().collect();
-    let whole = TypeFacts::of(&set(&traces));
-    let (mut left, right) = (TypeFacts::of(&set(&traces[..1])), TypeFacts::of(&set(&traces[1..])));
+    let whole = TypeFacts::of(&set(&traces), Reading::real());
+    let (mut left, right) = (
+        TypeFacts::of(&set(&traces[..1]), Reading::real()),
+        TypeFacts::of(&set(&traces[1..]), Reading::real()),
+    );
     let mut other = right.clone();
     other.merge(left.clone());
     left.merge(right);
@@ -112,11 +116,12 @@ fn by_workers(traces: &[Vec<Spec>], workers: usize) -> (TypeFacts, Vec<(usize, S
     let high_cardinality = HighCardinalityKeys::of(sets.iter().map(|set| set.tags.key_values()));
     sets.iter_mut().for_each(|set| set.mark_high_cardinality(&high_cardinality));
     let mut facts = TypeFacts::default();
-    sets.iter().rev().for_each(|set| facts.merge(TypeFacts::of(set)));
+    sets.iter().rev().for_each(|set| facts.merge(TypeFacts::of(set, Reading::real())));
     let names = facts.names(&GroupBy::Route);
     let mut types: Vec<(usize, String)> = Vec::new();
     for (worker, set) in sets.iter().enumerate() {
-        let of = RequestTypes::new(set, set.traces().iter().map(|trace| trace.first), &names);
+        let of =
+            RequestTypes::new(set, set.traces().iter().map(|trace| trace.first), &names, Default::default());
         let types_of = (0..set.traces().len()).map(|r| of.names()[of.of(r as u32) as usize].part.clone());
         types.extend(types_of.enumerate().map(|(at, part)| (worker + at * workers, part)));
     }

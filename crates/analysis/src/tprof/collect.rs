@@ -127,7 +127,7 @@ impl Work {
         self.place_of.resize(tree.len(), NO_ROW);
         if self.is_synthetic {
             self.nodes.push((NO_ROW, NO_ROW));
-            let roots = (0..tree.len()).filter(|&i| tree.role[i] == Role::Root);
+            let roots = (0..tree.len()).filter(|&i| tree.parent[i] == NO_ROW);
             let whole = (u64::MAX, 0);
             let whole = roots.fold(whole, |(s, e), i| (s.min(tree.start_us[i]), e.max(tree.end_us[i])));
             self.times.push(whole);
@@ -143,7 +143,7 @@ impl Work {
         while at < end && *left > 0 {
             let span = at as usize;
             *left -= 1;
-            let is_root = at == root || self.is_synthetic && tree.role[span] == Role::Root;
+            let is_root = at == root || self.is_synthetic && tree.parent[span] == NO_ROW;
             if !is_root && tree.role[span] != Role::Sync {
                 at = tree.subtree_end[span];
                 continue;
@@ -320,7 +320,7 @@ impl TraceCollector {
         match std::mem::take(&mut work.stage) {
             Stage::Begin => {
                 let shape = set.traces()[tree.trace as usize].shape;
-                if shape.orphans > 0 {
+                if shape.orphans > 0 && !(shape.is_incomplete() && tree.settings.reading.has(Rule::Roots)) {
                     self.part.orphans += 1;
                     return true;
                 }

@@ -24,7 +24,7 @@ const MARKS: [Mark; 8] = [
     mark(TraceReport::ASYNC, "async", "asynchronous: its parent does not wait for it"),
     mark(TraceReport::CLIPPED, "clipped", "clipped: partly outside its parent"),
     mark(TraceReport::DROPPED, "dropped", "dropped: wholly outside its parent"),
-    mark(TraceReport::ORPHAN, "orphan", "its parent is missing"),
+    mark(TraceReport::ORPHAN, "orphan", "its caller is missing"),
     mark(
         TraceReport::OVERLAY,
         "overlay",

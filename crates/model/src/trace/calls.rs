@@ -114,7 +114,7 @@ pub enum Unawaited {
 pub fn unawaited(set: &TraceSet, tree: &Tree, span: u32) -> Option<Unawaited> {
     let parent = tree.parent_of(span).filter(|_| tree.role[span as usize] == Role::Async)?;
     let (row, parent_row) = (tree.row(span), tree.row(parent));
-    if is_declared_async(set, row, parent_row) {
+    if is_declared_async(set, row, parent_row, tree.settings().reading) {
         return None;
     }
     let is_other = process_of(set, row) != process_of(set, parent_row);

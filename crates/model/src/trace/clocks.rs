@@ -49,8 +49,11 @@ pub(super) fn qualifies(set: &TraceSet, call: u32, callee: u32) -> bool {
     has_kind(call) && has_kind(callee) || from != to && from != Symbol::NONE && to != Symbol::NONE
 }
 
-/// Returns the shifts between processes in a tree with raw times and provisional roles.
-pub(super) fn shifts(set: &TraceSet, tree: &Tree) -> HashMap<Pair, i64, FxBuildHasher> {
+/// How far callees of each pair of processes move, in microseconds.
+pub(super) type Offsets = HashMap<Pair, i64, FxBuildHasher>;
+
+/// Returns the offsets between processes in a tree with raw times and provisional roles.
+pub(super) fn offsets(set: &TraceSet, tree: &Tree) -> Offsets {
     let mut seen: HashMap<Pair, Seen, FxBuildHasher> = HashMap::default();
     for call in 0..tree.len() as u32 {
         if tree.subtree_end[call as usize] == call + 1 {
@@ -81,19 +84,7 @@ pub(super) fn pair_of(set: &TraceSet, tree: &Tree, parent: u32, child: u32) -> P
     (process_of(set, tree.row(parent)), process_of(set, tree.row(child)))
 }
 
-/// Returns how far every span of a tree with raw times moves; false if none does.
-pub(super) fn find(set: &TraceSet, tree: &Tree, shift_us: &mut Vec<i64>) -> bool {
-    shift_us.clear();
-    let shifts = shifts(set, tree);
-    if shifts.is_empty() {
-        return false;
-    }
-    for span in 0..tree.len() as u32 {
-        let shift = tree.parent_of(span).map_or(0, |parent| {
-            let own = shifts.get(&pair_of(set, tree, parent, span)).copied().unwrap_or(0);
-            shift_us[parent as usize].saturating_add(own)
-        });
-        shift_us.push(shift);
-    }
-    true
+/// Returns by how much a step from a parent to a child moves the child, both given as rows.
+pub(super) fn offset(set: &TraceSet, offsets: &Offsets, parent_row: u32, row: u32) -> i64 {
+    offsets.get(&(process_of(set, parent_row), process_of(set, row))).copied().unwrap_or(0)
 }

@@ -7,13 +7,14 @@ use super::span::Flags;
 use super::tags::TagSetId;
 use std::fmt::Write as _;
 
-const FLAG_NAMES: [(u16, &str); 6] = [
+const FLAG_NAMES: [(u16, &str); 7] = [
     (Flags::ERROR, "error"),
     (Flags::FOLLOWS_FROM, "follows-from"),
     (Flags::START_MISSING, "start-missing"),
     (Flags::ORPHAN, "orphan"),
     (Flags::CYCLE, "cycle"),
     (Flags::SHARED, "shared"),
+    (Flags::SEVERAL_PARENTS, "several-parents"),
 ];
 
 /// Returns every column of a sealed set, one line a span, traces by id; at the end the tag keys and the number of
@@ -41,7 +42,7 @@ pub fn dump(set: &TraceSet) -> String {
                 out,
                 "  {} {parent} ({}) {}+{} {service:?} {operation:?}",
                 set.span_id_text(row),
-                set.raw(row).parent.to_text(&set.id_texts),
+                set.parent_id(row).to_text(&set.id_texts),
                 set.start_us(row),
                 set.duration_us(row),
             );
@@ -51,6 +52,9 @@ pub fn dump(set: &TraceSet) -> String {
             let _ = write!(out, " {}", flags.kind().name());
             for (_, name) in FLAG_NAMES.iter().filter(|&&(bit, _)| flags.has(bit)) {
                 let _ = write!(out, " {name}");
+            }
+            if flags.has(Flags::SEVERAL_PARENTS) {
+                let _ = write!(out, " of {:?}", set.raw(row).parent.to_text(&set.id_texts));
             }
             let _ = writeln!(out, " {} process {}", tags(set, set.tag_set(row)), tags(set, process.tags));
         }

@@ -8,18 +8,29 @@ pub struct SpanFacts {
     /// Kind, from `span.kind` or set by the format.
     pub kind: SpanKind,
     error: bool,
+    is_ok: bool,
     http_status: u32,
     grpc_failed: bool,
 }
 
 impl SpanFacts {
     /// The facts of a span without tags.
-    pub const NONE: SpanFacts =
-        SpanFacts { kind: SpanKind::Unspecified, error: false, http_status: 0, grpc_failed: false };
+    pub const NONE: SpanFacts = SpanFacts {
+        kind: SpanKind::Unspecified,
+        error: false,
+        is_ok: false,
+        http_status: 0,
+        grpc_failed: false,
+    };
 
     /// Says that the format itself marks the span as an error (OTLP status code 2).
     pub fn set_error(&mut self) {
         self.error = true;
+    }
+
+    /// Says that the format itself marks the span as successful (OTLP status code 1).
+    pub fn set_ok(&mut self) {
+        self.is_ok = true;
     }
 
     /// Returns whether a tag of this key can say anything here; a quick test by length and first byte for hot loops.
@@ -40,7 +51,10 @@ impl SpanFacts {
     pub fn observe(&mut self, key: &str, value: &str) {
         match key {
             "error" => self.error |= value == "true",
-            "otel.status_code" => self.error |= value.eq_ignore_ascii_case("error"),
+            "otel.status_code" => {
+                self.error |= value.eq_ignore_ascii_case("error");
+                self.is_ok |= value.eq_ignore_ascii_case("ok");
+            }
             "span.kind" => {
                 if let Some(kind) = SpanKind::parse(value) {
                     self.kind = kind;
@@ -66,6 +80,7 @@ impl SpanFacts {
             self.kind = later.kind;
         }
         self.error |= later.error;
+        self.is_ok |= later.is_ok;
         self.http_status = self.http_status.max(later.http_status);
         self.grpc_failed |= later.grpc_failed;
     }
@@ -74,7 +89,9 @@ impl SpanFacts {
     pub fn flags(&self) -> Flags {
         let limit = if self.kind == SpanKind::Client { 400 } else { 500 };
         let mut flags = Flags::of_kind(self.kind);
-        flags.set(Flags::ERROR, self.error || self.grpc_failed || self.http_status >= limit);
+        // What an application sets itself goes before codes.
+        let has_failed = !self.is_ok && (self.grpc_failed || self.http_status >= limit);
+        flags.set(Flags::ERROR, self.error || has_failed);
         flags
     }
 }
@@ -104,5 +121,7 @@ mod tests {
         assert!(is_error(&[("http.status_code", "404"), ("span.kind", "client")]));
         assert!(is_error(&[("rpc.grpc.status_code", "14")]));
         assert!(!is_error(&[("grpc.status_code", "0")]));
+        assert!(!is_error(&[("http.status_code", "503"), ("otel.status_code", "OK")]));
+        assert!(is_error(&[("error", "true"), ("otel.status_code", "OK")]));
     }
 }

@@ -51,6 +51,14 @@ impl SpanId {
         }
     }
 
+    /// Returns the id of a canonical text, if it is hexadecimal or a text that was interned.
+    pub(super) fn find(text: &str, texts: &Interner) -> Option<SpanId> {
+        match parse_hex(text, 16) {
+            Some(bits) => Some(SpanId::hex(bits as u64)),
+            None => texts.find(text).map(|symbol| SpanId { bits: u64::from(symbol.0), text: true }),
+        }
+    }
+
     /// Returns the canonical text: 16 hexadecimal digits, or the text itself; empty if absent.
     pub fn to_text(self, texts: &Interner) -> String {
         text_of(u128::from(self.bits), self.text, 16, texts)

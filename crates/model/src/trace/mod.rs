@@ -3,6 +3,7 @@
 pub mod calls;
 mod cardinality;
 mod clocks;
+mod coverage;
 mod dump;
 mod endpoint;
 mod facts;
@@ -12,6 +13,7 @@ mod normalise;
 mod numbers;
 mod overlaps;
 mod overlays;
+mod parents;
 mod parts;
 mod places;
 mod portable;
@@ -27,6 +29,7 @@ mod templates;
 mod tree;
 
 pub use cardinality::{HighCardinalityKeys, KeyValues};
+pub use coverage::Coverage;
 pub use dump::dump;
 pub use endpoint::Endpoint;
 pub use facts::{HOST_KEYS, SpanFacts};
@@ -35,6 +38,7 @@ pub use names::{Interner, Symbol, hash_bytes, hash_text};
 pub use normalise::TraceShape;
 pub use overlaps::{AcceptedOverlaps, OverlapSweep};
 pub use overlays::PEER_KEYS;
+pub use parents::{Reference, several_parents};
 pub use parts::TracePart;
 pub use places::{PlaceFacts, PlaceNames};
 pub use portable::{Portable, PortableParts};
@@ -47,4 +51,4 @@ pub use set::{EndpointId, LoadedSummary, NO_ROW, Process, SetFull, TraceRow, Tra
 pub use span::{Flags, ProcessId, RawSpan, SpanKind};
 pub use tags::{ADDRESS_KEYS, KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use templates::{address_template, template};
-pub use tree::{Role, Tree, is_declared_async};
+pub use tree::{RequestRoots, Role, Tree, is_declared_async};

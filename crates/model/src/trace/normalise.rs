@@ -4,6 +4,7 @@
 //! Nothing here depends on the order in which spans came, and every step is at most O(n log n).
 
 use super::ids::{SpanId, TraceId};
+use super::parents::references;
 use super::set::{NO_ROW, TraceSet};
 use super::span::{Flags, RawSpan, SpanKind};
 use crate::sort::CompactSort as _;
@@ -22,7 +23,7 @@ pub struct TraceShape {
     pub roots: u32,
     /// Number of orphan roots: missing parents and cut cycles.
     pub orphans: u32,
-    /// Number of cycles cut, spans that are their own parent included.
+    /// Number of cycles cut.
     pub cycles: u32,
     /// Spans that lost against another one of the same id, identical copies not counted.
     pub losers: u32,
@@ -71,7 +72,7 @@ impl Normaliser {
             self.settle_repeats(set, id, &mut shape);
             self.index_ids()
         };
-        self.find_parents(has_pairs);
+        self.find_parents(set, has_pairs);
         self.cut_cycles(set, &mut shape);
         self.fill_starts();
         self.write_order(set, &mut shape);
@@ -154,7 +155,7 @@ impl Normaliser {
     }
 
     /// Settles flags and parents; `has_pairs` says whether any id is that of a client and a server.
-    fn find_parents(&mut self, has_pairs: bool) {
+    fn find_parents(&mut self, set: &TraceSet, has_pairs: bool) {
         self.parents.clear();
         self.parents.resize(self.spans.len(), NO_ROW);
         if has_pairs {
@@ -163,7 +164,7 @@ impl Normaliser {
         let mut last = (SpanId::NONE, None);
         self.has_parents_first = true;
         for block in blocks(self.spans.len()) {
-            self.find_parents_of(block, has_pairs, &mut last);
+            self.find_parents_of(set, block, has_pairs, &mut last);
         }
     }
 
@@ -185,7 +186,13 @@ impl Normaliser {
     /// Settles flags and parents of some spans; `last` is the id of a parent that was looked for last, with what was found,
     /// since siblings often stand together.
     #[inline(never)]
-    fn find_parents_of(&mut self, block: Range<usize>, has_pairs: bool, last: &mut (SpanId, Option<u32>)) {
+    fn find_parents_of(
+        &mut self,
+        set: &TraceSet,
+        block: Range<usize>,
+        has_pairs: bool,
+        last: &mut (SpanId, Option<u32>),
+    ) {
         for i in block {
             let span = self.spans[i];
             let mut flags = span.flags;
@@ -193,16 +200,17 @@ impl Normaliser {
             flags.set(Flags::SHARED, self.parents[i] != NO_ROW);
             flags.set(Flags::TEXT_ID, span.id.text);
             flags.set(Flags::START_MISSING, span.flags.has(Flags::START_MISSING) && span.start_us == 0);
-            if self.parents[i] == NO_ROW && !span.parent.is_none() {
+            if flags.has(Flags::SEVERAL_PARENTS) && self.parents[i] == NO_ROW {
+                self.parents[i] = self.choose_parent(set, i, &mut flags, &|_| true);
+            } else if self.parents[i] == NO_ROW && !span.parent.is_none() {
                 if last.0 != span.parent {
                     // Callers often stand right before what they call. Of a pair it might be the client.
                     let before = i.checked_sub(1).filter(|&i| !has_pairs && self.spans[i].id == span.parent);
                     *last = (span.parent, before.map(|i| i as u32).or_else(|| self.find(span.parent)));
                 }
                 match last.1 {
-                    Some(parent) if parent as usize == i || span.parent == span.id => {
-                        flags.set(Flags::CYCLE, true);
-                    }
+                    // A span is not its own parent.
+                    Some(parent) if parent as usize == i || span.parent == span.id => {}
                     Some(parent) => self.parents[i] = parent,
                     None => flags.set(Flags::ORPHAN, true),
                 }
@@ -212,21 +220,59 @@ impl Normaliser {
         }
     }
 
-    /// Cuts cycles: every component of the parent graph has at most one, which is cut at its earliest-starting span.
+    /// Returns the first of several references of span `i` that is to another span of the trace and that `is_fit`; of those
+    /// that say `FOLLOWS_FROM` only where no other is. Without one the span is an orphan if some span is missing. Sets the
+    /// flags that follow.
+    fn choose_parent(
+        &self,
+        set: &TraceSet,
+        i: usize,
+        flags: &mut Flags,
+        is_fit: &dyn Fn(u32) -> bool,
+    ) -> u32 {
+        let own = self.spans[i].id;
+        let mut missing = None;
+        for (id, follows_from) in references(self.spans[i].parent, &set.id_texts) {
+            let parent = id.and_then(|id| self.find(id));
+            match parent {
+                _ if id == Some(own) => {}
+                None => missing = missing.or(Some(follows_from)),
+                Some(parent) if is_fit(parent) => {
+                    flags.set(Flags::FOLLOWS_FROM, follows_from);
+                    return parent;
+                }
+                Some(_) => {}
+            }
+        }
+        flags.set(Flags::ORPHAN, missing.is_some());
+        flags.set(Flags::FOLLOWS_FROM, missing.unwrap_or(false));
+        NO_ROW
+    }
+
+    /// Cuts cycles: every component of the parent graph has at most one. It is cut at a span that follows from the one
+    /// above, for that is a link to a span below it and no fault; else at one that names other spans too, else anywhere;
+    /// of several at the one that starts first.
     fn cut_cycles(&mut self, set: &TraceSet, shape: &mut TraceShape) {
-        shape.cycles = self.spans.iter().filter(|s| s.flags.has(Flags::CYCLE)).count() as u32;
         if self.has_parents_first {
             return;
         }
         self.mark.clear();
         self.mark.resize(self.spans.len(), 0);
+        let mut cuts = Vec::new();
         for block in blocks(self.spans.len()) {
-            self.cut_cycles_from(block, set, shape);
+            self.cut_cycles_from(block, set, &mut cuts);
+        }
+        self.try_other_parents(set, &mut cuts);
+        for &cut in &cuts {
+            let flags = &mut self.spans[cut as usize].flags;
+            let is_link = flags.has(Flags::FOLLOWS_FROM);
+            flags.set(Flags::CYCLE, !is_link);
+            shape.cycles += u32::from(!is_link);
         }
     }
 
     #[inline(never)]
-    fn cut_cycles_from(&mut self, block: Range<usize>, set: &TraceSet, shape: &mut TraceShape) {
+    fn cut_cycles_from(&mut self, block: Range<usize>, set: &TraceSet, cuts: &mut Vec<u32>) {
         for i in block {
             let stamp = i as u32 + 1;
             let mut at = i as u32;
@@ -237,18 +283,61 @@ impl Normaliser {
             if at == NO_ROW || self.mark[at as usize] != stamp {
                 continue;
             }
+            let strength = |span: u32| match self.spans[span as usize].flags {
+                flags if flags.has(Flags::FOLLOWS_FROM) => 0,
+                flags if flags.has(Flags::SEVERAL_PARENTS) => 1,
+                _ => 2,
+            };
             let mut cut = at;
             let mut walk = self.parents[at as usize];
             while walk != at {
-                if sibling_order(&self.spans, set, walk, cut) == Ordering::Less {
+                let order = strength(walk).cmp(&strength(cut));
+                if order.then_with(|| sibling_order(&self.spans, set, walk, cut)) == Ordering::Less {
                     cut = walk;
                 }
                 walk = self.parents[walk as usize];
             }
             self.parents[cut as usize] = NO_ROW;
-            self.spans[cut as usize].flags.set(Flags::CYCLE, true);
-            shape.cycles += 1;
+            cuts.push(cut);
         }
+    }
+
+    /// Gives spans at which cycles were cut the next of their references that is to no span below them; takes out of the
+    /// list those that found one, or that are orphans.
+    fn try_other_parents(&mut self, set: &TraceSet, cuts: &mut Vec<u32>) {
+        if !cuts.iter().any(|&cut| self.spans[cut as usize].flags.has(Flags::SEVERAL_PARENTS)) {
+            return;
+        }
+        cuts.compact_sort_by(|&a, &b| sibling_order(&self.spans, set, a, b));
+        // By span one above it, ever nearer to its root.
+        let above = std::cell::RefCell::new(self.parents.clone());
+        let root_of = |mut span: u32| {
+            let mut above = above.borrow_mut();
+            while above[span as usize] != NO_ROW {
+                let next = above[span as usize];
+                if above[next as usize] != NO_ROW {
+                    above[span as usize] = above[next as usize];
+                }
+                span = next;
+            }
+            span
+        };
+        let mut is_settled = vec![false; cuts.len()];
+        for (&cut, is_settled) in cuts.iter().zip(&mut is_settled) {
+            let mut flags = self.spans[cut as usize].flags;
+            if !flags.has(Flags::SEVERAL_PARENTS) {
+                continue;
+            }
+            let parent = self.choose_parent(set, cut as usize, &mut flags, &|parent| root_of(parent) != cut);
+            *is_settled = parent != NO_ROW || flags.has(Flags::ORPHAN);
+            if *is_settled {
+                self.spans[cut as usize].flags = flags;
+                self.parents[cut as usize] = parent;
+                above.borrow_mut()[cut as usize] = parent;
+            }
+        }
+        let mut is_settled = is_settled.into_iter();
+        cuts.retain(|_| !is_settled.next().unwrap_or(false));
     }
 
     /// Gives spans without a start that of their parent, roots that of the earliest span below.
@@ -366,7 +455,7 @@ impl Normaliser {
         self.link_children(sorted);
         let is_root = |&&i: &&u32| self.parents[i as usize] == NO_ROW;
         let is_orphan = |i: u32| self.spans[i as usize].flags.has(Flags::ORPHAN | Flags::CYCLE);
-        let roots: Vec<u32> = self.sorted.iter().filter(is_root).copied().collect();
+        let mut roots: Vec<u32> = self.sorted.iter().filter(is_root).copied().collect();
         shape.roots = roots.len() as u32;
         shape.orphans = roots.iter().filter(|&&i| is_orphan(i)).count() as u32;
         let trace_root = roots.iter().copied().find(|&i| !is_orphan(i)).or_else(|| {
@@ -379,6 +468,8 @@ impl Normaliser {
                 }
             })
         });
+        // Those whose parent is missing come last.
+        roots.compact_sort_by_key(|&i| is_orphan(i));
         self.order.clear();
         self.order.reserve(self.spans.len());
         self.stack.clear();

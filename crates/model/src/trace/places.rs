@@ -26,6 +26,9 @@ const MOST_NAMES: usize = 100;
 /// Operations of one callee that are told apart in facts: one, or several.
 const SEVERAL: usize = 2;
 
+/// The share of traces with their root, in percent, beside which requests whose caller is not recorded do not count.
+const LEAST_ROOTED: u64 = 5;
+
 /// Of a tag pair that names no peer.
 const NO_PLACE: u8 = u8::MAX;
 
@@ -36,7 +39,8 @@ struct Callee {
     is_recorded: bool,
 }
 
-/// Names with values, and what calls call; an accumulator over all sets.
+/// What is decided over all that is loaded follows from: names with values, what calls call, and which traces lack their root;
+/// an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// By template: the names that it stands for, at most one more than stay.
@@ -47,6 +51,9 @@ pub struct PlaceFacts {
     full: BTreeSet<String>,
     /// By template of the call: its callees with templates of their operations, at most [`SEVERAL`].
     calls: BTreeMap<Endpoint, BTreeMap<Callee, BTreeSet<String>>>,
+    /// Traces, and those with a parentless root.
+    traces: u64,
+    rooted: u64,
 }
 
 /// What places are called, decided over all that is loaded.
@@ -86,6 +93,8 @@ impl PlaceFacts {
                 facts.full.insert(set.names.get(operation).to_owned());
             }
         }
+        facts.traces = set.traces().len() as u64;
+        facts.rooted = set.traces().iter().filter(|trace| !trace.shape.is_incomplete()).count() as u64;
         let mut seen: HashSet<(u32, Target), FxBuildHasher> = HashSet::default();
         let mut targets = Targets::new(set, None);
         for trace in set.traces() {
@@ -119,6 +128,8 @@ impl PlaceFacts {
 
     /// Adds what another set holds.
     pub fn merge(&mut self, other: PlaceFacts) {
+        self.traces += other.traces;
+        self.rooted += other.rooted;
         for (template, names) in other.names {
             let into = self.names.entry(template).or_default();
             into.extend(names);
@@ -141,6 +152,12 @@ impl PlaceFacts {
                 }
             }
         }
+    }
+
+    /// Returns whether so many traces have their root that requests whose caller is not recorded are not counted with the
+    /// others.
+    pub fn have_roots(&self) -> bool {
+        self.rooted > 0 && self.rooted * 100 >= self.traces * LEAST_ROOTED
     }
 
     /// Returns the templates that stand for their names: those of many names in the service, and those of which all
@@ -264,7 +281,7 @@ impl Targets {
             if is_other || matches!(set.kind(row), SpanKind::Server | SpanKind::Consumer) {
                 self.callee[p] = row;
             }
-            if !is_declared_async(set, row, parent) {
+            if !is_declared_async(set, row, parent, Reading::real()) {
                 self.waits[p] = (self.waits[p].0 + 1, is_other);
             }
         }

@@ -22,8 +22,8 @@ pub struct Quality {
     pub dropped_spans: u64,
     /// Spans whose parent is missing, cut cycles included.
     pub orphan_roots: u64,
-    /// Duration of the spans below orphan roots beside the trace root, which are part of no request by default, in
-    /// microseconds before anything is cut.
+    /// Duration of the spans below orphan roots that are part of no request by default, in microseconds before anything is
+    /// cut.
     pub orphan_us: u64,
     /// Cycles cut.
     pub cycles: u64,
@@ -33,7 +33,7 @@ pub struct Quality {
     pub multi_root_traces: u64,
     /// Traces without a parentless root.
     pub incomplete_traces: u64,
-    /// Spans their parent does not wait for.
+    /// Spans that nobody waits for, and all below them.
     pub async_spans: u64,
     /// Spans of `unknown-service`.
     pub unknown_service_spans: u64,
@@ -51,17 +51,21 @@ impl Quality {
         self.incomplete_traces += u64::from(shape.is_incomplete());
         self.duplicate_spans += u64::from(shape.losers);
         let unknown = set.names.find(UNKNOWN_SERVICE);
-        let mut is_left_out = false;
+        let (is_incomplete, mut is_left_out, mut async_end) = (tree.is_incomplete(set), false, 0);
         in_blocks(tree.len(), &mut |block| {
             for i in block.map(|i| i as u32) {
                 let row = tree.row(i);
                 self.span_us = self.span_us.saturating_add(set.duration_us(row));
                 if tree.parent_of(i).is_none() {
-                    is_left_out = i > 0 && set.flags(row).has(Flags::ORPHAN | Flags::CYCLE);
+                    is_left_out = i > 0 && !is_incomplete && tree.is_orphan(set, i);
                 }
                 if is_left_out {
                     self.orphan_us = self.orphan_us.saturating_add(set.duration_us(row));
                 }
+                if tree.role[i as usize] == Role::Async {
+                    async_end = async_end.max(tree.subtree_end[i as usize]);
+                }
+                self.async_spans += u64::from(i < async_end && tree.role[i as usize] != Role::Dropped);
                 self.start_missing_spans += u64::from(set.flags(row).has(Flags::START_MISSING));
                 self.unknown_service_spans +=
                     u64::from(unknown.is_some_and(|u| set.process_of(row).service == u));
@@ -71,13 +75,12 @@ impl Quality {
                         let is_top = tree.parent_of(i).is_none_or(|p| tree.role[p as usize] != Role::Dropped);
                         self.dropped_subtrees += u64::from(is_top);
                     }
-                    Role::Async => self.async_spans += 1,
                     Role::Sync | Role::Overlay => {
                         let clipped_us = set.duration_us(row) - tree.duration_us(i);
                         self.clipped_spans += u64::from(clipped_us > 0);
                         self.clipped_us += clipped_us;
                     }
-                    Role::Root => {}
+                    Role::Root | Role::Async => {}
                 }
             }
         });

@@ -21,18 +21,21 @@ pub enum Rule {
     /// Roots beside the trace root are requests of their own.
     Roots,
     /// What a call takes outside its callee is time on the way there, not work.
-    // Files hold a rule by its place here: new ones come last.
     Waiting,
+    /// Nobody waits for consumers.
+    // Files hold a rule by its place here: new ones come last.
+    Consumers,
 }
 
 impl Rule {
     /// All rules, in the order in which they are listed.
-    pub const ALL: [Rule; 7] = [
+    pub const ALL: [Rule; 8] = [
         Rule::Overlay,
         Rule::Callees,
         Rule::Waiting,
         Rule::Templates,
         Rule::NobodyWaits,
+        Rule::Consumers,
         Rule::Clocks,
         Rule::Roots,
     ];
@@ -45,6 +48,7 @@ impl Rule {
             Rule::Waiting => "waiting",
             Rule::Templates => "templates",
             Rule::NobodyWaits => "nobody-waits",
+            Rule::Consumers => "consumers",
             Rule::Clocks => "clocks",
             Rule::Roots => "roots",
         }

@@ -4,11 +4,11 @@ use super::calls::{Unawaited, awaited_callee, callees, caller_stopped, is_call, 
 use super::clocks::{Pair, pair_of};
 use super::ids::TraceId;
 use super::names::hash_text;
-use super::reading::Rule;
+use super::reading::{Reading, Rule};
 use super::set::TraceSet;
 use super::span::Flags;
 use super::templates::{MOST_RECORDED, template};
-use super::tree::{Role, Tree};
+use super::tree::{Role, Tree, is_declared_async};
 use crate::sort::CompactSort as _;
 use crate::steps::in_blocks;
 use hashbrown::HashMap;
@@ -35,6 +35,8 @@ pub enum Found {
     Templates,
     /// Spans that outlive their parent in the same process.
     NobodyWaits,
+    /// Consumers whose parent is no producer.
+    Consumers,
     /// Spans whose clock was set.
     Clocks,
     /// Callees that began after their caller gave up.
@@ -43,6 +45,8 @@ pub enum Found {
     StoppedWaiting,
     /// Roots beside the trace root that are requests of their own.
     Roots,
+    /// Requests whose caller is not recorded.
+    Incomplete,
     /// Roots beside the trace root, those whose parent is missing included.
     SeveralRoots,
     /// Roots whose parent is missing.
@@ -58,8 +62,9 @@ impl Found {
             Found::Waiting => Rule::Waiting,
             Found::Templates => Rule::Templates,
             Found::NobodyWaits | Found::StoppedWaiting => Rule::NobodyWaits,
+            Found::Consumers => Rule::Consumers,
             Found::Clocks | Found::GaveUp => Rule::Clocks,
-            Found::Roots | Found::SeveralRoots | Found::OrphanRoots => Rule::Roots,
+            Found::Roots | Found::Incomplete | Found::SeveralRoots | Found::OrphanRoots => Rule::Roots,
         }
     }
 
@@ -71,11 +76,13 @@ impl Found {
             | Found::Waiting
             | Found::Templates
             | Found::NobodyWaits
+            | Found::Consumers
             | Found::Clocks
             | Found::Roots => self.rule().key(),
             Found::SeveralCallees => "several-callees",
             Found::GaveUp => "gave-up",
             Found::StoppedWaiting => "stopped-waiting",
+            Found::Incomplete => "incomplete",
             Found::SeveralRoots => "several-roots",
             Found::OrphanRoots => "orphan-roots",
         }
@@ -300,6 +307,7 @@ impl ReadingObserver {
                     Role::Async => match unawaited(set, tree, span) {
                         Some(Unawaited::CallerGaveUp) => note(Found::GaveUp),
                         Some(Unawaited::OutlivesParent) => note(Found::NobodyWaits),
+                        None if is_by_rule(set, tree, span, parent) => note(Found::Consumers),
                         None => {}
                     },
                     Role::Sync if is_other && is_call(set, tree, parent) => {
@@ -314,9 +322,12 @@ impl ReadingObserver {
                 }
             }
         });
-        if set.traces()[tree.trace as usize].shape.roots > 1 {
-            tree.requests(set, None, &mut self.requests);
-            self.requests.iter().skip(1).for_each(|_| note(Found::Roots));
+        let shape = set.traces()[tree.trace as usize].shape;
+        if shape.roots > 1 || shape.is_incomplete() {
+            tree.requests(set, &mut self.requests);
+            let (found, before) =
+                if tree.is_incomplete(set) { (Found::Incomplete, 0) } else { (Found::Roots, 1) };
+            self.requests.iter().skip(before).for_each(|_| note(found));
         }
         for (pair, shift) in self.here.drain() {
             let clock = self.pairs.entry(pair).or_default();
@@ -344,10 +355,15 @@ impl ReadingObserver {
     }
 }
 
+/// Returns whether a span is asynchronous only because consumers are.
+fn is_by_rule(set: &TraceSet, tree: &Tree, span: u32, parent: u32) -> bool {
+    !is_declared_async(set, tree.row(span), tree.row(parent), Reading::PLAIN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{PathSettings, PlaceFacts, RawSpan, Reading, SpanId, SpanKind, TagSetId};
+    use crate::trace::{PathSettings, PlaceFacts, RawSpan, SpanId, SpanKind, TagSetId};
 
     #[test]
     fn a_clock_is_wrong_if_it_nearly_always_errs_to_one_side() {

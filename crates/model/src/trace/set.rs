@@ -5,6 +5,7 @@ use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::normalise::{Normaliser, TraceShape};
 use super::numbers::{Numbers, keep as keep_rows};
+use super::parents::references;
 use super::parts::TracePart;
 use super::places::Places;
 use super::seal::Sealing;
@@ -132,7 +133,7 @@ pub(super) struct Columns {
     pub process: Numbers,
     pub tag_set: Vec<u32>,
     pub flags: Vec<u16>,
-    /// Chosen parent ids that the parent column cannot say (missing, cut, shared), by row.
+    /// Parent ids that the parent column cannot say (missing, cut, shared, several), by row.
     pub odd_parents: Vec<(u32, SpanId)>,
 }
 
@@ -322,7 +323,8 @@ impl TraceSet {
             let endpoint = self.endpoints.insert((service, span.operation));
             let parent_row = if parent == NO_ROW { NO_ROW } else { first + parent };
             let here = columns.start_us.len() as u32;
-            if span.flags.has(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED) {
+            let is_root_with_parent = parent == NO_ROW && !span.parent.is_none();
+            if is_root_with_parent || span.flags.has(Flags::SHARED | Flags::SEVERAL_PARENTS) {
                 columns.odd_parents.push((here, span.parent));
             }
             columns.push(span, parent_row, endpoint);
@@ -427,6 +429,10 @@ impl TraceSet {
         };
         let mut raw_flags = flags;
         raw_flags.set(Flags::ORPHAN | Flags::CYCLE | Flags::SHARED, false);
+        if flags.has(Flags::SEVERAL_PARENTS) {
+            // Chosen anew once the trace is whole.
+            raw_flags.set(Flags::FOLLOWS_FROM, false);
+        }
         RawSpan {
             id: self.span_id(row),
             parent,
@@ -440,6 +446,20 @@ impl TraceSet {
     }
 
     // ---- reading ----
+
+    /// Returns the id of the parent of a row, even if that is missing; absent for a root without a parent. Of several that
+    /// are missing, the first.
+    pub fn parent_id(&self, row: u32) -> SpanId {
+        let raw = self.raw(row);
+        match self.parent(row) {
+            parent if parent != NO_ROW => self.span_id(parent),
+            _ if !raw.flags.has(Flags::SEVERAL_PARENTS) => raw.parent,
+            _ => {
+                let mut ids = references(raw.parent, &self.id_texts).filter_map(|reference| reference.0);
+                ids.find(|&id| id != raw.id).unwrap_or(SpanId::NONE)
+            }
+        }
+    }
 
     /// Returns the number of spans in traces (staged ones not counted).
     pub fn spans(&self) -> usize {

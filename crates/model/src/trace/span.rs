@@ -78,10 +78,12 @@ impl Flags {
     pub const START_MISSING: u16 = 1 << 6;
     /// The chosen parent is missing: an orphan root.
     pub const ORPHAN: u16 = 1 << 7;
-    /// A cycle was cut here (or the span was its own parent): an orphan root too.
+    /// A cycle was cut here: an orphan root too.
     pub const CYCLE: u16 = 1 << 8;
     /// A server span that shared its id with its client, now the client's child (Zipkin style).
     pub const SHARED: u16 = 1 << 9;
+    /// The span names several spans of its trace, see [`several_parents`](super::several_parents); the parent is one of them.
+    pub const SEVERAL_PARENTS: u16 = 1 << 10;
 
     /// Returns the flags of a kind and nothing else.
     pub fn of_kind(kind: SpanKind) -> Flags {
@@ -113,8 +115,8 @@ pub struct ProcessId(pub u32);
 pub struct RawSpan {
     /// Its id; absent ids are legal and never a parent.
     pub id: SpanId,
-    /// The id of the chosen parent (first in-trace `CHILD_OF`, else `parentSpanID`, else first in-trace
-    /// `FOLLOWS_FROM`, then with [`Flags::FOLLOWS_FROM`]); absent for a root.
+    /// The id of the only span that it names as its parent, with [`Flags::FOLLOWS_FROM`] if the reference says so; absent
+    /// for a root. Of several [`several_parents`](super::several_parents), with [`Flags::SEVERAL_PARENTS`].
     pub parent: SpanId,
     /// Start in microseconds since the epoch; 0 if the input had none.
     pub start_us: u64,

@@ -5,26 +5,40 @@ use super::calls::process_of;
 use super::clocks;
 use super::overlays::{self, Calls};
 use super::quality::Quality;
-use super::reading::{PathSettings, Rule};
+use super::reading::{PathSettings, Reading, Rule};
 use super::set::{EndpointId, NO_ROW, TraceSet};
 use super::span::{Flags, SpanKind};
 
 /// What a span is to its parent after sanitising.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Role {
-    /// No parent in the trace.
+    /// No parent in the trace; or the root of a request that was chosen: what is above does not exist for it, and its
+    /// interval is its own.
     #[default]
     Root,
     /// The parent waits for it; its interval lies inside the parent's.
     Sync,
-    /// The parent does not wait (`FOLLOWS_FROM`, a consumer below its producer, or what outlives its parent); its interval
-    /// is its own.
+    /// The parent does not wait (`FOLLOWS_FROM`, a consumer, or what outlives its parent); its interval is its own.
     Async,
     /// A second span for the work of the calls beside it: a leaf nobody waits for by itself. Its interval lies inside the
     /// parent's.
     Overlay,
     /// Wholly outside its parent, or below such a span: part of nothing.
     Dropped,
+}
+
+/// Which spans of a trace are the roots of its requests.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum RequestRoots {
+    /// The trace root; if [`Rule::Roots`] applies also others (`docs/definitions/real-traces.md` sections 8 and 10).
+    #[default]
+    All,
+    /// The same but for those whose caller is not recorded.
+    Complete,
+    /// Every topmost span of an endpoint.
+    Of(EndpointId),
+    /// The span of a row.
+    Row(u32),
 }
 
 /// A sanitised trace. Indices are local: span `i` is row `first + i` of the set, in pre-order, so the subtree of `i` is
@@ -37,6 +51,8 @@ pub struct Tree {
     pub first: u32,
     /// Settings with which the trace was read.
     pub settings: PathSettings,
+    /// The roots of its requests.
+    roots: RequestRoots,
     /// Local index of the parent, [`NO_ROW`] for a root.
     pub parent: Vec<u32>,
     /// One past the last span of the subtree.
@@ -47,8 +63,12 @@ pub struct Tree {
     pub end_us: Vec<u64>,
     /// Role of every span.
     pub role: Vec<Role>,
+    /// Offsets between the clocks of processes.
+    offsets: clocks::Offsets,
     /// How far the clock of every span was set before anything was cut, in microseconds; empty if no clock was.
     shift_us: Vec<i64>,
+    /// The root of the chosen request that was entered last, [`NO_ROW`] outside.
+    inside: u32,
     /// Whether clocks were looked at already.
     has_clocks: bool,
     /// Spans that may be overlays, each behind its parent.
@@ -59,7 +79,12 @@ pub struct Tree {
 impl Tree {
     /// Sanitises a trace of `set`, reusing this tree's memory.
     pub fn load(&mut self, set: &TraceSet, trace: u32, settings: PathSettings) {
-        self.begin(set, trace, settings);
+        self.load_for(set, trace, settings, RequestRoots::All);
+    }
+
+    /// Sanitises a trace as [`load`](Self::load) does, for the requests with these roots.
+    pub fn load_for(&mut self, set: &TraceSet, trace: u32, settings: PathSettings, roots: RequestRoots) {
+        self.begin(set, trace, settings, roots);
         while !self.step(set, usize::MAX) {}
     }
 
@@ -80,13 +105,14 @@ impl Tree {
         self.settings
     }
 
-    /// Starts a resumable load; call [`step`](Self::step) until it returns true.
-    pub fn begin(&mut self, set: &TraceSet, trace: u32, settings: PathSettings) {
+    /// Starts a resumable load for the requests with these roots; call [`step`](Self::step) until it returns true.
+    pub fn begin(&mut self, set: &TraceSet, trace: u32, settings: PathSettings, roots: RequestRoots) {
         let row = set.traces()[trace as usize];
         self.trace = trace;
         self.first = row.first;
         self.settings = settings;
-        self.shift_us.clear();
+        self.roots = roots;
+        self.offsets.clear();
         self.has_clocks = !settings.reading.has(Rule::Clocks);
         self.clear();
         let n = row.len();
@@ -103,7 +129,9 @@ impl Tree {
         self.start_us.clear();
         self.end_us.clear();
         self.role.clear();
+        self.shift_us.clear();
         self.candidates.clear();
+        self.inside = NO_ROW;
     }
 
     /// Sanitises up to about `spans` more spans; true when all are done.
@@ -155,14 +183,12 @@ impl Tree {
             self.end_us.push(set.start_us(row) + set.duration_us(row));
             self.role.push(match is_root {
                 true => Role::Root,
-                false if is_declared_async(set, row, parent_row) => Role::Async,
+                false if is_declared_async(set, row, parent_row, self.settings.reading) => Role::Async,
                 false => Role::Sync,
             });
         }
         self.close();
-        let mut shift_us = std::mem::take(&mut self.shift_us);
-        clocks::find(set, self, &mut shift_us);
-        self.shift_us = shift_us;
+        self.offsets = clocks::offsets(set, self);
         self.clear();
         // What was done stays done, so that steps only go on.
         while self.len() < done {
@@ -174,44 +200,81 @@ impl Tree {
     fn push(&mut self, set: &TraceSet, i: usize) -> bool {
         let row = self.first + i as u32;
         let duration = set.duration_us(row);
-        let mut start = match self.shift_us.get(i) {
-            Some(&shift) => set.start_us(row).saturating_add_signed(shift),
-            None => set.start_us(row),
-        };
-        let mut end = start + duration;
         let parent_row = set.parent(row);
         self.subtree_end.push(i as u32 + 1);
         let mut needs_clocks = false;
+        let mut shift = 0;
+        let mut start = set.start_us(row);
+        let mut end = start + duration;
         let role = if parent_row == NO_ROW {
             self.parent.push(NO_ROW);
+            self.is_chosen(set, i as u32, NO_ROW);
             Role::Root
         } else {
-            let parent = (parent_row - self.first) as usize;
-            self.parent.push(parent as u32);
+            let parent = parent_row - self.first;
+            self.parent.push(parent);
+            let is_chosen = self.is_chosen(set, i as u32, parent);
+            let parent = parent as usize;
+            if !self.offsets.is_empty() {
+                shift =
+                    self.shift_us[parent].saturating_add(clocks::offset(set, &self.offsets, parent_row, row));
+                start = start.saturating_add_signed(shift);
+                end = start + duration;
+            }
             let (ps, pe) = (self.start_us[parent], self.end_us[parent]);
+            let reading = self.settings.reading;
             needs_clocks =
                 !self.has_clocks && (start < ps || end > pe) && is_other_process(set, row, parent_row);
-            if self.role[parent] == Role::Dropped {
-                Role::Dropped
-            } else if is_declared_async(set, row, parent_row) || end > pe && self.is_left(set, i, start, end)
+            let is_dropped = self.role[parent] == Role::Dropped;
+            let keeps_own = !is_dropped || reading.has(Rule::Consumers);
+            if is_chosen {
+                Role::Root
+            } else if keeps_own
+                && (is_declared_async(set, row, parent_row, reading)
+                    || end > pe && self.is_left(set, i, start, end))
             {
+                // No clock above says anything about it.
+                (shift, start) = (0, set.start_us(row));
+                end = start + duration;
                 Role::Async
-            } else if (end <= ps || start >= pe) && !(start == end && (start == ps || start == pe)) {
+            } else if is_dropped
+                || (end <= ps || start >= pe) && !(start == end && (start == ps || start == pe))
+            {
                 Role::Dropped
             } else {
                 (start, end) = (start.max(ps), end.min(pe));
-                if self.settings.reading.has(Rule::Overlay)
-                    && overlays::may_be(set, row, end - start, parent_row, pe - ps)
+                if reading.has(Rule::Overlay) && overlays::may_be(set, row, end - start, parent_row, pe - ps)
                 {
                     self.candidates.push((parent as u32, i as u32));
                 }
                 Role::Sync
             }
         };
+        if !self.offsets.is_empty() {
+            self.shift_us.push(shift);
+        }
         self.start_us.push(start);
         self.end_us.push(end);
         self.role.push(role);
         needs_clocks
+    }
+
+    /// Returns whether span `i` is the root of a request that was chosen; spans come in pre-order.
+    fn is_chosen(&mut self, set: &TraceSet, i: u32, parent: u32) -> bool {
+        let endpoint = match self.roots {
+            RequestRoots::All | RequestRoots::Complete => return false,
+            RequestRoots::Row(row) => return self.row(i) == row,
+            RequestRoots::Of(endpoint) => endpoint,
+        };
+        // What comes after a subtree hangs above it.
+        if self.inside != NO_ROW && (parent == NO_ROW || parent < self.inside) {
+            self.inside = NO_ROW;
+        }
+        let is_chosen = self.inside == NO_ROW && set.is_of(self.row(i), endpoint);
+        if is_chosen {
+            self.inside = i;
+        }
+        is_chosen
     }
 
     /// Returns whether the parent of span `i`, which ends after it, does not wait for the span over `[start, end]`
@@ -306,58 +369,72 @@ impl Tree {
         self.children(i).filter(|&c| self.role[c as usize] == Role::Sync)
     }
 
-    /// Adds the roots beside the trace root that are requests of their own: parentless ones that start outside every
-    /// earlier one, or are at least half as long as the trace root.
-    fn other_requests(&self, set: &TraceSet, out: &mut Vec<u32>) {
-        let is_orphan = |i: u32| set.flags(self.row(i)).has(Flags::ORPHAN | Flags::CYCLE);
-        let n = self.len() as u32;
-        if n == 0 || is_orphan(0) {
-            return;
-        }
-        let least_us = self.duration_us(0).div_ceil(2);
-        let (mut i, mut until_us) = (self.subtree_end[0], self.end_us[0]);
-        // Roots come by start.
-        while i < n {
-            if !is_orphan(i) {
-                if self.start_us[i as usize] >= until_us || self.duration_us(i) >= least_us {
-                    out.push(i);
+    /// Returns whether nothing of the trace says where a span of its own was called: its parent is missing, or it was cut
+    /// out of a cycle.
+    pub fn is_orphan(&self, set: &TraceSet, i: u32) -> bool {
+        set.flags(self.row(i)).has(Flags::ORPHAN | Flags::CYCLE)
+    }
+
+    /// Returns whether the trace lacks its root, so that its requests begin where callers are not recorded; never if other
+    /// requests were chosen.
+    pub(super) fn is_incomplete(&self, set: &TraceSet) -> bool {
+        matches!(self.roots, RequestRoots::All | RequestRoots::Complete)
+            && self.settings.reading.has(Rule::Roots)
+            && !self.is_empty()
+            && self.is_orphan(set, 0)
+    }
+
+    /// Returns the roots of the trace, the trace root first, then by start.
+    pub(super) fn trace_roots(&self) -> impl Iterator<Item = u32> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let root = at;
+            at = *self.subtree_end.get(root as usize)?;
+            Some(root)
+        })
+    }
+
+    /// Fills `out` with the roots of the requests for which the trace was loaded.
+    pub fn requests(&self, set: &TraceSet, out: &mut Vec<u32>) {
+        out.clear();
+        match self.roots {
+            RequestRoots::Of(endpoint) => {
+                let mut i = 0;
+                while (i as usize) < self.len() {
+                    let is_chosen = set.is_of(self.row(i), endpoint);
+                    out.extend(is_chosen.then_some(i));
+                    i = if is_chosen { self.subtree_end[i as usize] } else { i + 1 };
                 }
-                until_us = until_us.max(self.end_us[i as usize]);
             }
-            i = self.subtree_end[i as usize];
+            RequestRoots::Row(row) => out.push(row - self.first),
+            _ if self.is_empty() => {}
+            _ if !self.settings.reading.has(Rule::Roots) => out.push(0),
+            RequestRoots::All if self.is_incomplete(set) => out.extend(self.trace_roots()),
+            RequestRoots::Complete if self.is_incomplete(set) => {}
+            RequestRoots::All | RequestRoots::Complete => self.parentless_requests(set, out),
         }
     }
 
-    /// Fills `out` with the requests of the trace: its trace root, if [`Rule::Roots`] applies also others, or with an
-    /// endpoint every topmost span of it (dropped ones have none).
-    pub fn requests(&self, set: &TraceSet, endpoint: Option<EndpointId>, out: &mut Vec<u32>) {
-        out.clear();
-        let Some(endpoint) = endpoint else {
-            out.extend((!self.is_empty()).then_some(0));
-            if self.settings.reading.has(Rule::Roots) {
-                self.other_requests(set, out);
-            }
-            return;
-        };
-        let mut i = 0;
-        while (i as usize) < self.len() {
-            if self.role[i as usize] == Role::Dropped {
-                i = self.subtree_end[i as usize];
-            } else if set.is_of(self.row(i), endpoint) {
+    /// Adds the trace root, and the other parentless roots that start outside every earlier one or are at least half as
+    /// long.
+    fn parentless_requests(&self, set: &TraceSet, out: &mut Vec<u32>) {
+        let least_us = self.duration_us(0).div_ceil(2);
+        let mut until_us = 0;
+        for i in self.trace_roots().filter(|&i| !self.is_orphan(set, i)) {
+            if i == 0 || self.start_us[i as usize] >= until_us || self.duration_us(i) >= least_us {
                 out.push(i);
-                i = self.subtree_end[i as usize];
-            } else {
-                i += 1;
             }
+            until_us = until_us.max(self.end_us[i as usize]);
         }
     }
 }
 
 /// Returns whether the trace itself says that the parent of a row does not wait.
-pub fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32) -> bool {
+pub fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32, reading: Reading) -> bool {
     let flags = set.flags(row);
     flags.has(Flags::FOLLOWS_FROM)
-        || flags.kind() == SpanKind::Consumer && set.kind(parent_row) == SpanKind::Producer
+        || flags.kind() == SpanKind::Consumer
+            && (reading.has(Rule::Consumers) || set.kind(parent_row) == SpanKind::Producer)
 }
 
 fn is_other_process(set: &TraceSet, a: u32, b: u32) -> bool {

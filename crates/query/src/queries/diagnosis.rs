@@ -210,7 +210,7 @@ impl TracesPass {
             let entry = &table.requests[request as usize];
             if !self.is_loaded {
                 if !self.is_loading {
-                    self.tree.begin(set, entry.trace, self.settings);
+                    self.tree.begin(set, entry.trace, self.settings, table.roots);
                 }
                 let before = self.tree.len();
                 self.is_loaded = self.tree.step(set, left);

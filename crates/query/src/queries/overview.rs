@@ -5,12 +5,13 @@ use crate::EngineError;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
+use pathlight_analysis::findings::{Outside, OutsidePart};
 use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
 use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::{LogHistogram, Summary};
 use pathlight_model::trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
-    ReadingCounts, ReadingObserver, Role, TraceSet, Tree,
+    ReadingCounts, ReadingObserver, RequestRoots, Role, TraceSet, Tree,
 };
 use pathlight_summary::Summary as SummedUp;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,8 @@ pub struct Overview {
     pub settings: PathSettings,
     /// How requests are grouped.
     pub by: GroupBy,
+    /// Whether requests whose caller is not recorded count, although enough traces have their root.
+    pub incomplete: bool,
 }
 
 impl Query for Overview {
@@ -37,7 +40,7 @@ impl Query for Overview {
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
         let summaries = workers.summaries().await?;
-        let pass = Pass::Overview { settings: self.settings, by: self.by };
+        let pass = Pass::Overview { settings: self.settings, by: self.by, incomplete: self.incomplete };
         let mut report = OverviewPartial::merge(workers.partials(pass).await?).finish();
         if let Some(joined) = summaries {
             if let Some(summary) = joined.group(0)? {
@@ -125,7 +128,9 @@ pub struct OverviewReport {
     pub overlaps: AcceptedOverlaps,
     /// What the rules for real traces found.
     pub reading: ReadingCounts,
-    /// Latency of all trace roots.
+    /// What of their traces no request holds.
+    pub outside: OutsidePart,
+    /// Latency of all requests.
     pub latency_us: Summary,
     /// Histogram of these latencies.
     pub histogram: LogHistogram,
@@ -224,6 +229,7 @@ pub(crate) struct OverviewPartial {
     quality: Quality,
     overlaps: AcceptedOverlaps,
     reading: ReadingCounts,
+    outside: OutsidePart,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
     types: BTreeMap<RequestType, (u64, Vec<u64>)>,
@@ -263,6 +269,7 @@ impl OverviewPartial {
             sum.quality.merge(&part.quality);
             sum.overlaps.merge(&part.overlaps);
             sum.reading.merge(part.reading);
+            sum.outside.merge(part.outside);
             sum.by = part.by;
             for (name, (errors, latencies)) in part.types {
                 let into = sum.types.entry(name).or_default();
@@ -331,6 +338,7 @@ impl OverviewPartial {
             quality: self.quality,
             overlaps: self.overlaps,
             reading: self.reading,
+            outside: self.outside,
             latency_us: Summary::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
             by: self.by,
@@ -357,6 +365,7 @@ pub(crate) struct OverviewPass {
     partial: OverviewPartial,
     tree: Tree,
     settings: PathSettings,
+    request_roots: RequestRoots,
     trace: u32,
     /// Whether a tree is half loaded.
     is_loading: bool,
@@ -368,14 +377,17 @@ pub(crate) struct OverviewPass {
     /// Row, latency, and whether it is an error, of the root of every request.
     roots: Vec<(u32, u64, bool)>,
     reading: ReadingObserver,
+    outside: Outside,
     sweep: OverlapSweep,
     /// Requests of the trace under way.
     requests: Vec<u32>,
 }
 
 impl OverviewPass {
-    pub fn new(settings: PathSettings, types: TypeNames) -> OverviewPass {
+    /// Returns the pass; without `incomplete` requests whose caller is not recorded do not count.
+    pub fn new(settings: PathSettings, types: TypeNames, incomplete: bool) -> OverviewPass {
         OverviewPass {
+            request_roots: if incomplete { RequestRoots::All } else { RequestRoots::Complete },
             types,
             partial: OverviewPartial::default(),
             tree: Tree::default(),
@@ -386,6 +398,7 @@ impl OverviewPass {
             covered_us: Vec::new(),
             roots: Vec::new(),
             reading: ReadingObserver::default(),
+            outside: Outside::default(),
             sweep: OverlapSweep::default(),
             requests: Vec::new(),
         }
@@ -420,7 +433,7 @@ impl OverviewPass {
                 continue;
             }
             if !self.is_loading {
-                self.tree.begin(set, self.trace, self.settings);
+                self.tree.begin(set, self.trace, self.settings, self.request_roots);
                 self.is_loading = true;
             }
             if !self.tree.step(set, 1 << 16) {
@@ -451,7 +464,8 @@ impl OverviewPass {
             partial.end_us = partial.end_us.max(start + set.duration_us(row));
         }
         self.observe_self_time(set);
-        self.tree.requests(set, None, &mut self.requests);
+        self.tree.requests(set, &mut self.requests);
+        self.outside.look(set, &self.tree);
         for &request in &self.requests {
             let row = self.tree.row(request);
             self.roots.push((row, self.tree.duration_us(request), set.flags(row).has(Flags::ERROR)));
@@ -494,12 +508,14 @@ impl OverviewPass {
         partial.heap_bytes = set.heap_bytes() as u64;
         partial.quality.observe_set(set);
         partial.reading = std::mem::take(&mut self.reading).finish(set);
+        partial.outside = std::mem::take(&mut self.outside).finish(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
             if self.endpoints[number][0] > 0 {
                 partial.endpoints.insert(Endpoint::new(service, operation), self.endpoints[number]);
             }
         }
-        let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types);
+        let of = (self.request_roots, self.settings.reading);
+        let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types, of);
         let mut by_type: Vec<(u64, Vec<u64>)> = vec![Default::default(); types.names().len()];
         for (request, (_, latency_us, is_error)) in (0..).zip(self.roots.drain(..)) {
             let of = &mut by_type[types.of(request) as usize];

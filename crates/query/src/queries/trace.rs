@@ -10,7 +10,7 @@ use pathlight_analysis::requests::PathSettings;
 use pathlight_model::encoding;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
-use pathlight_model::trace::{Flags, NO_ROW, Role, Rule, TraceId, TraceSet, Tree};
+use pathlight_model::trace::{Flags, NO_ROW, RequestRoots, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -75,17 +75,17 @@ impl Request {
     /// Finds the path of the request; `None` if there is no such trace.
     fn find(set: &TraceSet, query: &Trace) -> Option<Request> {
         let trace = find_trace(set, &query.trace_id, query.group)?;
-        let mut tree = Tree::default();
-        tree.load(set, trace, query.settings);
-        let root = query
+        let rows = set.traces()[trace as usize];
+        let root_row = query
             .root_span_id
             .as_deref()
-            .and_then(|id| (0..tree.len() as u32).find(|&i| set.span_id_text(tree.row(i)) == id));
-        let root = root.unwrap_or(0);
+            .and_then(|id| (rows.first..rows.end).find(|&row| set.span_id_text(row) == id))
+            .unwrap_or(rows.first);
+        let mut tree = Tree::default();
+        tree.load_for(set, trace, query.settings, RequestRoots::Row(root_row));
+        let root = root_row - rows.first;
         let mut finder = PathFinder::default();
-        if tree.role[root as usize] != Role::Dropped {
-            finder.find(set, &tree, root, query.settings.overlap);
-        }
+        finder.find(set, &tree, root, query.settings.overlap);
         Some(Request { trace, tree, root, finder })
     }
 

@@ -182,6 +182,7 @@ proptest! {
         if address.range.is_all() {
             address.range = PercentileRange::ALL;
         }
+        address.incomplete = flags[3];
         (address.over_all, address.by) = (flags[4], GroupBy::Tag(format!("k{}", names[4])));
         address.filters = filters;
         address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));

@@ -1,8 +1,11 @@
 //! Everything that is loaded, and its files.
 
 use super::{Text, compact, public_json};
+use pathlight_analysis::findings::Tops;
 use pathlight_ingest::FileReport;
-use pathlight_model::trace::{AcceptedOverlaps, ClockPair, FoundCount, NameCount, Quality};
+use pathlight_model::trace::{
+    AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality,
+};
 use pathlight_query::OverviewReport;
 use std::collections::BTreeMap;
 
@@ -33,11 +36,16 @@ public_json! {
         counts: &'a Quality = &overview.quality,
         /// `clipped_us` of `span_us`, 0 to 1.
         clipped_share: f64 = overview.quality.clipped_share(),
+        /// How all requests cover their traces.
+        coverage: &'a Coverage = &overview.outside.coverage,
+        /// Where what no request holds begins: endpoints with most span time first, asynchronous work before what is
+        /// unattached.
+        outside: Vec<TopsOf<'a>> = [true, false].into_iter().flat_map(|kind| tops(overview, kind)).collect(),
         /// Overlaps of calls in sequence that pass for clock skew.
         accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
-        /// What the rules for real traces found, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`, `nobody-waits`, `clocks`, `gave-up` (callees that began
+        /// What the rules for real traces found, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`, `nobody-waits`, `consumers` (whose parent is no producer), `clocks`, `gave-up` (callees that began
         /// after their caller gave up), `stopped-waiting` (callees that were cut at the end of their call), `roots` (roots
-        /// beside the trace root that are requests of their own), `several-roots` (all roots beside it) and `orphan-roots`
+        /// beside the trace root that are requests of their own), `incomplete` (requests whose caller is not recorded), `several-roots` (all roots beside it) and `orphan-roots`
         /// (roots whose parent is missing); what was not found is left out.
         reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),
         /// Names with values in them that count as one.
@@ -55,6 +63,24 @@ public_json! {
         counts: &'a AcceptedOverlaps = overlaps,
         /// Mean of these; 0 without any.
         mean_us: f64 = overlaps.mean_us(),
+    }
+}
+
+public_json! {
+    /// Spans of an endpoint at which work that no request holds begins.
+    TopsOf<'a>(endpoint: &'a Endpoint, tops: Tops, is_async: bool) {
+        /// Service name.
+        service: &'a str = &endpoint.service,
+        /// Operation name.
+        operation: &'a str = &endpoint.operation,
+        /// Whether nobody waits for it; else spans above it are missing.
+        asynchronous: bool = is_async,
+        /// Such spans.
+        spans: u64 = tops.spans,
+        /// Their duration.
+        us: u64 = tops.us,
+        /// The duration of these and of all spans below them.
+        span_us: u64 = tops.span_us,
     }
 }
 
@@ -86,6 +112,11 @@ public_json! {
         /// Whether nearly all traces show the same clock ahead or behind by more than 1 ms.
         is_fault: bool = clock.is_fault(),
     }
+}
+
+fn tops(overview: &OverviewReport, is_async: bool) -> impl Iterator<Item = TopsOf<'_>> {
+    let rows = overview.outside.by_time(is_async);
+    rows.into_iter().map(move |(endpoint, tops)| TopsOf::of(endpoint, tops, is_async))
 }
 
 fn found(overview: &OverviewReport) -> BTreeMap<&'static str, FoundOf<'_>> {

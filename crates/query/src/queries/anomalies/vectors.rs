@@ -4,7 +4,7 @@ use crate::request_pass::TreePass;
 use pathlight_analysis::anomaly::call_tree::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
-use pathlight_analysis::requests::{PathSettings, RootEndpoint};
+use pathlight_analysis::requests::{PathSettings, RequestRoots};
 use pathlight_model::encoding;
 use pathlight_model::trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ impl VectorPass {
             if !victims.has(seed, &set.trace_id_text(entry.trace)) {
                 continue;
             }
-            self.tree.load(set, entry.trace, self.settings);
+            self.tree.load_for(set, entry.trace, self.settings, table.roots);
             let root = entry.row - self.tree.first;
             // Where memory ends, the evaluation stands on the copies made so far.
             let Ok(made) = inject(set, &self.tree, root, how, seed, copies) else { return true };
@@ -155,10 +155,8 @@ impl TreePass for VectorPass {
         let Some(copies) = self.copies.take() else { return true };
         if self.table.is_none() {
             let settings = self.settings;
-            let mut builder = self
-                .builder
-                .take()
-                .unwrap_or_else(|| TableBuilder::new(&copies, &RootEndpoint::TraceRoots, settings));
+            let mut builder =
+                self.builder.take().unwrap_or_else(|| TableBuilder::new(Some(RequestRoots::All), settings));
             if builder.step(&copies, time_is_up) {
                 self.table = Some(builder.finish());
             } else {

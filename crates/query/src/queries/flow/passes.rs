@@ -8,7 +8,7 @@ use pathlight_analysis::flow::{
     KeyFinder, Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer,
     Training, Walk, WhatIfRun, Within,
 };
-use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_analysis::requests::{Overlap, RequestRoots, RootEndpoint, Selection};
 use pathlight_model::encoding;
 use pathlight_model::trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -104,22 +104,24 @@ pub(crate) struct FlowTask {
 }
 
 impl Running {
-    /// Returns the work of a pass. `rows` are those of the roots of the selected requests; `None`: all there are.
-    fn new(set: &TraceSet, selection: &Selection, pass: &FlowPass, rows: Option<Vec<u32>>) -> Running {
-        let overlap = selection.overlap;
+    /// Returns the work of a pass over requests with these roots, `None`: none. `rows` are those of the roots of the selected
+    /// requests; `None`: all there are.
+    fn new(
+        set: &TraceSet,
+        overlap: Overlap,
+        roots: Option<RequestRoots>,
+        pass: &FlowPass,
+        rows: Option<Vec<u32>>,
+    ) -> Running {
         let within = rows.clone().map_or_else(Within::default, Within::requests);
-        let requests = || match (rows, &selection.root) {
+        let requests = || match (rows, roots) {
             (Some(mut rows), _) => {
                 rows.sort_unstable();
                 Requests::Rows(rows)
             }
-            (None, RootEndpoint::TraceRoots) => Requests::All(None),
-            (None, RootEndpoint::Endpoint(Endpoint { service, operation })) => {
-                match set.find_endpoint(service, operation) {
-                    Some(endpoint) => Requests::All(Some(endpoint)),
-                    None => Requests::Rows(Vec::new()),
-                }
-            }
+            (None, None) => Requests::Rows(Vec::new()),
+            (None, Some(RequestRoots::Of(endpoint))) => Requests::All(Some(endpoint)),
+            (None, Some(_)) => Requests::All(None),
         };
         match pass {
             FlowPass::Callees { parent, with_starts } => {
@@ -230,12 +232,12 @@ impl FlowTask {
         self.progress
     }
 
-    /// Works until done, then returns the partial; or until `time_is_up` returns true. `rows` are those of the roots
-    /// of the selected requests; `None`: all there are.
+    /// Works until done, then returns the partial; or until `time_is_up` returns true. `roots` are those of all requests of
+    /// the root endpoint, `rows` those of the selected ones; `None`: all there are.
     pub fn step(
         &mut self,
         session: &mut Session,
-        selection: &Selection,
+        (selection, roots): (&Selection, Option<RequestRoots>),
         pass: &FlowPass,
         rows: Option<Vec<u32>>,
         time_is_up: &mut dyn FnMut() -> bool,
@@ -247,7 +249,8 @@ impl FlowTask {
         }
         let set = &session.set;
         let (walk, running) = self.run.get_or_insert_with(|| {
-            (Walk::new(selection.group, selection.settings()), Running::new(set, selection, pass, rows))
+            let walk = Walk::new(selection.group, selection.settings(), roots.unwrap_or_default());
+            (walk, Running::new(set, selection.overlap, roots, pass, rows))
         });
         let is_done = running.step(walk, set, time_is_up);
         self.progress = walk.progress(set);
