@@ -8,6 +8,7 @@ pub mod replay;
 pub mod report;
 pub mod spoken;
 pub mod stored;
+pub mod times;
 pub mod words;
 
 use pathlight::model::trace::{

@@ -165,10 +165,10 @@ fn hear(session: &mut Session, bytes: &[u8]) {
 }
 
 /// Is given the number of a step, a pass and its partial.
-type Hear<'a> = &'a mut dyn FnMut(u64, &[u8], &mut Vec<u8>);
+pub type Hear<'a> = &'a mut dyn FnMut(u64, &[u8], &mut Vec<u8>);
 
 /// Drives a query as page and worker do. False if it was refused. `hear` is given every pass and its partial.
-fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
+pub fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
     let mut server = Server::default();
     let begin = Call::Begin { plan: 1, data: Some(1), has_summaries: false };
     let mut answers = server.serve(session, 1, &begin, vec![message]);

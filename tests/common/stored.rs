@@ -3,6 +3,7 @@
 
 use super::replay::{Random, kept, mutate, project};
 use super::spoken;
+use super::times;
 use pathlight::analysis::anomaly::AnomalySettings;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
@@ -20,23 +21,35 @@ use std::sync::LazyLock;
 pub type Stored = (&'static str, fn() -> Vec<Vec<u8>>, fn(&[u8]));
 
 /// All of them.
-pub const STORED: [Stored; 6] = [
+pub const STORED: [Stored; 7] = [
     ("summary", summaries, check_summary),
     ("model", models, check_model),
     ("address", addresses, check_address),
     ("query", spoken::calls, spoken::check_call),
     ("embedding", spoken::embedding, spoken::check_embedding),
     ("columns", spoken::columns, spoken::check_columns),
+    ("times", times::texts, times::check),
 ];
 
-/// Returns a few traces as they are read.
-pub fn set() -> TraceSet {
+/// Returns a few traces as Jaeger exports them.
+pub fn json() -> Vec<u8> {
     let options = Options { spans: 5, traces: 12, shape: Shape::Mixed, seed: 5, ..Options::default() };
     let mut json = Vec::new();
     write_jaeger(&options, &mut json).unwrap();
+    json
+}
+
+/// Returns them as they are read.
+pub fn set() -> TraceSet {
+    loaded(&json())
+}
+
+/// Returns what is read of an input.
+pub fn loaded(bytes: &[u8]) -> TraceSet {
     let mut set = TraceSet::new();
     let mut reader = Reader::new("input", Reading::default());
-    reader.feed(&json, &mut set).unwrap();
+    // What is wrong stands in the report.
+    let _ = reader.feed(bytes, &mut set);
     reader.finish(&mut set);
     set.seal().unwrap();
     set

@@ -55,9 +55,11 @@ mod hostile;
 mod ingest {
     mod archives;
     mod chunks;
+    mod damaged;
     mod formats;
     mod jaeger;
     mod paths;
+    mod recognition;
     mod saved_reports;
 }
 mod page {

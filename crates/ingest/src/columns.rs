@@ -59,9 +59,13 @@ impl Columns {
     }
 
     fn record(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
-        let read = encoding::read::<Portable>(&self.held[4..]).ok().filter(Portable::is_sound);
+        let read = encoding::read::<Portable>(&self.held[4..]).ok();
         match read.filter(|_| self.held.len() < LONGEST) {
             Some(mut portable) => {
+                let left_out = portable.bound_times();
+                cx.state.problems.note_many(ProblemKind::TimeOutOfRange, left_out, self.taken, || {
+                    "a span in columns".to_owned()
+                });
                 // Loaded to be compared with something, all of it belongs to the other side.
                 if cx.set.loading_group != 0 {
                     portable.regroup(cx.set.loading_group);

@@ -1,5 +1,6 @@
 //! Objects that stand alone: single spans of any format, and what is none.
 
+use super::judge::Needs;
 use super::node::Node;
 use super::state::{Fail, State};
 use super::{jaeger, next, rows, stdout, zipkin};
@@ -36,24 +37,11 @@ pub(super) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
             keys.push(key.into_owned());
         }
     }
-    if kind.jaeger_span {
-        jaeger::single_span(state, set, node)?;
-        return Ok(true);
-    }
-    if kind.stdout_span {
-        stdout::span(state, set, node)?;
-        return Ok(true);
-    }
-    if kind.row_id && kind.row {
-        rows::span(state, set, node)?;
-        return Ok(true);
-    }
-    if kind.start_time && kind.id && kind.zipkin_trace && !kind.zipkin_endpoint {
-        next::span(state, set, node)?;
-        return Ok(true);
-    }
-    if kind.zipkin_id && kind.zipkin_trace {
-        zipkin::span(state, set, node, kind.zipkin_v1)?;
+    if let Some(format) = kind.format() {
+        match &mut state.judge {
+            Some(judge) => return Ok(judge.record(format.needs(), node)?),
+            None => format.read(state, set, node)?,
+        }
         return Ok(true);
     }
     if kind.error {
@@ -87,12 +75,61 @@ struct Kind {
     row: bool,
     id: bool,
     start_time: bool,
+    timestamp: bool,
     error: bool,
     empty_answer: bool,
     bulk_action: bool,
 }
 
+/// A format of single spans.
+#[derive(Clone, Copy)]
+enum Single {
+    Jaeger,
+    Stdout,
+    Row,
+    Next,
+    Zipkin1,
+    Zipkin2,
+}
+
+impl Single {
+    fn needs(self) -> &'static Needs {
+        match self {
+            Single::Jaeger => &jaeger::NEEDS_ALONE,
+            Single::Stdout => &stdout::NEEDS,
+            Single::Row => &rows::NEEDS,
+            Single::Next => &next::NEEDS,
+            Single::Zipkin1 | Single::Zipkin2 => &zipkin::NEEDS,
+        }
+    }
+
+    fn read(self, state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+        match self {
+            Single::Jaeger => jaeger::single_span(state, set, node),
+            Single::Stdout => stdout::span(state, set, node),
+            Single::Row => rows::span(state, set, node),
+            Single::Next => next::span(state, set, node),
+            Single::Zipkin1 => zipkin::span(state, set, node, true),
+            Single::Zipkin2 => zipkin::span(state, set, node, false),
+        }
+    }
+}
+
 impl Kind {
+    /// Returns the format of the span that it is.
+    fn format(&self) -> Option<Single> {
+        let is_next = self.start_time && self.timestamp && self.id && !self.zipkin_endpoint;
+        Some(match self {
+            _ if self.jaeger_span => Single::Jaeger,
+            _ if self.stdout_span => Single::Stdout,
+            _ if self.row_id && self.row => Single::Row,
+            _ if self.zipkin_trace && is_next => Single::Next,
+            _ if self.zipkin_trace && self.zipkin_id && self.zipkin_v1 => Single::Zipkin1,
+            _ if self.zipkin_trace && self.zipkin_id => Single::Zipkin2,
+            _ => return None,
+        })
+    }
+
     fn observe(&mut self, key: &str, value: Node<'_>) {
         match key {
             "spanID" => self.jaeger_span = true,
@@ -106,6 +143,7 @@ impl Kind {
             "spanId" | "span_id" => self.row_id = true,
             // Zipkin has no such key.
             "startTime" => self.start_time = true,
+            "timestamp" => self.timestamp = true,
             "binaryAnnotations" => self.zipkin_v1 = true,
             // Annotations of version 1 say where they were made.
             "annotations" => {

@@ -12,6 +12,7 @@ use super::view::{View, hex, plain, same, trace_hex};
 use memchr::memmem::Finder;
 use pathlight_model::trace::{
     Flags, ProcessId, RawSpan, SpanFacts, SpanId, Symbol, TagSetId, TagTable, TraceId, TraceSet,
+    is_in_calendar,
 };
 
 /// What the fast way remembers; valid for one trace set.
@@ -239,9 +240,8 @@ impl Fast {
         if let Process::Inline(..) = process {
             seen |= 1 << Key::ProcessId as u32;
         }
-        const LIMIT: u64 = 1 << 63;
         let is_complete = seen & ALL == ALL && !trace.is_none() && start_us != 0;
-        let is_in_time = duration_us < LIMIT && start_us.checked_add(duration_us)? < LIMIT;
+        let is_in_time = is_in_calendar(start_us, duration_us);
         (is_complete && is_in_time && !choice.is_several()).then_some(Parsed {
             trace,
             id,
@@ -564,6 +564,10 @@ pub(super) fn span_of_trace(
     text: &[u8],
     at: u64,
 ) -> Option<(usize, Result<(), Bad>)> {
+    // Times in another unit are left to the reference reader.
+    if state.judge.is_some() || state.unit.is_some() {
+        return None;
+    }
     let view = View { text };
     let parsed = state.fast.parse(view, &set.tags)?;
     let operation = match parsed.symbol {

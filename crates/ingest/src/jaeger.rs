@@ -1,9 +1,24 @@
 //! Jaeger's JSON: spans and processes, the reference way.
 
 use super::fast;
+use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number, Text};
 use super::state::{Fail, Format, ParentChoice, State};
 use pathlight_model::trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
+
+/// What a span must have.
+pub(super) const NEEDS: Needs = Needs {
+    what: "a Jaeger span",
+    keys: &[&["spanID"], &["operationName"]],
+    start: &["startTime"],
+    duration: &["duration"],
+    end: &[],
+    clock: Clock::Micros,
+};
+
+/// What it must have if it stands alone.
+pub(super) const NEEDS_ALONE: Needs =
+    Needs { keys: &[&["spanID"], &["operationName"], &["traceID"]], ..NEEDS };
 
 /// The members of a span that are read.
 struct Fields<'a> {
@@ -351,8 +366,8 @@ fn read<'a>(
     choice.named(span_id(state, set, fields.parent, "parentSpanID")?);
     let home = if own.is_none() { trace.unwrap_or(TraceId::NONE) } else { own };
     references(state, set, fields.references, home, &mut choice)?;
-    let start = number(fields.start, "startTime")?;
-    let duration = number(fields.duration, "duration")?;
+    let start = state.in_unit(Clock::Micros, number(fields.start, "startTime")?);
+    let duration = state.in_unit(Clock::Micros, number(fields.duration, "duration")?);
     let process_id = text(state, fields.process_id, "processID")?;
     let mut facts = SpanFacts::default();
     state.tag_keys.clear();

@@ -7,7 +7,9 @@
 pub mod columns;
 mod document;
 mod fast;
+mod foreign;
 mod jaeger;
+mod judge;
 mod keep;
 mod keys;
 mod lists;
@@ -26,6 +28,7 @@ mod sniff;
 mod source;
 mod state;
 mod stdout;
+mod utf16;
 mod view;
 mod walk;
 mod window;

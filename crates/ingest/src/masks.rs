@@ -14,6 +14,8 @@ pub(super) struct Block {
     pub closes: u64,
     /// Bytes that no JSON has there: control characters in strings, backslashes outside.
     pub bad: u64,
+    /// Those of `opens` that stand right after a control character: a line may begin there.
+    pub lines: u64,
 }
 
 /// What a block must know of the bytes before it.
@@ -23,6 +25,8 @@ pub(super) struct Carry {
     in_string: u64,
     /// 1 if the first byte is escaped, else 0.
     escaped: u64,
+    /// 1 if the byte before is a control character, else 0.
+    after_control: u64,
 }
 
 /// The plain bits of 64 bytes, before strings are known.
@@ -284,11 +288,15 @@ fn block_by(bits: Bits, carry: &mut Carry, prefix_xor: impl Fn(u64) -> u64) -> B
     let quotes = bits.quotes & !escaped;
     let in_string = prefix_xor(quotes) ^ carry.in_string;
     carry.in_string = ((in_string as i64) >> 63) as u64;
+    let opens = bits.opens & !in_string;
+    let lines = opens & (bits.controls << 1 | carry.after_control);
+    carry.after_control = bits.controls >> 63;
     Block {
         quotes,
-        opens: bits.opens & !in_string,
+        opens,
         closes: bits.closes & !in_string,
         bad: (bits.controls & in_string) | (bits.backslashes & !in_string),
+        lines,
     }
 }
 
@@ -345,7 +353,11 @@ mod tests {
                         block.bad |= bit;
                     }
                 }
-                b'{' | b'[' if !in_string => block.opens |= bit,
+                b'{' | b'[' if !in_string => {
+                    block.opens |= bit;
+                    let is_first = i.checked_sub(1).is_some_and(|before| text[before] < 0x20);
+                    block.lines |= if is_first { bit } else { 0 };
+                }
                 b'}' | b']' if !in_string => block.closes |= bit,
                 0..0x20 if in_string => block.bad |= bit,
                 _ => {}

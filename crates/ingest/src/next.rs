@@ -1,6 +1,7 @@
 //! The format that Next.js writes into `.next/trace`: spans of one program, by the clock of its machine.
 
 use super::jaeger::{number, plain, text, trace_id};
+use super::judge::{Clock, Needs};
 use super::node::{Bad, Node};
 use super::rows::decimal_id;
 use super::state::{Fail, Format, State};
@@ -8,6 +9,16 @@ use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
 
 /// The service of spans that name none.
 const SERVICE: &str = "next.js";
+
+/// What a span must have. Its clock begins when the machine does.
+pub(super) const NEEDS: Needs = Needs {
+    what: "a span of Next.js",
+    keys: &[&["traceId"], &["id"], &["name"], &["timestamp"], &["duration"]],
+    start: &["timestamp"],
+    duration: &["duration"],
+    end: &[],
+    clock: Clock::Plain,
+};
 
 /// Reads a span that stands by itself.
 pub(super) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {

@@ -56,6 +56,25 @@ impl Number {
             other => other,
         }
     }
+
+    /// Returns the number times ten to a power; an integer stays one. A fraction counts to six digits: where there are
+    /// seconds before it, a double holds no more.
+    pub fn times_ten_to(self, power: i32) -> Number {
+        let factor = 10u64.pow(power.unsigned_abs());
+        match self {
+            Number::Whole(number) if power < 0 => Number::Whole(number / factor),
+            Number::Whole(number) => number.checked_mul(factor).map_or(Number::Huge, Number::Whole),
+            Number::Float(number) if power > 0 => {
+                let digits = power.min(6);
+                let fraction = (number.fract() * 10f64.powi(digits)).round() as u64;
+                let fraction = fraction * 10u64.pow((power - digits).unsigned_abs());
+                let whole = (number.trunc() as u64).checked_mul(factor);
+                whole.and_then(|whole| whole.checked_add(fraction)).map_or(Number::Huge, Number::Whole)
+            }
+            Number::Float(number) => Number::Float(number * 10f64.powi(power)),
+            other => other,
+        }
+    }
 }
 
 /// A decoded string.

@@ -1,11 +1,22 @@
 //! OpenTelemetry protocol as JSON: resources, scopes, spans.
 
 use super::jaeger::text;
+use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number};
 use super::otel;
 use super::report::ProblemKind;
 use super::state::{Fail, Format, ParentChoice, State};
 use pathlight_model::trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};
+
+/// What a span must have.
+pub(super) const NEEDS: Needs = Needs {
+    what: "an OTLP span",
+    keys: &[&["traceId"], &["spanId"], &["name"]],
+    start: &["startTimeUnixNano"],
+    duration: &[],
+    end: &["endTimeUnixNano"],
+    clock: Clock::Nanos,
+};
 
 /// The resource and the scope being read, and the spans that came before them.
 #[derive(Default)]
@@ -129,20 +140,19 @@ fn reference(
 /// Reads nanoseconds as a decimal text or a number.
 fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
-    if node.is_string() {
+    let number = if node.is_string() {
         let Some(text) = text(state, Some(node), name)? else { return Ok(None) };
         let text = text.text.trim();
-        return match text.parse::<u64>() {
-            Ok(ns) => Ok(Some(Number::Whole(ns))),
-            Err(_) if text.is_empty() => Ok(None),
-            Err(_) if text.starts_with('-') => Ok(Some(Number::Negative)),
-            Err(_) => Err(node.wrong(name, "a number of nanoseconds")),
-        };
-    }
-    match node.number()? {
-        Some(number) => Ok(Some(number.rounded())),
-        None => Err(node.wrong(name, "a number of nanoseconds")),
-    }
+        match text.parse::<u64>() {
+            Ok(ns) => Number::Whole(ns),
+            Err(_) if text.is_empty() => return Ok(None),
+            Err(_) if text.starts_with('-') => Number::Negative,
+            Err(_) => return Err(node.wrong(name, "a number of nanoseconds")),
+        }
+    } else {
+        node.number()?.ok_or_else(|| node.wrong(name, "a number of nanoseconds"))?
+    };
+    Ok(state.in_unit(Clock::Nanos, Some(number)).map(Number::rounded))
 }
 
 /// Reads a span of the scope being read.

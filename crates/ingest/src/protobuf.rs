@@ -302,6 +302,9 @@ fn take(unit: Unit, value: &[u8], at: u64, json: &mut Vec<u8>, cx: &mut Context<
     match unit {
         Unit::Resource => Ok(otlp::resource(cx.state, cx.set, node)?),
         Unit::Scope => Ok(otlp::scope(cx.state, cx.set, node)?),
-        Unit::Span => otlp::span(cx.state, cx.set, node),
+        Unit::Span => match &mut cx.state.judge {
+            Some(judge) => judge.record(&otlp::NEEDS, node).map(|_| ()).map_err(Fail::Bad),
+            None => otlp::span(cx.state, cx.set, node),
+        },
     }
 }

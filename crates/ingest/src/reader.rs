@@ -1,5 +1,6 @@
 //! The incremental reader of one input.
 
+use super::judge::Refusal;
 use super::keep::Keep;
 use super::masks::Masks;
 use super::report::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
@@ -11,7 +12,7 @@ use super::walk::split::SplitPoint;
 use pathlight_model::trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 
 /// What can be read, for messages.
-const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
+pub(super) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
                         Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
                         protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
                         or .zip";
@@ -109,6 +110,7 @@ impl Reader {
             reader.start = point.at;
             reader.inside = point.trace();
         }
+        reader.state.is_recognised = from.is_some() || until.is_some();
         reader.state.file = from.or(until.as_ref()).map_or(0, |point| point.file);
         reader.chunk = Some(until);
         reader
@@ -289,6 +291,7 @@ impl Reader {
                 full.to_string(),
                 "Load fewer files, or keep a sample of the traces.",
             ),
+            Stop::Refused(Refusal { kind, offset, reason, next }) => self.error(kind, offset, reason, &next),
             Stop::Unknown(head, what) => {
                 let seen = match what {
                     "" => "its content is not recognised".to_owned(),
@@ -309,7 +312,8 @@ impl Reader {
     /// Returns why an input that was read to its end gave no span.
     fn nothing(&self) -> IngestError {
         let state = &self.state;
-        let left_out = state.problems.list.iter().find(|p| p.kind != ProblemKind::NotTraces);
+        let is_reason = |kind| !matches!(kind, ProblemKind::NotTraces | ProblemKind::OtherUnit);
+        let left_out = state.problems.list.iter().find(|p| is_reason(p.kind));
         if let Some((at, message)) = &state.server_error {
             return self.error(
                 ErrorKind::ServerError,

@@ -18,7 +18,7 @@ pub enum ProblemKind {
     NegativeDuration,
     /// A span without a start, or with one of 0 or below; it takes its parent's. A 0 stays where its trace stands at 0.
     MissingStart,
-    /// A span whose start or end is at 2^63 us or later; it is left out.
+    /// A span that is longer than 10 years, or ends after the start of 2100; it is left out.
     TimeOutOfRange,
     /// A string that is no UTF-8; replacement characters stand in.
     InvalidUtf8,
@@ -38,6 +38,8 @@ pub enum ProblemKind {
     NotTraces,
     /// A member of an archive that cannot be read; it is passed over.
     BadMember,
+    /// Times that are not in the unit of their format; they are read in the one that fits.
+    OtherUnit,
 }
 
 impl ProblemKind {
@@ -48,7 +50,9 @@ impl ProblemKind {
             ProblemKind::MissingDuration => "spans without a duration: read as 0",
             ProblemKind::NegativeDuration => "spans whose duration is negative or no number: read as 0",
             ProblemKind::MissingStart => "spans without a start, or with one of 0: placed at their parent's",
-            ProblemKind::TimeOutOfRange => "spans beyond any calendar (2^63 us): left out",
+            ProblemKind::TimeOutOfRange => {
+                "spans longer than 10 years, or that end after the start of 2100: left out"
+            }
             ProblemKind::InvalidUtf8 => "texts that are not UTF-8: shown with replacement characters",
             ProblemKind::WrongType => "traces with a value of the wrong type: left out",
             ProblemKind::BadSyntax => {
@@ -60,6 +64,9 @@ impl ProblemKind {
             ProblemKind::MissingTraceId => "spans without a trace id: left out",
             ProblemKind::NotTraces => "JSON objects that are no traces: passed over",
             ProblemKind::BadMember => "archive members that cannot be read: passed over",
+            ProblemKind::OtherUnit => {
+                "inputs with times in another unit than their format's: read in that unit"
+            }
         }
     }
 }
@@ -101,14 +108,20 @@ impl Problems {
     }
 
     pub fn note(&mut self, kind: ProblemKind, offset: u64, text: impl FnOnce() -> String) {
+        self.note_many(kind, 1, offset, text);
+    }
+
+    /// Takes note of something that was met `count` times.
+    pub fn note_many(&mut self, kind: ProblemKind, count: u64, offset: u64, text: impl FnOnce() -> String) {
         match self.list.iter_mut().find(|p| p.kind == kind) {
-            Some(problem) => problem.count += 1,
+            _ if count == 0 => {}
+            Some(problem) => problem.count += count,
             None => {
                 let mut text = text();
                 if let Some(member) = &self.member {
                     text = format!("{member}: {text}");
                 }
-                self.list.push(Problem { kind, count: 1, example: Example { offset, text } });
+                self.list.push(Problem { kind, count, example: Example { offset, text } });
             }
         }
     }
@@ -129,6 +142,8 @@ pub enum ErrorKind {
     ServerError,
     /// JSON, but not of traces.
     OtherJson,
+    /// A known kind of file of another tool, which is not read.
+    Foreign,
     /// Not JSON.
     NotRecognised,
     /// An archive that cannot be opened.
@@ -180,7 +195,8 @@ pub struct FileReport {
     pub name: String,
     /// Format told by content: `jaeger`, `jaeger-ui`, `jaeger-spans`, `elasticsearch`, `otlp`, `zipkin-v2`, `zipkin-v1`,
     /// `otel-stdout`, `pathlight`, `otlp-protobuf`, `jaeger-protobuf`, `jaeger-cassandra`, `next-trace`, `summary`,
-    /// joined by `+` where a file holds several, with `gzip` and `zip`; empty if unknown.
+    /// joined by `+` where a file holds several, with `gzip`, `zip` and `utf-16`; empty if
+    /// unknown.
     pub format: String,
     /// Size of the file as it is, packed.
     pub bytes: u64,

@@ -2,12 +2,23 @@
 //! rows of its tables in Cassandra. Ids are base64 there, or decimal; values of tags stand under the name of their type.
 
 use super::jaeger::{HostChoice, error_tag, is_error_field, plain, text};
+use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number, Text};
 use super::otlp::canonical;
 use super::state::{Fail, Format, ParentChoice, State};
 use super::stdout;
 use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 use std::borrow::Cow;
+
+/// What a span must have.
+pub(super) const NEEDS: Needs = Needs {
+    what: "a span as Jaeger stores it",
+    keys: &[&["traceId", "trace_id"], &["spanId", "span_id"], &["operationName", "operation_name"]],
+    start: &["startTime", "start_time"],
+    duration: &["duration"],
+    end: &[],
+    clock: Clock::Plain,
+};
 
 /// Returns whether an object with `spanId` or `span_id` is such a span, by its other keys.
 pub(super) fn is_key_of_span(key: &str) -> bool {

@@ -5,6 +5,13 @@ use super::protobuf::{self, Framing};
 /// How many first bytes are looked at.
 pub(super) const HEAD: usize = 64;
 
+/// Which byte of two comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ByteOrder {
+    LowFirst,
+    HighFirst,
+}
+
 /// What an input is, by its first bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -12,6 +19,8 @@ pub(super) enum Kind {
     Text(usize),
     Gzip,
     Zip,
+    /// Text in two bytes a unit, as that of Windows.
+    Utf16(ByteOrder),
     /// Columns of a saved report.
     Columns,
     /// A summary of traces.
@@ -22,14 +31,24 @@ pub(super) enum Kind {
     Other(&'static str),
     /// Nothing known.
     Unknown,
-    /// Nothing but space.
-    Blank,
+    /// Nothing but space, after this many bytes of byte order mark.
+    Blank(usize),
+}
+
+impl Kind {
+    /// Returns how many bytes of byte order mark stand before the text.
+    pub fn mark(self) -> usize {
+        match self {
+            Kind::Text(mark) | Kind::Blank(mark) => mark,
+            _ => 0,
+        }
+    }
 }
 
 /// What a summary of traces begins with, whatever its version (crate `summary`, which writes them).
 const SUMMARY: &[u8] = b"pathlight-summary ";
 
-const MAGIC: [(&[u8], &str); 25] = [
+const MAGIC: [(&[u8], &str); 24] = [
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x89PNG", "a PNG image"),
     (b"GIF8", "a GIF image"),
@@ -42,13 +61,12 @@ const MAGIC: [(&[u8], &str); 25] = [
     (b"\x04\x22\x4d\x18", "lz4 compressed data"),
     (b"\x1f\x9d", "compress(1) data"),
     (b"PAR1", "a Parquet file"),
+    (b"FLR\0", "a recording of Java Flight Recorder"),
     (b"SQLite format 3", "an SQLite database"),
     (b"\x7fELF", "a program"),
     (b"\0asm", "a WebAssembly module"),
     (b"MZ", "a program"),
     (b"PK\x07\x08", "a part of a split zip archive"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
     (b"<?xml", "an XML document"),
     (b"<!", HTML),
     (b"<html", HTML),
@@ -73,14 +91,19 @@ pub(super) fn sniff(head: &[u8]) -> Kind {
         return Kind::Protobuf(framing);
     }
     match head {
-        // Text of one byte in two, without the mark at its start.
-        [1..=255, 0, 1..=255, 0, ..] | [0, 1..=255, 0, 1..=255, ..] => return Kind::Other("UTF-16 text"),
+        // UTF-32 begins with the same mark.
+        [0xff, 0xfe, 0, 0, ..] => return Kind::Other("UTF-32 text"),
+        // With a byte order mark, or without one.
+        [0xff, 0xfe, ..] | [1..=255, 0, 1..=255, 0, ..] => return Kind::Utf16(ByteOrder::LowFirst),
+        // Its list of sample types, each of two small numbers.
+        [b'\n', 4..=8, 8, _, 0x10, ..] => return Kind::Other("a profile of pprof"),
+        [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] => return Kind::Utf16(ByteOrder::HighFirst),
         _ => {}
     }
     let bom = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let text = head[bom..].trim_ascii_start();
     match text.first() {
-        None => return Kind::Blank,
+        None => return Kind::Blank(bom),
         Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9') => return Kind::Text(bom),
         _ if text.starts_with(b"null") || text.starts_with(b"true") || text.starts_with(b"false") => {
             return Kind::Text(bom);
@@ -118,10 +141,14 @@ mod tests {
         assert_eq!(sniff(b"\n<!DOCTYPE html>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b"<!doctype html>"), Kind::Other("an HTML page"));
         assert_eq!(sniff(b"<title>Log in</title>"), Kind::Other("an HTML page"));
-        assert_eq!(sniff(b" \n"), Kind::Blank);
-        for text in [&b"{\0\"\0d\0"[..], b"\0{\0\"\0d", b"\xff\xfe{\0", b"[\0\n\0"] {
-            assert_eq!(sniff(text), Kind::Other("UTF-16 text"), "{text:?}");
+        assert_eq!(sniff(b" \n"), Kind::Blank(0));
+        for text in [&b"{\0\"\0d\0"[..], b"\xff\xfe{\0", b"[\0\n\0"] {
+            assert_eq!(sniff(text), Kind::Utf16(ByteOrder::LowFirst), "{text:?}");
         }
+        for text in [&b"\0{\0\"\0d"[..], b"\xfe\xff\0{"] {
+            assert_eq!(sniff(text), Kind::Utf16(ByteOrder::HighFirst), "{text:?}");
+        }
+        assert_eq!(sniff(b"\xff\xfe\0\0{\0\0\0"), Kind::Other("UTF-32 text"));
         assert_eq!(sniff(b"\0asm\x01\0\0\0"), Kind::Other("a WebAssembly module"));
         assert_eq!(sniff(b"hello"), Kind::Unknown);
         // A list of resources: a resource with an attribute, an empty one, none; lengths before it.

@@ -1,6 +1,8 @@
 //! One layer of an input: text, or an archive with more inputs inside.
 
 use super::columns::{self, Columns};
+use super::foreign;
+use super::judge::{Judge, Refusal, Unit};
 use super::masks::Masks;
 use super::protobuf::Protobuf;
 use super::reader::Unpack;
@@ -8,7 +10,8 @@ use super::report::ProblemKind;
 use super::saved_report::SavedReport;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
-use super::walk::split::SplitPoint;
+use super::utf16::Utf16;
+use super::walk::split::{HEAD_BYTES, SplitPoint};
 use super::walk::{WalkEnd, Walker};
 use super::window::Window;
 use super::zip::Zip;
@@ -37,6 +40,8 @@ pub(super) enum Stop {
     Unknown(Vec<u8>, &'static str),
     /// A summary of traces that cannot be unpacked, and why.
     Summary(String),
+    /// Its first records are no spans.
+    Refused(Refusal),
 }
 
 impl From<SetFull> for Stop {
@@ -58,6 +63,8 @@ enum Opened {
     /// Too few bytes read to recognise the format.
     #[default]
     No,
+    /// It is looked at whether it holds spans.
+    Trial(Box<Trial>),
     Text(Box<Text>),
     Gzip(Box<Gzip>),
     Zip(Box<Zip>),
@@ -65,8 +72,20 @@ enum Opened {
     Protobuf(Box<Protobuf>),
     /// An HTML page, which may be a saved report.
     SavedReport(Box<SavedReport>),
+    Utf16(Box<Utf16>),
     /// A summary of traces, as far as it was read.
     Summary(Vec<u8>, Unpack),
+}
+
+/// A look at the first records, before anything is read.
+struct Trial {
+    kind: Kind,
+    /// What was looked at.
+    held: Vec<u8>,
+    /// Reads without keeping anything.
+    opened: Opened,
+    state: State,
+    set: TraceSet,
 }
 
 /// A text being read.
@@ -158,15 +177,14 @@ impl Source {
     /// Recognises the format; returns how many bytes to skip.
     fn open(&mut self, head: &[u8], cx: &mut Context<'_>) -> Result<usize, Stop> {
         let refuse = |what| Err(Stop::Unknown(head[..head.len().min(HEAD)].to_vec(), what));
-        match sniff::sniff(head) {
-            Kind::Text(_) | Kind::Blank => {
-                // A byte order mark counts in offsets.
-                let skip = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-                let window = cx.state.windows.pop().unwrap_or_default();
-                let walker = Walker::new(skip as u64);
-                let text = Text::new(window, skip as u64, walker, cx.reference, cx.masks);
-                self.opened = Opened::Text(Box::new(text));
-                return Ok(skip);
+        let kind = sniff::sniff(head);
+        match kind {
+            Kind::Text(_) | Kind::Blank(_) | Kind::Protobuf(_) => {
+                self.opened = match cx.state.is_recognised {
+                    true => Opened::records(kind, cx),
+                    false => Opened::Trial(Box::new(Trial::new(kind, cx))),
+                };
+                return Ok(kind.mark());
             }
             Kind::Gzip | Kind::Zip if self.layer >= MAX_LAYERS => {
                 return refuse("archives within archives, more than four deep");
@@ -185,6 +203,13 @@ impl Source {
                 self.opened = Opened::Zip(Box::new(Zip::new(self.layer)));
                 cx.state.saw_packing("zip");
             }
+            Kind::Utf16(_) if self.layer >= MAX_LAYERS => {
+                return refuse("archives within archives, more than four deep");
+            }
+            Kind::Utf16(order) if !self.open_saved_report(head, "UTF-16 text") => {
+                self.opened = Opened::Utf16(Box::new(Utf16::new(order, self.layer + 1)));
+                cx.state.saw_packing("utf-16");
+            }
             Kind::Columns => {
                 self.opened = Opened::Columns(Columns::default());
                 return Ok(columns::MAGIC.len());
@@ -193,24 +218,41 @@ impl Source {
                 Some(unpack) => self.opened = Opened::Summary(Vec::new(), unpack),
                 None => return refuse("a summary of traces, which pathlight show, trend and check read"),
             },
-            Kind::Protobuf(framing) => self.opened = Opened::Protobuf(Box::new(Protobuf::new(framing))),
-            kind @ (Kind::Other(_) | Kind::Unknown) => {
-                let what = if let Kind::Other(what) = kind { what } else { "" };
-                match SavedReport::of(head, what, self.layer).filter(|_| self.layer < MAX_LAYERS) {
-                    Some(report) => self.opened = Opened::SavedReport(Box::new(report)),
-                    None => return refuse(what),
-                }
+            Kind::Other(what) if !self.open_saved_report(head, what) => return refuse(what),
+            Kind::Unknown if !self.open_saved_report(head, "") => {
+                return match foreign::of(head) {
+                    Some(foreign) => Err(Stop::Refused(Refusal::foreign(foreign))),
+                    None => refuse(""),
+                };
             }
+            // A saved report.
+            Kind::Utf16(_) | Kind::Other(_) | Kind::Unknown => {}
         }
         Ok(0)
+    }
+
+    /// Opens an HTML page, which may be a saved report; returns whether it is a page. `what` is what it may be if it turns
+    /// out to be none.
+    fn open_saved_report(&mut self, head: &[u8], what: &'static str) -> bool {
+        let report = SavedReport::of(head, what, self.layer).filter(|_| self.layer < MAX_LAYERS);
+        report.map(|report| self.opened = Opened::SavedReport(Box::new(report))).is_some()
     }
 
     fn pass(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
         match &mut self.opened {
             Opened::No => Ok(()),
+            Opened::Trial(trial) => {
+                let used = trial.feed(bytes, cx)?;
+                if !trial.is_done() {
+                    return Ok(());
+                }
+                self.decide(cx)?;
+                self.pass(&bytes[used..], cx)
+            }
             Opened::Text(text) => text.feed(bytes, cx).map_err(Stop::Full),
             Opened::Gzip(gzip) => gzip.feed(bytes, cx),
             Opened::Zip(zip) => zip.feed(bytes, cx),
+            Opened::Utf16(text) => text.feed(bytes, cx),
             Opened::Columns(columns) => columns.feed(bytes, cx),
             Opened::Protobuf(protobuf) => protobuf.feed(bytes, cx),
             Opened::SavedReport(report) => report.feed(bytes, cx),
@@ -222,13 +264,29 @@ impl Source {
         }
     }
 
+    /// Ends the trial, and reads what it has seen if that is spans.
+    fn decide(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
+        let Opened::Trial(mut trial) = std::mem::take(&mut self.opened) else { return Ok(()) };
+        cx.state.windows.append(&mut trial.windows());
+        cx.state.unit = trial.verdict().map_err(Stop::Refused)?.map(|(unit, at, text)| {
+            cx.state.problems.note(ProblemKind::OtherUnit, at, || text);
+            unit
+        });
+        self.opened = Opened::records(trial.kind, cx);
+        self.pass(&trial.held, cx)
+    }
+
     /// Finishes reading; returns whether the input was complete.
     pub fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
         if matches!(self.opened, Opened::No) && !self.head.is_empty() {
             self.open_head(&mut &[][..], cx)?;
         }
+        if let Opened::Trial(trial) = &mut self.opened {
+            trial.finish(cx)?;
+            self.decide(cx)?;
+        }
         match &mut self.opened {
-            Opened::No => Ok(WalkEnd::Whole),
+            Opened::No | Opened::Trial(_) => Ok(WalkEnd::Whole),
             Opened::Text(text) => {
                 let end = text.walker.finish(&mut text.window, cx.state, cx.set);
                 cx.state.windows.push(std::mem::take(&mut text.window));
@@ -236,6 +294,7 @@ impl Source {
             }
             Opened::Gzip(gzip) => gzip.finish(cx),
             Opened::Zip(zip) => zip.finish(cx),
+            Opened::Utf16(text) => text.finish(cx),
             Opened::Columns(columns) => Ok(columns.finish()),
             Opened::Protobuf(protobuf) => protobuf.finish(cx),
             Opened::SavedReport(report) => report.finish(cx),
@@ -246,6 +305,93 @@ impl Source {
             }
         }
     }
+}
+
+impl Opened {
+    /// Returns a reader of a format whose records are looked at before.
+    fn records(kind: Kind, cx: &mut Context<'_>) -> Opened {
+        if let Kind::Protobuf(framing) = kind {
+            return Opened::Protobuf(Box::new(Protobuf::new(framing)));
+        }
+        // A byte order mark counts in offsets.
+        let at = kind.mark() as u64;
+        let window = cx.state.windows.pop().unwrap_or_default();
+        let text = Text::new(window, at, Walker::new(at), cx.reference, cx.masks);
+        Opened::Text(Box::new(text))
+    }
+}
+
+impl Trial {
+    fn new(kind: Kind, cx: &mut Context<'_>) -> Trial {
+        let mut state = State::judging();
+        state.windows = std::mem::take(&mut cx.state.windows);
+        let mut trial = Trial { kind, held: Vec::new(), opened: Opened::No, state, set: TraceSet::new() };
+        let Context { reference, masks, .. } = *cx;
+        let mut own = Context { state: &mut trial.state, set: &mut trial.set, reference, masks };
+        trial.opened = Opened::records(kind, &mut own);
+        trial
+    }
+
+    /// Returns whether enough was seen: a split point is looked for in the same bytes ([`is_plain`]).
+    fn is_done(&self) -> bool {
+        self.room() == 0 || self.state.judge.as_ref().is_none_or(Judge::is_done)
+    }
+
+    fn room(&self) -> usize {
+        (HEAD_BYTES as usize).saturating_sub(self.kind.mark() + self.held.len())
+    }
+
+    /// Looks at bytes, and returns at how many.
+    fn feed(&mut self, bytes: &[u8], cx: &Context<'_>) -> Result<usize, Stop> {
+        let mut used = 0;
+        while used < bytes.len() && !self.is_done() {
+            let piece = &bytes[used..bytes.len().min(used + PIECE.min(self.room()))];
+            let Context { reference, masks, .. } = *cx;
+            let mut own = Context { state: &mut self.state, set: &mut self.set, reference, masks };
+            match &mut self.opened {
+                Opened::Text(text) => text.feed(piece, &mut own)?,
+                Opened::Protobuf(protobuf) => protobuf.feed(piece, &mut own)?,
+                _ => {}
+            }
+            self.held.extend_from_slice(piece);
+            used += piece.len();
+        }
+        Ok(used)
+    }
+
+    fn finish(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
+        let Context { reference, masks, .. } = *cx;
+        let mut own = Context { state: &mut self.state, set: &mut self.set, reference, masks };
+        match &mut self.opened {
+            Opened::Text(text) => text.walker.finish(&mut text.window, own.state, own.set).map(|_| ())?,
+            Opened::Protobuf(protobuf) => protobuf.finish(&mut own).map(|_| ())?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn verdict(&self) -> Result<Option<(Unit, u64, String)>, Refusal> {
+        let Some(judge) = &self.state.judge else { return Ok(None) };
+        judge.verdict(&self.held, self.kind.mark() as u64)
+    }
+
+    /// Gives back the memory for text.
+    fn windows(&mut self) -> Vec<Window> {
+        let mut windows = std::mem::take(&mut self.state.windows);
+        if let Opened::Text(text) = &mut self.opened {
+            windows.push(std::mem::take(&mut text.window));
+        }
+        windows
+    }
+}
+
+/// Returns whether a text that begins so holds spans whose times are in the unit of their format.
+pub(super) fn is_plain(head: &[u8]) -> bool {
+    let (mut state, mut set) = (State::default(), TraceSet::new());
+    let cx = &mut Context { state: &mut state, set: &mut set, reference: false, masks: Masks::Best };
+    let kind = sniff::sniff(head);
+    let mut trial = Trial::new(kind, cx);
+    trial.feed(&head[kind.mark()..], cx).is_ok() && matches!(trial.verdict(), Ok(None))
 }
 
 impl Text {

@@ -1,6 +1,7 @@
 //! Where formats put what they read: counts, problems, the trace under construction.
 
 use super::fast::Fast;
+use super::judge::{Clock, Judge, Unit};
 use super::keep::Keep;
 use super::node::{Bad, Node, Number};
 use super::otlp;
@@ -10,7 +11,7 @@ use super::window::Window;
 use hashbrown::HashTable;
 use pathlight_model::trace::{
     Flags, Interner, LoadedSummary, ProcessId, RawSpan, Reference, SetFull, SpanId, TagSetId, TraceId,
-    TracePart, TraceSet, hash_bytes, several_parents,
+    TracePart, TraceSet, hash_bytes, is_in_calendar, several_parents,
 };
 
 /// Why a value was not taken.
@@ -146,6 +147,12 @@ pub(super) struct State {
     /// Of a chunk: the traces that it shares with others, and whether one of them cannot be shared.
     pub parts: Vec<PartEnd>,
     pub has_odd_part: bool,
+    /// Looks at the records in place of reading them, if somebody asks what they are.
+    pub judge: Option<Judge>,
+    /// Whether somebody has looked at the first records before.
+    pub is_recognised: bool,
+    /// The unit of all times, if it is not that of the format.
+    pub unit: Option<Unit>,
     /// The summaries found, named after their archive member.
     pub summaries: Vec<LoadedSummary>,
 }
@@ -280,6 +287,11 @@ impl State {
     /// Creates the state for an input of which these traces are kept, and whose summaries somebody unpacks.
     pub fn keeping(keep: Keep, unpack: Option<Unpack>) -> State {
         State { keep, unpack, ..State::default() }
+    }
+
+    /// Creates the state for a look at the records of an input.
+    pub fn judging() -> State {
+        State { judge: Some(Judge::default()), ..State::default() }
     }
 
     /// Takes over what earlier inputs of the set have left.
@@ -512,13 +524,14 @@ impl State {
         duration: Option<Number>,
         flags: &mut Flags,
     ) -> Option<(u64, u64)> {
-        const LIMIT: u64 = 1 << 63;
+        // From here on a number is a wrapped negative.
+        const WRAPPED: u64 = 1 << 63;
         let duration_us = match duration.map(Number::rounded) {
             None => {
                 self.problems.note(ProblemKind::MissingDuration, at, || "a span without a duration".into());
                 0
             }
-            Some(Number::Whole(us)) if us < LIMIT => us,
+            Some(Number::Whole(us)) if us < WRAPPED => us,
             Some(number) => {
                 self.problems.note(ProblemKind::NegativeDuration, at, || match number {
                     Number::Whole(us) => format!("duration {us} us is a wrapped {}", us as i64),
@@ -544,15 +557,17 @@ impl State {
             }
             Some(_) => None,
         };
-        match start_us.and_then(|start| Some((start, start.checked_add(duration_us)?))) {
-            Some((start, end)) if end < LIMIT => Some((start, duration_us)),
-            _ => {
-                self.problems.note(ProblemKind::TimeOutOfRange, at, || {
-                    "a span whose start or end is at 2^63 us or later".into()
-                });
-                None
-            }
+        let times = start_us.map(|start_us| (start_us, duration_us));
+        if let Some((start_us, duration_us)) = times
+            && is_in_calendar(start_us, duration_us)
+        {
+            return times;
         }
+        self.problems.note(ProblemKind::TimeOutOfRange, at, || {
+            let start = start_us.map_or("2^64".to_owned(), |us| us.to_string());
+            format!("a span that begins at {start} us and lasts {duration_us} us")
+        });
+        None
     }
 
     /// Takes note of a decoded text with replacement characters.
@@ -562,8 +577,17 @@ impl State {
         });
     }
 
+    /// Returns a number of a clock in the unit of its format.
+    pub fn in_unit(&self, clock: Clock, number: Option<Number>) -> Option<Number> {
+        let power = self.unit.filter(|unit| unit.clock == clock).map_or(0, |unit| unit.power);
+        number.map(|number| number.times_ten_to(power))
+    }
+
     /// Takes note of JSON that is no trace.
     pub fn note_other(&mut self, at: u64, text: impl FnOnce() -> String) {
+        if let Some(judge) = &mut self.judge {
+            return judge.other(at, text);
+        }
         let State { problems, other, .. } = self;
         problems.note(ProblemKind::NotTraces, at, || {
             let text = text();

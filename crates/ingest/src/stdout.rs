@@ -1,10 +1,21 @@
 //! The format that OpenTelemetry SDKs print on standard output (the Go exporter's form).
 
 use super::jaeger::{span_id, text, trace_id};
+use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number};
 use super::otel;
 use super::state::{Fail, Format, ParentChoice, State};
 use pathlight_model::trace::{SpanId, TraceId, TraceSet};
+
+/// What a span must have.
+pub(super) const NEEDS: Needs = Needs {
+    what: "a span of an OpenTelemetry SDK",
+    keys: &[&["SpanContext"], &["Name"]],
+    start: &["StartTime"],
+    duration: &[],
+    end: &["EndTime"],
+    clock: Clock::Plain,
+};
 
 /// Returns the trace id and span id of a span context.
 fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {

@@ -63,6 +63,9 @@ impl<'a> View<'a> {
                 left ^= bit;
                 let at = place + bit.trailing_zeros() as usize;
                 if masks.opens & bit != 0 {
+                    if masks.lines & bit != 0 && self.begins_line(at) {
+                        return None;
+                    }
                     objects += u64::from(depth == 1 && *self.text.get(at)? == b'{');
                     depth += 1;
                     if depth > MAX_OPEN {
@@ -98,15 +101,24 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the first place from `at` on that is no space.
+    /// Returns the first place from `from` on that is no space. A bracket that begins a line is a surprise: the text may
+    /// be one of many lines, of which one is broken.
     #[inline]
-    pub fn space(&self, mut at: usize) -> Option<usize> {
+    pub fn space(&self, from: usize) -> Option<usize> {
+        let mut at = from;
         loop {
             match self.text.get(at)? {
                 b' ' | b'\n' | b'\r' | b'\t' => at += 1,
+                b'{' | b'[' if at > from && self.begins_line(at) => return None,
                 _ => return Some(at),
             }
         }
+    }
+
+    /// Returns whether a line break stands right before a place.
+    #[inline]
+    fn begins_line(&self, at: usize) -> bool {
+        at.checked_sub(1).and_then(|before| self.text.get(before)) == Some(&b'\n')
     }
 
     /// Returns one past a value nobody asked for.

@@ -10,9 +10,11 @@ use super::report::ProblemKind;
 use super::state::{Fail, State};
 use super::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, TOO_DEEP, TOO_LONG, Window};
 use super::{fast, jaeger, otlp};
+use lines::{BYTE_ORDER_MARK, Mark, Resync, byte_order_mark, next_byte};
 use pathlight_model::trace::{SetFull, TraceSet};
 use serde::{Deserialize, Serialize};
 
+mod lines;
 mod spans;
 pub(super) mod split;
 
@@ -90,15 +92,6 @@ pub(super) enum WalkEnd {
     Cut(u64),
 }
 
-/// A look for the next line that begins a document.
-#[derive(Clone, Copy, Debug)]
-struct Resync {
-    /// Offset of the bad syntax.
-    at: u64,
-    /// Whether it must be the very next line.
-    is_strict: bool,
-}
-
 enum Step {
     On,
     Starved,
@@ -115,10 +108,23 @@ pub(super) struct Walker {
     undecided: Option<u64>,
     /// Whether the last document was a single span, so that the next may be taken whole.
     guess: bool,
-    /// Documents at the top begun so far.
+    /// Documents at the top begun so far, and where the last one begins.
     documents: u64,
-    /// Whether the first document was an object without a line break so far.
+    document: u64,
+    /// Where the first document begins of those on the same line.
+    first_of_line: u64,
+    /// Whether the first document was without a line break so far, apart from [`line`](Self::line).
     one_line: bool,
+    /// Where the line begins before whose first byte the walk stands; nobody has looked yet what stands there.
+    line: Option<u64>,
+    /// How far the line after that one was looked at in vain.
+    looked: u64,
+    /// Whether no text comes any more.
+    is_ended: bool,
+    /// Where the walk began.
+    start: u64,
+    /// Whether it only looks for split points, which are checked: lines are not looked at ahead.
+    is_probe: bool,
     /// Looks for the next line that begins a document.
     resync: Option<Resync>,
     /// Nothing after this is read.
@@ -142,7 +148,14 @@ impl Walker {
             undecided: None,
             guess: false,
             documents: 0,
+            document: pos,
+            first_of_line: pos,
             one_line: true,
+            line: None,
+            looked: 0,
+            is_ended: false,
+            start: pos,
+            is_probe: false,
             resync: None,
             dead: None,
             key: Vec::new(),
@@ -159,7 +172,8 @@ impl Walker {
             Some((_, scan)) => scan.start,
             None => self.pos,
         };
-        unit.min(self.undecided.unwrap_or(u64::MAX))
+        // With the byte before: it may be a line break.
+        unit.min(self.undecided.unwrap_or(u64::MAX)).saturating_sub(1)
     }
 
     /// Walks as far as the window reaches.
@@ -184,6 +198,8 @@ impl Walker {
         set: &mut TraceSet,
     ) -> Result<WalkEnd, SetFull> {
         let end = window.end();
+        self.is_ended = true;
+        self.run(window, state, set)?;
         if let Some((Use::Guess, scan)) = self.unit {
             // It does not end; if it is a container, what it holds counts.
             self.abandon_guess(scan);
@@ -222,9 +238,11 @@ impl Walker {
         }
         let Some(byte) = self.skip_space(window) else { return Ok(Step::Starved) };
         let Some(&frame) = self.frames.last() else {
-            self.begin_document(byte, state);
-            return Ok(Step::On);
+            return Ok(self.begin_document(byte, window, state));
         };
+        if let Some(step) = self.begin_line(frame, byte, window, state) {
+            return Ok(step);
+        }
         let close = if frame.is_array() { b']' } else { b'}' };
         match self.expect {
             Some(Expect::First | Expect::Comma) if byte == close => {
@@ -253,24 +271,26 @@ impl Walker {
         }
     }
 
-    /// Moves to the next byte that is no space.
-    fn skip_space(&mut self, window: &Window) -> Option<u8> {
-        loop {
-            match window.byte(self.pos)? {
-                b'\n' => self.one_line = self.frames.is_empty(),
-                b' ' | b'\r' | b'\t' => {}
-                byte => return Some(byte),
-            }
-            self.pos += 1;
-        }
-    }
-
     /// Begins a value at the top of the text.
-    fn begin_document(&mut self, byte: u8, state: &mut State) {
+    fn begin_document(&mut self, byte: u8, window: &Window, state: &mut State) -> Step {
+        // Files that were put together have a mark before each.
+        match byte_order_mark(window.rest(self.pos), self.is_ended) {
+            Mark::None => {}
+            Mark::Whole => {
+                self.pos += BYTE_ORDER_MARK.len() as u64;
+                return Step::On;
+            }
+            Mark::Begun => return Step::Starved,
+        }
+        if self.line.is_some() {
+            self.first_of_line = self.pos;
+        }
+        self.pass_line();
         self.documents += 1;
+        self.document = self.pos;
         match byte {
             b'{' | b'[' => {
-                self.one_line = byte == b'{';
+                self.one_line = true;
                 self.begin_value(Frame::Documents, byte, state);
             }
             b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
@@ -278,6 +298,7 @@ impl Walker {
             }
             _ => self.syntax_error(self.pos, "this is no JSON", state),
         }
+        Step::On
     }
 
     /// Begins a value in an array.
@@ -335,7 +356,7 @@ impl Walker {
                 self.syntax_error(at, "a key does not end on its line", state);
                 return Step::On;
             }
-            Framed::TooDeep(_) | Framed::TooLong => {
+            Framed::TooDeep(_) | Framed::TooLong | Framed::Line(_) => {
                 self.syntax_error(self.pos, "a key is longer than 64 MiB", state);
                 return Step::On;
             }
@@ -348,6 +369,16 @@ impl Walker {
         }
         at += 1;
         let Some(first) = next_byte(window, &mut at) else { return Step::Starved };
+        if matches!(first, b'{' | b'[') && window.begins_line(at) {
+            match self.begins_document(at, window) {
+                None => return Step::Starved,
+                Some(true) => {
+                    self.broken_line(at, state);
+                    return Step::On;
+                }
+                Some(false) => self.one_line = false,
+            }
+        }
         self.key.clear();
         let quoted = window.text(self.pos, end);
         if memchr::memchr(b'\\', quoted).is_some() {
@@ -493,6 +524,19 @@ impl Walker {
                 self.abandon_guess(scan);
                 Ok(Step::On)
             }
+            Framed::Line(at) => {
+                let begins = self.begins_document(at, window);
+                if begins == Some(true) {
+                    self.broken_line(at, state);
+                    return Ok(Step::On);
+                }
+                if begins == Some(false) {
+                    self.one_line = false;
+                    scan.pass_line(at);
+                }
+                self.unit = Some((what, scan));
+                Ok(if begins.is_none() { Step::Starved } else { Step::On })
+            }
             Framed::Bad(at) => {
                 self.syntax_error(at, "a control character in a string, or a stray backslash", state);
                 Ok(Step::On)
@@ -537,6 +581,19 @@ impl Walker {
             return Ok(Step::On);
         }
         let node = Node { text: window.text(scan.start, end), at: scan.start };
+        if let Some(judge) = &mut state.judge {
+            let needs = match what {
+                Use::Span => Some(&jaeger::NEEDS),
+                Use::ScopeSpan => Some(&otlp::NEEDS),
+                Use::Scalar | Use::Guess | Use::Errors => None,
+                _ => return Ok(Step::On),
+            };
+            if let Some(needs) = needs {
+                let judged = judge.record(needs, node).map_err(Fail::Bad);
+                self.settle(judged, what, state)?;
+                return Ok(Step::On);
+            }
+        }
         let taken = match what {
             Use::Skip | Use::Member => Ok(()),
             Use::Span => {
@@ -631,60 +688,6 @@ impl Walker {
             && let Some(last) = self.frames.last_mut()
         {
             *last = Frame::Spoiled;
-        }
-    }
-
-    /// Handles bad syntax: in a text of several documents the line is left, else nothing after it is read.
-    fn syntax_error(&mut self, at: u64, what: &str, state: &mut State) {
-        state.problems.note(ProblemKind::BadSyntax, at, || what.to_owned());
-        let is_first = self.documents <= 1;
-        if is_first && !self.one_line {
-            self.dead = Some(at);
-        } else {
-            self.resync = Some(Resync { at, is_strict: is_first });
-        }
-        self.frames.clear();
-        self.unit = None;
-        self.undecided = None;
-        self.guess = false;
-        state.building.begin(0);
-        self.pos = at;
-    }
-
-    /// Looks for a line that begins like a document; in a first line that failed, only the very next counts.
-    fn find_line(&mut self, resync: Resync, window: &mut Window) -> Step {
-        let rest = window.rest(self.pos);
-        for newline in memchr::memchr_iter(b'\n', rest) {
-            let line = self.pos + newline as u64 + 1;
-            match rest.get(newline + 1) {
-                Some(b'{' | b'[') => {
-                    window.restart(line);
-                    self.pos = line;
-                    self.resync = None;
-                    return Step::On;
-                }
-                Some(byte) if resync.is_strict && !byte.is_ascii_whitespace() => {
-                    self.dead = Some(resync.at);
-                    return Step::On;
-                }
-                Some(_) => {}
-                None => {
-                    self.pos = line - 1;
-                    return Step::Starved;
-                }
-            }
-        }
-        self.pos += rest.len() as u64;
-        Step::Starved
-    }
-}
-
-/// Returns the next byte that is no space, from `at` on; moves `at` there.
-fn next_byte(window: &Window, at: &mut u64) -> Option<u8> {
-    loop {
-        match window.byte(*at)? {
-            b' ' | b'\n' | b'\r' | b'\t' => *at += 1,
-            byte => return Some(byte),
         }
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Scan {
     max_depth: u32,
     first: u8,
     last_quote: u64,
+    /// The last bracket at the beginning of a line that belongs to the value; at first the value's own.
+    passed_line: u64,
 }
 
 /// How a look for the end of a value ended.
@@ -60,6 +62,8 @@ pub(super) enum Framed {
     More,
     /// Bad syntax at this offset.
     Bad(u64),
+    /// Inside the value a bracket begins a line, at this offset. Looking on is possible after [`Scan::pass_line`].
+    Line(u64),
     /// Deeper than allowed here. Looking on is possible after [`Scan::unlimited`].
     TooDeep(u64),
     /// A string or the whole is too long. Looking on is possible.
@@ -76,7 +80,13 @@ impl Scan {
             max_depth: MAX_DEPTH.saturating_sub(depth),
             first,
             last_quote: start,
+            passed_line: start,
         }
+    }
+
+    /// Takes note that a bracket at the beginning of a line belongs to the value.
+    pub fn pass_line(&mut self, at: u64) {
+        self.passed_line = at;
     }
 
     /// Lifts all limits: the value is left, not read.
@@ -150,9 +160,14 @@ impl Window {
         self.held().get((start.max(self.base) - self.base) as usize..).unwrap_or_default()
     }
 
+    /// Returns whether a line break stands right before an offset.
+    pub fn begins_line(&self, at: u64) -> bool {
+        at.checked_sub(1).is_some_and(|before| before >= self.base && self.byte(before) == Some(b'\n'))
+    }
+
     /// Forgets what lies before an offset, as far as whole blocks allow.
     pub fn forget(&mut self, before: u64) {
-        let before = before.min(self.end());
+        let before = before.clamp(self.base, self.end());
         self.pass(before);
         let keep = (before - self.base) as usize;
         let whole = keep.saturating_sub(self.origin).min(self.masked) / BLOCK;
@@ -254,12 +269,17 @@ impl Window {
                 }
                 let (opens, closes, bad) = (block.opens & from, block.closes & from, block.bad & from);
                 let (more, less) = (opens.count_ones(), closes.count_ones());
-                if less >= scan.depth || bad != 0 || scan.depth.saturating_add(more) > scan.max_depth {
+                let is_crossing = less >= scan.depth || scan.depth.saturating_add(more) > scan.max_depth;
+                if is_crossing || bad | block.lines & from != 0 {
                     let mut left = opens | closes | bad;
                     while left != 0 {
                         let bit = left & left.wrapping_neg();
                         let at = place + u64::from(left.trailing_zeros());
                         left ^= bit;
+                        if block.lines & bit != 0 && at > scan.passed_line && self.begins_line(at) {
+                            scan.next = at;
+                            return Framed::Line(at);
+                        }
                         scan.next = at + 1;
                         if opens & bit != 0 {
                             scan.depth += 1;

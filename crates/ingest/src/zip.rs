@@ -65,16 +65,17 @@ pub(super) fn pass_over_unknown(
     result: Result<(), Stop>,
     cx: &mut Context<'_>,
 ) -> Result<(), Stop> {
-    let text = match result {
+    let (at, text) = match result {
         Err(Stop::Unknown(head, what)) => {
             let seen = if what.is_empty() { "not recognised" } else { what };
-            format!("passed over: {seen}, begins with {}", super::sniff::quote(&head))
+            (0, format!("passed over: {seen}, begins with {}", super::sniff::quote(&head)))
         }
-        Err(Stop::Summary(reason)) => format!("passed over: a summary of traces, but {reason}"),
+        Err(Stop::Refused(refusal)) => (refusal.offset, format!("passed over: {}", refusal.reason)),
+        Err(Stop::Summary(reason)) => (0, format!("passed over: a summary of traces, but {reason}")),
         other => return other,
     };
     *inner = None;
-    cx.state.problems.note(ProblemKind::BadMember, 0, || text);
+    cx.state.problems.note(ProblemKind::BadMember, at, || text);
     Ok(())
 }
 
@@ -327,13 +328,18 @@ impl Zip {
 
     pub fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
         let end = match self.state {
-            // Fewer bytes than any descriptor and directory have: the directory is missing.
             State::Done => WalkEnd::Whole,
-            State::Header if self.held.is_empty() => WalkEnd::Whole,
-            _ => {
-                cx.state.problems.note(ProblemKind::Truncated, self.at, || {
-                    "the archive ends in the middle; what was complete is kept".into()
-                });
+            state => {
+                // A whole archive ends with its directory.
+                let is_between = state == State::Header && self.held.is_empty();
+                let (at, text) = match is_between {
+                    true => (self.taken, "the archive ends without its directory: members may be missing"),
+                    false => (self.at, "the archive ends in the middle; what was complete is kept"),
+                };
+                if is_between {
+                    cx.state.problems.member = None;
+                }
+                cx.state.problems.note(ProblemKind::Truncated, at, || text.into());
                 if let Some(mut inner) = self.inner.take() {
                     let result = inner.finish(cx).map(|_| ());
                     pass_over_unknown(&mut self.inner, result, cx)?;

@@ -1,9 +1,29 @@
 //! Zipkin spans, version 2 and version 1.
 
-use super::jaeger::{number, span_id, text, trace_id};
+use super::jaeger::{self, span_id, text, trace_id};
+use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number};
 use super::state::{Fail, Format, State};
 use pathlight_model::trace::{RawSpan, SpanFacts, SpanKind, TagSetId, TraceSet};
+
+/// What a span must have. Most of it may be missing.
+pub(super) const NEEDS: Needs = Needs {
+    what: "a Zipkin span",
+    keys: &[
+        &["traceId"],
+        &["id"],
+        &["timestamp", "localEndpoint", "duration", "kind", "shared", "annotations", "binaryAnnotations"],
+    ],
+    start: &["timestamp"],
+    duration: &["duration"],
+    end: &[],
+    clock: Clock::Micros,
+};
+
+/// Returns a number field of microseconds; `None` if it is missing.
+fn number(state: &State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+    Ok(state.in_unit(Clock::Micros, jaeger::number(node, name)?))
+}
 
 /// The members of a span that say what happened; the others say where it belongs.
 struct Fields<'a> {
@@ -111,8 +131,8 @@ fn version_2<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Side<'a>, Bad
         kind,
         service,
         host,
-        start: number(fields.timestamp, "timestamp")?,
-        duration: number(fields.duration, "duration")?,
+        start: number(state, fields.timestamp, "timestamp")?,
+        duration: number(state, fields.duration, "duration")?,
         tags,
     })
 }
@@ -131,12 +151,12 @@ fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>
             "ss" => 3,
             _ => continue,
         };
-        if let Some(when) = number(when, "the timestamp of an annotation")? {
+        if let Some(when) = number(state, when, "the timestamp of an annotation")? {
             core[slot] = Some((when.rounded(), place));
         }
     }
     let (timestamp, duration) =
-        (number(fields.timestamp, "timestamp")?, number(fields.duration, "duration")?);
+        (number(state, fields.timestamp, "timestamp")?, number(state, fields.duration, "duration")?);
     let has_both = (core[0].is_some() || core[1].is_some()) && (core[2].is_some() || core[3].is_some());
     let mut sides = Vec::new();
     for (kind, from, to) in [(SpanKind::Client, core[0], core[1]), (SpanKind::Server, core[2], core[3])] {

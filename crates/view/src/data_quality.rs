@@ -7,6 +7,9 @@ use pathlight_query::OverviewReport;
 use pathlight_text::format;
 use pathlight_text::format::{agreeing, counted};
 
+/// Above this, all spans together last longer than sums of times are exact for: a sum of a few parts fits into 64 bits.
+const MOST_SUMMED_US: u64 = 1 << 60;
+
 /// Returns a note for every fact that is not zero, the weightiest first.
 pub fn facts(overview: &OverviewReport) -> Vec<Note> {
     let quality = &overview.quality;
@@ -91,6 +94,12 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             quality.async_spans,
             "asynchronous spans",
             "Their parents do not wait for them; this is no fault.",
+        ),
+        fact(
+            "time-sums",
+            u64::from(quality.span_us >= MOST_SUMMED_US),
+            "sum that is too large",
+            "All spans together last more than 36,500 years: sums of times may be too small. Leave out the longest spans.",
         ),
     ];
     all.extend(reading_words::notes(&overview.reading));
@@ -181,6 +190,15 @@ mod tests {
         );
         // Asynchronous spans are no fault.
         assert_eq!(count(&overview, &[]), 3);
+        let keys = |span_us| {
+            let mut overview = OverviewReport::default();
+            overview.quality.span_us = span_us;
+            facts(&overview).iter().map(|fact| fact.key).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (keys((1 << 60) - 1), keys(1 << 60), keys(u64::MAX)),
+            (vec![], vec!["time-sums"], vec!["time-sums"])
+        );
     }
 
     #[test]

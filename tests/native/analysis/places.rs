@@ -24,7 +24,10 @@ fn pool(defects: Defects, workers: u64) -> Pool {
 
 fn overview(pool: &mut Pool, reading: Reading) -> OverviewReport {
     let settings = PathSettings { reading, ..PathSettings::default() };
-    OverviewReport { heap_bytes: 0, ..pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false }).unwrap() }
+    OverviewReport {
+        heap_bytes: 0,
+        ..pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false }).unwrap()
+    }
 }
 
 /// Counts the spans by endpoint.

@@ -9,6 +9,8 @@ pub mod stored;
 pub mod replay;
 #[path = "../../../tests/common/spoken.rs"]
 pub mod spoken;
+#[path = "../../../tests/common/times.rs"]
+pub mod times;
 
 pub use replay::check_alone as check;
 

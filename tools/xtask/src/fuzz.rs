@@ -14,7 +14,7 @@ pub const USAGE: &str = "[TARGET]... [--minutes N] [--replay]  fuzz the readers,
 /// The first of [`TARGETS`] that is as in `tests/common/stored.rs`.
 const FIRST_STORED: usize = 16;
 /// As in `tests/common/replay.rs`, and then as in `tests/common/stored.rs`.
-const TARGETS: [&str; 22] = [
+const TARGETS: [&str; 23] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -37,6 +37,7 @@ const TARGETS: [&str; 22] = [
     "query",
     "embedding",
     "columns",
+    "times",
 ];
 
 /// Bytes and inputs of a target that are kept at the most: the tests replay them every time.

@@ -30,16 +30,16 @@ impl ErrorRow {
         self.requests += other.requests;
         self.path_spans += other.path_spans;
         self.path_errors += other.path_errors;
-        self.path_us += other.path_us;
-        self.path_error_us += other.path_error_us;
-        self.without_path_us += other.without_path_us;
-        self.saved_us += other.saved_us;
+        self.path_us = self.path_us.saturating_add(other.path_us);
+        self.path_error_us = self.path_error_us.saturating_add(other.path_error_us);
+        self.without_path_us = self.without_path_us.saturating_add(other.without_path_us);
+        self.saved_us = self.saved_us.saturating_add(other.saved_us);
         if let Some(example) = other.example {
             self.offer(example);
         }
     }
 
-    fn numbers(&self) -> [u64; 11] {
+    fn counts(&self) -> [u64; 7] {
         [
             self.spans,
             self.own,
@@ -48,10 +48,6 @@ impl ErrorRow {
             self.requests,
             self.path_spans,
             self.path_errors,
-            self.path_us,
-            self.path_error_us,
-            self.without_path_us,
-            self.saved_us,
         ]
     }
 
@@ -78,8 +74,8 @@ pub(super) struct ContextSums {
 }
 
 impl ContextSums {
-    fn numbers(&self) -> [u64; 5] {
-        [self.own, self.propagated, self.stopped, self.requests, self.error_us]
+    fn counts(&self) -> [u64; 4] {
+        [self.own, self.propagated, self.stopped, self.requests]
     }
 }
 
@@ -104,7 +100,7 @@ impl ErrorsPart {
             into.propagated += from.propagated;
             into.stopped += from.stopped;
             into.requests += from.requests;
-            into.error_us += from.error_us;
+            into.error_us = into.error_us.saturating_add(from.error_us);
         });
         let endpoints = endpoints.into_iter().collect();
         ErrorsPart { totals, without_us: pack_sorted(without_us), endpoints, contexts }
@@ -117,15 +113,15 @@ impl ErrorsPart {
     }
 
     /// Returns whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no
-    /// number is above `most`.
+    /// number of spans or requests is above `most`. Times may be as long as they are.
     pub fn is_sound(&self, most: u64) -> bool {
         let names: BTreeSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
-        let rows = self.endpoints.iter().flat_map(|(_, row)| row.numbers());
-        let nodes = self.contexts.nodes.iter().flat_map(|node| node.value.numbers());
+        let rows = self.endpoints.iter().flat_map(|(_, row)| row.counts());
+        let nodes = self.contexts.nodes.iter().flat_map(|node| node.value.counts());
         self.without_us.is_empty()
             && self.contexts.is_sound()
             && self.contexts.endpoints.iter().all(|name| names.contains(name))
-            && self.totals.numbers().into_iter().chain(rows).chain(nodes).all(|number| number <= most)
+            && self.totals.counts().into_iter().chain(rows).chain(nodes).all(|count| count <= most)
     }
 
     /// Joins parts of disjoint requests and finishes.
@@ -165,7 +161,8 @@ impl ErrorsPart {
         }
         for i in (0..nodes.len()).rev() {
             if let Some(parent) = nodes[i].parent {
-                nodes[parent.index()].subtree_us += nodes[i].subtree_us;
+                let below_us = nodes[i].subtree_us;
+                nodes[parent.index()].subtree_us = nodes[parent.index()].subtree_us.saturating_add(below_us);
                 nodes[parent.index()].subtree_errors += nodes[i].subtree_errors;
             }
         }

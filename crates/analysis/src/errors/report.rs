@@ -49,17 +49,21 @@ impl ErrorTotals {
         self.stopped += other.stopped;
         self.work_us = self.work_us.saturating_add(other.work_us);
         self.work_saved_us = self.work_saved_us.saturating_add(other.work_saved_us);
-        self.inside_us += other.inside_us;
-        self.saved_us += other.saved_us;
-        self.failed_us += other.failed_us;
+        self.inside_us = self.inside_us.saturating_add(other.inside_us);
+        self.saved_us = self.saved_us.saturating_add(other.saved_us);
+        self.failed_us = self.failed_us.saturating_add(other.failed_us);
     }
 
-    pub(super) fn numbers(&self) -> [u64; 12] {
-        let spans = [self.spans, self.own, self.propagated, self.stopped];
-        let requests = [self.requests, self.path_requests, self.failed_requests];
-        let times = [self.work_us, self.work_saved_us, self.inside_us, self.saved_us, self.failed_us];
-        let mut all = spans.into_iter().chain(requests).chain(times);
-        std::array::from_fn(|_| all.next().unwrap_or(0))
+    pub(super) fn counts(&self) -> [u64; 7] {
+        [
+            self.spans,
+            self.own,
+            self.propagated,
+            self.stopped,
+            self.requests,
+            self.path_requests,
+            self.failed_requests,
+        ]
     }
 
     /// Returns the spans in error.

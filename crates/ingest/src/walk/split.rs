@@ -10,6 +10,7 @@ use super::{Expect, Frame, Step, Walker};
 use crate::report::ProblemKind;
 use crate::sniff;
 use crate::sniff::Kind;
+use crate::source::is_plain;
 use crate::state::{Building, State};
 use crate::window::Window;
 use pathlight_model::trace::{Flags, TraceId, TraceSet};
@@ -35,6 +36,8 @@ pub struct SplitPoint {
     /// Number of the input, for whoever reads several: their parts of traces are told apart by it.
     pub file: u32,
     context: Context,
+    /// Whether a line break stands right before it.
+    begins_line: bool,
     /// The trace inside which it stands, if it does.
     trace: Option<TraceId>,
 }
@@ -57,7 +60,8 @@ struct Context {
     frames: Vec<Frame>,
     /// Whether the first document at the top is being read.
     is_first: bool,
-    /// See [`Walker::one_line`]; it matters for the first document only.
+    /// See [`Walker::one_line`], which leaves out the line break of [`SplitPoint::begins_line`]; it matters for the first
+    /// document only.
     one_line: bool,
 }
 
@@ -81,9 +85,14 @@ pub struct SplitFinder {
 }
 
 impl SplitFinder {
-    /// Learns from the first bytes of an input; more bytes tell more. Returns `None` if they show no unit, as in archives.
+    /// Learns from the first bytes of an input, [`HEAD_BYTES`] of them: more tell no more, and with fewer it may take
+    /// for recognised what one reader would refuse. Returns `None` if they show no unit, as in archives.
     pub fn of(head: &[u8]) -> Option<SplitFinder> {
         let Kind::Text(skip) = sniff::sniff(head) else { return None };
+        // What is refused, or read in another unit, is read in one piece.
+        if !is_plain(head) {
+            return None;
+        }
         let mut probe = Probe::new(Walker::new(skip as u64), skip as u64);
         let unit = probe.first_unit(&head[skip..])?;
         let keys = match unit.frame {
@@ -98,7 +107,7 @@ impl SplitFinder {
         let is_first = probe.walker.documents <= 1 && level > 0;
         let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
         let keys = if frames == unit.around { keys } else { Keys::default() };
-        let one_line = is_first && probe.walker.one_line;
+        let one_line = is_first && probe.walker.one_line && probe.walker.line.is_none();
         let inside = keys_of_span.filter(|_| level > 0).map(|keys| {
             let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
             (Context { frames, is_first, one_line }, keys)
@@ -133,7 +142,7 @@ fn search(
 ) -> Option<SplitPoint> {
     let mut tried = 0;
     for place in memchr::memchr_iter(b'{', part) {
-        let Some(newline) = context.may_follow(&part[..place]) else { continue };
+        let Some(line_breaks) = context.may_follow(&part[..place]) else { continue };
         if !keys.may_begin(&part[place + 1..]) {
             continue;
         }
@@ -141,9 +150,10 @@ fn search(
         if tried > MOST_TRIED {
             return None;
         }
+        let begins_line = part[..place].ends_with(b"\n");
         let mut context = context.clone();
-        context.one_line &= !newline;
-        let point = SplitPoint { at: at + place as u64, file: 0, context, trace: None };
+        context.one_line &= line_breaks == usize::from(begins_line);
+        let point = SplitPoint { at: at + place as u64, file: 0, context, begins_line, trace: None };
         let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
         if let Some(trace) = begins(&mut probe, &part[place..]) {
             return Some(SplitPoint { trace, ..point });
@@ -153,14 +163,14 @@ fn search(
 }
 
 impl Context {
-    /// Returns whether a unit may stand after this text, and then whether a line break lies between it and what came
+    /// Returns whether a unit may stand after this text, and then how many line breaks lie between it and what came
     /// before.
-    fn may_follow(&self, before: &[u8]) -> Option<bool> {
+    fn may_follow(&self, before: &[u8]) -> Option<usize> {
         if self.frames.is_empty() {
-            return before.ends_with(b"\n").then_some(true);
+            return before.ends_with(b"\n").then_some(1);
         }
         let trimmed = before.trim_ascii_end();
-        trimmed.ends_with(b",").then(|| memchr::memchr(b'\n', &before[trimmed.len()..]).is_some())
+        trimmed.ends_with(b",").then(|| memchr::memchr_iter(b'\n', &before[trimmed.len()..]).count())
     }
 }
 
@@ -216,7 +226,8 @@ struct Probe {
 }
 
 impl Probe {
-    fn new(walker: Walker, at: u64) -> Probe {
+    fn new(mut walker: Walker, at: u64) -> Probe {
+        walker.is_probe = true;
         let mut window = Window::default();
         window.reset(at);
         Probe { walker, window, state: State::default(), set: TraceSet::new() }
@@ -305,6 +316,7 @@ impl Walker {
         walker.documents = if is_first || frames.is_empty() { 1 } else { 2 };
         walker.frames = frames;
         walker.one_line = one_line;
+        walker.line = point.begins_line.then_some(point.at);
         walker
     }
 
@@ -326,8 +338,11 @@ impl Walker {
         if frames.is_empty() {
             return self.documents > 0;
         }
+        let begins_line = self.line == Some(self.pos);
+        let is_one_line = self.one_line && (self.line.is_none() || begins_line);
         self.expect == Some(Expect::Another)
+            && begins_line == point.begins_line
             && (self.documents <= 1) == *is_first
-            && (!is_first || self.one_line == *one_line)
+            && (!is_first || is_one_line == *one_line)
     }
 }

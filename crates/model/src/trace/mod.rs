@@ -48,7 +48,7 @@ pub use reading_counts::{ClockPair, Found, FoundCount, NameCount, ReadingCounts,
 pub use redact::{Names, Pseudonyms, Redaction};
 pub use seal::Sealing;
 pub use set::{EndpointId, LoadedSummary, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
-pub use span::{Flags, ProcessId, RawSpan, SpanKind};
+pub use span::{Flags, LATEST_US, LONGEST_US, ProcessId, RawSpan, SpanKind, is_in_calendar};
 pub use tags::{ADDRESS_KEYS, KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use templates::{address_template, template};
 pub use tree::{RequestRoots, Role, Tree, is_declared_async};

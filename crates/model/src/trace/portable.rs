@@ -4,7 +4,7 @@ use super::ids::{SpanId, TraceId};
 use super::names::{Interner, Symbol};
 use super::parts::TracePart;
 use super::set::{SetFull, TraceSet};
-use super::span::{Flags, ProcessId, RawSpan};
+use super::span::{Flags, ProcessId, RawSpan, is_in_calendar};
 use super::tags::TagSetId;
 use crate::steps::in_blocks;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -78,12 +78,19 @@ impl Portable {
         }
     }
 
-    /// Returns whether all times lie in the calendar (below 2^63 us), as they do unless somebody made it by hand.
-    pub fn is_sound(&self) -> bool {
-        let fits = |span: &PortableSpan| {
-            span.start_us.checked_add(span.duration_us).is_some_and(|end| end < 1 << 63)
-        };
-        self.spans.iter().all(fits)
+    /// Leaves out the spans whose times are not [in the calendar](is_in_calendar), and returns how many those are. None is
+    /// unless an earlier version has written it, or somebody by hand.
+    pub fn bound_times(&mut self) -> u64 {
+        let before = self.spans.len();
+        let is_kept = |span: &PortableSpan| is_in_calendar(span.start_us, span.duration_us);
+        let mut kept = self.spans.iter().map(is_kept);
+        for (_, spans) in &mut self.traces {
+            *spans = kept.by_ref().take(*spans as usize).filter(|&is_kept| is_kept).count() as u32;
+        }
+        drop(kept);
+        self.traces.retain(|&(_, spans)| spans > 0);
+        self.spans.retain(is_kept);
+        (before - self.spans.len()) as u64
     }
 
     /// Adds all traces to a set; call [`TraceSet::seal`] after the last of such calls.

@@ -106,6 +106,18 @@ impl Flags {
     }
 }
 
+/// No span ends later: the start of 2100.
+pub const LATEST_US: u64 = 4_102_444_800_000_000;
+/// No span is longer: ten years of 365.25 days.
+pub const LONGEST_US: u64 = 315_576_000_000_000;
+
+/// Returns whether a span may have these times. Whoever reads spans leaves out the others, so that no sum of times of a
+/// few ten thousand spans can overflow.
+#[inline]
+pub fn is_in_calendar(start_us: u64, duration_us: u64) -> bool {
+    duration_us <= LONGEST_US && start_us <= LATEST_US - duration_us
+}
+
 /// A row of the process table, valid for the set that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ProcessId(pub u32);
