@@ -125,7 +125,8 @@ pub async fn run(worker: &Worker, job: Job) {
         let bytes = reading.bytes - begun_at;
         let is_whole = block.is_last && bytes == source.size(piece);
         let is_cut = fed.is_ok() && (pieces[piece].is_cut || is_stopped && !is_whole);
-        let report = if is_cut { read.stop() } else { read.finish(&mut worker.session.borrow_mut().set) };
+        let set = &mut worker.session.borrow_mut().set;
+        let report = if is_cut { read.stop(set) } else { read.finish(set) };
         match fed {
             Err(error) if error.kind == ErrorKind::Memory => {
                 results[piece] = ReadResult::Full { report, bytes };
@@ -144,7 +145,10 @@ pub async fn run(worker: &Worker, job: Job) {
         used = Some(block);
     }
     if let Some((piece, read)) = reader {
-        results[piece] = ReadResult::Read { report: read.stop(), bytes: reading.bytes - begun_at };
+        results[piece] = ReadResult::Read {
+            report: read.stop(&mut worker.session.borrow_mut().set),
+            bytes: reading.bytes - begun_at,
+        };
     }
     if reading.state.get() != CallState::Cancelled {
         let progress = reading.progress();

@@ -1,4 +1,4 @@
-//! What people drop that is not read: files of other tools, told by their keys, with the way to traces that are.
+//! Files of other tools that people drop and that are not read, recognised by their keys, with the way to traces that are read.
 //!
 //! Only inputs that were not recognised are compared with this list (`judge`), so a signature need not be strict.
 

@@ -232,7 +232,7 @@ impl Needs {
             }
             let is_of = |list: &[&str]| list.contains(&&*key);
             for (has, list) in has.iter_mut().zip(self.keys) {
-                *has |= is_of(list) && value.text != b"\"\"";
+                *has |= is_of(list);
             }
             for (list, slot) in
                 [(self.start, &mut start), (self.duration, &mut duration), (self.end, &mut end)]

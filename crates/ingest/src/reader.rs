@@ -244,8 +244,12 @@ impl Reader {
         self.report(ended, chunk)
     }
 
-    /// Gives up the rest of the input, keeping what is in the set, and gives the account of it.
-    pub fn stop(mut self) -> FileReport {
+    /// Gives up the rest of the input and gives the account of it. The set keeps what it has, and gets what was held back
+    /// until the format was sure.
+    pub fn stop(mut self, set: &mut TraceSet) -> FileReport {
+        if self.bytes > 0 && self.take(0, set, Source::stop).is_ok() {
+            self.state.fast.flush(set);
+        }
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
         let chunk = self.chunk_end(true);
         self.report(ended, chunk)

@@ -276,6 +276,17 @@ impl Source {
         self.pass(&trial.held, cx)
     }
 
+    /// Decides by what was seen, however little that is, and reads it.
+    pub fn stop(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
+        match &mut self.opened {
+            Opened::Trial(_) => self.decide(cx),
+            Opened::Gzip(gzip) => gzip.inner.stop(cx),
+            Opened::Zip(zip) => zip.inner.as_mut().map_or(Ok(()), |inner| inner.stop(cx)),
+            Opened::Utf16(text) => text.inner.stop(cx),
+            _ => Ok(()),
+        }
+    }
+
     /// Finishes reading; returns whether the input was complete.
     pub fn finish(&mut self, cx: &mut Context<'_>) -> Result<WalkEnd, Stop> {
         if matches!(self.opened, Opened::No) && !self.head.is_empty() {

@@ -7,7 +7,7 @@ use super::walk::WalkEnd;
 /// A text being read.
 pub(super) struct Utf16 {
     order: ByteOrder,
-    inner: Source,
+    pub inner: Source,
     /// The first byte of a unit whose second has not come.
     half: Option<u8>,
     /// The first half of a character of two units.

@@ -26,7 +26,7 @@ pub(super) struct Zip {
     inflate: Decompress,
     crc: Crc,
     out: Vec<u8>,
-    inner: Option<Source>,
+    pub inner: Option<Source>,
     layer: u32,
     /// Bytes of the archive taken.
     taken: u64,

@@ -13,7 +13,7 @@ impl RootSums for CulpritPart {
     }
 
     fn is_sound(&self) -> bool {
-        true
+        CulpritPart::is_sound(self)
     }
 }
 

@@ -159,11 +159,11 @@ mod tests {
         quality.async_spans = 7;
         let orphans = FoundCount { spans: 2, example: "ab".to_owned() };
         overview.reading.found.insert(Found::OrphanRoots, orphans);
-        let facts = facts(&overview);
-        let examples: Vec<&str> = facts.iter().map(|fact| &*fact.example).collect();
+        let found = facts(&overview);
+        let examples: Vec<&str> = found.iter().map(|fact| &*fact.example).collect();
         assert_eq!(examples, ["", "", "ab", ""]);
         let said: Vec<(&str, u64, &str)> =
-            facts.iter().map(|f| (f.key, f.count, f.meaning.as_str())).collect();
+            found.iter().map(|f| (f.key, f.count, f.meaning.as_str())).collect();
         let space = format::THIN;
         assert_eq!(
             said,

@@ -106,6 +106,13 @@ pub struct CulpritPart {
     pub(super) services: BTreeMap<String, ServiceCounts>,
 }
 
+impl CulpritPart {
+    /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
+    pub fn is_sound(&self) -> bool {
+        self.services.values().all(|counts| counts.failed <= counts.visits)
+    }
+}
+
 /// The mantissas at which the eighths of an octave begin: 2^(63 + j / 8), rounded up.
 const EIGHTHS: [u64; 7] = [
     0x8b95_c1e3_ea8b_d6e7,

@@ -1,4 +1,4 @@
-//! How much of the recorded time the requests of some traces hold, and what holds the rest
+//! Coverage: the part of the recorded time that the requests of some traces hold, and what holds the rest
 //! (`docs/definitions/real-traces.md` section 11).
 
 use super::set::TraceSet;

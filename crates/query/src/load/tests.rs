@@ -91,7 +91,7 @@ impl Load {
         };
         let set = &mut self.sets[reader];
         let _ = open.feed(text, set);
-        let report = if input.read_limit.is_some() { open.stop() } else { open.finish(set) };
+        let report = if input.read_limit.is_some() { open.stop(set) } else { open.finish(set) };
         self.planner.complete(reader, file, ReadResult::Read { report, bytes: text.len() as u64 });
     }
 
@@ -285,7 +285,7 @@ fn reading_that_was_stopped_ends_at_the_same_place_again() {
     load.planner.large_file = u64::MAX;
     load.planner.next_step();
     load.planner.take(0);
-    let report = Reader::new("file 0", Options::default()).stop();
+    let report = Reader::new("file 0", Options::default()).stop(&mut TraceSet::new());
     load.planner.complete(0, 0, ReadResult::Read { report, bytes: 1000 });
     assert_eq!(load.planner.next_step(), Step::Done);
     load.planner.lose(0, &[], 0);
@@ -304,7 +304,7 @@ fn reading_that_was_stopped_ends_at_the_same_place_again() {
 #[test]
 fn a_group_is_taken_away_and_what_comes_into_it_meanwhile_is_read_again() {
     let mut planner = LoadPlanner::new(1);
-    let report = || Reader::new("", Options::default()).stop();
+    let report = || Reader::new("", Options::default()).stop(&mut TraceSet::new());
     planner.begin_load();
     let old = planner.add("old".to_owned(), 5, 1);
     planner.next_step();

@@ -47,7 +47,7 @@ impl SimWorker {
             read += part.len() as u64;
         }
         let is_cut = piece.is_cut && result.is_ok();
-        let report = if is_cut { reader.stop() } else { reader.finish(set) };
+        let report = if is_cut { reader.stop(set) } else { reader.finish(set) };
         match result {
             Err(error) if error.kind == ErrorKind::Memory => ReadResult::Full { report, bytes: read },
             _ => ReadResult::Read { report, bytes: bytes.len() as u64 },
