@@ -131,13 +131,14 @@ impl Judge {
     /// # Errors
     /// Bad syntax: such a record says nothing about the input.
     pub fn record(&mut self, needs: &Needs, node: Node<'_>) -> Result<bool, Bad> {
+        if self.is_done() {
+            return Ok(true);
+        }
         match needs.look(node)? {
             Ok(times) => {
-                if !self.is_done() {
-                    self.spans += 1;
-                    self.last_at = node.at;
-                    self.times.push(times);
-                }
+                self.spans += 1;
+                self.last_at = node.at;
+                self.times.push(times);
                 Ok(true)
             }
             Err(what) => {
@@ -226,6 +227,10 @@ impl Needs {
         let (mut start, mut duration, mut end) = (None, None, None);
         let mut wrong = None;
         for member in node.members() {
+            // Tags and logs come last, and are most of the text.
+            if start.is_some() && duration.or(end).is_some() && !has.contains(&false) {
+                break;
+            }
             let (key, value) = member?;
             if value.is_null() {
                 continue;

@@ -20,6 +20,8 @@ use pathlight_model::trace::{SetFull, TraceSet};
 
 /// Text is taken in pieces of this size, so that what is worked on stays in the processor's cache.
 pub(super) const PIECE: usize = 64 << 10;
+/// A trial takes this many at once: little more than its first records, which are read twice.
+const TRIAL_PIECE: usize = 4 << 10;
 /// Greatest depth of archives inside archives.
 const MAX_LAYERS: u32 = 4;
 
@@ -356,7 +358,7 @@ impl Trial {
     fn feed(&mut self, bytes: &[u8], cx: &Context<'_>) -> Result<usize, Stop> {
         let mut used = 0;
         while used < bytes.len() && !self.is_done() {
-            let piece = &bytes[used..bytes.len().min(used + PIECE.min(self.room()))];
+            let piece = &bytes[used..bytes.len().min(used + TRIAL_PIECE.min(self.room()))];
             let Context { reference, masks, .. } = *cx;
             let mut own = Context { state: &mut self.state, set: &mut self.set, reference, masks };
             match &mut self.opened {
