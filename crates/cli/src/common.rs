@@ -418,7 +418,7 @@ impl Settings {
             return Err(Failure::NoMatch(search_help::too_many_values(key)));
         }
         let address = self.address();
-        let mut over = Vec::new();
+        let mut over = String::new();
         for group in groups.clone() {
             let selection = Selection { group, ..self.selection() };
             let facts = pool.run(queries::Range { selection })?.facts;
@@ -426,14 +426,15 @@ impl Settings {
             if facts.requests == 0 {
                 return Err(Failure::NoMatch(format!("{side}{}", address.why_empty(&facts))));
             }
-            let scope = reading_words::scope(&facts.coverage, facts.all_requests);
-            if !scope.is_empty() {
-                over.push(format!("{side}{} {scope}.", counted(facts.all_requests, "request")));
+            let line = reading_words::scope_line(&facts.coverage, facts.all_requests);
+            if !line.is_empty() {
+                over += side;
+                over += &line;
             }
         }
         if !over.is_empty() {
             // A command loads once.
-            let _ = self.output.over.set(over.join("\n") + "\n");
+            let _ = self.output.over.set(over);
         }
         Ok(pool)
     }

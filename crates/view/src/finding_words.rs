@@ -228,7 +228,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             let out = at(out.text(". Most of it begins in ")).text(" (").number(counted(*tops, "span"));
             let out = out.text(" of ").number(duration(*mean_us)).text(" on average)");
             match missing {
-                None => out.text("; as root endpoint, that is requests of its own."),
+                None => out.text(". Chosen as the root endpoint, these are requests of their own."),
                 Some(_) => out.text(". Export whole traces, or choose it as root endpoint."),
             }
         }

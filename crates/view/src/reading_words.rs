@@ -47,6 +47,14 @@ pub fn scope(coverage: &Coverage, requests: u64) -> String {
     out
 }
 
+/// Returns the line above a text about requests: how many there are, and their [scope]; empty where that is not known.
+pub fn scope_line(coverage: &Coverage, requests: u64) -> String {
+    match scope(coverage, requests) {
+        scope if scope.is_empty() => scope,
+        scope => format!("{} {scope}.\n", counted(requests, "request")),
+    }
+}
+
 /// Returns what much of the recorded time requests do not hold, and why.
 pub fn beside(coverage: &Coverage) -> Vec<String> {
     let parts = [
