@@ -16,6 +16,7 @@ use pathlight_view::anomalies;
 use pathlight_view::comparing::Side;
 use pathlight_view::file_errors::file_errors;
 use pathlight_view::keys::Command;
+use pathlight_view::reading_words::scope_line;
 use pathlight_view::summaries;
 use std::cell::{Cell, Ref, RefCell};
 
@@ -230,6 +231,13 @@ impl Page {
     pub fn is_summary(self) -> bool {
         let group = self.address().group();
         self.is_summary_set(group)
+    }
+
+    /// Returns a text about the requests in sight under the line that says of what traces they are, as the binary writes it.
+    pub fn with_scope(self, text: String) -> String {
+        let facts = self.queries().range.fresh();
+        let line = facts.map(|of| scope_line(&of.facts.coverage, of.facts.all_requests)).unwrap_or_default();
+        if line.is_empty() { text } else { format!("{line}\n{text}") }
     }
 
     /// Returns whether any set that is loaded is a summary.

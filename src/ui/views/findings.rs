@@ -25,7 +25,6 @@ use pathlight_view::finding_words;
 use pathlight_view::findings;
 use pathlight_view::findings::{Cost, ShareBar, TypeLine};
 use pathlight_view::json;
-use pathlight_view::reading_words::scope_line;
 use pathlight_view::redacted;
 use pathlight_view::redacted::ShareKind;
 use pathlight_view::request_types;
@@ -319,10 +318,7 @@ fn copies(page: Page, keep: &Keep) -> El {
             let act = move |(redaction, pseudonyms): ExportRedaction, pressed: &El| {
                 if let Some((report, at)) = reports(page) {
                     let text = write(&report, &at, by, redaction.names.then_some(&pseudonyms));
-                    let facts = page.queries().range.fresh().filter(|_| test == "copy-text");
-                    let scope = facts.map(|of| scope_line(&of.facts.coverage, of.facts.all_requests));
-                    let scope = scope.filter(|line| !line.is_empty()).map(|line| line + "\n");
-                    copy_text(&(scope.unwrap_or_default() + &text), pressed);
+                    copy_text(&if test == "copy-text" { page.with_scope(text) } else { text }, pressed);
                 }
             };
             redaction_dialog::open(page, "Summary", ShareKind::Summary, ("Copy summary", "redact-list"), act);

@@ -419,7 +419,9 @@ fn copy_button(page: Page, keep: &Keep) -> El {
         let act = move |(redaction, pseudonyms): ExportRedaction, pressed: &El| {
             let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
                 (Some(sets), _) => sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
-                (None, Some(report)) => markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)),
+                (None, Some(report)) => {
+                    page.with_scope(markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)))
+                }
                 _ => return,
             };
             copy_text(&text, pressed);

@@ -283,14 +283,22 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
 
 pub async fn without_whole_traces_the_view_says_why(page: &Page) -> Outcome {
     let file = e2e::process::scratch()?.join("orphans.json");
-    let span = |trace: u32| {
+    // A root, and a span whose parent is missing.
+    let span = |trace: u32, id: u32, references: &str| {
         format!(
-            "{{\"traceID\":\"{trace:x}\",\"spans\":[{{\"traceID\":\"{trace:x}\",\"spanID\":\"1\",\"operationName\":\"a\",\
-             \"references\":[{{\"refType\":\"CHILD_OF\",\"traceID\":\"{trace:x}\",\"spanID\":\"77\"}}],\"startTime\":1600000000000000,\
-             \"duration\":10,\"processID\":\"p\"}}],\"processes\":{{\"p\":{{\"serviceName\":\"s\"}}}}}}"
+            "{{\"traceID\":\"{trace:x}\",\"spanID\":\"{id}\",\"operationName\":\"a\",\"references\":[{references}],\
+             \"startTime\":1600000000000000,\"duration\":10,\"processID\":\"p\"}}"
         )
     };
-    let traces: Vec<String> = (1..4).map(span).collect();
+    let trace = |trace: u32| {
+        let missing = format!("{{\"refType\":\"CHILD_OF\",\"traceID\":\"{trace:x}\",\"spanID\":\"77\"}}");
+        let (root, orphan) = (span(trace, 1, ""), span(trace, 2, &missing));
+        format!(
+            "{{\"traceID\":\"{trace:x}\",\"spans\":[{root},{orphan}],\
+             \"processes\":{{\"p\":{{\"serviceName\":\"s\"}}}}}}"
+        )
+    };
+    let traces: Vec<String> = (1..4).map(trace).collect();
     std::fs::write(&file, format!("{{\"data\":[{}]}}", traces.join(",")))?;
     page.open("view=diagnosis").await?;
     page.drop_files(&[file]).await?;
