@@ -113,9 +113,9 @@ impl<P: Clone> PoolState<P> {
 
     /// Counts the death of a worker against the queries among its calls. Where it had something else to do as well, no
     /// query is known to be the cause: those become suspects, and only a death over one alone counts further.
-    pub(super) fn count_death(&mut self, lost: &[InFlightCall]) {
-        let is_alone = lost.iter().all(|call| call.purpose == lost[0].purpose);
-        let numbers: BTreeSet<u64> = lost.iter().filter_map(|call| call.purpose.query()).collect();
+    pub(super) fn count_death(&mut self, lost: &[(u64, InFlightCall)]) {
+        let is_alone = lost.windows(2).all(|pair| pair[0].1.purpose == pair[1].1.purpose);
+        let numbers: BTreeSet<u64> = lost.iter().filter_map(|(_, call)| call.purpose.query()).collect();
         for query in numbers.iter().filter_map(|number| self.queries.get(number)) {
             let deaths = self.deaths_by_query.entry(query.message.clone()).or_default();
             *deaths = if is_alone { *deaths + 1 } else { (*deaths).max(1) };

@@ -19,10 +19,9 @@ impl<P: Clone> PoolState<P> {
         self.failed_starts += u32::from(is_failed_start);
         let reason = if reason.is_empty() { "no reason given" } else { reason };
         let lost: Vec<(u64, InFlightCall)> = self.calls.extract_if(.., |_, call| call.slot == slot).collect();
-        let calls: Vec<InFlightCall> = lost.iter().map(|&(_, call)| call).collect();
-        self.count_death(&calls);
+        self.count_death(&lost);
         // A query needs memory too: only a death over reading alone counts against a file.
-        let is_over_reading = !is_failed_start && calls.iter().all(|call| call.purpose.query().is_none());
+        let is_over_reading = !is_failed_start && lost.iter().all(|(_, call)| call.purpose.query().is_none());
         let name = self.recover(slot, reason, is_over_reading);
         if !is_failed_start {
             if is_used {
