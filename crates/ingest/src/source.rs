@@ -85,7 +85,7 @@ struct Trial {
     /// What was looked at.
     held: Vec<u8>,
     /// Reads without keeping anything.
-    opened: Opened,
+    source: Source,
     state: State,
     set: TraceSet,
 }
@@ -338,10 +338,11 @@ impl Trial {
     fn new(kind: Kind, cx: &mut Context<'_>) -> Trial {
         let mut state = State::judging();
         state.windows = std::mem::take(&mut cx.state.windows);
-        let mut trial = Trial { kind, held: Vec::new(), opened: Opened::No, state, set: TraceSet::new() };
+        let mut trial =
+            Trial { kind, held: Vec::new(), source: Source::default(), state, set: TraceSet::new() };
         let Context { reference, masks, .. } = *cx;
         let mut own = Context { state: &mut trial.state, set: &mut trial.set, reference, masks };
-        trial.opened = Opened::records(kind, &mut own);
+        trial.source.opened = Opened::records(kind, &mut own);
         trial
     }
 
@@ -361,11 +362,7 @@ impl Trial {
             let piece = &bytes[used..bytes.len().min(used + TRIAL_PIECE.min(self.room()))];
             let Context { reference, masks, .. } = *cx;
             let mut own = Context { state: &mut self.state, set: &mut self.set, reference, masks };
-            match &mut self.opened {
-                Opened::Text(text) => text.feed(piece, &mut own)?,
-                Opened::Protobuf(protobuf) => protobuf.feed(piece, &mut own)?,
-                _ => {}
-            }
+            self.source.pass(piece, &mut own)?;
             self.held.extend_from_slice(piece);
             used += piece.len();
         }
@@ -375,12 +372,7 @@ impl Trial {
     fn finish(&mut self, cx: &Context<'_>) -> Result<(), Stop> {
         let Context { reference, masks, .. } = *cx;
         let mut own = Context { state: &mut self.state, set: &mut self.set, reference, masks };
-        match &mut self.opened {
-            Opened::Text(text) => text.walker.finish(&mut text.window, own.state, own.set).map(|_| ())?,
-            Opened::Protobuf(protobuf) => protobuf.finish(&mut own).map(|_| ())?,
-            _ => {}
-        }
-        Ok(())
+        self.source.finish(&mut own).map(|_| ())
     }
 
     fn verdict(&self) -> Result<Option<(Unit, u64, String)>, Refusal> {
@@ -391,7 +383,7 @@ impl Trial {
     /// Gives back the memory for text.
     fn windows(&mut self) -> Vec<Window> {
         let mut windows = std::mem::take(&mut self.state.windows);
-        if let Opened::Text(text) = &mut self.opened {
+        if let Opened::Text(text) = &mut self.source.opened {
             windows.push(std::mem::take(&mut text.window));
         }
         windows
