@@ -4,7 +4,7 @@ use pathlight_analysis::critical_path::{
     PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow,
 };
 use pathlight_analysis::requests::PathSettings;
-use pathlight_model::trace::{Flags, NO_ROW, TraceSet, Tree};
+use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
 use std::collections::BTreeMap;
 
 /// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided
@@ -33,7 +33,7 @@ fn row_of(set: &TraceSet, table: &PathTable, request: u32) -> RequestRow {
         spans: request.spans,
         errors: request.errors,
         path_spans: request.path_spans,
-        is_incomplete: set.flags(request.row).has(Flags::ORPHAN | Flags::CYCLE),
+        is_incomplete: set.flags(request.row).is_orphan(),
     }
 }
 

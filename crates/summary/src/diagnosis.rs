@@ -327,7 +327,7 @@ impl Observer for DiagnosisObserver {
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let root = table.requests[request as usize].row - tree.first;
         let shape = set.traces()[tree.trace as usize].shape;
-        if shape.orphans > 0 && !(shape.is_incomplete() && tree.settings.reading.has(Rule::Roots)) {
+        if !tree.is_structure_known(set) {
             self.orphans += 1;
             return;
         }

@@ -8,8 +8,8 @@ use pathlight_model::sort::CompactSort as _;
 use pathlight_model::stats::mix;
 use pathlight_model::steps::in_blocks;
 use pathlight_model::trace::{
-    ADDRESS_KEYS, Endpoint, EndpointId, Flags, NO_ROW, Reading, RequestRoots, Rule, TraceSet,
-    address_template, hash_bytes, is_declared_async,
+    ADDRESS_KEYS, Endpoint, EndpointId, NO_ROW, Reading, RequestRoots, Rule, TraceSet, address_template,
+    hash_bytes, is_declared_async,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -163,8 +163,7 @@ impl TypeFacts {
             if trace.shape.is_incomplete() && reading.has(Rule::Roots) {
                 continue;
             }
-            let is_root =
-                |row: &u32| set.parent(*row) == NO_ROW && !set.flags(*row).has(Flags::ORPHAN | Flags::CYCLE);
+            let is_root = |row: &u32| set.parent(*row) == NO_ROW && !set.flags(*row).is_orphan();
             let mut roots: Vec<u32> = (trace.first..trace.end).filter(is_root).collect();
             if roots.is_empty() {
                 roots.extend((trace.first < trace.end).then_some(trace.first));
@@ -458,9 +457,7 @@ impl RequestTypes {
                 traces.get(traces.partition_point(|trace| trace.end <= row)).map_or(row, |trace| trace.end)
             };
             let found = match &names.by {
-                _ if has_incomplete && set.flags(row).has(Flags::ORPHAN | Flags::CYCLE) => {
-                    number(None, &|| NO_CALLER.to_owned())
-                }
+                _ if has_incomplete && set.flags(row).is_orphan() => number(None, &|| NO_CALLER.to_owned()),
                 GroupBy::Automatic | GroupBy::Root => number(Some(0), &String::new),
                 GroupBy::Shape => {
                     visit.look(set, row, end());

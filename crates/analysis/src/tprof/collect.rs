@@ -320,7 +320,7 @@ impl TraceCollector {
         match std::mem::take(&mut work.stage) {
             Stage::Begin => {
                 let shape = set.traces()[tree.trace as usize].shape;
-                if shape.orphans > 0 && !(shape.is_incomplete() && tree.settings.reading.has(Rule::Roots)) {
+                if !tree.is_structure_known(set) {
                     self.part.orphans += 1;
                     return true;
                 }

@@ -454,7 +454,7 @@ impl Normaliser {
         let sorted = self.sort(set);
         self.link_children(sorted);
         let is_root = |&&i: &&u32| self.parents[i as usize] == NO_ROW;
-        let is_orphan = |i: u32| self.spans[i as usize].flags.has(Flags::ORPHAN | Flags::CYCLE);
+        let is_orphan = |i: u32| self.spans[i as usize].flags.is_orphan();
         let mut roots: Vec<u32> = self.sorted.iter().filter(is_root).copied().collect();
         shape.roots = roots.len() as u32;
         shape.orphans = roots.iter().filter(|&&i| is_orphan(i)).count() as u32;

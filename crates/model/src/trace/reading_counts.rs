@@ -6,7 +6,6 @@ use super::ids::TraceId;
 use super::names::hash_text;
 use super::reading::{Reading, Rule};
 use super::set::TraceSet;
-use super::span::Flags;
 use super::templates::{MOST_RECORDED, template};
 use super::tree::{Role, Tree, is_declared_async};
 use crate::sort::CompactSort as _;
@@ -291,7 +290,7 @@ impl ReadingObserver {
                     if span > 0 {
                         note(Found::SeveralRoots);
                     }
-                    if set.flags(tree.row(span)).has(Flags::ORPHAN | Flags::CYCLE) {
+                    if set.flags(tree.row(span)).is_orphan() {
                         note(Found::OrphanRoots);
                     }
                     continue;
@@ -363,7 +362,7 @@ fn is_by_rule(set: &TraceSet, tree: &Tree, span: u32, parent: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{PathSettings, PlaceFacts, RawSpan, SpanId, SpanKind, TagSetId};
+    use crate::trace::{Flags, PathSettings, PlaceFacts, RawSpan, SpanId, SpanKind, TagSetId};
 
     #[test]
     fn a_clock_is_wrong_if_it_nearly_always_errs_to_one_side() {

@@ -100,6 +100,12 @@ impl Flags {
         self.0 & bits != 0
     }
 
+    /// Returns whether nothing of its trace says where a span of its own was called: its parent is missing, or it was cut
+    /// out of a cycle.
+    pub fn is_orphan(self) -> bool {
+        self.has(Flags::ORPHAN | Flags::CYCLE)
+    }
+
     /// Sets or clears `bits`.
     pub fn set(&mut self, bits: u16, on: bool) {
         if on { self.0 |= bits } else { self.0 &= !bits }

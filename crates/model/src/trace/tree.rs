@@ -369,10 +369,16 @@ impl Tree {
         self.children(i).filter(|&c| self.role[c as usize] == Role::Sync)
     }
 
-    /// Returns whether nothing of the trace says where a span of its own was called: its parent is missing, or it was cut
-    /// out of a cycle.
+    /// Returns whether a span [is an orphan](Flags::is_orphan).
     pub fn is_orphan(&self, set: &TraceSet, i: u32) -> bool {
-        set.flags(self.row(i)).has(Flags::ORPHAN | Flags::CYCLE)
+        set.flags(self.row(i)).is_orphan()
+    }
+
+    /// Returns whether the structure of the trace is known: no span of it hangs below one that is missing, or all of its
+    /// parts are requests of their own.
+    pub fn is_structure_known(&self, set: &TraceSet) -> bool {
+        let shape = set.traces()[self.trace as usize].shape;
+        shape.orphans == 0 || shape.is_incomplete() && self.settings.reading.has(Rule::Roots)
     }
 
     /// Returns whether the trace lacks its root, so that its requests begin where callers are not recorded; never if other

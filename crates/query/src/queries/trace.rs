@@ -152,7 +152,7 @@ pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
             mark(TraceReport::DROPPED, role == Role::Dropped);
             mark(TraceReport::OVERLAY, role == Role::Overlay);
             mark(TraceReport::MOVED, tree.clock_shift_us(i) != 0);
-            mark(TraceReport::ORPHAN, flags.has(Flags::ORPHAN | Flags::CYCLE));
+            mark(TraceReport::ORPHAN, flags.is_orphan());
             mark(TraceReport::CLIPPED, role == Role::Sync && tree.duration_us(i) != duration);
             report.bits.push(bits);
             if caller_stopped(set, tree, i) {
