@@ -16,7 +16,7 @@ use pathlight_view::anomalies;
 use pathlight_view::comparing::Side;
 use pathlight_view::file_errors::file_errors;
 use pathlight_view::keys::Command;
-use pathlight_view::reading_words::scope_line;
+use pathlight_view::reading_words;
 use pathlight_view::summaries;
 use std::cell::{Cell, Ref, RefCell};
 
@@ -234,10 +234,10 @@ impl Page {
     }
 
     /// Returns a text about the requests in sight under the line that says of what traces they are, as the binary writes it.
-    pub fn with_scope(self, text: String) -> String {
+    pub fn with_scope(self, text: &str) -> String {
         let facts = self.queries().range.fresh();
-        let line = facts.map(|of| scope_line(&of.facts.coverage, of.facts.all_requests)).unwrap_or_default();
-        if line.is_empty() { text } else { format!("{line}\n{text}") }
+        let line = facts.map(|of| reading_words::scope_line(&of.facts.coverage, of.facts.all_requests));
+        reading_words::under_scope(&line.unwrap_or_default(), text)
     }
 
     /// Returns whether any set that is loaded is a summary.

@@ -260,10 +260,7 @@ impl OutputOptions {
     /// # Errors
     /// [`Failure::Io`].
     pub fn print_text(&self, text: &str) -> Result<(), Failure> {
-        let text = match self.over.get() {
-            Some(over) => format!("{over}\n{text}"),
-            None => text.to_owned(),
-        };
+        let text = reading_words::under_scope(self.over.get().map_or("", String::as_str), text);
         match self.out {
             Some(_) => self.print(&text),
             None => self.print(&terminal::styled(&text)),
@@ -432,10 +429,8 @@ impl Settings {
                 over += &line;
             }
         }
-        if !over.is_empty() {
-            // A command loads once.
-            let _ = self.output.over.set(over);
-        }
+        // A command loads once.
+        let _ = self.output.over.set(over);
         Ok(pool)
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Foreign {
     keys: &'static [&'static str],
     /// What its first line, or one of its lines, begins with.
     text: &'static str,
-    /// It is told by what other formats have too, those that are read among them.
+    /// Other formats have the same keys, those that are read among them.
     pub is_vague: bool,
 }
 
@@ -48,7 +48,7 @@ const fn spans(keys: &'static [&'static str]) -> Foreign {
     Foreign { is_vague: true, ..json("a list of spans in a form that is not known", keys, COLLECTOR) }
 }
 
-/// All of them; of several that fit the first counts, so what is told by few keys stands behind.
+/// All of them; of several that fit the first counts, so kinds with few keys stand last.
 const FOREIGN: [Foreign; 50] = [
     json(
         "the list of traces that a search in Tempo gives, without their spans",

@@ -56,7 +56,7 @@ pub fn why(finding: &Finding) -> Vec<String> {
             "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
         }
         Facts::OutsideRequests { missing, .. } => format!(
-            "Duration of spans before anything is cut, {}, of that of all spans of these traces. From 5 % on it is told.",
+            "Duration of spans before anything is cut, {}, of that of all spans of these traces. From 5 % on it is reported.",
             if missing.is_some() { "below spans whose parent is missing" } else { "at or below spans that nobody waits for" }
         ),
         Facts::OneAfterTheOther { .. } => {

@@ -1,7 +1,7 @@
 //! Findings as sentences; and what else cards, texts and Markdown say of them.
 
 use crate::culprit;
-pub use crate::finding_links::{show, show_words};
+use crate::finding_links::show_words;
 pub use crate::finding_why::why;
 use crate::flow_prediction::off_words;
 use crate::sentence::Sentence;

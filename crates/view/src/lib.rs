@@ -20,7 +20,7 @@ pub mod exported;
 pub mod file_errors;
 pub mod finder;
 pub mod finding_charts;
-mod finding_links;
+pub mod finding_links;
 mod finding_why;
 pub mod finding_words;
 pub mod findings;

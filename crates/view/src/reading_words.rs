@@ -55,6 +55,11 @@ pub fn scope_line(coverage: &Coverage, requests: u64) -> String {
     }
 }
 
+/// Returns a text under the lines that say over what its numbers are, of which there may be none.
+pub fn under_scope(lines: &str, text: &str) -> String {
+    if lines.is_empty() { text.to_owned() } else { format!("{lines}\n{text}") }
+}
+
 /// Returns what much of the recorded time requests do not hold, and why.
 pub fn beside(coverage: &Coverage) -> Vec<String> {
     let parts = [
@@ -63,7 +68,7 @@ pub fn beside(coverage: &Coverage) -> Vec<String> {
         (coverage.dropped_us, "lies outside its parent and is left out"),
     ];
     let much = parts.into_iter().map(|(us, words)| (coverage.share(us), words));
-    let much = much.filter(|(share, _)| *share > GRAVE_SHARE);
+    let much = much.filter(|(share, _)| *share > Coverage::MUCH);
     let much = much.map(|(share, words)| format!("{} of the recorded time {words}", format::share(share)));
     let left_out = (coverage.left_out > 0).then(|| {
         let requests = counted(coverage.left_out, "request");

@@ -21,6 +21,7 @@ use pathlight_query::{
 };
 use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
+use pathlight_view::finding_links;
 use pathlight_view::finding_words;
 use pathlight_view::findings;
 use pathlight_view::findings::{Cost, ShareBar, TypeLine};
@@ -280,7 +281,7 @@ fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &Expo
         let mut address = page.address().clone();
         // Of names that have pseudonyms the page knows nothing, and the view is what is left.
         if let Some(finding) = finding {
-            finding_words::show(finding, &mut address);
+            finding_links::show(finding, &mut address);
         }
         format!("{base}#{}", redacted::address(&address, *redaction).to_fragment())
     };
@@ -318,7 +319,7 @@ fn copies(page: Page, keep: &Keep) -> El {
             let act = move |(redaction, pseudonyms): ExportRedaction, pressed: &El| {
                 if let Some((report, at)) = reports(page) {
                     let text = write(&report, &at, by, redaction.names.then_some(&pseudonyms));
-                    copy_text(&if test == "copy-text" { page.with_scope(text) } else { text }, pressed);
+                    copy_text(&if test == "copy-text" { page.with_scope(&text) } else { text }, pressed);
                 }
             };
             redaction_dialog::open(page, "Summary", ShareKind::Summary, ("Copy summary", "redact-list"), act);

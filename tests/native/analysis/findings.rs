@@ -10,7 +10,7 @@ use pathlight::query::{
     Endpoint, Facts, Finding, FindingKind, FindingsReport, PercentileRange, Place, TagsReport, queries,
 };
 use pathlight::view::address::{Address, View};
-use pathlight::view::finding_words;
+use pathlight::view::{finding_links, finding_words};
 
 fn findings(spans: &[Span]) -> FindingsReport {
     let mut pool = Pool::of(vec![set_of(spans)]).unwrap();
@@ -175,7 +175,7 @@ fn where_few_requests_take_most_of_the_time_hot_spots_are_those_of_the_others() 
     // Where two sets are loaded, findings are of the second, and so is what they lead to.
     let mut address = Address::default();
     address.compare_sets();
-    finding_words::show(finding, &mut address);
+    finding_links::show(finding, &mut address);
     assert_eq!((address.group(), address.view), (1, View::Flame));
 }
 

@@ -8,7 +8,7 @@ use pathlight::query::{
     Endpoint, FindingKind, FindingsReport, GroupBy, OverviewReport, Place, TprofSettings, queries,
 };
 use pathlight::view::address::{Address, View};
-use pathlight::view::{finding_words, reading_words};
+use pathlight::view::{finding_links, finding_words, reading_words};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -100,7 +100,7 @@ fn work_after_the_answer_is_said_and_can_be_looked_at() {
     assert!(text.contains("orders process @ worker (30 spans of 900"), "{text}");
     // The page leads there.
     let mut address = Address::default();
-    finding_words::show(first, &mut address);
+    finding_links::show(first, &mut address);
     assert_eq!((address.view, address.selection()), (View::Flame, at("worker", "orders process")));
     assert_eq!(latency(&mut pool, address.selection()), (30, 900.0, 900.0));
     assert_eq!(

@@ -10,8 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Beyond this share of the span time it is told.
-const MUCH: f64 = 0.05;
 /// From this share on it speaks first: the requests are the smaller part of what was recorded.
 pub(super) const MOST_OF_IT: f64 = 0.5;
 
@@ -133,7 +131,8 @@ impl Sums<'_> {
             let us = if is_async { coverage.async_us } else { coverage.unattached_us };
             let spans = if is_async { coverage.async_spans } else { coverage.unattached_spans };
             let share = coverage.share(us);
-            let (endpoint, largest) = *outside.by_time(is_async).first().filter(|_| share > MUCH)?;
+            let (endpoint, largest) =
+                *outside.by_time(is_async).first().filter(|_| share > Coverage::MUCH)?;
             let facts = Facts::OutsideRequests {
                 share,
                 us,

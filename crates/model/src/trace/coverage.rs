@@ -32,6 +32,9 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Beyond this share of the span time a part of it is reported.
+    pub const MUCH: f64 = 0.05;
+
     /// Returns how the requests of one trace, in the order of the tree, cover it. A span counts once: as dropped, else as
     /// unattached, else as asynchronous; for a request that was chosen, what is above it does not count.
     pub fn of(set: &TraceSet, tree: &Tree, requests: &[u32]) -> Coverage {

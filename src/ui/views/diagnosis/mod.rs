@@ -420,7 +420,7 @@ fn copy_button(page: Page, keep: &Keep) -> El {
             let text = match (sets_in_sight(page), page.queries().diagnosis.get()) {
                 (Some(sets), _) => sets_markdown(&redacted::sets(&sets, redaction, &pseudonyms)),
                 (None, Some(report)) => {
-                    page.with_scope(markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)))
+                    page.with_scope(&markdown(&redacted::diagnosis(&report, redaction, &pseudonyms)))
                 }
                 _ => return,
             };
