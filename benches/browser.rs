@@ -7,7 +7,7 @@ mod shared;
 
 use pathlight::generate::{Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{Options, Reader};
-use pathlight::model::trace::TraceSet;
+use pathlight::trace::TraceSet;
 use shared::{abnormal, analyses, median, read, row, what_if};
 use std::hint::black_box;
 use wasm_bindgen::{JsCast, JsValue};

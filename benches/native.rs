@@ -42,9 +42,9 @@ mod bench {
     use super::{anomalies, diagnosis, drawing, findings, papers, weeks};
     use pathlight::analysis::requests::Selection;
     use pathlight::ingest::{Options, Reader};
-    use pathlight::model::trace::{Portable, Reading, TraceSet};
     use pathlight::query::{Session, queries};
     use pathlight::summary::{Merger, Settings, Summary, read as read_summary, write};
+    use pathlight::trace::{Portable, Reading, TraceSet};
     use std::hint::black_box;
     use std::io::Read as _;
     use std::time::{Duration, Instant};

@@ -6,16 +6,16 @@
 
 pub use pathlight_analysis as analysis;
 pub use pathlight_backend as backend;
+pub use pathlight_base as base;
 pub use pathlight_chart as chart;
 #[cfg(not(target_arch = "wasm32"))]
 pub use pathlight_cli as cli;
 pub use pathlight_generate as generate;
 pub use pathlight_ingest as ingest;
-pub use pathlight_model as model;
 pub use pathlight_query as query;
 #[cfg(not(target_arch = "wasm32"))]
 pub use pathlight_summary as summary;
-pub use pathlight_text as text;
+pub use pathlight_trace as trace;
 pub use pathlight_view as view;
 
 #[cfg(target_arch = "wasm32")]

@@ -2,12 +2,13 @@
 //! at hand, and on generated sets. Of several sets the worst counts.
 
 use crate::shared::{read, row};
+use pathlight::analysis::anomaly::{AnomalySettings, Detector};
 use pathlight::analysis::anomaly::{EvaluationTable, Injection, SPLITS};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::ingest::{Options as ReaderOptions, Reader};
-use pathlight::model::trace::TraceSet;
-use pathlight::query::{AnomalySettings, Detector, Session, queries};
+use pathlight::query::{Session, queries};
+use pathlight::trace::TraceSet;
 use std::io::{self, Error};
 use std::path::Path;
 

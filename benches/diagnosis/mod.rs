@@ -15,9 +15,10 @@ mod steps;
 use crate::shared::{median, read, row};
 use pathlight::analysis::requests::Selection;
 use pathlight::analysis::tprof::Verdict;
+use pathlight::analysis::tprof::{Settings as TprofSettings, TprofReport};
+use pathlight::base::statistics::Random;
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
-use pathlight::model::stats::Random;
-use pathlight::query::{Session, TprofReport, TprofSettings, queries};
+use pathlight::query::{Session, queries};
 
 const GROUP: &str = "Diagnosis of injected delays";
 /// Places, and seeds.

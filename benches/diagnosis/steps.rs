@@ -2,8 +2,9 @@
 
 use crate::shared::{read, row};
 use pathlight::analysis::requests::Selection;
-use pathlight::model::trace::TraceSet;
-use pathlight::query::{Aggregates, Cuts, Next, Plan, Query, Session, TprofSettings, queries};
+use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings};
+use pathlight::query::{Cuts, Next, Plan, Query, Session, queries};
+use pathlight::trace::TraceSet;
 use std::fmt::Write as _;
 use std::io::Error;
 use std::time::Instant;

@@ -8,7 +8,7 @@ use pathlight::chart::dag::{DagLayout, DagSizes};
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
 use pathlight::chart::{Metrics, Theme, Window};
-use pathlight::model::trace::Endpoint;
+use pathlight::trace::Endpoint;
 use std::hint::black_box;
 
 /// Measures the layout of a flow of 200 calls in 20 waves of 10: each waits for 3 calls of the wave before, and every

@@ -2,10 +2,12 @@
 
 use super::shared::{read, row};
 use pathlight::analysis::anomaly::vae::{Training, VaeSettings};
+use pathlight::analysis::anomaly::{AnomalySettings, Detector};
 use pathlight::analysis::anomaly::{FeaturePart, Features};
 use pathlight::analysis::critical_path::PathTable;
-use pathlight::analysis::requests::{PathSettings, RootEndpoint, Selection};
-use pathlight::query::{AnomalySettings, Detector, Session, queries};
+use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::query::{Session, queries};
+use pathlight::trace::PathSettings;
 use std::fmt::Write as _;
 
 /// Returns Jaeger JSON of requests with `columns` call paths, of which each has `present`, one after the other.

@@ -3,12 +3,13 @@
 
 use crate::shared::{median, read, row};
 use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::{AnomalySettings, Detector};
 use pathlight::analysis::anomaly::{Encoding, EvaluationRow};
 use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Generator, Options, Shape, trace_json};
 use pathlight::ingest::{Options as ReaderOptions, Reader};
-use pathlight::model::trace::TraceSet;
-use pathlight::query::{AnomalySettings, Detector, Session, queries};
+use pathlight::query::{Session, queries};
+use pathlight::trace::TraceSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Error;
 

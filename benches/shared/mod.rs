@@ -1,13 +1,14 @@
 //! Queries and rows of the result, for the native bench and the one in a browser's worker.
 #![allow(dead_code, reason = "each half uses a part of it")]
 
+use pathlight::analysis::anomaly::AnomalySettings;
+use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
+use pathlight::analysis::flow::{Changes, FlowSettings, LatencyChange};
 use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::analysis::tprof::Settings as TprofSettings;
 use pathlight::ingest::{Options, Reader};
-use pathlight::model::trace::{Endpoint, TraceSet};
-use pathlight::query::{
-    AnomalySettings, Changes, ColumnOrder, FlowSettings, LatencyChange, Query, Session, SplitOf,
-    TprofSettings, queries,
-};
+use pathlight::query::{Query, Session, queries};
+use pathlight::trace::{Endpoint, TraceSet};
 use std::hint::black_box;
 
 /// Bytes fed at a time, as a browser's stream does.

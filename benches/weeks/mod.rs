@@ -8,10 +8,10 @@
 
 use crate::shared::{read, row};
 use pathlight::analysis::culprit::CulpritReport;
+use pathlight::base::statistics::Random;
 use pathlight::generate::{Generator, Inject, Options, Place, write_jaeger};
-use pathlight::model::stats::Random;
-use pathlight::model::trace::Endpoint;
 use pathlight::summary::{Rule, Settings, Summary, Trend, check, compare};
+use pathlight::trace::Endpoint;
 use std::io;
 
 /// Days of a week.

@@ -3,7 +3,7 @@
 //! plotters-canvas sets font and fill for every element, knows no device pixel ratio and leaves text sizes to plotters,
 //! which on wasm measures them through the document with an inline style, against a strict `style-src`.
 
-use super::surface::Surface;
+use super::Surface;
 use pathlight_chart::backend::ink;
 use pathlight_chart::scene::Align;
 use pathlight_chart::{Measure as _, Rgba};

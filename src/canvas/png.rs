@@ -1,6 +1,6 @@
 //! Pictures as PNG.
 
-use super::surface::Surface;
+use super::Surface;
 use js_sys::{Function, Promise};
 use pathlight_chart::caption::canvas_scale;
 use wasm_bindgen::closure::Closure;

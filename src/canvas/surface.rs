@@ -1,8 +1,9 @@
 //! A canvas with its 2D context, and what is known of the context's state.
 
 use super::widths::{Font, Widths};
+use pathlight_chart::Scene;
 use pathlight_chart::caption::LONGEST_PX;
-use pathlight_chart::scene::{Align, Curve, Scene};
+use pathlight_chart::scene::{Align, Curve};
 use pathlight_chart::{Measure, Metrics, Rgba};
 use std::cell::RefCell;
 use wasm_bindgen::{Clamped, JsCast as _};

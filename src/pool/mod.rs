@@ -7,7 +7,7 @@
 
 mod members;
 
-use pathlight_model::encoding;
+use pathlight_base::encoding;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -148,14 +148,14 @@ impl Pool {
         self.load_group(inputs, 0);
     }
 
-    /// Loads these into the set of this [group](pathlight_query::Selection::group).
+    /// Loads these into the set of this [group](pathlight_analysis::requests::Selection::group).
     pub fn load_group(&self, inputs: Vec<Input>, group: u8) {
         let files = inputs.iter().map(|input| (input.name.clone(), input.blob.size() as u64)).collect();
         self.0.files.borrow_mut().extend(inputs.into_iter().map(|input| input.blob));
         self.handle(Event::Load { files, group });
     }
 
-    /// Takes a [group](pathlight_query::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
+    /// Takes a [group](pathlight_analysis::requests::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
     /// call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose from) stay too,
     /// until [`clear`](Self::clear).
     pub fn unload_group(&self, group: u8) {

@@ -9,11 +9,13 @@ pub mod views;
 pub mod widgets;
 
 use super::boot::{Boot, Given};
-use super::pool::{Pool, UserError};
+use super::pool::Pool;
 use dom::{El, Keep, button, div, el};
 use page::{Layer, Page, Part};
-use pathlight_view::address::{Address, Theme, View};
+use pathlight_query::pool::UserError;
+use pathlight_view::address::{Address, Theme};
 use pathlight_view::intake::Intake;
+use pathlight_view::views::View;
 use shell::file_input::Picker;
 use shell::palette::Palette;
 use shell::saved_report::Origin;

@@ -3,21 +3,24 @@
 mod inputs;
 
 use super::dom;
-use crate::pool::{Input, Limits, LoadProgress, MemoryForecast, Pool, PoolEvent, UserError};
+use crate::pool::{Input, Pool};
 use crate::ui::shell::fetching::Fetching;
 use crate::ui::shell::queries;
 use crate::ui::shell::queries::Queries;
 use crate::ui::shell::undo::Undo;
 use crate::ui::widgets::grid::refit_all;
 use pathlight_ingest::{Accounts, FileReport};
-use pathlight_query::Endpoint;
-use pathlight_view::address::{Address, TraceChoice, View};
+use pathlight_query::load::MemoryForecast;
+use pathlight_query::pool::{Limits, LoadProgress, PoolEvent, UserError};
+use pathlight_trace::Endpoint;
+use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::anomalies;
 use pathlight_view::comparing::Side;
 use pathlight_view::file_errors::file_errors;
 use pathlight_view::keys::Command;
 use pathlight_view::reading_words;
 use pathlight_view::summaries;
+use pathlight_view::views::View;
 use std::cell::{Cell, Ref, RefCell};
 
 use wasm_bindgen::JsValue;

@@ -11,7 +11,7 @@ pub mod stored;
 pub mod times;
 pub mod words;
 
-use pathlight::model::trace::{
+use pathlight::trace::{
     Flags, RawSpan, Reference, SpanId, SpanKind, TagSetId, TraceId, TraceSet, several_parents,
 };
 use std::io::Write as _;

@@ -1,7 +1,7 @@
 //! Random traces in two groups, dealt out to workers.
 
 use super::{Span, span, stage};
-use pathlight::model::trace::{Reading, Rule, SpanKind, TraceSet};
+use pathlight::trace::{Reading, Rule, SpanKind, TraceSet};
 use proptest::prelude::*;
 
 prop_compose! {

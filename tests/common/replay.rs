@@ -4,7 +4,7 @@
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{FileReport, IngestError, Masks, Options, Reader};
-use pathlight::model::trace::{TraceSet, dump};
+use pathlight::trace::{TraceSet, dump};
 use std::path::{Path, PathBuf};
 
 /// A kind of input: its name and the bytes that are changed.

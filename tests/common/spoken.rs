@@ -3,19 +3,22 @@
 
 use super::stored::set;
 use pathlight::analysis::anomaly::AnomalySettings;
+use pathlight::analysis::anomaly::Encoding;
+use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
+use pathlight::analysis::flow::{Changes, FlowSettings, Quantile};
+use pathlight::analysis::requests::{PercentileRange, RootEndpoint, Selection};
+use pathlight::analysis::search::SpanSearch;
+use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings};
+use pathlight::base::encoding;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
-use pathlight::model::encoding;
-use pathlight::model::trace::{
-    HighCardinalityKeys, Portable, PortableParts, ProcessId, RawSpan, Redaction, TagSetId, TagTable, TraceId,
-    TracePart, TraceSet,
-};
 use pathlight::query::native::Pool;
 use pathlight::query::pool::Server;
 use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
-use pathlight::query::{
-    Aggregates, Changes, ColumnOrder, Encoding, Endpoint, FlowSettings, PathSettings, PercentileRange,
-    Quantile, Query, RootEndpoint, Selection, Session, SpanKey, SpanSearch, SplitOf, TprofSettings,
-    plan_joining, queries,
+use pathlight::query::{Query, Session, SpanKey, plan_joining, queries};
+use pathlight::trace::{Endpoint, PathSettings};
+use pathlight::trace::{
+    HighCardinalityKeys, Portable, PortableParts, ProcessId, RawSpan, Redaction, TagSetId, TagTable, TraceId,
+    TracePart, TraceSet,
 };
 use pathlight::view::address::Address;
 use pathlight::view::contract::{Envelope, Incoming, follow};

@@ -3,10 +3,12 @@
 use super::replay::Random;
 use super::spoken::{MESSAGES, drive};
 use super::stored::{json, loaded};
-use pathlight::model::trace::{LATEST_US, LONGEST_US};
+use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::query::native::Pool;
-use pathlight::query::{PathSettings, RootEndpoint, Selection, Session, queries};
+use pathlight::query::{Session, queries};
 use pathlight::summary::{Settings, Summary, compare};
+use pathlight::trace::PathSettings;
+use pathlight::trace::{LATEST_US, LONGEST_US};
 
 /// Numbers at which something ends: what is read, what 32, 48, 53, 63 and 64 bits hold, days and years.
 const ENDS: [u64; 16] = [

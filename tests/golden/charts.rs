@@ -2,7 +2,12 @@
 
 use crate::Golden;
 use crate::common::{Span, span, stage};
+use pathlight::analysis::anomaly::AnomalySettings;
+use pathlight::analysis::critical_path::{ColumnOrder, SplitOf, TraceReport};
+use pathlight::analysis::flow::FlowSettings;
 use pathlight::analysis::ids::EndpointId;
+use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::analysis::tprof::{AggregateTrace, Aggregates, Settings as TprofSettings};
 use pathlight::chart::axis::{Scale, Unit};
 use pathlight::chart::caption::captioned;
 use pathlight::chart::curves::{self, Axis, CurvesView, Legend, NamedCurve};
@@ -14,14 +19,13 @@ use pathlight::chart::plot::ChartSize;
 use pathlight::chart::timeline::{self, Timeline, TimelineView};
 use pathlight::chart::trend::{self, Line, Panel, TrendPanels};
 use pathlight::chart::{Metrics, Rgba, Shade, Theme, Window, anomalies, dag, multiples, violin};
-use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    AggregateTrace, Aggregates, AnomalySettings, ColumnOrder, FlowSettings, Overlap, PathSettings, Reading,
-    RootEndpoint, Selection, SplitOf, TprofSettings, TraceReport, queries,
-};
-use pathlight::view::address::{Address, View};
+use pathlight::query::queries;
+use pathlight::trace::{Endpoint, TraceSet};
+use pathlight::trace::{Overlap, PathSettings, Reading};
+use pathlight::view::address::Address;
 use pathlight::view::exported::Exported;
+use pathlight::view::views::View;
 
 /// Compares the chart of a case.
 #[track_caller]

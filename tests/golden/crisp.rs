@@ -3,9 +3,11 @@
 
 use crate::Golden;
 use crate::common::{golden_inputs, load, read_into};
-use pathlight::model::trace::TraceSet;
+use pathlight::analysis::requests::Selection;
 use pathlight::query::native::Pool;
-use pathlight::query::{Reading, Selection, queries};
+use pathlight::query::queries;
+use pathlight::trace::Reading;
+use pathlight::trace::TraceSet;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Queries of any kind in one list, for tests that compare reports of the same traces.
 
-use pathlight::model::encoding;
+use pathlight::base::encoding;
 use pathlight::query::Query;
 use pathlight::query::native::Pool;
 

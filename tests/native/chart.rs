@@ -1,16 +1,18 @@
 //! Pictures of analysed traces: what is drawn agrees with what was measured.
 
 use crate::common::{load, real_files};
-use pathlight::analysis::requests::{PathSettings, Selection};
+use pathlight::analysis::critical_path::{CriticalPathReport, TraceReport};
+use pathlight::analysis::requests::Selection;
 use pathlight::chart::flame::{self, FlameTree, FlameView, Inverted, Matches, endpoint_rows};
 use pathlight::chart::text::Advances;
 use pathlight::chart::timeline::{self, Minimap, Timeline, TimelineSize, TimelineView};
 use pathlight::chart::{Metrics, Theme};
 use pathlight::generate::{Defects, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
-use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{CriticalPathReport, TraceReport, queries};
+use pathlight::query::queries;
+use pathlight::trace::PathSettings;
+use pathlight::trace::TraceSet;
 
 fn generated(options: &Options) -> Pool {
     let mut json = Vec::new();
@@ -31,7 +33,7 @@ fn critical_path(pool: &mut Pool) -> CriticalPathReport {
 fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
     let query = queries::Requests { selection: Selection::default(), limit };
     let requests = pool.run(query).unwrap();
-    let mut trace = |row: &pathlight::query::RequestRow| {
+    let mut trace = |row: &pathlight::analysis::critical_path::RequestRow| {
         let query = queries::Trace {
             group: 0,
             trace_id: row.trace_id.clone(),

@@ -241,7 +241,7 @@ fn subspans(trace: &GeneratedTrace, at: usize) -> Vec<u64> {
         .spans
         .iter()
         .filter(|s| s.parent.is_some_and(|p| p.span_id == span.span_id && !p.follows_from))
-        .filter(|s| s.kind != pathlight::model::trace::SpanKind::Consumer)
+        .filter(|s| s.kind != pathlight::trace::SpanKind::Consumer)
         .map(|s| (s.start_us, s.start_us + s.duration_us))
         .collect();
     children.sort_unstable();

@@ -2,8 +2,8 @@
 
 use crate::common::{load, real_files, shared_data};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{Overlap, PathSettings, Reading};
-use pathlight::model::trace::{EndpointId, Flags, RequestRoots, TraceSet, Tree};
+use pathlight::trace::{EndpointId, Flags, RequestRoots, TraceSet, Tree};
+use pathlight::trace::{Overlap, PathSettings, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]

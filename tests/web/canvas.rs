@@ -1,14 +1,14 @@
 //! Painting on a real canvas.
 
 use js_sys::{Array, Function, Promise, Uint8ClampedArray};
-use pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
+use pathlight::base::statistics::LogHistogram;
 use pathlight::chart::color::SERVICE_STEPS;
 use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
 use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::chart::plot::ChartSize;
 use pathlight::chart::svg::{Words, write};
 use pathlight::chart::{Measure, Rgba, Shade, Theme};
-use pathlight::model::stats::LogHistogram;
+use pathlight::pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;

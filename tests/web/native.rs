@@ -3,13 +3,13 @@
 //! The native side is what the binary wrote just before, into the folder of `PATHLIGHT_NATIVE`.
 
 use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::{AnomalySettings, Detector};
+use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
-use pathlight::model::trace::{SpanId, TraceId, TraceSet};
-use pathlight::query::{
-    AnomalySettings, Cuts, Detector, Endpoint, Next, Overlap, Plan, Query, RootEndpoint, Selection, Session,
-    queries,
-};
+use pathlight::query::{Cuts, Next, Plan, Query, Session, queries};
+use pathlight::trace::{Endpoint, Overlap};
+use pathlight::trace::{SpanId, TraceId, TraceSet};
 use pathlight::view::json;
 use wasm_bindgen_test::wasm_bindgen_test;
 

@@ -1,15 +1,17 @@
 //! The pool of workers in a real browser.
 
-use pathlight::model::encoding;
+use pathlight::base::encoding;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise, Uint8Array};
-use pathlight::boot::Boot;
+use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::ingest::Ended;
-use pathlight::pool::{Input, Limits, LoadOutcome, Pool, PoolEvent, QueryError};
-use pathlight::query::{OverviewReport, PercentileRange, Selection, queries};
+use pathlight::pathlight::boot::Boot;
+use pathlight::pathlight::pool::{Input, Pool};
+use pathlight::query::pool::{Limits, LoadOutcome, PoolEvent, QueryError};
+use pathlight::query::{OverviewReport, queries};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;

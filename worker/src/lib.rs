@@ -26,10 +26,10 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
 use pathlight_generate::{Options, write_jaeger};
-use pathlight_model::trace::Sealing;
 use pathlight_query::pool::messages::{Call, Done, FromWorker, Progress, ToWorker};
 use pathlight_query::pool::{Answer, Server};
 use pathlight_query::{EngineError, Session};
+use pathlight_trace::Sealing;
 use pathlight_view::saved;
 use pathlight_wire as wire;
 

@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, ReadableStreamByobReader, ReadableStreamReadResult};
 
-use pathlight_text::format;
+use pathlight_base::format;
 use pathlight_wire::words;
 
 /// Bytes asked for at a time from a large Blob. The browser fills a buffer while the one before it is parsed, at a price

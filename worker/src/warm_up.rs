@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use super::Worker;
 use super::pace::{Step, now_ms};
-use pathlight_analysis::requests::{PathSettings, Selection};
+use pathlight_analysis::requests::Selection;
 use pathlight_generate::{Options, write_jaeger};
 use pathlight_ingest::{self as ingest, Reader};
-use pathlight_model::trace::TraceSet;
 use pathlight_query::{Session, queries};
+use pathlight_trace::PathSettings;
+use pathlight_trace::TraceSet;
 
 /// Traces that are read at a time, of some forty spans each.
 const TRACES: u64 = 40;

@@ -1,6 +1,6 @@
 //! Indices into reports, one type for each list. In messages and JSON they are plain numbers.
 //!
-//! [`EndpointId`] counts the endpoints of one report; `pathlight_model::trace::EndpointId` counts those of a trace set.
+//! [`EndpointId`] counts the endpoints of one report; `pathlight_trace::EndpointId` counts those of a trace set.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! An answer, looked through as it arrives: is it JSON, and which traces are in it?
 
-use super::request::Dialect;
-use super::trouble::{Lost, Trouble};
+use super::Dialect;
+use super::{Lost, Trouble};
 use crate::source::jaeger_id;
 use memchr::memchr2;
-use pathlight_text::format::parse_utc;
+use pathlight_base::format::parse_utc;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

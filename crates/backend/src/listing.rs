@@ -1,8 +1,9 @@
 //! Names of services and operations, to choose from.
 
-use super::answer::{Reply, Requested, Verdict, judge};
-use super::request::{self, Dialect};
-use super::trouble::Trouble;
+use super::Reply;
+use super::Trouble;
+use super::answer::{Requested, Verdict, judge};
+use super::{Dialect, request};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -91,8 +92,8 @@ fn names(body: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::{Answer, Scan};
     use super::*;
+    use crate::{Answer, Scan};
 
     fn take(listing: &mut Listing, status: u16, body: &str) -> Listed {
         let mut scan = Scan::default();

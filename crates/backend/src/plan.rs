@@ -4,12 +4,14 @@
 //! search gives the same traces, however answers overtake each other. Where a search finds ids only (Tempo), each id it
 //! finds becomes a part of its own, after all parts of the range.
 
-use super::answer::{Reply, Requested, Verdict, judge};
-use super::fields::{go_duration_ns, normal_tags};
-use super::request::{self, Dialect};
-use super::trouble::Trouble;
+use super::Reply;
+use super::Trouble;
+use super::answer::{Requested, Verdict, judge};
+use super::fields::normal_tags;
+use super::go_duration_ns;
+use super::{Dialect, request};
 use crate::source::{Search, Wanted};
-use pathlight_text::format as words;
+use pathlight_base::format as words;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Requests under way at most; browsers allow no more to one host of HTTP/1.1 anyway.

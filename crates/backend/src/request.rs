@@ -2,8 +2,8 @@
 
 use crate::fields::traceql;
 use crate::source::{Search, jaeger_id};
-use pathlight_text::format as words;
-use pathlight_text::fragment::encode;
+use pathlight_base::format as words;
+use pathlight_base::fragment::encode;
 use std::collections::VecDeque;
 
 /// How a query service wants to be asked.

@@ -7,8 +7,9 @@
 //! first of them is the one looked at. `api` alone only says where links to Jaeger lead. With `every=30s` the page looks again
 //! and again for what is new: a search goes on where it ended, of a file what was added to its end is fetched.
 
-use pathlight_query::{Endpoint, RootEndpoint};
-use pathlight_text::fragment::Writer;
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_base::fragment::Writer;
+use pathlight_trace::Endpoint;
 use std::collections::BTreeSet;
 
 /// What is fetched, and from where.
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn how_often_to_look_is_read_and_written() {
-        let every = |fragment: &str| Source::take(&mut pathlight_text::fragment::pairs(fragment)).every_s;
+        let every = |fragment: &str| Source::take(&mut pathlight_base::fragment::pairs(fragment)).every_s;
         assert_eq!(every("src=a.ndjson&every=30s"), Some(30));
         assert_eq!(every("api=/jaeger&service=s&every=5"), Some(5));
         for bad in ["src=a&every=0s", "src=a&every=5m", "src=a&every=", "src=a&every=99999999s"] {

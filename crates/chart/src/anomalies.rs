@@ -6,7 +6,7 @@ use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
 use pathlight_analysis::anomaly::AnomalyReport;
-use pathlight_text::format;
+use pathlight_base::format;
 use plotters::element::{Circle, PathElement, Rectangle, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};

@@ -1,7 +1,7 @@
 //! The axis of values of a chart: pixels to values and back, and the round values to mark.
 
 use super::timeline::nice_step;
-use pathlight_text::format;
+use pathlight_base::format;
 
 /// How values are spread over an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

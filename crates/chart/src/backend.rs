@@ -1,8 +1,9 @@
 //! plotters to SVG, with text measured by the built-in table: native and wasm give the same bytes.
 
-use super::color::Rgba;
+use super::Measure as _;
+use super::Rgba;
 use super::svg::FONTS;
-use super::text::{Advances, Measure as _};
+use super::text::Advances;
 use plotters::prelude::SVGBackend;
 use plotters_backend::text_anchor::Pos;
 use plotters_backend::{

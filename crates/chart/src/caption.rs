@@ -1,9 +1,11 @@
 //! An exported chart with what the page says around it, so that the file is understood by itself: above it a title, whose
 //! requests it shows and when it was written; below it the names of its colours.
 
-use crate::scene::{Align, Layer, Metrics, Scene, Text};
+use crate::Measure as _;
+use crate::scene::Align;
 use crate::svg::Words;
-use crate::text::{Advances, Measure as _, elide_middle};
+use crate::text::{Advances, elide_middle};
+use crate::{Layer, Metrics, Scene, Text};
 use crate::{Rgba, Theme, svg};
 
 /// Names of colours, each beside a square of it; what has no colour is words among them.

@@ -1,10 +1,10 @@
 //! Charts of curves through plotters: latencies before and after a change, and how far predictions are off.
 
+use super::Rgba;
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
-use super::color::Rgba;
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
-use pathlight_text::format;
+use pathlight_base::format;
 use plotters::element::{PathElement, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};

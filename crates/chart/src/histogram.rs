@@ -1,13 +1,13 @@
 //! Histograms on a logarithmic or linear axis: large ones through plotters, small ones as bars.
 
+use super::Rgba;
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
-use super::color::Rgba;
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
-use super::scene::{Layer, Scene};
 use super::timeline::nice_step;
-use pathlight_model::stats::{Distribution, LogHistogram};
-use pathlight_text::format;
+use super::{Layer, Scene};
+use pathlight_base::format;
+use pathlight_base::statistics::{Distribution, LogHistogram};
 use plotters::element::{PathElement, Rectangle, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};

@@ -2,7 +2,7 @@
 
 use super::timeline::Sign;
 use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, ReasonKind, ReasonRow};
-use pathlight_query::TraceReport;
+use pathlight_analysis::critical_path::TraceReport;
 use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
@@ -133,11 +133,12 @@ fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::timeline::trace;
     use super::*;
+    use crate::timeline::trace;
     use pathlight_analysis::anomaly::Part;
+    use pathlight_analysis::critical_path::SpanWaiting;
     use pathlight_analysis::requests::RequestRef;
-    use pathlight_query::{Endpoint, SpanWaiting};
+    use pathlight_trace::Endpoint;
 
     const P: u8 = TraceReport::ON_PATH;
 

@@ -1,6 +1,6 @@
 //! A scene to be painted: filled rectangles, curves and text in layers, the same for a canvas and for an SVG file.
 
-use super::color::Rgba;
+use super::Rgba;
 
 /// "Of no item".
 pub const NO_ITEM: u32 = u32::MAX;

@@ -1,7 +1,8 @@
 //! Scenes as SVG files: deterministic, with a title for those who do not see them.
 
-use super::color::Rgba;
-use super::scene::{Align, Curve, NO_ITEM, Scene};
+use super::Rgba;
+use super::Scene;
+use super::scene::{Align, Curve, NO_ITEM};
 use std::fmt::Write as _;
 
 /// The fonts of all SVG text: what [`Advances`](super::text::Advances) is the table of.
@@ -135,7 +136,7 @@ pub fn escape(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{Layer, Text};
+    use crate::{Layer, Text};
 
     #[test]
     fn a_curve_is_level_at_its_points() {

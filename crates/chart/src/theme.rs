@@ -1,6 +1,7 @@
 //! Light and dark: what every view takes its colours from.
 
-use super::color::{self, Rgba, SERVICE_STEPS};
+use super::color::SERVICE_STEPS;
+use super::{Rgba, color};
 
 /// What a box is coloured by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -1,12 +1,12 @@
 //! Numbers over time: a panel for each, with a line for each statistic and the levels before and after a change.
 
+use super::Rgba;
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
-use super::color::Rgba;
 use super::multiples::Grid;
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
 use super::text::elide_middle;
-use pathlight_text::format;
+use pathlight_base::format;
 use plotters::element::{Circle, PathElement, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};

@@ -1,7 +1,7 @@
 //! The part of a chart in sight, and how wheel, drag, pinch and keys change it. All charts of the page are looked at
 //! through a [`Viewport`].
 
-use super::window::Window;
+use super::Window;
 
 /// How long the way from one window to another takes.
 const MOVE_MS: f64 = 180.0;

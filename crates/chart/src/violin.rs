@@ -1,12 +1,13 @@
 //! Violins: how times spread, one row for each value of a tag (`docs/definitions/critical-path.md` section 5; paper Fig. 21).
 
+use super::Measure as _;
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
-use super::text::{Advances, Measure as _, elide, elide_middle};
+use super::text::{Advances, elide, elide_middle};
 use pathlight_analysis::critical_path::{SplitReport, SplitValue};
-use pathlight_model::stats::{exp, ln};
-use pathlight_text::format;
+use pathlight_base::format;
+use pathlight_base::statistics::{exp, ln};
 use plotters::element::{PathElement, Polygon, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -208,7 +209,7 @@ pub fn export_svg(
 mod tests {
     use super::*;
     use crate::Metrics;
-    use pathlight_model::stats::{LogAxis, Summary};
+    use pathlight_base::statistics::{LogAxis, Summary};
 
     fn size(width: i32, height: i32) -> ChartSize {
         ChartSize { width, height, metrics: Metrics::default() }

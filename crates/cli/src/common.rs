@@ -6,15 +6,16 @@ use super::output;
 use super::parse;
 use super::summary_files;
 use super::terminal;
-use pathlight_analysis::requests::PathSettings;
+use pathlight_analysis::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
+use pathlight_analysis::search::Condition;
+use pathlight_base::format::{counted, duration};
+use pathlight_base::statistics::Summary;
 use pathlight_ingest::Keep;
-use pathlight_model::stats::Summary;
-use pathlight_model::trace::{LoadedSummary, Pseudonyms, Redaction};
 use pathlight_query::native::Pool;
-use pathlight_query::{
-    Condition, Endpoint, Filter, GroupBy, Overlap, PercentileRange, Reading, RootEndpoint, Selection, queries,
-};
-use pathlight_text::format::{counted, duration};
+use pathlight_query::queries;
+use pathlight_trace::PathSettings;
+use pathlight_trace::{Endpoint, Overlap, Reading};
+use pathlight_trace::{LoadedSummary, Pseudonyms, Redaction};
 use pathlight_view::address::Address;
 use pathlight_view::reading_words;
 use pathlight_view::saved::ExportRedaction;

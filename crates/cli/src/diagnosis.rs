@@ -4,8 +4,10 @@ use super::Failure;
 use super::common::{Sets, Settings};
 use super::parse;
 use super::table::more;
+use pathlight_analysis::requests::{GroupBy, Selection};
 use pathlight_analysis::tprof::to_jaeger;
-use pathlight_query::{Aggregates, GroupBy, Selection, TprofSettings, queries};
+use pathlight_analysis::tprof::{Aggregates, Settings as TprofSettings};
+use pathlight_query::queries;
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::json;
 

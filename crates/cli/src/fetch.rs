@@ -8,7 +8,7 @@ use pathlight_backend::{
     Answer, Connection, Dialect, Listed, Listing, Lost, Next, Plan, Reply, Scan, Trouble, go_duration_ns,
     retry_after_s,
 };
-use pathlight_text::format::{counted, harmless};
+use pathlight_base::format::{counted, harmless};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::common::{Common, RedactionOptions};
-use pathlight_query::TagsReport;
+use pathlight_analysis::findings::TagsReport;
 use pathlight_query::queries;
 use pathlight_view::finding_words;
 use pathlight_view::json;

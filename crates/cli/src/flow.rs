@@ -6,14 +6,17 @@ use super::parse::{self, Change};
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_analysis::flow::ErrorQuantiles;
-use pathlight_query::native::Pool;
-use pathlight_query::{
-    CallBudget, ChangeOf, Changes, Endpoint, EvaluationReport, FlowParent, FlowReport, FlowSettings,
-    LatencyChange, NodeName, Parallel, Quantile, RootEndpoint, SavingsReport, Selection, Summary,
-    TargetReport, TargetWay, TimeoutReport, WhatIfReport, queries,
+use pathlight_analysis::flow::{
+    CallBudget, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange,
+    NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
 };
+use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_base::format::{DASH, count, counted, duration, printable};
+use pathlight_base::statistics::Summary;
+use pathlight_query::native::Pool;
+use pathlight_query::queries;
 use pathlight_summary::{Choice, Summary as Summaries};
-use pathlight_text::format::{DASH, count, counted, duration, printable};
+use pathlight_trace::Endpoint;
 use pathlight_view::flow::called_words;
 use pathlight_view::json;
 use std::fmt::Write as _;

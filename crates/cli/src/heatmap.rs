@@ -6,8 +6,9 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use super::terminal;
-use pathlight_query::{ColumnOrder, HeatmapReport, RowStat, RowTime, queries};
-use pathlight_text::format::{duration, share_of};
+use pathlight_analysis::critical_path::{ColumnOrder, HeatmapReport, RowStat, RowTime};
+use pathlight_base::format::{duration, share_of};
+use pathlight_query::queries;
 use pathlight_view::json;
 
 /// The options of `heatmap`.

@@ -4,8 +4,10 @@ use super::Failure;
 use super::common::Common;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_query::{Distribution, HistogramsReport, Quantity, queries};
-use pathlight_text::format::{count, duration};
+use pathlight_analysis::critical_path::{HistogramsReport, Quantity};
+use pathlight_base::format::{count, duration};
+use pathlight_base::statistics::Distribution;
+use pathlight_query::queries;
 use pathlight_view::json;
 use std::fmt::Write as _;
 

@@ -1,11 +1,11 @@
 //! Reading the files of a command line: the load planner, carried out by threads.
 
 use super::{Failure, output};
+use pathlight_base::format::harmless;
 use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
-use pathlight_model::trace::TraceSet;
 use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
 use pathlight_query::native::Pool;
-use pathlight_text::format::harmless;
+use pathlight_trace::TraceSet;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};

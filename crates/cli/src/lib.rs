@@ -47,7 +47,7 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
-use pathlight_text::format::harmless;
+use pathlight_base::format::harmless;
 
 /// What the command line may say.
 #[derive(Debug, Parser)]
@@ -175,10 +175,10 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// More requests are abnormal than the command line allows. Exit status 3.
-    #[error("{} {}", pathlight_text::format::counted(*.0 as u64, "request"), if *.0 == 1 { "is abnormal" } else { "are abnormal" })]
+    #[error("{} {}", pathlight_base::format::counted(*.0 as u64, "request"), if *.0 == 1 { "is abnormal" } else { "are abnormal" })]
     Abnormal(usize),
     /// Rules are broken. Exit status 3.
-    #[error("{}", pathlight_text::format::counted(*.0 as u64, "regression"))]
+    #[error("{}", pathlight_base::format::counted(*.0 as u64, "regression"))]
     Regressed(usize),
     /// Input or output failed. Exit status 2; quiet if it was only the reader of our output who left (`| head`).
     #[error(transparent)]
@@ -191,8 +191,8 @@ impl From<pathlight_query::EngineError> for Failure {
     }
 }
 
-impl From<pathlight_query::TooDeep> for Failure {
-    fn from(error: pathlight_query::TooDeep) -> Failure {
+impl From<pathlight_analysis::critical_path::TooDeep> for Failure {
+    fn from(error: pathlight_analysis::critical_path::TooDeep) -> Failure {
         Failure::Usage(format!("{error} (--json)"))
     }
 }

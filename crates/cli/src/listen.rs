@@ -15,9 +15,9 @@ use flate2::bufread::GzDecoder;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use pathlight_ingest::{Ended, ErrorKind, Options, ProblemKind, Reader, otlp_json};
-use pathlight_model::trace::TraceSet;
 use pathlight_serve::bind;
 use pathlight_serve::listen::{AcceptedExport, Encoding, Inbox, MOST_BYTES, Refused, STREAM, Tail, listen};
+use pathlight_trace::TraceSet;
 
 use super::{Failure, page};
 

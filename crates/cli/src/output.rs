@@ -1,7 +1,7 @@
 //! Writing results: to standard output, or to a file that is there whole or stays as it was.
 
 use super::Failure;
-use pathlight_text::format::harmless;
+use pathlight_base::format::harmless;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,10 +1,12 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
+use pathlight_analysis::critical_path::{ColumnOrder, RowStat};
 use pathlight_analysis::flow::{LatencyChange, Quantile};
-use pathlight_query::{
-    ColumnOrder, Endpoint, Filter, GroupBy, PercentileRange, Reading, RowStat, SpanSearch,
-};
-use pathlight_view::address::{View, parse_range};
+use pathlight_analysis::requests::{Filter, GroupBy, PercentileRange};
+use pathlight_analysis::search::SpanSearch;
+use pathlight_trace::{Endpoint, Reading};
+use pathlight_view::address::parse_range;
+use pathlight_view::views::View;
 
 type Parsed<T> = Result<T, &'static str>;
 

@@ -3,7 +3,7 @@
 use super::output::{Inputs, OutputFile};
 use super::{Failure, input, parse};
 use pathlight_ingest::{Keep, columns};
-use pathlight_model::trace::{Portable, TraceSet};
+use pathlight_trace::{Portable, TraceSet};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -12,12 +12,13 @@ use super::common::{Common, RedactionOptions};
 use super::output;
 use super::page::{self, PAGE};
 use super::parse;
-use pathlight_model::trace::TraceSet;
 use pathlight_query::queries;
-use pathlight_view::address::{Address, View};
+use pathlight_trace::TraceSet;
+use pathlight_view::address::Address;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
 use pathlight_view::saved::{self, ExportRedaction};
+use pathlight_view::views::View;
 
 /// Options of `pathlight report`.
 #[derive(Debug, clap::Args)]

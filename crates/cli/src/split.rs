@@ -5,8 +5,10 @@ use super::common::Common;
 use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use pathlight_query::{Endpoint, ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal, queries};
-use pathlight_text::format::{DASH, count, counted, duration};
+use pathlight_analysis::critical_path::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal};
+use pathlight_base::format::{DASH, count, counted, duration};
+use pathlight_query::queries;
+use pathlight_trace::Endpoint;
 use pathlight_view::json;
 use std::fmt::Write as _;
 

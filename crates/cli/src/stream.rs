@@ -7,10 +7,10 @@
 
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
+use pathlight_base::format::counted;
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
-use pathlight_model::trace::{Portable, TraceSet};
 use pathlight_summary::{Merger, Settings, Summary, by_day};
-use pathlight_text::format::counted;
+use pathlight_trace::{Portable, TraceSet};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -208,7 +208,7 @@ struct Turn {
 impl Turn {
     /// Seals a set and leaves what can be summarised: whole traces that were not counted before.
     fn settle(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
-        let full = |error: pathlight_model::trace::SetFull| Failure::Usage(error.to_string());
+        let full = |error: pathlight_trace::SetFull| Failure::Usage(error.to_string());
         let is_scattered = set.staged_spans() > 0 || self.open.is_some();
         if let Some(open) = self.open.take() {
             open.add_to(set).map_err(full)?;

@@ -2,9 +2,9 @@
 
 use super::stream::SumOptions;
 use super::{Failure, input, stream};
+use pathlight_base::format::{counted, harmless};
 use pathlight_ingest::Keep;
 use pathlight_summary::{FileError, Merger, Settings, Summary, read};
-use pathlight_text::format::{counted, harmless};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use pathlight_text::format::{agreeing, counted, harmless};
+use pathlight_base::format::{agreeing, counted, harmless};
 
 use super::terminal::{self, width};
 

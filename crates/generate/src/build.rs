@@ -3,8 +3,8 @@
 use super::Options;
 use super::plan::{Conditions, Plan};
 use super::topology::{Role, Topology};
-use pathlight_model::stats::{Random, mix};
-use pathlight_model::trace::SpanKind;
+use pathlight_base::statistics::{Random, mix};
+use pathlight_trace::SpanKind;
 use std::borrow::Cow;
 
 /// The first root request starts here: 2024-05-14 09:00 UTC, in microseconds.

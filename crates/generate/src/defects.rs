@@ -1,8 +1,8 @@
 //! Defects of traces, on demand.
 
-use super::build::{GeneratedTrace, Reference};
 use super::{GenerateError, habits, tags};
-use pathlight_model::stats::Random;
+use super::{GeneratedTrace, Reference};
+use pathlight_base::statistics::Random;
 use std::str::FromStr;
 
 /// Kinds of defects; each that is on strikes every trace that is large enough for it, most in about one of 16 spans.

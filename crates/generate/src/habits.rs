@@ -1,9 +1,10 @@
 //! Habits of real instrumentation, applied to a clean trace (`docs/definitions/real-traces.md`): the truth stays known.
 
-use super::build::{About, GeneratedSpan, GeneratedTrace, Reference};
+use super::build::About;
 use super::topology::Role;
-use pathlight_model::stats::Random;
-use pathlight_model::trace::SpanKind;
+use super::{GeneratedSpan, GeneratedTrace, Reference};
+use pathlight_base::statistics::Random;
+use pathlight_trace::SpanKind;
 use std::collections::BTreeMap;
 
 /// Clocks are off by this many microseconds, and up to as many more.

@@ -1,8 +1,8 @@
 //! Jaeger JSON, written span by span.
 
-use super::build::{GeneratedSpan, GeneratedTrace};
+use super::TagValue;
 use super::plan::Plan;
-use super::tags::TagValue;
+use super::{GeneratedSpan, GeneratedTrace};
 use super::{Generator, Options, Summary};
 use std::io::{self, Write};
 

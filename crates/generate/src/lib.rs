@@ -50,7 +50,7 @@ pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
 pub use tags::TagValue;
 
-use pathlight_model::stats::Random;
+use pathlight_base::statistics::Random;
 use plan::{Conditions, Plan, Speeds};
 use std::fmt;
 use std::str::FromStr;

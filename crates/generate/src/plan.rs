@@ -4,7 +4,7 @@
 //! and nothing else. A parent stands before its children, so the two passes over the tree are plain loops.
 
 use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, Topology};
-use pathlight_model::stats::Random;
+use pathlight_base::statistics::Random;
 
 /// How long a failing span that its caller cannot do without waits before it gives up.
 const DEADLINE_US: u32 = 11_000;

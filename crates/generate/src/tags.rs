@@ -1,9 +1,10 @@
 //! Tags and logs of a generated span.
 
-use super::build::{About, GeneratedProcess, GeneratedSpan};
+use super::build::About;
 use super::topology::Role;
-use pathlight_model::stats::mix;
-use pathlight_model::trace::SpanKind;
+use super::{GeneratedProcess, GeneratedSpan};
+use pathlight_base::statistics::mix;
+use pathlight_trace::SpanKind;
 use std::fmt::Write as _;
 
 /// A tag's value.

@@ -3,7 +3,7 @@
 //! A definition names endpoints by (service, operation); [`Topology::new`] resolves the names once, makes the client
 //! endpoints that calls need, and numbers the places where time can be spent.
 
-use pathlight_model::stats::exp;
+use pathlight_base::statistics::exp;
 
 /// How a span takes part in the system; decides its kind and its tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

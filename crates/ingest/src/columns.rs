@@ -1,12 +1,12 @@
 //! Columns as a saved report holds them: [`MAGIC`], then records, each its length (u32, little endian) and that many bytes
 //! of a [`Portable`] as [`encoding`] writes it. Records stand for themselves, so they are read as they come.
 
-use super::report::ProblemKind;
+use super::ProblemKind;
 use super::source::{Context, Stop};
 use super::state::Format;
 use super::walk::WalkEnd;
-use pathlight_model::encoding;
-use pathlight_model::trace::Portable;
+use pathlight_base::encoding;
+use pathlight_trace::Portable;
 
 /// What the columns begin with; its last digit is the version.
 pub const MAGIC: &[u8; 8] = b"\x93PLCOL1\n";
@@ -38,7 +38,7 @@ impl Columns {
             let want = self.wanted();
             let (now, rest) = bytes.split_at(want.min(bytes.len()));
             if self.held.try_reserve(now.len()).is_err() {
-                return Err(Stop::Full(pathlight_model::trace::SetFull));
+                return Err(Stop::Full(pathlight_trace::SetFull));
             }
             self.held.extend_from_slice(now);
             self.taken += now.len() as u64;

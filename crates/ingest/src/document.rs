@@ -4,7 +4,7 @@ use super::judge::Needs;
 use super::node::Node;
 use super::state::{Fail, State};
 use super::{jaeger, next, rows, stdout, zipkin};
-use pathlight_model::trace::TraceSet;
+use pathlight_trace::TraceSet;
 
 /// Returns whether an object must be walked into: it is no single span.
 pub(super) fn holds_documents(node: Node<'_>) -> bool {

@@ -10,7 +10,7 @@ use super::node::{Bad, Node, decode, parse_number};
 use super::state::{ParentChoice, State};
 use super::view::{View, hex, plain, same, trace_hex};
 use memchr::memmem::Finder;
-use pathlight_model::trace::{
+use pathlight_trace::{
     Flags, ProcessId, RawSpan, SpanFacts, SpanId, Symbol, TagSetId, TagTable, TraceId, TraceSet,
     is_in_calendar,
 };

@@ -4,7 +4,7 @@ use super::fast;
 use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number, Text};
 use super::state::{Fail, Format, ParentChoice, State};
-use pathlight_model::trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
+use pathlight_trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 
 /// What a span must have.
 pub(super) const NEEDS: Needs = Needs {

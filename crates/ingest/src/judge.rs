@@ -1,10 +1,10 @@
 //! Recognition (`docs/definitions/ingest.md` section 1): whether the first records of an input are spans, and in which unit
 //! their times are. It is decided before anything is read, so that an input of another tool is refused as a whole.
 
+use super::ErrorKind;
 use super::foreign::{self, Foreign};
 use super::node::{Bad, Node, Number};
 use super::reader::ACCEPTED;
-use super::report::ErrorKind;
 
 /// So many records are looked at.
 const RECORDS: usize = 100;

@@ -1,7 +1,7 @@
 //! Keeping a part of the traces, where all of them are too many.
 
 use super::state::State;
-use pathlight_model::trace::{RawSpan, SpanId, TraceId, TraceSet};
+use pathlight_trace::{RawSpan, SpanId, TraceId, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Which traces of an input are kept.

@@ -1,4 +1,4 @@
-//! Bytes to spans: what a user drops, fetches or pastes becomes columns of a [`TraceSet`](pathlight_model::trace::TraceSet).
+//! Bytes to spans: what a user drops, fetches or pastes becomes columns of a [`TraceSet`](pathlight_trace::TraceSet).
 //!
 //! A [`Reader`] takes the bytes of one input in parts of any size. It tells the format by content (`sniff`), unpacks archives
 //! (`source`), walks the shape of the document (`walk`) over the part of the text that is held (`window`), and hands single

@@ -4,7 +4,7 @@
 use super::memo::Memo;
 use super::view::{View, same};
 use hashbrown::HashTable;
-use pathlight_model::trace::{SpanFacts, TagSetId, TraceSet};
+use pathlight_trace::{SpanFacts, TagSetId, TraceSet};
 
 /// Most beginnings that are remembered.
 const MAX_NODES: usize = 1 << 15;
@@ -50,7 +50,7 @@ struct Node {
     parent: u32,
     tag: u32,
     pair: u32,
-    /// The set of all its tags, if of this [generation](pathlight_model::trace::TagTable::generation).
+    /// The set of all its tags, if of this [generation](pathlight_trace::TagTable::generation).
     set: TagSetId,
     generation: Option<u32>,
     /// Spans with just this list whose keys are not counted yet.

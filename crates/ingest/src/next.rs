@@ -5,7 +5,7 @@ use super::judge::{Clock, Needs};
 use super::node::{Bad, Node};
 use super::rows::decimal_id;
 use super::state::{Fail, Format, State};
-use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
+use pathlight_trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
 
 /// The service of spans that name none.
 const SERVICE: &str = "next.js";

@@ -4,7 +4,7 @@
 use super::jaeger::{HostChoice, error_tag, is_error_field, text};
 use super::node::{Bad, Node, Number, Text};
 use super::state::{ParentChoice, State};
-use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceSet};
+use pathlight_trace::{ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceSet};
 use std::borrow::Cow;
 
 /// A span as its writer spelled it.

@@ -1,12 +1,12 @@
 //! OpenTelemetry protocol as JSON: resources, scopes, spans.
 
+use super::ProblemKind;
 use super::jaeger::text;
 use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number};
 use super::otel;
-use super::report::ProblemKind;
 use super::state::{Fail, Format, ParentChoice, State};
-use pathlight_model::trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight_trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};
 
 /// What a span must have.
 pub(super) const NEEDS: Needs = Needs {

@@ -5,15 +5,15 @@
 //! Messages around spans are walked as they come. A span, a resource or a scope is taken whole and written as the JSON of the
 //! same protocol, which [`otlp`] reads: what a field means stands there once.
 
+use super::ProblemKind;
 use super::node::{Bad, Node};
 use super::otlp;
-use super::report::ProblemKind;
 use super::source::{Context, PIECE, Stop};
 use super::state::{Fail, Format};
 use super::walk::WalkEnd;
 use super::window::{MAX_UNIT, TOO_DEEP, TOO_LONG};
 use super::wire::{Broken, Field, Message, Wire, field, varint, write};
-use pathlight_model::trace::SetFull;
+use pathlight_trace::SetFull;
 
 /// How messages are told apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,15 +1,15 @@
 //! The incremental reader of one input.
 
+use super::Keep;
+use super::Masks;
+use super::SplitPoint;
 use super::judge::Refusal;
-use super::keep::Keep;
-use super::masks::Masks;
-use super::report::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
 use super::sniff::{HTML, quote};
 use super::source::{Context, Source, Stop};
 use super::state::State;
 use super::walk::WalkEnd;
-use super::walk::split::SplitPoint;
-use pathlight_model::trace::{LoadedSummary, SetFull, TraceId, TraceSet};
+use super::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
+use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 
 /// What can be read, for messages.
 pub(super) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
@@ -40,7 +40,7 @@ pub struct Options {
 ///
 /// ```
 /// use pathlight_ingest::{Options, Reader};
-/// use pathlight_model::trace::TraceSet;
+/// use pathlight_trace::TraceSet;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let json = br#"[{"traceId": "1", "id": "a", "name": "checkout", "timestamp": 1000, "duration": 100,

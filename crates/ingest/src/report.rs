@@ -1,6 +1,6 @@
 //! The report on an input: its format, what was odd in it, how it ended.
 
-use super::keep::Keep;
+use super::Keep;
 use super::state::FORMATS;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};

@@ -7,7 +7,7 @@ use super::node::{Bad, Node, Number, Text};
 use super::otlp::canonical;
 use super::state::{Fail, Format, ParentChoice, State};
 use super::stdout;
-use pathlight_model::trace::{ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
+use pathlight_trace::{ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 use std::borrow::Cow;
 
 /// What a span must have.

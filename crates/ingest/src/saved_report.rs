@@ -10,7 +10,7 @@
 //!
 //! A page that has no block is no saved report, which is known at its end only.
 
-use super::report::ProblemKind;
+use super::ProblemKind;
 use super::source::{Context, PIECE, Source, Stop};
 use super::state::Format;
 use super::walk::WalkEnd;
@@ -265,8 +265,8 @@ impl Coding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::write_base64;
     use super::*;
+    use crate::wire::write_base64;
 
     /// Returns bytes as units of text in one of the [`BLOCKS`]; for `dense`, pairs begin at the first byte.
     fn encode(bytes: &[u8], is_dense: bool) -> Vec<u16> {

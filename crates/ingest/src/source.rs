@@ -1,22 +1,22 @@
 //! One layer of an input: text, or an archive with more inputs inside.
 
+use super::Masks;
+use super::ProblemKind;
+use super::Unpack;
 use super::columns::{self, Columns};
 use super::foreign;
 use super::judge::{Judge, Refusal, Unit};
-use super::masks::Masks;
 use super::protobuf::Protobuf;
-use super::reader::Unpack;
-use super::report::ProblemKind;
 use super::saved_report::SavedReport;
 use super::sniff::{self, HEAD, Kind};
 use super::state::State;
 use super::utf16::Utf16;
-use super::walk::split::{HEAD_BYTES, SplitPoint};
 use super::walk::{WalkEnd, Walker};
 use super::window::Window;
 use super::zip::Zip;
+use super::{HEAD_BYTES, SplitPoint};
 use flate2::{Decompress, FlushDecompress, Status};
-use pathlight_model::trace::{SetFull, TraceSet};
+use pathlight_trace::{SetFull, TraceSet};
 
 /// Text is taken in pieces of this size, so that what is worked on stays in the processor's cache.
 pub(super) const PIECE: usize = 64 << 10;

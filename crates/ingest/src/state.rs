@@ -1,15 +1,16 @@
 //! Where formats put what they read: counts, problems, the trace under construction.
 
+use super::Keep;
+use super::Unpack;
 use super::fast::Fast;
 use super::judge::{Clock, Judge, Unit};
-use super::keep::Keep;
 use super::node::{Bad, Node, Number};
 use super::otlp;
-use super::reader::Unpack;
-use super::report::{PartEnd, ProblemKind, Problems};
+use super::report::Problems;
 use super::window::Window;
+use super::{PartEnd, ProblemKind};
 use hashbrown::HashTable;
-use pathlight_model::trace::{
+use pathlight_trace::{
     Flags, Interner, LoadedSummary, ProcessId, RawSpan, Reference, SetFull, SpanId, TagSetId, TraceId,
     TracePart, TraceSet, hash_bytes, is_in_calendar, several_parents,
 };

@@ -5,7 +5,7 @@ use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number};
 use super::otel;
 use super::state::{Fail, Format, ParentChoice, State};
-use pathlight_model::trace::{SpanId, TraceId, TraceSet};
+use pathlight_trace::{SpanId, TraceId, TraceSet};
 
 /// What a span must have.
 pub(super) const NEEDS: Needs = Needs {

@@ -1,7 +1,7 @@
 //! JSON read in place, without masks made before: strings, numbers and ids. Whatever is odd is a surprise.
 
 use super::masks::{BLOCK, Carry, bits, block, string_stops};
-use pathlight_model::trace::TraceId;
+use pathlight_trace::TraceId;
 
 /// Brackets that may be open in a value that is passed over; deeper ones are left to the reference reader.
 const MAX_OPEN: u32 = 64;

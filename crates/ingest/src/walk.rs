@@ -4,14 +4,14 @@
 //! *undecided* until a key tells a container from a span; containers are streamed, spans are handed over whole. Nothing
 //! but one undecided object, or one span, is ever held.
 
+use super::ProblemKind;
 use super::document;
 use super::node::{Bad, Node};
-use super::report::ProblemKind;
 use super::state::{Fail, State};
 use super::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, TOO_DEEP, TOO_LONG, Window};
 use super::{fast, jaeger, otlp};
 use lines::{BYTE_ORDER_MARK, Mark, Resync, byte_order_mark, next_byte};
-use pathlight_model::trace::{SetFull, TraceSet};
+use pathlight_trace::{SetFull, TraceSet};
 use serde::{Deserialize, Serialize};
 
 mod lines;

@@ -3,7 +3,7 @@
 //! The `zip` crate wants to seek, or to pull from a blocking reader and then knows no data descriptors; here bytes are
 //! pushed, in the browser too, and archives written to a pipe are common.
 
-use super::report::ProblemKind;
+use super::ProblemKind;
 use super::source::{Context, PIECE, Source, Stop};
 use super::walk::WalkEnd;
 use flate2::{Crc, Decompress, FlushDecompress, Status};

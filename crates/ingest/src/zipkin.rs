@@ -4,7 +4,7 @@ use super::jaeger::{self, span_id, text, trace_id};
 use super::judge::{Clock, Needs};
 use super::node::{Bad, Node, Number};
 use super::state::{Fail, Format, State};
-use pathlight_model::trace::{RawSpan, SpanFacts, SpanKind, TagSetId, TraceSet};
+use pathlight_trace::{RawSpan, SpanFacts, SpanKind, TagSetId, TraceSet};
 
 /// What a span must have. Most of it may be missing.
 pub(super) const NEEDS: Needs = Needs {

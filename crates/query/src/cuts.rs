@@ -7,11 +7,12 @@ use super::summaries::Joined;
 use super::workers::Workers;
 use pathlight_analysis::critical_path::unpack_sorted;
 use pathlight_analysis::requests::{
-    Cut, Ends, PercentileRange, RangeFacts, RangeMark, Reading, RequestKey, RequestType, Selection, TypeFacts,
+    Cut, Ends, PercentileRange, RangeFacts, RangeMark, RequestKey, RequestType, Selection, TypeFacts,
 };
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::{Coverage, PlaceFacts};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_trace::Reading;
+use pathlight_trace::{Coverage, PlaceFacts};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

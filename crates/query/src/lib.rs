@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use pathlight_ingest::{Options, Reader};
-//! use pathlight_model::trace::TraceSet;
+//! use pathlight_trace::TraceSet;
 //! use pathlight_query::{Selection, Session, queries};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -79,7 +79,7 @@ pub use summaries::unpack;
 pub enum EngineError {
     /// A message between workers is not what it should be.
     #[error("a message between workers is damaged ({0}); load the files again")]
-    Message(#[from] pathlight_model::encoding::Damaged),
+    Message(#[from] pathlight_base::encoding::Damaged),
     /// A file that is no model of a detector.
     #[error(transparent)]
     Model(#[from] pathlight_analysis::anomaly::ModelError),
@@ -94,7 +94,7 @@ pub enum EngineError {
     NoFlow(#[from] pathlight_summary::NoFlow),
     /// Memory ended.
     #[error(transparent)]
-    Full(#[from] pathlight_model::trace::SetFull),
+    Full(#[from] pathlight_trace::SetFull),
     /// The query has its report already, or its worker ended.
     #[error("the worker that ran the query has ended; run it again")]
     Ended,

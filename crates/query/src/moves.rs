@@ -1,9 +1,9 @@
 //! Bringing together what several workers saw of one trace, and agreeing on which tags have too many values.
 
 use super::{EngineError, Session};
-use pathlight_model::encoding;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
+use pathlight_base::encoding;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Session {
     }
 
     /// Returns the ids of all traces held and the values of tags by key, for [`plan_joining`]. Call
-    /// [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) first.
+    /// [`TraceSet::seal`](pathlight_trace::TraceSet::seal) first.
     pub fn keys(&self) -> Vec<u8> {
         let traces = self.set.traces().iter().map(|trace| trace.id).chain(self.set.traces_in_parts());
         let mut keys: Vec<Key> = traces.map(|id| self.key(id)).collect();
@@ -72,7 +72,7 @@ impl Session {
         Ok(bytes)
     }
 
-    /// Adds traces taken elsewhere; call [`TraceSet::seal`](pathlight_model::trace::TraceSet::seal) after the last ones.
+    /// Adds traces taken elsewhere; call [`TraceSet::seal`](pathlight_trace::TraceSet::seal) after the last ones.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from [`take_traces`](Self::take_traces), [`EngineError::Full`] when

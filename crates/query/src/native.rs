@@ -1,10 +1,10 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
-use super::cuts::Cuts;
-use super::queries::Query;
+use super::Cuts;
+use super::Query;
 use super::{EngineError, JoinPlan, Plan, Session, plan_joining};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_model::trace::{LoadedSummary, TraceId, TraceSet};
+use pathlight_trace::{LoadedSummary, TraceId, TraceSet};
 use std::collections::HashSet;
 
 /// Seals all sets, each on a thread of its own.

@@ -1,12 +1,12 @@
 //! A pass: what every worker does once for a plan.
 
-use super::queries::{FlowPass, SpanKey, Trace};
+use super::SpanKey;
+use super::queries::{FlowPass, Trace};
 use super::request_pass::RequestPass;
-use pathlight_analysis::requests::{
-    Cut, Filter, GroupBy, PathSettings, RequestType, RootEndpoint, Selection, TypeNames,
-};
+use pathlight_analysis::requests::{Cut, Filter, GroupBy, RequestType, RootEndpoint, Selection, TypeNames};
 use pathlight_analysis::search::SpanSearch;
-use pathlight_model::trace::PlaceNames;
+use pathlight_trace::PathSettings;
+use pathlight_trace::PlaceNames;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,12 +1,13 @@
 //! From a query to its report, pass by pass.
 
+use super::Cuts;
 use super::EngineError;
-use super::cuts::Cuts;
-use super::queries::{Query, start_message};
+use super::Query;
+use super::queries::start_message;
 use super::workers::{Workers, opened, sealed};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_model::steps;
-use pathlight_model::steps::Job;
+use pathlight_base::steps;
+use pathlight_base::steps::Job;
 
 /// What to do next.
 #[derive(Debug)]

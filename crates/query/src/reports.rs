@@ -28,8 +28,8 @@ pub use pathlight_analysis::flow::{
 };
 pub use pathlight_analysis::ids::{EndpointId, NodeId};
 pub use pathlight_analysis::requests::{
-    Filter, GroupBy, Overlap, PathSettings, PercentileRange, RangeFacts, RangeMark, RangeReport, Reading,
-    RequestRef, RequestType, RootEndpoint, Rule, Selection,
+    Filter, GroupBy, PercentileRange, RangeFacts, RangeMark, RangeReport, RequestRef, RequestType,
+    RootEndpoint, Selection,
 };
 pub use pathlight_analysis::search::{
     Condition, FoundEndpoint, SERVICE, SearchReport, ServiceChoice, SpanSearch, Token, quoted,
@@ -39,5 +39,6 @@ pub use pathlight_analysis::tprof::{
     AggregateSpan, AggregateSubspan, AggregateTrace, Aggregates, DiagnosedGroup, GroupSubspan, PlaceChange,
     PlacesReport, SetsReport, Settings as TprofSettings, Statistic, TprofReport, TypeLeftOut, TypePlaces,
 };
-pub use pathlight_model::stats::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
-pub use pathlight_model::trace::Endpoint;
+pub use pathlight_base::statistics::{Distribution, Effect, Interval, LogHistogram, Moments, Summary};
+pub use pathlight_trace::Endpoint;
+pub use pathlight_trace::{Overlap, PathSettings, Reading, Rule};

@@ -12,10 +12,11 @@ use pathlight_analysis::critical_path::{
 use pathlight_analysis::culprit::CulpritObserver;
 use pathlight_analysis::errors::ErrorsObserver;
 use pathlight_analysis::findings::{FindingsObserver, PairsObserver, TagGroup, TagValue, TagsObserver};
-use pathlight_analysis::requests::{PathSettings, RequestTypes, TypeCut, TypeLatencies};
+use pathlight_analysis::requests::{RequestTypes, TypeCut, TypeLatencies};
 use pathlight_analysis::search::{SearchObserver, SpanSearch};
-use pathlight_model::encoding;
-use pathlight_model::trace::TraceSet;
+use pathlight_base::encoding;
+use pathlight_trace::PathSettings;
+use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use pathlight_analysis::critical_path::{
     PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow,
 };
-use pathlight_analysis::requests::PathSettings;
-use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
+use pathlight_trace::PathSettings;
+use pathlight_trace::{NO_ROW, TraceSet, Tree};
 use std::collections::BTreeMap;
 
 /// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided

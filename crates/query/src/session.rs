@@ -1,18 +1,20 @@
 //! One worker's data and the passes over it.
 
-use super::cuts::Cuts;
+use super::Cuts;
 use super::pass::{NamedPass, Pass};
-use super::queries::{self, FlowCache, FlowTask, OverviewPass, Query};
+use super::queries::{FlowCache, FlowTask, OverviewPass};
 use super::request_pass::RunningPass;
 use super::summaries::JoinTask;
 use super::workers::{opened, sealed};
 use super::{EngineError, Plan};
+use super::{Query, queries};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, TraceReport, pack_sorted};
 use pathlight_analysis::requests::{
-    PathSettings, RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
+    RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };
-use pathlight_model::encoding;
-use pathlight_model::trace::{Names, PlaceFacts, PlaceNames, TraceSet, hash_bytes};
+use pathlight_base::encoding;
+use pathlight_trace::PathSettings;
+use pathlight_trace::{Names, PlaceFacts, PlaceNames, TraceSet, hash_bytes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

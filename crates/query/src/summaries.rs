@@ -1,16 +1,16 @@
 //! Summaries of traces that are loaded beside traces or in place of them: queries that need no spans take their reports
 //! from them.
 //!
-//! A worker that reads a summary keeps it in its [`TraceSet`](pathlight_model::trace::TraceSet). A plan has the workers
+//! A worker that reads a summary keeps it in its [`TraceSet`](pathlight_trace::TraceSet). A plan has the workers
 //! join theirs by group once for a state of the data, and keeps what comes back with the cuts.
 
 use super::EngineError;
+use super::Session;
 use super::pass::Pass;
-use super::session::Session;
 use super::workers::Workers;
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
-use pathlight_model::trace::LoadedSummary;
 use pathlight_summary::{Choice, Merger, OtherSettings, Summary, read};
+use pathlight_trace::LoadedSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,17 +1,18 @@
 //! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
+use super::Cuts;
 use super::EngineError;
-use super::cuts::{Claim, Cuts};
+use super::cuts::Claim;
 use super::pass::{NamedPass, Pass};
 use super::plan::Wanted;
 use super::request_pass::RequestPass;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::requests::{
-    Cut, GroupBy, PathSettings, RangeFacts, Reading, Rule, Selection, TypeFacts,
-};
-use pathlight_model::encoding::{self, Damaged};
-use pathlight_model::steps::Done;
-use pathlight_model::trace::{PlaceFacts, PlaceNames, hash_bytes};
+use pathlight_analysis::requests::{Cut, GroupBy, RangeFacts, Selection, TypeFacts};
+use pathlight_base::encoding;
+use pathlight_base::encoding::Damaged;
+use pathlight_base::steps::Done;
+use pathlight_trace::{PathSettings, Reading, Rule};
+use pathlight_trace::{PlaceFacts, PlaceNames, hash_bytes};
 use serde::de::DeserializeOwned;
 use std::future::poll_fn;
 use std::pin::pin;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use super::*;
+use crate::*;
 
 /// A folder of its own under Cargo's temporary one, removed at the end.
 struct Folder(PathBuf);

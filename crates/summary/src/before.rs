@@ -2,24 +2,25 @@
 //! 1 to 3 not what a diagnosis needs. From version 2 on a flag says of each of these whether some file that was merged lacks
 //! it.
 
+use super::FileError;
+use super::LatencyBin;
+use super::NodePart;
+use super::Sketch;
 use super::diagnosis::DiagnosisSums;
 use super::endpoints::EndpointParts;
 use super::errors::ErrorSums;
 use super::file::contradicts;
-use super::flame::{FlameSums, NodePart};
+use super::flame::FlameSums;
 use super::flow::FlowSums;
-use super::latency_bin::LatencyBin;
 use super::normal::Normal;
-use super::packed::FileError;
-use super::part::{RootPart, Settings, Summary};
 use super::sections::{ByRoot, Lack, Section, Sections, Summed};
-use super::sketch::Sketch;
+use super::{RootPart, Settings, Summary};
 use pathlight_analysis::anomaly::call_tree::FactPart;
 use pathlight_analysis::critical_path::{Contexts, DiffPart};
 use pathlight_analysis::culprit::CulpritPart;
-use pathlight_model::encoding;
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::encoding;
+use pathlight_base::statistics::Moments;
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,12 @@
 //! Two summaries side by side, as two sets of traces.
 
-use super::part::Summary;
-use super::reports::Choice;
-use super::sections::Lacks;
+use super::Choice;
+use super::Lacks;
+use super::Summary;
 use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide};
 use pathlight_analysis::culprit::{CulpritPart, CulpritReport};
 use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_model::trace::Endpoint;
+use pathlight_trace::Endpoint;
 
 impl Summary {
     /// Returns one side of a comparison: its frames, and its times by service. Both are of requests of any latency.

@@ -1,20 +1,20 @@
 //! The diagnosis of a summary: endpoints, request types and parts of spans, without the groups of traces that show them
 //! (`docs/definitions/summary.md` section 9).
 
+use super::Choice;
+use super::Lacks;
+use super::Summary;
 use super::diagnosis::{DiagnosisSums, EndpointSums};
-use super::latency_bin::{LatencyBin, LatencyBinRange};
-use super::part::Summary;
-use super::reports::Choice;
-use super::sections::Lacks;
+use super::{LatencyBin, LatencyBinRange};
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedSpan, DiagnosedType, EndpointTimes, Group, Layer, OfSummary, PlaceChange,
     PlacesReport, Settings, SplitStatistic, Statistic, Top, Total, TprofReport, TypeLeftOut, TypePlaces,
     Verdict,
 };
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Moments;
+use pathlight_trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

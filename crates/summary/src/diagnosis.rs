@@ -1,16 +1,16 @@
 //! The sums for a diagnosis in a summary: the times of endpoints and of the parts of their spans, by latency bin
 //! (`docs/definitions/summary.md` section 1, `tprof.md` section 2).
 
-use super::latency_bin::LatencyBin;
+use super::LatencyBin;
 use super::maps::by_key;
 use super::names;
 use super::sections::{Kind, RootSums};
 use super::sketch::{MOST, each_number, push_number};
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::tprof::{Event, Subspans, child_events, span_end};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Moments;
+use pathlight_trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub const MOST_PLACES: usize = 64;
 
 /// Latency bins, each by the difference of its number from the one before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LatencyBins(#[serde(with = "pathlight_model::packed")] Vec<u8>);
+pub(crate) struct LatencyBins(#[serde(with = "pathlight_base::packed")] Vec<u8>);
 
 impl LatencyBins {
     fn of(bins: impl IntoIterator<Item = LatencyBin>) -> LatencyBins {

@@ -1,11 +1,13 @@
 //! Endpoints on critical paths.
 
+use super::Lacks;
+use super::Sketch;
+use super::Summary;
 use super::maps::join_maps;
-use super::part::Summary;
-use super::sections::{Kind, Lacks, RootSums};
-use super::sketch::{MOST, Sketch};
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::Endpoint;
+use super::sections::{Kind, RootSums};
+use super::sketch::MOST;
+use pathlight_base::statistics::Moments;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! The cost of errors for requests.
 
+use super::Sketch;
 use super::sections::{Kind, RootSums};
-use super::sketch::{MOST, Sketch};
+use super::sketch::MOST;
 use pathlight_analysis::errors::ErrorsPart;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,13 @@
 //! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of its sections
 //! (`docs/definitions/summary.md` section 10).
 
+use super::FileError;
+use super::Summary;
 use super::before;
-use super::packed::{FileError, VERSION, unzip, zip};
-use super::part::{LATENCIES, Summary};
+use super::packed::{VERSION, unzip, zip};
+use super::part::LATENCIES;
 use super::sections::{Sections, Stored};
-use pathlight_model::encoding;
+use pathlight_base::encoding;
 use std::collections::BTreeSet;
 
 /// What every summary file begins with; the version and a line break follow.

@@ -1,12 +1,14 @@
 //! Calling contexts on critical paths: what a flame graph and a comparison need.
 
-use super::latency_bin::LatencyBin;
-use super::part::Summary;
-use super::sections::{Kind, Lacks, Section};
-use super::sketch::{MOST, Sketch};
+use super::Lacks;
+use super::LatencyBin;
+use super::Sketch;
+use super::Summary;
+use super::sections::{Kind, Section};
+use super::sketch::MOST;
 use pathlight_analysis::critical_path::{Contexts, DiffPart};
 use pathlight_analysis::requests::RequestRef;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -3,18 +3,20 @@
 //! How often calls of a parent are made decides which of them have a node of their own in a flow learned from traces.
 //! Parts that merge cannot know that, so here the first [`REPEATS`] calls of each callee always have one.
 
+use super::Lacks;
+use super::Sketch;
 use super::maps::by_key;
 use super::names;
-use super::sections::{Kind, Lacks, RootSums};
-use super::sketch::{MOST, Sketch};
+use super::sections::{Kind, RootSums};
+use super::sketch::MOST;
 use pathlight_analysis::critical_path::{Observer, PathTable};
 use pathlight_analysis::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
 };
-use pathlight_analysis::requests::Overlap;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{LogHistogram, Summary as Percentiles};
-use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{LogHistogram, Summary as Percentiles};
+use pathlight_trace::Overlap;
+use pathlight_trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

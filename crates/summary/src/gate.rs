@@ -1,12 +1,12 @@
 //! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
 
+use super::Lacks;
+use super::Sketch;
 use super::endpoints::EndpointParts;
-use super::part::{RootPart, Summary};
-use super::sections::Lacks;
-use super::sketch::Sketch;
-use super::statistic::{Estimate, Statistic};
-use pathlight_model::stats::{Moments, false_discovery, fisher_p, normal_p};
-use pathlight_model::trace::Endpoint;
+use super::{Estimate, Statistic};
+use super::{RootPart, Summary};
+use pathlight_base::statistics::{Moments, false_discovery, fisher_p, normal_p};
+use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;

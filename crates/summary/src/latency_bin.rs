@@ -2,7 +2,7 @@
 
 use super::sketch::MOST;
 use pathlight_analysis::requests::PercentileRange;
-use pathlight_model::stats::log_bin;
+use pathlight_base::statistics::log_bin;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! Joining summaries of disjoint traces.
 
 use super::maps::join_maps;
-use super::part::{RootPart, Summary};
 use super::sections::Sections;
+use super::{RootPart, Summary};
 
 /// Summaries that were made with other settings cannot be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

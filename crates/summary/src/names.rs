@@ -1,7 +1,7 @@
 //! Lists of names that parts of a summary number their endpoints by: sorted, so that numbers have the order of names.
 
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use std::collections::BTreeMap;
 
 /// Returns all names of some lists, and by list the number there of each of its names.

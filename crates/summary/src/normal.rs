@@ -1,14 +1,16 @@
 //! A sample of normal requests in a summary: the facts of some of them, to learn a baseline of anomalies from.
 
-use super::packed::{FileError, unzip, zip};
-use super::part::Summary;
-use super::sections::{Kind, Lack, Lacks, Section};
+use super::FileError;
+use super::Lacks;
+use super::Summary;
+use super::packed::{unzip, zip};
+use super::sections::{Kind, Lack, Section};
 use pathlight_analysis::anomaly::call_tree::{FactObserver, FactPart};
 use pathlight_analysis::critical_path::{PathTable, Walk};
-use pathlight_analysis::requests::PathSettings;
-use pathlight_model::encoding;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, TraceSet, hash_text};
+use pathlight_base::encoding;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::PathSettings;
+use pathlight_trace::{Endpoint, TraceSet, hash_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,7 +29,7 @@ pub struct Normal {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Piece {
     /// Hashes of the trace ids, ascending.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     keys: Vec<u64>,
     facts: Held,
 }
@@ -37,7 +39,7 @@ struct Piece {
 enum Held {
     Open(FactPart),
     /// Postcard in gzip.
-    Packed(#[serde(with = "pathlight_model::packed")] Vec<u8>),
+    Packed(#[serde(with = "pathlight_base::packed")] Vec<u8>),
 }
 
 impl Piece {

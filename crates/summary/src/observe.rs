@@ -1,20 +1,22 @@
 //! From traces to a summary.
 
+use super::EndpointPart;
+use super::LatencyBin;
+use super::NodePart;
+use super::Sketch;
 use super::diagnosis::DiagnosisObserver;
-use super::endpoints::{EndpointPart, EndpointParts};
+use super::endpoints::EndpointParts;
 use super::errors::ErrorSums;
-use super::flame::{FlameSums, NodePart};
+use super::flame::FlameSums;
 use super::flow::FlowObserver;
-use super::latency_bin::LatencyBin;
 use super::normal::Normal;
-use super::part::{RootPart, Settings, Summary};
 use super::sections::{ByRoot, Sections, Summed};
-use super::sketch::Sketch;
+use super::{RootPart, Settings, Summary};
 use pathlight_analysis::critical_path::{Contexts, DiffPart, PathTable, Walk};
 use pathlight_analysis::culprit::{CulpritObserver, CulpritPart};
 use pathlight_analysis::errors::{ErrorsObserver, ErrorsPart};
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::{Endpoint, EndpointId, TraceSet};
+use pathlight_base::statistics::Moments;
+use pathlight_trace::{Endpoint, EndpointId, TraceSet};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
 //! The bytes of a summary packed with a checksum, and why a file gives no summary.
 
-use super::sections::Lacks;
+use super::Lacks;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use pathlight_model::encoding;
+use pathlight_base::encoding;
 use std::io::{Read as _, Write as _};
 
 /// Counts the changes of how a file holds its sections.

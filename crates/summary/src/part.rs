@@ -1,11 +1,14 @@
 //! The contents of a summary.
 
-use super::latency_bin::LatencyBin;
-use super::sections::{Kind, Lacks, Sections};
-use super::sketch::{MOST, Sketch};
-use pathlight_analysis::requests::{PathSettings, RootEndpoint, Rule};
-use pathlight_model::stats::{Moments, Summary as Percentiles};
-use pathlight_model::trace::Endpoint;
+use super::Lacks;
+use super::LatencyBin;
+use super::Sketch;
+use super::sections::{Kind, Sections};
+use super::sketch::MOST;
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_base::statistics::{Moments, Summary as Percentiles};
+use pathlight_trace::Endpoint;
+use pathlight_trace::{PathSettings, Rule};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,13 +1,14 @@
 //! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
 
-use super::endpoints::EndpointPart;
+use super::EndpointPart;
+use super::Lacks;
+use super::NoFlow;
+use super::NodePart;
+use super::Sketch;
 use super::errors::ErrorSums;
-use super::flame::{FlameSums, NodePart};
-use super::flow::NoFlow;
-use super::latency_bin::{LatencyBin, LatencyBinRange};
-use super::part::{RootPart, Summary};
-use super::sections::Lacks;
-use super::sketch::Sketch;
+use super::flame::FlameSums;
+use super::{LatencyBin, LatencyBinRange};
+use super::{RootPart, Summary};
 use pathlight_analysis::critical_path::{
     Affected, BottomUpReport, Context, ContextNode, Contexts, CriticalPathReport, EndpointRow,
     EndpointsReport, Exemplar, HistogramsReport, ImpactRow, Quantity, RootRow, SpanName, Weight, top_chains,
@@ -16,9 +17,9 @@ use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::flow::{FlowParent, FlowReport};
 use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_analysis::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Distribution, LogHistogram, Summary as Percentiles};
-use pathlight_model::trace::{Coverage, Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Distribution, LogHistogram, Summary as Percentiles};
+use pathlight_trace::{Coverage, Endpoint, NO_ROW};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

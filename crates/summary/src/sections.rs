@@ -1,6 +1,7 @@
 //! The sections of a summary: each analysis owns one. It has a name and a version of its own, so that a later Pathlight can
 //! add one or change one and every other query still works (`docs/definitions/summary.md` section 10).
 
+use super::FileError;
 use super::diagnosis::DiagnosisSums;
 use super::endpoints::EndpointParts;
 use super::errors::ErrorSums;
@@ -8,10 +9,10 @@ use super::flame::FlameSums;
 use super::flow::FlowSums;
 use super::maps::join_maps;
 use super::normal::Normal;
-use super::packed::FileError;
 use pathlight_analysis::culprit::CulpritPart;
-use pathlight_model::encoding::{self, Damaged};
-use pathlight_model::trace::Endpoint;
+use pathlight_base::encoding;
+use pathlight_base::encoding::Damaged;
+use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -226,7 +227,7 @@ impl<T: RootSums + Default> Summed<ByRoot<T>> {
 pub(crate) struct Stored {
     pub name: String,
     pub version: u32,
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub bytes: Vec<u8>,
 }
 

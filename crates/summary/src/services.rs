@@ -1,9 +1,10 @@
 //! Calls between services and visits of services: what explains a change.
 
-use super::part::Summary;
-use super::sections::{Kind, Lacks, RootSums};
+use super::Lacks;
+use super::Summary;
+use super::sections::{Kind, RootSums};
 use pathlight_analysis::culprit::CulpritPart;
-use pathlight_model::trace::Endpoint;
+use pathlight_trace::Endpoint;
 
 impl RootSums for CulpritPart {
     const KIND: Kind = Kind { name: "services", version: 1, words: "calls between services" };

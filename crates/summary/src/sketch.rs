@@ -1,6 +1,6 @@
 //! Values of which percentiles are asked: all of them while they are few, counts in bins beyond.
 
-use pathlight_model::stats::{log_bin, log_bin_middle_us, percentile};
+use pathlight_base::statistics::{log_bin, log_bin_middle_us, percentile};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Up to so many values are kept as they are, so percentiles are exact.
@@ -31,10 +31,10 @@ enum Held {
 /// The values as they stand in a file.
 #[derive(Serialize, Deserialize)]
 enum Stored {
-    Values(#[serde(with = "pathlight_model::packed")] Vec<u8>),
+    Values(#[serde(with = "pathlight_base::packed")] Vec<u8>),
     /// Bins of files before version 4.
     Pairs(Vec<(u32, u64)>),
-    Bins(#[serde(with = "pathlight_model::packed")] Vec<u8>),
+    Bins(#[serde(with = "pathlight_base::packed")] Vec<u8>),
 }
 
 impl From<Stored> for Held {
@@ -407,7 +407,7 @@ pub(crate) const MOST: u64 = 1 << 48;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_model::stats::Random;
+    use pathlight_base::statistics::Random;
     use proptest::prelude::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Summaries of a part: of one day's traces, or of one root endpoint's requests.
 
-use super::part::{Settings, Summary};
-use pathlight_model::trace::{Endpoint, Portable, SetFull, TraceSet};
+use super::{Settings, Summary};
+use pathlight_trace::{Endpoint, Portable, SetFull, TraceSet};
 use std::collections::BTreeMap;
 
 /// Microseconds of a day.

@@ -1,9 +1,9 @@
 //! Numbers of a summary with their standard errors.
 
-use super::endpoints::EndpointPart;
-use super::part::RootPart;
-use super::sketch::Sketch;
-use pathlight_model::stats::Moments;
+use super::EndpointPart;
+use super::RootPart;
+use super::Sketch;
+use pathlight_base::statistics::Moments;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -1,15 +1,16 @@
 //! Numbers over time and the days on which they changed (`docs/definitions/summary.md` section 8).
 
-use super::compare::compare;
-use super::endpoints::{EndpointPart, EndpointParts};
-use super::merge::{Merger, OtherSettings};
-use super::part::{RootPart, Summary};
-use super::sections::Lacks;
-use super::statistic::{Estimate, Statistic};
+use super::EndpointPart;
+use super::Lacks;
+use super::compare;
+use super::endpoints::EndpointParts;
+use super::{Estimate, Statistic};
+use super::{Merger, OtherSettings};
+use super::{RootPart, Summary};
 use pathlight_analysis::culprit::CulpritReport;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{false_discovery, normal_p, student_p};
-use pathlight_model::trace::Endpoint;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{false_discovery, normal_p, student_p};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

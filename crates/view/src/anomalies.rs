@@ -1,18 +1,21 @@
 //! Abnormal requests, and why: what is learned from, groups of reasons, the table, the detector's own report card.
 
-use crate::address::{Address, AnomalyChoice, Normal, TraceChoice};
+use crate::address::{Address, TraceChoice};
+use crate::normal::{AnomalyChoice, Normal};
 pub use crate::severity::{reasons, severity, severity_behind};
 use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::anomaly::{EXPLAINED, FalseAlarmRow, Thresholds};
-use pathlight_query::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, Endpoint, EvaluationTable, Filter,
-    ReasonGroup, Selection, VectorsReport,
+use pathlight_analysis::anomaly::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationTable, ReasonGroup,
+    VectorsReport,
 };
-use pathlight_text::format::{
+use pathlight_analysis::anomaly::{EXPLAINED, FalseAlarmRow, Thresholds};
+use pathlight_analysis::requests::{Filter, Selection};
+use pathlight_base::format::{
     DASH, agreeing, count, counted, duration, duration_us, moment, number, printable, share,
 };
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// Rates of false alarms to choose from, in millionths.
@@ -461,7 +464,7 @@ mod tests {
     use crate::finder::Finder;
     use crate::table::{Cell, Rows as _};
     use pathlight_analysis::anomaly::{Part, ReasonKind, ReasonRow};
-    use pathlight_query::RequestRef;
+    use pathlight_analysis::requests::RequestRef;
 
     fn report() -> AnomalyReport {
         let row = |trace_id: &str, score, p| AnomalyRow {

@@ -2,8 +2,9 @@
 
 use super::diagnosis_choice::DiagnosisChoice;
 use super::flow_choice::FlowChoice;
+use pathlight_analysis::critical_path::{Basis, ColumnOrder, Measure, RowStat, RowTime};
 use pathlight_chart::flame::{DiffOptions, DiffWidth};
-use pathlight_query::{Basis, ColumnOrder, Endpoint, Measure, RowStat, RowTime};
+use pathlight_trace::Endpoint;
 
 /// The switches of views.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +109,8 @@ impl Choices {
 
 #[cfg(test)]
 mod tests {
-    use super::super::diagnosis_choice::DiagnosisList;
     use super::*;
+    use crate::diagnosis_choice::DiagnosisList;
 
     #[test]
     fn every_switch_is_read_as_it_is_written() {

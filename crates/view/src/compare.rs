@@ -9,12 +9,15 @@ use crate::table::{Attributes, Column, Number, Table, Width};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
-use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
-use pathlight_query::{
-    Basis, Change, CulpritService, DiffNode, DiffReport, Endpoint, EndpointId, Interval, Measure, NodeId,
-    Presence, RankedChange,
+use pathlight_analysis::critical_path::{
+    Basis, Change, DiffNode, DiffReport, Measure, Presence, RankedChange,
 };
-use pathlight_text::format;
+use pathlight_analysis::culprit::CulpritService;
+use pathlight_analysis::ids::{EndpointId, NodeId};
+use pathlight_base::format;
+use pathlight_base::statistics::Interval;
+use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// Smallest changes that are coloured, in millionths of side A's mean latency, with their names.
@@ -496,7 +499,7 @@ pub fn changes() -> Table<ChangeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::{CulpritPlace, CulpritReport, CulpritService, ServicePart};
+    use pathlight_analysis::culprit::{CulpritPlace, CulpritReport, CulpritService, ServicePart};
 
     fn report() -> CulpritReport {
         let place = |operation: &str| CulpritPlace {

@@ -1,7 +1,8 @@
 //! The messages between the page and a page around it through `window.postMessage`: the contract of
 //! `docs/embedding.md`, with its types in `www/pathlight.d.ts`. Here is what can be said without a browser.
 
-use super::address::{Address, Theme, View};
+use super::address::{Address, Theme};
+use super::views::View;
 use serde::{Deserialize, Serialize};
 
 /// Version of the contract, in every message as `pathlight`.

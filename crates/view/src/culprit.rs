@@ -2,10 +2,10 @@
 
 use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
-use pathlight_query::{
+use pathlight_analysis::culprit::{
     CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
 };
-use pathlight_text::format::{change, count, counted, duration, endpoint, printable, share};
+use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
 use std::fmt::Write as _;
 
 /// Fewer calls than this are said to be few.
@@ -51,7 +51,7 @@ impl Sides {
 /// Returns an excess with its uncertainty.
 pub fn excess_words(excess: Excess) -> String {
     if excess.uncertainty_us == 0.0 {
-        return pathlight_text::format::DASH.to_owned();
+        return pathlight_base::format::DASH.to_owned();
     }
     format!("{} \u{b1} {}", change(excess.excess_us), duration(excess.uncertainty_us))
 }

@@ -1,11 +1,11 @@
 //! The words of the data-quality panel: what was found in the traces, and how the reading of each file ended.
 
 use super::reading_words::{self, Note};
+use pathlight_base::format;
+use pathlight_base::format::{agreeing, counted};
 use pathlight_ingest::{Ended, FileReport};
-use pathlight_model::trace::{Found, FoundCount};
 use pathlight_query::OverviewReport;
-use pathlight_text::format;
-use pathlight_text::format::{agreeing, counted};
+use pathlight_trace::{Found, FoundCount};
 
 /// Above this, all spans together last longer than sums of times are exact for: a sum of a few parts fits into 64 bits.
 const MOST_SUMMED_US: u64 = 1 << 60;

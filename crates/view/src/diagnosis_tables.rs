@@ -4,8 +4,11 @@ use crate::compare::{Changed, INTERVAL_OF_SETS, INTERVAL_OF_TAIL, change_columns
 use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
+use pathlight_analysis::culprit::CulpritReport;
 use pathlight_analysis::tprof::{EndpointTimes, SplitStatistic, Statistic};
-use pathlight_query::{CulpritReport, Endpoint, Interval, PlaceChange, PlacesReport, TprofReport};
+use pathlight_analysis::tprof::{PlaceChange, PlacesReport, TprofReport};
+use pathlight_base::statistics::Interval;
+use pathlight_trace::Endpoint;
 
 /// A place of a request type.
 pub struct PlaceRow {
@@ -120,7 +123,7 @@ fn places(
     );
     Table::new(name, label, ("all", true), columns).with_attributes(PlaceRow::attributes).search(
         |row, finder| {
-            let endpoint = pathlight_text::format::endpoint(&row.place.service, &row.place.operation);
+            let endpoint = pathlight_base::format::endpoint(&row.place.service, &row.place.operation);
             finder.fits_place(&endpoint, &[&place_name(&row.place), &row.kind])
         },
     )
@@ -229,7 +232,7 @@ pub fn layers() -> Table<LayerRow> {
     Table::new("layers", "Layers 1 and 2: times of endpoints", ("total", true), columns)
         .with_attributes(LayerRow::attributes)
         .search(|row, finder| {
-            let endpoint = pathlight_text::format::endpoint(&row.times.service, &row.times.operation);
+            let endpoint = pathlight_base::format::endpoint(&row.times.service, &row.times.operation);
             finder.fits_place(&endpoint, &[&row.group])
         })
 }

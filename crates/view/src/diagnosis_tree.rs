@@ -2,8 +2,8 @@
 
 use super::diagnosis_words::Line;
 use super::finder::Finder;
-use pathlight_query::Endpoint;
-use pathlight_text::format;
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 
 /// Where a line lies: its place among its siblings, and those of the lines above it.
 type LinePath = Vec<u32>;

@@ -7,15 +7,17 @@ use pathlight_analysis::tprof::{
     DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, OfSummary, Statistic,
     Verdict,
 };
-use pathlight_chart::timeline::between;
-use pathlight_query::{
-    Endpoint, Interval, PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
+use pathlight_analysis::tprof::{
+    PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
 };
-use pathlight_summary::MOST_PLACES;
-use pathlight_text::format::markdown as marked;
-use pathlight_text::format::{
+use pathlight_base::format::markdown as marked;
+use pathlight_base::format::{
     agreeing, change, count, counted, duration, number, printable, sample, share_of,
 };
+use pathlight_base::statistics::Interval;
+use pathlight_chart::timeline::between;
+use pathlight_summary::MOST_PLACES;
+use pathlight_trace::Endpoint;
 use std::fmt::Write as _;
 
 /// Places of a request type that a ticket has.

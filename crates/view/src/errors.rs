@@ -2,8 +2,10 @@
 
 use crate::table::{Attributes, Column, Table};
 use crate::tip::TipLine;
-use pathlight_query::{ErrorRow, ErrorsReport, NodeId};
-use pathlight_text::format::{self, count, counted, duration, duration_us, share_of};
+use pathlight_analysis::errors::{ErrorRow, ErrorsReport};
+use pathlight_analysis::ids::NodeId;
+use pathlight_base::format;
+use pathlight_base::format::{count, counted, duration, duration_us, share_of};
 use std::rc::Rc;
 
 /// Returns what happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.

@@ -1,11 +1,13 @@
 //! Words in an exported file about itself: its name, and the lines above a picture.
 
-use crate::address::{Address, Normal, View};
+use crate::address::Address;
 use crate::anomalies;
 use crate::comparing::{Against, Side};
+use crate::normal::Normal;
 use crate::selection_words::range_words;
-use pathlight_query::PercentileRange;
-use pathlight_text::format;
+use crate::views::View;
+use pathlight_analysis::requests::PercentileRange;
+use pathlight_base::format;
 
 /// Whose requests a file shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +85,8 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::{Endpoint, RootEndpoint};
+    use pathlight_analysis::requests::RootEndpoint;
+    use pathlight_trace::Endpoint;
 
     const P95: PercentileRange = PercentileRange::open(95_000, 99_000);
     /// 2026-11-24 03:06:12.345.

@@ -1,8 +1,11 @@
 //! Where the page leads from a finding: to its evidence.
 
-use crate::address::{Address, View};
+use crate::address::Address;
 use crate::comparing::{Against, Comparison, Side};
-use pathlight_query::{Facts, Filter, Finding, FindingKind, PercentileRange, Place, RequestType, SplitOf};
+use crate::views::View;
+use pathlight_analysis::critical_path::SplitOf;
+use pathlight_analysis::findings::{Facts, Finding, FindingKind, Place};
+use pathlight_analysis::requests::{Filter, PercentileRange, RequestType};
 
 /// Returns what stands on the button that leads to the evidence of a finding.
 pub fn show_words(finding: &Finding) -> &'static str {

@@ -5,12 +5,13 @@ use crate::finding_links::show_words;
 pub use crate::finding_why::why;
 use crate::flow_prediction::off_words;
 use crate::sentence::Sentence;
-use pathlight_query::{
-    BesideCall, CulpritReport, Facts, Finding, FindingKind, FindingsReport, Gap, Halved, Interval, Place,
-    ServicePart, SharedTag,
+use pathlight_analysis::culprit::{CulpritReport, ServicePart};
+use pathlight_analysis::findings::{
+    BesideCall, Facts, Finding, FindingKind, FindingsReport, Gap, Halved, Place, SharedTag,
 };
-use pathlight_text::format;
-use pathlight_text::format::{agreeing, count, counted, duration, share};
+use pathlight_base::format;
+use pathlight_base::format::{agreeing, count, counted, duration, share};
+use pathlight_base::statistics::Interval;
 
 /// Writes both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {

@@ -4,11 +4,12 @@ use crate::address::Address;
 use crate::flame::{waiting_column, waiting_us};
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, PER_REQUEST, Table, WHEN_PRESENT, endpoint_attributes};
-use pathlight_query::{
-    Endpoint, EndpointId, EndpointRow, EndpointsReport, OverviewReport, RequestType, RootEndpoint, RowStat,
-    RowTime, TypeRow,
-};
-use pathlight_text::format;
+use pathlight_analysis::critical_path::{EndpointRow, EndpointsReport, RowStat, RowTime};
+use pathlight_analysis::ids::EndpointId;
+use pathlight_analysis::requests::{RequestType, RootEndpoint};
+use pathlight_base::format;
+use pathlight_query::{OverviewReport, TypeRow};
+use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
 /// A figure of what is loaded: its name, its name in tests, its words, the number itself, and what is said of it beside

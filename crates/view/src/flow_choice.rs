@@ -2,9 +2,10 @@
 //! `learn`, `tau`, `whatif`, `target`, `timeout`.
 
 use super::focus::{focus_name, parse_focus};
-use pathlight_query::{
-    CallTimeout, ChangeOf, Changes, Endpoint, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
+use pathlight_analysis::flow::{
+    CallTimeout, ChangeOf, Changes, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
 };
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// What stands below the chart of a flow.

@@ -2,9 +2,10 @@
 
 use crate::flow_changes::Amount;
 use crate::table::{Column, Number, Table, endpoint_attributes};
+use pathlight_analysis::flow::{ChangeOf, SavingsReport};
 use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT, Saving};
-use pathlight_query::{ChangeOf, Endpoint, SavingsReport};
-use pathlight_text::format::share;
+use pathlight_base::format::share;
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// An endpoint with what it saves if it is faster by one of [`FASTER_PERCENT`].

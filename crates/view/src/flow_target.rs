@@ -3,9 +3,10 @@
 
 use crate::table::{Column, Number, Table};
 use pathlight_analysis::flow::{CallBudget, TargetReport, TargetWay};
-use pathlight_query::{Changes, Endpoint, Quantile};
-use pathlight_text::format;
-use pathlight_text::format::{DASH, THIN, counted, duration, duration_us, printable, share};
+use pathlight_analysis::flow::{Changes, Quantile};
+use pathlight_base::format;
+use pathlight_base::format::{DASH, THIN, counted, duration, duration_us, printable, share};
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// Calls listed of those that may take less than they do.
@@ -266,7 +267,7 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
 mod tests {
     use super::*;
     use crate::table::{Cell, Rows as _};
-    use pathlight_query::ChangeOf;
+    use pathlight_analysis::flow::ChangeOf;
 
     fn way(operations: &[&str], faster_percent: Option<u32>, at_best_us: f64) -> TargetWay {
         let endpoints = operations.iter().map(|operation| Endpoint::new("s", *operation)).collect();

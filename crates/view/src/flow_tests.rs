@@ -13,10 +13,10 @@ use pathlight_analysis::flow::{
     EndpointSaving, ErrorQuantiles, FlowEdge, FlowNode, METHOD_NAMES, MethodErrors, SavedAt, Saving,
     ShareChange,
 };
+use pathlight_base::statistics::Summary;
 use pathlight_chart::Theme;
 use pathlight_chart::curves::{Axis, Legend};
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes};
-use pathlight_model::stats::Summary;
 use pathlight_query::*;
 use std::rc::Rc;
 
@@ -285,7 +285,7 @@ fn a_what_if_says_before_and_after() {
     let numbers = flow_changes::numbers(&report);
     assert_eq!((numbers.heads[2].as_str(), numbers.rows[0].0.as_str()), ("change", "p50"));
     assert_eq!(numbers.rows[0].1[1], ("6\u{202f}\u{b5}s".to_owned(), "6".to_owned()));
-    assert_eq!(numbers.rows[1].1[2].0, pathlight_text::format::DASH);
+    assert_eq!(numbers.rows[1].1[2].0, pathlight_base::format::DASH);
     assert_eq!(
         flow_changes::what_if_csv(&report),
         "quantile,before_us,after_us\r\np50,11,6\r\np95,12,12\r\np99,13,13\r\nmean,10,10\r\n"

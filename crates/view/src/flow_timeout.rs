@@ -3,8 +3,8 @@
 use crate::table::{Column, csv};
 use crate::tip::Numbers;
 use pathlight_analysis::flow::TimeoutReport;
-use pathlight_model::stats::Summary;
-use pathlight_text::format::{count, counted, duration, duration_us, share};
+use pathlight_base::format::{count, counted, duration, duration_us, share};
+use pathlight_base::statistics::Summary;
 
 /// What a panel says as long as no call is selected.
 pub const NO_CALL: &str = "Select a call in the chart above or under Calls to give it a timeout.";

@@ -1,6 +1,6 @@
 //! Paths of endpoints as values of the address: `["service","operation",..]`.
 
-use pathlight_query::Endpoint;
+use pathlight_trace::Endpoint;
 
 /// Returns a path of endpoints as the text of one value of the address.
 pub(super) fn focus_name(path: &[Endpoint]) -> String {

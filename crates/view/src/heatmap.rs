@@ -5,10 +5,12 @@ use crate::json;
 use crate::summary;
 use crate::table::{Column, Number, PER_REQUEST, Table, WHEN_PRESENT, csv, endpoint_attributes};
 use crate::tip::TipLine;
+use pathlight_analysis::critical_path::{EndpointRow, HeatmapReport, RowStat, RowTime};
+use pathlight_analysis::ids::EndpointId;
+use pathlight_base::format;
+use pathlight_base::format::counted;
 use pathlight_chart::heatmap::{HeatModel, heat_of_share};
-use pathlight_query::{Endpoint, EndpointId, EndpointRow, HeatmapReport, RowStat, RowTime};
-use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_trace::Endpoint;
 use std::ops::Range;
 use std::rc::Rc;
 

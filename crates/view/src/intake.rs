@@ -1,7 +1,7 @@
 //! Traces that come when others are loaded already: added, replaced or compared.
 
 use super::comparing::Side;
-use pathlight_text::format::counted;
+use pathlight_base::format::counted;
 
 /// What a person can do with traces that come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use pathlight_analysis::anomaly::EXPLAINED;
 use pathlight_analysis::anomaly::vae::VaeSettings;
-use pathlight_text::fragment::Writer;
+use pathlight_base::fragment::Writer;
 
 /// A size of the network of the auto-encoder: its name, its key in tests, the least and greatest that may be chosen, and
 /// where it stands in the settings.

@@ -1,8 +1,9 @@
 //! The effects of the rules for real traces, in words: for the notes of the page and for `inspect`.
 
-use pathlight_model::trace::{Coverage, Found, NameCount, Quality, ReadingCounts, Rule};
+use pathlight_base::format;
+use pathlight_base::format::{agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_query::OverviewReport;
-use pathlight_text::format::{self, agreeing, count, counted, duration, duration_us, share_of};
+use pathlight_trace::{Coverage, Found, NameCount, Quality, ReadingCounts, Rule};
 use std::borrow::Cow;
 
 /// What was found in traces, and what it means for the numbers.
@@ -210,7 +211,7 @@ pub fn overlaps(overview: &OverviewReport) -> Option<(String, Vec<(String, u64)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_model::trace::FoundCount;
+    use pathlight_trace::FoundCount;
 
     #[test]
     fn much_that_is_left_out_is_said_with_its_share() {

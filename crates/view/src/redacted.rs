@@ -1,16 +1,17 @@
 //! Findings, diagnoses and addresses as they are saved and copied: without tags, or with pseudonyms of names. Traces are redacted
-//! where they are copied ([`Portable::redact`](pathlight_model::trace::Portable::redact)), by the same [`Pseudonyms`].
+//! where they are copied ([`Portable::redact`](pathlight_trace::Portable::redact)), by the same [`Pseudonyms`].
 
 use crate::address::{Address, SplitChoice};
 use crate::choices::Choices;
 use crate::flow_choice::FlowChoice;
+use pathlight_analysis::critical_path::{ColumnOrder, SplitOf};
+use pathlight_analysis::culprit::CulpritReport;
+use pathlight_analysis::findings::{Facts, FindingsReport, Place, TagsReport};
+use pathlight_analysis::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_analysis::tprof::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
 use pathlight_backend::source::{Source, Wanted};
-use pathlight_model::trace::{Pseudonyms, Redaction};
-use pathlight_query::{
-    ColumnOrder, CulpritReport, Endpoint, Facts, Filter, FindingsReport, GroupBy, Place, RequestType,
-    RootEndpoint, SplitOf, TagsReport,
-};
+use pathlight_trace::Endpoint;
+use pathlight_trace::{Pseudonyms, Redaction};
 use std::collections::BTreeSet;
 
 /// What a report names.

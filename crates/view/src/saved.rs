@@ -10,10 +10,11 @@
 //! These are data blocks and no scripts, so the page's policy, with the hashes of its scripts, holds as it is. `www/boot.js`
 //! takes them out and loads them as files would be.
 
+use pathlight_base::encoding;
+use pathlight_base::encoding::Damaged;
 use pathlight_ingest::columns;
-use pathlight_model::encoding::{self, Damaged};
-use pathlight_model::trace::{Portable, Pseudonyms, Redaction, TraceSet};
 use pathlight_query::EngineError;
+use pathlight_trace::{Portable, Pseudonyms, Redaction, TraceSet};
 
 /// Spans of a record at least, unless it is the last: what is copied at once.
 const RECORD_SPANS: usize = 8192;

@@ -1,7 +1,9 @@
 //! Help of the search field while one types: keys and values that exist, and what is wrong with those that do not.
 
-use pathlight_query::{Condition, SERVICE, SpanSearch, TagKey, TagValuesReport, quoted, token_at};
-use pathlight_text::format::counted;
+use pathlight_analysis::critical_path::TagValuesReport;
+use pathlight_analysis::search::{Condition, SERVICE, SpanSearch, quoted, token_at};
+use pathlight_base::format::counted;
+use pathlight_query::TagKey;
 
 /// What can be written, by example.
 pub const SYNTAX: [(&str, &str); 6] = [
@@ -145,7 +147,7 @@ pub fn trouble(search: &SpanSearch, keys: &[TagKey]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::TagValueCount;
+    use pathlight_analysis::critical_path::TagValueCount;
 
     fn keys() -> Vec<TagKey> {
         let key = |key: &str, values: &[&str], high_cardinality| TagKey {

@@ -2,8 +2,8 @@
 //! the same.
 
 use crate::finder::Finder;
-use pathlight_query::Endpoint;
-use pathlight_text::format;
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 use serde::Serialize;
 
 /// A part of a sentence.
@@ -123,7 +123,7 @@ impl Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::{FoundEndpoint, SearchReport, SpanSearch};
+    use pathlight_analysis::search::{FoundEndpoint, SearchReport, SpanSearch};
 
     #[test]
     fn a_search_finds_a_sentence_by_its_words_and_by_the_endpoints_it_names() {

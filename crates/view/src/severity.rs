@@ -1,8 +1,8 @@
 //! The verdict on one judged request: whether it is abnormal, in which part of it, and why.
 
+use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, Detector};
 use pathlight_analysis::anomaly::{EXPLAINED_P, Part, ReasonRow};
-use pathlight_query::{AnomalyReport, AnomalyRow, Detector};
-use pathlight_text::format::{DASH, count, duration, printable, share};
+use pathlight_base::format::{DASH, count, duration, printable, share};
 use std::cmp::Ordering;
 
 /// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
@@ -107,7 +107,7 @@ fn without_reasons(report: &AnomalyReport, row: &AnomalyRow) -> String {
 mod tests {
     use super::*;
     use pathlight_analysis::anomaly::ReasonKind;
-    use pathlight_query::RequestRef;
+    use pathlight_analysis::requests::RequestRef;
 
     fn reason(part: Part, value: u64) -> ReasonRow {
         let is_time = part != Part::Structure;

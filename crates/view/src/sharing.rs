@@ -1,6 +1,6 @@
 //! The contents of a link, and what was open before a reload, in words.
 
-use pathlight_text::format::{counted, printable};
+use pathlight_base::format::{counted, printable};
 
 /// What a link to the page needs to show the same elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

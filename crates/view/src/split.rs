@@ -4,11 +4,13 @@ use crate::address::Address;
 use crate::selection_words::range_words;
 use crate::table::{Column, Number, Table, Width};
 use crate::tip::TipLine;
-use pathlight_query::{
-    Endpoint, Filter, NotProposed, OverviewReport, PercentileRange, ProposalsReport, Ratio, RootEndpoint,
-    SplitOf, SplitReport, SplitValue,
+use pathlight_analysis::critical_path::{
+    NotProposed, ProposalsReport, Ratio, SplitOf, SplitReport, SplitValue,
 };
-use pathlight_text::format;
+use pathlight_analysis::requests::{Filter, PercentileRange, RootEndpoint};
+use pathlight_base::format;
+use pathlight_query::OverviewReport;
+use pathlight_trace::Endpoint;
 
 /// Returns the tag that is split by: the one chosen, else the one whose values differ most; where none differ, the first
 /// that has something to compare.

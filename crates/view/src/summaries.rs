@@ -2,17 +2,20 @@
 
 use crate::data_quality::capital;
 use crate::views::View;
+use pathlight_analysis::critical_path::CriticalPathReport;
 use pathlight_analysis::culprit::CulpritPart;
+use pathlight_analysis::errors::ErrorsReport;
 use pathlight_analysis::requests::PercentileRange;
 use pathlight_analysis::requests::RequestRef;
-use pathlight_model::trace::{Endpoint, NO_ROW};
-use pathlight_query::{CriticalPathReport, ErrorsReport, RootEndpoint, SummaryFacts};
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_base::format;
+use pathlight_base::format::counted;
+use pathlight_query::SummaryFacts;
 use pathlight_summary::{
     Choice, EndpointPart, LatencyBinRange, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart, RELATIVE_ERROR,
     REPEATS, RootPart, Summary,
 };
-use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;
 
 /// Returns what a view needs that summaries do not hold, in a sentence; `None` if it shows them. `compares_sets`: Compare

@@ -4,9 +4,12 @@
 use crate::endpoints::share_range;
 use crate::selection_words::range_words;
 use crate::table::Number;
-use pathlight_model::trace::Pseudonyms;
-use pathlight_query::{CallChain, Endpoint, EndpointId, EndpointsReport, Interval, RowStat, RowTime};
-use pathlight_text::format::{DASH, count, counted, duration, markdown, printable, share_of};
+use pathlight_analysis::critical_path::{CallChain, EndpointsReport, RowStat, RowTime};
+use pathlight_analysis::ids::EndpointId;
+use pathlight_base::format::{DASH, count, counted, duration, markdown, printable, share_of};
+use pathlight_base::statistics::Interval;
+use pathlight_trace::Endpoint;
+use pathlight_trace::Pseudonyms;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 

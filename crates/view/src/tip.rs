@@ -1,7 +1,8 @@
 //! The contents of a tip, or a panel, about a thing in a chart: lines, a list, a small table.
 
-use pathlight_query::{Endpoint, LogHistogram};
-use pathlight_text::format;
+use pathlight_base::format;
+use pathlight_base::statistics::LogHistogram;
+use pathlight_trace::Endpoint;
 
 /// A line of a tip.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,12 +4,13 @@ use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
-use pathlight_chart::timeline::{Timeline, marks};
-use pathlight_query::queries::most_time;
-use pathlight_query::{Endpoint, SpanWaiting, TraceReport};
-use pathlight_text::format::{
+use pathlight_analysis::critical_path::{SpanWaiting, TraceReport};
+use pathlight_base::format::{
     DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,
 };
+use pathlight_chart::timeline::{Timeline, marks};
+use pathlight_query::queries::most_time;
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// The words above the timeline.
@@ -319,7 +320,7 @@ mod tests {
     #[test]
     fn the_endpoint_with_most_of_the_path_is_named() {
         let words = |report: &TraceReport| summary(report).map(|words| words.to_text());
-        let space = pathlight_text::format::THIN;
+        let space = pathlight_base::format::THIN;
         let named = |name: &str, us: u64, percent: &str, spans: &str| {
             let (us, all) = (duration_us(us), duration_us(100));
             let name = format!("Largest part of its critical path: self time of {name}, {us} of {all}");

@@ -1,7 +1,9 @@
 //! Finding one's way in the tree of calling contexts.
 
-use pathlight_query::{CriticalPathReport, DiffReport, Endpoint, EndpointId, NodeId};
-use pathlight_text::format;
+use pathlight_analysis::critical_path::{CriticalPathReport, DiffReport};
+use pathlight_analysis::ids::{EndpointId, NodeId};
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// A tree of calling contexts, parents before their children.

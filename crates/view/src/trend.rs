@@ -3,11 +3,13 @@
 use crate::culprit;
 use crate::table::{Column, Number, Table, Width, csv, endpoint_attributes};
 use crate::tip::TipLine;
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_base::format;
+use pathlight_base::format::counted;
 use pathlight_chart::trend::{Line, Panel, TrendPanels};
-use pathlight_query::{Endpoint, RootEndpoint, TrendReport};
+use pathlight_query::TrendReport;
 use pathlight_summary::{DayChange, Moved, Series, Statistic, Trend};
-use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 /// Panels drawn at most; the table has every number.
@@ -379,7 +381,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::CulpritReport;
+    use pathlight_analysis::culprit::CulpritReport;
 
     #[test]
     fn where_no_service_stands_out_the_largest_change_of_self_time_does() {

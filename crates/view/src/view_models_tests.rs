@@ -106,7 +106,7 @@ fn the_heat_map_has_rows_cells_and_a_title() {
     let mut table = heatmap::table();
     table.set_rows(heatmap::Row::of(&report));
     assert_eq!(order(&table), [0, 1]);
-    assert_eq!(table.cell(1, 0), Cell::Bar(0.75, pathlight_text::format::share(0.75)));
+    assert_eq!(table.cell(1, 0), Cell::Bar(0.75, pathlight_base::format::share(0.75)));
     assert_eq!(table.find(&Finder::of_text("cart")).share, Some(0.25));
     assert_eq!(
         heatmap::cells_csv(&report),
@@ -335,7 +335,7 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
     let cells: Vec<Cell> = (0..11).map(|column| table.cell(column, 0)).collect();
     assert_eq!(cells[0], Cell::Text("(empty)".to_owned()));
     assert_eq!(cells[8], Cell::Number("1.50 (1.25\u{2013}2.00)".to_owned(), "1.5".to_owned()));
-    assert_eq!(cells[9], Cell::Text(pathlight_text::format::DASH.to_owned()));
+    assert_eq!(cells[9], Cell::Text(pathlight_base::format::DASH.to_owned()));
     let tag = |key: &str| TagKey {
         key: key.to_owned(),
         values: vec!["a".to_owned(), "b".to_owned()],

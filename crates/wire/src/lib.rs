@@ -6,7 +6,7 @@
 #![cfg(target_arch = "wasm32")]
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
-use pathlight_model::encoding;
+use pathlight_base::encoding;
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::{JsCast, JsValue};
 

@@ -1,9 +1,9 @@
 //! The rows under the header that say what went wrong and what to do.
 
-use crate::pool::UserError;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
+use pathlight_query::pool::UserError;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 /// Banners shown at once; the others are counted.

@@ -12,19 +12,22 @@ use crate::ui::widgets::frame;
 use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
+use pathlight_analysis::critical_path::{ContextNode, CriticalPathReport, TraceReport, Weight};
+use pathlight_analysis::ids::NodeId;
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_base::format;
 use pathlight_chart::timeline;
 use pathlight_chart::timeline::Mark;
-use pathlight_query::{
-    ContextNode, CriticalPathReport, Endpoint, NodeId, RootEndpoint, SpanReport, TraceReport, Weight,
-};
-use pathlight_text::format;
-use pathlight_view::address::{TraceChoice, View};
+use pathlight_query::SpanReport;
+use pathlight_trace::Endpoint;
+use pathlight_view::address::TraceChoice;
 use pathlight_view::errors;
 use pathlight_view::flame;
 use pathlight_view::keys::Command;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::trace;
 use pathlight_view::tree;
+use pathlight_view::views::View;
 
 /// Calling contexts of an endpoint that are listed.
 const CONTEXTS: usize = 12;

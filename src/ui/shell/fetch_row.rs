@@ -8,8 +8,8 @@ use crate::ui::shell::jaeger_dialog;
 use crate::ui::shell::progress;
 use pathlight_backend::Explanation;
 use pathlight_backend::source::Wanted;
-use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_base::format;
+use pathlight_base::format::counted;
 use pathlight_view::loading_words::fetched;
 
 /// Failed parts and missing traces that are named one by one.

@@ -1,6 +1,6 @@
 //! Everything that brings files in: the drop anywhere on the page, folders, the picker, the clipboard.
 
-use crate::pool::{Input, UserError};
+use crate::pool::Input;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
@@ -8,7 +8,8 @@ use crate::ui::shell::files;
 use crate::ui::shell::keys;
 use js_sys::{Array, Promise, Reflect};
 use pathlight_backend::source::DEMO;
-use pathlight_text::format::counted;
+use pathlight_base::format::counted;
+use pathlight_query::pool::UserError;
 use pathlight_view::intake::Intake;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,8 +1,9 @@
 //! Calls into `www/files.js`, which looks into dropped folders, and opens files again after a reload.
 
-use crate::pool::{Input, UserError};
+use crate::pool::Input;
 use crate::ui::page::Page;
 use js_sys::{Array, Promise, Reflect};
+use pathlight_query::pool::UserError;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::DataTransferItem;

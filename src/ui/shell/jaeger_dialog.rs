@@ -9,7 +9,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use pathlight_backend::source::{Search, Source, Wanted, jaeger_id};
 use pathlight_backend::{Connection, Listing, Plan, Trouble, logfmt_of_tags, tags_of_logfmt};
-use pathlight_text::format as words;
+use pathlight_base::format as words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;

@@ -2,9 +2,12 @@
 
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::selection_bar::set_root;
-use pathlight_query::{CriticalPathReport, Endpoint, NodeId, RootEndpoint};
-use pathlight_view::address::View;
+use pathlight_analysis::critical_path::CriticalPathReport;
+use pathlight_analysis::ids::NodeId;
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_trace::Endpoint;
 use pathlight_view::tree;
+use pathlight_view::views::View;
 use std::cell::RefCell;
 use std::rc::Rc;
 

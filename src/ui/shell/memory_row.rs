@@ -1,11 +1,12 @@
 //! The row that says that what is loading will not fit into memory, with what can be done about it.
 
-use crate::pool::MemoryForecast;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
+use pathlight_base::format;
 use pathlight_ingest as ingest;
-use pathlight_query::{Endpoint, OverviewReport};
-use pathlight_text::format;
+use pathlight_query::OverviewReport;
+use pathlight_query::load::MemoryForecast;
+use pathlight_trace::Endpoint;
 use pathlight_view::loading_words::will_not_fit;
 use std::collections::BTreeSet;
 use web_sys::HtmlSelectElement;

@@ -4,10 +4,10 @@
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::widgets::{frame, links, names};
-use pathlight_text::format;
-use pathlight_view::address::View;
+use pathlight_base::format;
 use pathlight_view::summaries;
 use pathlight_view::summaries::Known;
+use pathlight_view::views::View;
 
 /// Requests listed at most.
 const LISTED: usize = 20;

@@ -3,9 +3,10 @@
 use super::keys::open_dialog;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
+use pathlight_base::format;
 use pathlight_ingest::FileReport;
-use pathlight_query::{OverviewReport, Rule};
-use pathlight_text::format;
+use pathlight_query::OverviewReport;
+use pathlight_trace::Rule;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::data_quality::{self, ending, has_problems};
 use pathlight_view::reading_words;

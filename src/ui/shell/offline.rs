@@ -1,10 +1,10 @@
 //! Keeping a hosted page for use without its server: a service worker, registered only if the user asks for it.
 
-use crate::pool::UserError;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::Page;
 use js_sys::{Promise, Reflect};
+use pathlight_query::pool::UserError;
 use pathlight_wire::words;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};

@@ -3,8 +3,8 @@
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::files;
-use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_base::format;
+use pathlight_base::format::counted;
 
 /// The progress row.
 pub struct Progress {

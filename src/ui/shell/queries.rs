@@ -3,9 +3,13 @@
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::search;
 use crate::ui::shell::slot::{Slot, Slots};
-use pathlight_query::{FlowSettings, RootEndpoint, Selection, SpanKey, SpanSearch, queries};
-use pathlight_view::address::{Address, View};
+use pathlight_analysis::flow::FlowSettings;
+use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_analysis::search::SpanSearch;
+use pathlight_query::{SpanKey, queries};
+use pathlight_view::address::Address;
 use pathlight_view::comparing::Side;
+use pathlight_view::views::View;
 use std::cell::Cell;
 
 /// Requests listed at most; more are reached by narrowing the percentile range.

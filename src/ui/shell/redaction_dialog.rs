@@ -1,11 +1,11 @@
 //! The dialog before anything is saved or copied: it says what the copy will contain, and can leave tags and names out.
 
 use super::keys;
-use crate::pool::UserError;
 use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
-use pathlight_model::trace::Redaction;
+use pathlight_query::pool::UserError;
 use pathlight_query::queries;
+use pathlight_trace::Redaction;
 use pathlight_view::redacted::{ShareKind, contents};
 use pathlight_view::saved::ExportRedaction;
 use std::cell::Cell;

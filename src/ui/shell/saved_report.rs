@@ -2,20 +2,21 @@
 //! file is that of [`saved`].
 
 use crate::boot::Given;
-use crate::pool::{Input, UserError};
+use crate::pool::Input;
 use crate::ui::dom::El;
 use crate::ui::page::Page;
 use crate::ui::shell::queries::of_findings;
 use crate::ui::shell::redaction_dialog;
 use crate::ui::widgets::export::save;
 use js_sys::{Array, Promise};
+use pathlight_query::pool::UserError;
 use pathlight_query::queries;
-use pathlight_view::address::View;
 use pathlight_view::finding_words;
 use pathlight_view::redacted;
 use pathlight_view::redacted::ShareKind;
 use pathlight_view::saved;
 use pathlight_view::saved::ExportRedaction;
+use pathlight_view::views::View;
 use pathlight_wire::words;
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};

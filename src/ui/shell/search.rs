@@ -1,11 +1,13 @@
 //! The search, as the view in sight answers it.
 
 use crate::ui::page::Page;
-use pathlight_query::{RootEndpoint, SearchReport, Selection, SpanSearch};
-use pathlight_text::format;
-use pathlight_view::address::{Address, View};
+use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_analysis::search::{SearchReport, SpanSearch};
+use pathlight_base::format;
+use pathlight_view::address::Address;
 use pathlight_view::comparing::Side;
 use pathlight_view::finder::{Finder, found_words};
+use pathlight_view::views::View;
 use std::cell::RefCell;
 use std::rc::Rc;
 

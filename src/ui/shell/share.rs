@@ -7,7 +7,7 @@ use crate::ui::page::Page;
 use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::redaction_dialog::switches;
 use crate::ui::shell::saved_report::Origin;
-use pathlight_model::trace::Redaction;
+use pathlight_trace::Redaction;
 use pathlight_view::redacted;
 use pathlight_view::redacted::ShareKind;
 use pathlight_view::sharing::{Needs, link_words};

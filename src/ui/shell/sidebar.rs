@@ -2,8 +2,8 @@
 
 use crate::ui::dom::{El, Keep, button, el, icon};
 use crate::ui::page::{Page, Part};
-use pathlight_view::address::View;
 use pathlight_view::keys::{Command, view_hint};
+use pathlight_view::views::View;
 use web_sys::HtmlSelectElement;
 
 /// Returns the icon of a view, as the data of a path of 16 by 16.

@@ -5,12 +5,13 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 
 use crate::ui::widgets::frame;
-use pathlight_query::PercentileRange;
-use pathlight_text::format;
-use pathlight_view::address::{Address, Normal, View, parse_range, range_name};
+use pathlight_analysis::requests::PercentileRange;
+use pathlight_base::format;
+use pathlight_view::address::{Address, Normal, parse_range, range_name};
 use pathlight_view::anomalies;
 use pathlight_view::comparing::{Against, Comparison, Side};
 use pathlight_view::selection_words::range_words;
+use pathlight_view::views::View;
 use web_sys::HtmlSelectElement;
 
 /// The bar of both sides.

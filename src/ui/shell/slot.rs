@@ -1,10 +1,10 @@
 //! Queries on their way through the pool, one slot each.
 
-use crate::pool::QueryError;
 use crate::ui::page::Page;
 use futures_util::future::{AbortHandle, abortable};
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_query::Query;
+use pathlight_query::pool::QueryError;
 use std::any::Any;
 use std::cell::RefCell;
 use std::future::Future;

@@ -3,8 +3,8 @@
 use super::notes;
 use crate::ui::dom::{El, Keep, button, el, span};
 use crate::ui::page::{Page, Part};
-use pathlight_text::format;
-use pathlight_text::format::counted;
+use pathlight_base::format;
+use pathlight_base::format::counted;
 use pathlight_view::summaries;
 use std::collections::BTreeSet;
 

@@ -12,14 +12,16 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
-use pathlight_query::{CriticalPathReport, NodeId};
-use pathlight_view::address::{TraceChoice, View};
+use pathlight_analysis::critical_path::CriticalPathReport;
+use pathlight_analysis::ids::NodeId;
+use pathlight_view::address::TraceChoice;
 use pathlight_view::errors;
 use pathlight_view::errors::Line;
 use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
+use pathlight_view::views::View;
 use std::rc::Rc;
 
 /// The view.

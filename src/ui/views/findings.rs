@@ -16,10 +16,11 @@ use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
-use pathlight_query::{
-    Endpoint, EndpointsReport, Finding, FindingsReport, GroupBy, OverviewReport, RequestType, RootEndpoint,
-};
-use pathlight_view::address::View;
+use pathlight_analysis::critical_path::EndpointsReport;
+use pathlight_analysis::findings::{Finding, FindingsReport};
+use pathlight_analysis::requests::{GroupBy, RequestType, RootEndpoint};
+use pathlight_query::OverviewReport;
+use pathlight_trace::Endpoint;
 use pathlight_view::finder::Finder;
 use pathlight_view::finding_links;
 use pathlight_view::finding_words;
@@ -35,6 +36,7 @@ use pathlight_view::summary;
 use pathlight_view::summary::{ListsBy, Names};
 use pathlight_view::table::neighbour;
 use pathlight_view::tag_rows;
+use pathlight_view::views::View;
 use std::cell::Cell;
 use std::rc::Rc;
 use web_sys::HtmlSelectElement;

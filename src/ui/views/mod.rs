@@ -23,8 +23,8 @@ use crate::ui::shell::jump::Jump;
 use crate::ui::shell::search::Search;
 use crate::ui::view::{AnyView, Shown};
 use crate::ui::widgets::frame;
-use pathlight_view::address::View;
 use pathlight_view::keys::Command;
+use pathlight_view::views::View;
 
 /// What views are built with.
 #[derive(Clone)]

@@ -9,21 +9,24 @@ use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::tip;
+use pathlight_analysis::critical_path::{SplitOf, SplitReport, SplitValue};
+use pathlight_analysis::requests::Filter;
 use pathlight_chart::Theme;
 use pathlight_chart::axis::Scale;
 use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::violin;
 use pathlight_chart::violin::ViolinLayout;
-use pathlight_query::{Endpoint, Filter, SplitOf, SplitReport, SplitValue};
-use pathlight_view::address::View;
+use pathlight_trace::Endpoint;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::split;
 use pathlight_view::split::Offer;
+use pathlight_view::views::View;
+use pathlight_view::views::WORKING;
 use std::rc::Rc;
 
 /// Size of an exported chart.

@@ -3,7 +3,8 @@
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;
 use crate::ui::shell::filters;
-use pathlight_query::{Filter, FindingsReport};
+use pathlight_analysis::findings::FindingsReport;
+use pathlight_analysis::requests::Filter;
 use pathlight_view::over_time::{TimeColumn, columns};
 use std::cell::Cell;
 use std::rc::Rc;

@@ -11,18 +11,18 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::panels;
 use crate::ui::widgets::panels::{DrawPanels, PanelChart};
 use crate::ui::widgets::plot_chart;
+use pathlight_analysis::requests::RootEndpoint;
 use pathlight_chart::Theme;
 use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_chart::trend as drawing;
 use pathlight_chart::trend::TrendPanels;
-use pathlight_query::RootEndpoint;
-use pathlight_view::address::View;
 use pathlight_view::finder::Finder;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
 use pathlight_view::tip::TipLine;
 use pathlight_view::trend;
 use pathlight_view::trend::Row;
+use pathlight_view::views::View;
 
 /// Size of an exported chart.
 const EXPORT_PX: (i32, i32) = (1500, 600);

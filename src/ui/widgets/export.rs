@@ -2,13 +2,13 @@
 
 use super::popover::Popover;
 use crate::canvas::{plain_theme, png_of};
-use crate::pool::UserError;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div};
 use crate::ui::page::Page;
 use crate::ui::shell::file_input::text_blob;
 use pathlight_chart::Theme;
 use pathlight_chart::caption::{Legend, captioned};
+use pathlight_query::pool::UserError;
 use pathlight_view::comparing::Side;
 use pathlight_view::exported::Exported;
 use std::rc::Rc;

@@ -8,7 +8,8 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart};
-use pathlight_view::address::{Sort, View};
+use pathlight_view::address::Sort;
+use pathlight_view::views::View;
 pub use pathlight_view::views::WORKING;
 
 /// A chart of a view, whatever it draws.

@@ -2,8 +2,9 @@
 
 use crate::ui::dom::{El, Keep, button, div, el, service_color, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_query::{Endpoint, LogHistogram};
-use pathlight_text::format;
+use pathlight_base::format;
+use pathlight_base::statistics::LogHistogram;
+use pathlight_trace::Endpoint;
 use pathlight_view::glossary::{WORDS, terms};
 use pathlight_view::sentence::{Part, Sentence};
 use wasm_bindgen::prelude::*;

@@ -2,8 +2,9 @@
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_query::{Endpoint, SplitOf};
-use pathlight_view::address::View;
+use pathlight_analysis::critical_path::SplitOf;
+use pathlight_trace::Endpoint;
+use pathlight_view::views::View;
 
 /// Views that follow a selected endpoint.
 const VIEWS: [View; 7] =

@@ -3,7 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::names;
-use pathlight_query::Endpoint;
+use pathlight_trace::Endpoint;
 use pathlight_view::tip::{Numbers, TipLine};
 use wasm_bindgen::JsValue;
 

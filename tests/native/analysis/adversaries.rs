@@ -2,17 +2,21 @@
 
 use crate::cases::{Case, case};
 use crate::common::generated;
+use pathlight::analysis::anomaly::{AnomalySettings, Encoding};
+use pathlight::analysis::critical_path::SplitOf;
 use pathlight::analysis::critical_path::{ColumnOrder, TraceReport};
+use pathlight::analysis::flow::{Changes, FlowSettings, Quantile};
 use pathlight::analysis::requests::Selection;
+use pathlight::analysis::requests::{PercentileRange, RootEndpoint};
+use pathlight::analysis::search::SpanSearch;
+use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings, TprofReport};
+use pathlight::base::encoding;
 use pathlight::generate::{Defects, Options, Shape};
-use pathlight::model::encoding;
-use pathlight::model::trace::TraceSet;
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    Aggregates, AnomalySettings, Changes, Encoding, Endpoint, FlowSettings, PathSettings, PercentileRange,
-    Quantile, Query, RootEndpoint, SpanKey, SpanSearch, SplitOf, TprofReport, TprofSettings, queries,
-};
+use pathlight::query::{Query, SpanKey, queries};
 use pathlight::summary::{Settings, Summary, Trend, write};
+use pathlight::trace::TraceSet;
+use pathlight::trace::{Endpoint, PathSettings};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,11 +8,12 @@ use pathlight::analysis::anomaly::{
     Injection, Model, Part, ReasonKind, Rule, StvObserver, inject,
 };
 use pathlight::analysis::critical_path::{PathTable, Walk};
-use pathlight::analysis::requests::{PathSettings, RootEndpoint, Selection};
-use pathlight::model::stats::Random;
-use pathlight::model::trace::{TraceSet, Tree};
+use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::base::statistics::Random;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::trace::PathSettings;
+use pathlight::trace::{TraceSet, Tree};
 use pathlight::view::{anomalies, json};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

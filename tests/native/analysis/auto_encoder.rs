@@ -6,7 +6,7 @@ use crate::common::random::sets_of;
 use pathlight::analysis::anomaly::vae::{Vae, VaeSettings};
 use pathlight::analysis::anomaly::{AnomalySettings, Detector, Model, Part};
 use pathlight::analysis::requests::Selection;
-use pathlight::model::stats::Random;
+use pathlight::base::statistics::Random;
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use pathlight::view::{anomalies, json};

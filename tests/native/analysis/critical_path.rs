@@ -4,14 +4,14 @@ use crate::cases::{Case, case};
 use crate::common::random::any_reading;
 use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{
-    Filter, Overlap, PathSettings, PercentileRange, RootEndpoint, Selection,
-};
-use pathlight::model::trace::{
+use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::analysis::requests::{GroupBy, RangeReport};
+use pathlight::query::native::Pool;
+use pathlight::query::queries;
+use pathlight::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, Quality, RequestRoots, Role, SpanKind, TraceSet, TraceShape, Tree,
 };
-use pathlight::query::native::Pool;
-use pathlight::query::{GroupBy, RangeReport, queries};
+use pathlight::trace::{Overlap, PathSettings};
 use pathlight::view::reading_words;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -3,13 +3,14 @@
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{generated, generated_as, load_into, set_of, shared_data, span};
 use pathlight::analysis::culprit::{CulpritReport, ServicePart};
-use pathlight::analysis::requests::{Reading, RootEndpoint, Selection};
+use pathlight::analysis::requests::PercentileRange;
+use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::base::statistics::{Random, mix};
 use pathlight::generate::{Generator, Inject, Options, Place};
-use pathlight::model::stats::{Random, mix};
-use pathlight::model::trace::{Endpoint, SpanKind, TraceId, TraceSet};
-use pathlight::query::PercentileRange;
 use pathlight::query::native::Pool;
 use pathlight::query::queries::Culprit;
+use pathlight::trace::Reading;
+use pathlight::trace::{Endpoint, SpanKind, TraceId, TraceSet};
 use pathlight::view::culprit::{service_words, verdict};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

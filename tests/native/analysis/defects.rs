@@ -4,15 +4,16 @@
 use super::real_traces::only;
 use crate::common::generated;
 use pathlight::analysis::critical_path::{PathFinder, waits_of};
+use pathlight::analysis::flow::FlowSettings;
 use pathlight::analysis::flow::SavedAt;
-use pathlight::analysis::requests::{Overlap, PathSettings, Reading, Rule, Selection};
+use pathlight::analysis::requests::Selection;
+use pathlight::analysis::tprof::Settings as TprofSettings;
 use pathlight::generate::{Defects, Options};
-use pathlight::model::trace::calls::{callee, process_of};
-use pathlight::model::trace::{
-    Endpoint, NO_ROW, PlaceFacts, Quality, RawSpan, SpanKind, TraceRow, TraceSet, Tree,
-};
 use pathlight::query::native::Pool;
-use pathlight::query::{FlowSettings, TprofSettings, queries};
+use pathlight::query::queries;
+use pathlight::trace::calls::{callee, process_of};
+use pathlight::trace::{Endpoint, NO_ROW, PlaceFacts, Quality, RawSpan, SpanKind, TraceRow, TraceSet, Tree};
+use pathlight::trace::{Overlap, PathSettings, Reading, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the exclusive time on the path of the trace root by span id, in microseconds, for every trace by id.

@@ -3,9 +3,9 @@
 use pathlight::analysis::critical_path::{TagValueCount, TagValuesReport};
 use pathlight::analysis::requests::{Filter, Selection};
 use pathlight::analysis::search::{SearchReport, SpanSearch};
-use pathlight::model::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, zone: &str, of_process: &str) {
     let mut tags = |value: &str| -> TagSetId {

@@ -1,15 +1,17 @@
 //! Findings: traces in which one thing is wrong, one set for each kind, and sets in which nothing is.
 
 use crate::common::{Span, set_of, span, stage};
+use pathlight::analysis::findings::{Facts, Finding, FindingKind, FindingsReport, Place, TagsReport};
+use pathlight::analysis::requests::PercentileRange;
 use pathlight::analysis::requests::Selection;
+use pathlight::base::statistics::Random;
 use pathlight::generate::{Options, write_jaeger};
-use pathlight::model::stats::Random;
-use pathlight::model::trace::{SpanKind, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    Endpoint, Facts, Finding, FindingKind, FindingsReport, PercentileRange, Place, TagsReport, queries,
-};
-use pathlight::view::address::{Address, View};
+use pathlight::query::queries;
+use pathlight::trace::Endpoint;
+use pathlight::trace::{SpanKind, TraceSet};
+use pathlight::view::address::Address;
+use pathlight::view::views::View;
 use pathlight::view::{finding_links, finding_words};
 
 fn findings(spans: &[Span]) -> FindingsReport {

@@ -8,8 +8,8 @@ use pathlight::analysis::flow::{
     WhatIf, error,
 };
 use pathlight::analysis::ids::NodeId;
-use pathlight::analysis::requests::{Overlap, PathSettings, RequestRoots};
-use pathlight::model::trace::{Endpoint, Role, Tree};
+use pathlight::trace::{Endpoint, Role, Tree};
+use pathlight::trace::{Overlap, PathSettings, RequestRoots};
 use proptest::prelude::*;
 
 /// Makes an invocation over `[start, end]` with children (node, start, end).

@@ -3,17 +3,20 @@
 use crate::cases::case;
 use crate::common::{generated, set_of, span};
 use pathlight::analysis::flow::EndpointSaving;
+use pathlight::analysis::flow::{
+    ChangeOf, Changes, EvaluationReport, FlowParent, FlowSettings, LatencyChange, Quantile, TargetReport,
+    TargetWay, WhatIfReport,
+};
 use pathlight::analysis::ids::NodeId;
+use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::base::statistics::Random;
+use pathlight::base::statistics::Summary;
 use pathlight::chart::Metrics;
 use pathlight::chart::dag::{DagItem, DagLayout, DagSizes};
 use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
-use pathlight::model::stats::Random;
-use pathlight::model::trace::Endpoint;
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    ChangeOf, Changes, EvaluationReport, Filter, FlowParent, FlowSettings, LatencyChange, PercentileRange,
-    Quantile, RootEndpoint, Selection, Summary, TargetReport, TargetWay, WhatIfReport, queries,
-};
+use pathlight::query::queries;
+use pathlight::trace::Endpoint;
 
 fn pool(options: &Options) -> Pool {
     Pool::of(vec![generated(options)]).unwrap()

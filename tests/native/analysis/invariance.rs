@@ -3,10 +3,11 @@
 use crate::cases::{Case, case};
 use crate::common::random::{any_reading, any_traces, sets_of, shuffled};
 use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
-use pathlight::analysis::requests::{Filter, PercentileRange, Reading, RootEndpoint, Selection};
-use pathlight::model::trace::Endpoint;
+use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::trace::Endpoint;
+use pathlight::trace::Reading;
 use proptest::prelude::*;
 
 fn cases(reading: Reading) -> Vec<Case> {

@@ -1,11 +1,13 @@
 //! The names of places: calls by what they call, names with values by their template, every span by its service.
 
 use crate::common::{Span, generated, set_of, span};
-use pathlight::analysis::requests::{Reading, Rule, Selection};
+use pathlight::analysis::requests::GroupBy;
+use pathlight::analysis::requests::Selection;
 use pathlight::generate::{Defects, Options};
-use pathlight::model::trace::{Endpoint, PathSettings, TraceSet};
 use pathlight::query::native::Pool;
-use pathlight::query::{GroupBy, OverviewReport, queries};
+use pathlight::query::{OverviewReport, queries};
+use pathlight::trace::{Endpoint, PathSettings, TraceSet};
+use pathlight::trace::{Reading, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn options(defects: Defects) -> Options {
@@ -58,7 +60,7 @@ fn ids_in_names_are_one_name_again() {
         compared += u32::from(folded.contains_key(&named));
     }
     assert!(compared >= 5, "{compared} templates");
-    assert!(real.reading.found.contains_key(&pathlight::model::trace::Found::Templates));
+    assert!(real.reading.found.contains_key(&pathlight::trace::Found::Templates));
 }
 
 #[test]

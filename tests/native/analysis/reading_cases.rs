@@ -1,13 +1,17 @@
 //! Traces as real tools write them (`tests/fixtures/reading/`), each with what is right about it.
 
 use crate::common::load;
-use pathlight::analysis::requests::{PathSettings, Reading, RootEndpoint, Selection};
-use pathlight::model::trace::{Found, TraceSet};
+use pathlight::analysis::findings::{FindingKind, FindingsReport, Place};
+use pathlight::analysis::requests::GroupBy;
+use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::analysis::tprof::Settings as TprofSettings;
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    Endpoint, FindingKind, FindingsReport, GroupBy, OverviewReport, Place, TprofSettings, queries,
-};
-use pathlight::view::address::{Address, View};
+use pathlight::query::{OverviewReport, queries};
+use pathlight::trace::Endpoint;
+use pathlight::trace::{Found, TraceSet};
+use pathlight::trace::{PathSettings, Reading};
+use pathlight::view::address::Address;
+use pathlight::view::views::View;
 use pathlight::view::{finding_links, finding_words, reading_words};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -211,8 +215,7 @@ fn traces_that_are_joined_by_links_are_requests_of_their_own() {
 fn an_error_of_a_server_follows_from_its_code() {
     let set = case("35-http-errors.json");
     let rows = 0..set.spans() as u32;
-    let errors: Vec<bool> =
-        rows.map(|row| set.flags(row).has(pathlight::model::trace::Flags::ERROR)).collect();
+    let errors: Vec<bool> = rows.map(|row| set.flags(row).has(pathlight::trace::Flags::ERROR)).collect();
     // 404; 503; 200; error = false; 500, which the application says is no error.
     assert_eq!(errors, [false, true, false, false, false]);
 }

@@ -3,12 +3,12 @@
 use crate::common::{Span, set_of, span};
 use SpanKind::{Client, Consumer, Internal, Server, Unspecified};
 use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{
-    Overlap, PathSettings, Reading, RequestRoots, RootEndpoint, Rule, Selection,
-};
-use pathlight::model::trace::{Coverage, Endpoint, EndpointId, Role, SpanKind, TraceSet, Tree};
+use pathlight::analysis::critical_path::TraceReport;
+use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::query::native::Pool;
-use pathlight::query::{TraceReport, queries};
+use pathlight::query::queries;
+use pathlight::trace::{Coverage, Endpoint, EndpointId, Role, SpanKind, TraceSet, Tree};
+use pathlight::trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};
 use std::collections::BTreeMap;
 
 pub(super) fn only(rule: Rule) -> Reading {

@@ -6,11 +6,13 @@ use pathlight::analysis::flow::{
     CalleeCounter, FlowSettings, Invocations, Model, NodeIndex, NodeTable, PairCounts, Requests, SavingsRun,
     Visit, Walk, Within,
 };
-use pathlight::analysis::requests::{Overlap, RequestRoots};
-use pathlight::model::stats::Random;
-use pathlight::model::trace::{PathSettings, TraceSet, Tree};
+use pathlight::analysis::flow::{ChangeOf, Changes, LatencyChange};
+use pathlight::analysis::requests::Selection;
+use pathlight::base::statistics::Random;
 use pathlight::query::native::Pool;
-use pathlight::query::{ChangeOf, Changes, LatencyChange, Selection, queries};
+use pathlight::query::queries;
+use pathlight::trace::{Overlap, RequestRoots};
+use pathlight::trace::{PathSettings, TraceSet, Tree};
 use std::sync::Arc;
 
 /// How calls follow each other.

@@ -4,9 +4,9 @@ use crate::common::{Span, set_of, span, stage};
 use pathlight::analysis::requests::{
     Filter, GroupBy, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
 };
-use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{SpanKey, queries};
+use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 /// Returns the latencies of the requests of a selection, slowest first.
 fn latencies(pool: &mut Pool, selection: Selection) -> Vec<u64> {

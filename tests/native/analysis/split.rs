@@ -2,9 +2,9 @@
 
 use pathlight::analysis::critical_path::{NotProposed, ProposalsReport, SplitOf, SplitReport};
 use pathlight::analysis::requests::Selection;
-use pathlight::model::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
+use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::view::json;
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, name: &str, at: (u64, u64), zone: &str, host: &str) {

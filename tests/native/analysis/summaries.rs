@@ -3,12 +3,13 @@
 use crate::common::random::{any_reading, any_traces, sets_of};
 use crate::common::{Span, generated, generated_as, set_of};
 use pathlight::analysis::critical_path::{Basis, Measure};
-use pathlight::analysis::requests::{PathSettings, PercentileRange, Reading, RootEndpoint, Selection};
+use pathlight::analysis::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::generate::Options;
-use pathlight::model::trace::{Endpoint, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::queries;
 use pathlight::summary::{Merger, Settings, Summary, compare, read, write};
+use pathlight::trace::{Endpoint, TraceSet};
+use pathlight::trace::{PathSettings, Reading};
 use pathlight::view::json;
 use pathlight::view::summaries::Selected;
 use proptest::prelude::*;

@@ -2,18 +2,22 @@
 
 use crate::common::{Span, generated, set_of, span, stored};
 use pathlight::analysis::anomaly::vae::VaeSettings;
+use pathlight::analysis::anomaly::{AnomalySettings, Detector};
+use pathlight::analysis::critical_path::Quantity;
+use pathlight::analysis::flow::{FlowReport, FlowSettings};
+use pathlight::analysis::requests::{Filter, GroupBy, RangeFacts, RootEndpoint};
 use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::analysis::tprof::Group;
+use pathlight::analysis::tprof::{
+    Aggregates, PlaceChange, Settings as TprofSettings, TprofReport, TypePlaces,
+};
+use pathlight::base::statistics::Summary as Percentiles;
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
-use pathlight::model::stats::Summary as Percentiles;
-use pathlight::model::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    Aggregates, AnomalySettings, Detector, Filter, FlowReport, FlowSettings, GroupBy, PlaceChange, Quantity,
-    RangeFacts, RootEndpoint, TprofReport, TprofSettings, TypePlaces, queries, unpack,
-};
+use pathlight::query::{queries, unpack};
 use pathlight::summary::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
+use pathlight::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::view::diagnosis_words::of_summary;
 use pathlight::view::summaries::notes;
 use std::collections::BTreeSet;
@@ -72,7 +76,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
             assert!(!node.exemplars.is_empty());
             (node.exemplars, node.waiting) = (Vec::new(), Vec::new());
         }
-        let named = |report: &pathlight::query::CriticalPathReport| {
+        let named = |report: &pathlight::analysis::critical_path::CriticalPathReport| {
             let names = report.nodes.iter().map(|node| report.name(node.endpoint));
             names.map(|(service, operation)| format!("{service} {operation}")).collect::<Vec<_>>()
         };
@@ -135,7 +139,7 @@ fn a_percentile_range_of_a_summary_ends_where_its_latency_bins_do() {
     );
     let errors = summaries.run(queries::Errors { selection: asked.clone() }).unwrap();
     assert_eq!((errors.range, errors.facts.requests), (Some(PercentileRange::ALL), 600));
-    let sums = |report: &pathlight::query::CriticalPathReport| {
+    let sums = |report: &pathlight::analysis::critical_path::CriticalPathReport| {
         report.nodes.iter().map(|n| (n.exclusive_us.sum, n.subtree_us, n.requests)).collect::<Vec<_>>()
     };
     assert_eq!(sums(&found), sums(&of_traces));

@@ -1,15 +1,16 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 
 use crate::common::{Span, load, real_files, set_of, span, stage};
+use pathlight::analysis::requests::{GroupBy, Selection};
 use pathlight::analysis::requests::{RequestTypes, TypeNames};
+use pathlight::analysis::tprof::{AggregateTrace, Aggregates, Settings as TprofSettings, TprofReport};
 use pathlight::analysis::tprof::{
     TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive, to_jaeger,
 };
-use pathlight::model::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::query::native::Pool;
-use pathlight::query::{
-    AggregateTrace, Aggregates, GroupBy, Reading, Selection, TprofReport, TprofSettings, queries,
-};
+use pathlight::query::queries;
+use pathlight::trace::Reading;
+use pathlight::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::view::diagnosis_words::{lines, markdown, place_name};
 use pathlight::view::json;
 use proptest::prelude::*;

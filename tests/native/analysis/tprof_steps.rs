@@ -1,12 +1,14 @@
 //! The diagnosis of large traces works in small steps, whatever their shape.
 
 use crate::common::{Span, set_of, span};
+use pathlight::analysis::requests::Selection;
 use pathlight::analysis::requests::{RequestTypes, TypeNames};
+use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings};
 use pathlight::analysis::tprof::{Merging, TprofReport, TraceCollector, TracesPart};
-use pathlight::model::steps::{Done, Pace, STEP, all_at_once};
-use pathlight::model::trace::{PathSettings, TraceSet, Tree};
+use pathlight::base::steps::{Done, Pace, STEP, all_at_once};
 use pathlight::query::native::Pool;
-use pathlight::query::{Aggregates, Cuts, Next, Plan, Query, Selection, Session, TprofSettings, queries};
+use pathlight::query::{Cuts, Next, Plan, Query, Session, queries};
+use pathlight::trace::{PathSettings, TraceSet, Tree};
 use std::sync::Arc;
 
 const SPANS: u64 = 100_000;

@@ -264,7 +264,7 @@ fn text_about_a_deep_chain_stays_short() {
     // What is not listed is counted: the levels left out between rows, and all contexts in the end.
     assert!(text.contains(" levels …") && text.contains("level "), "{text}");
     let listed = text.lines().filter(|line| line.contains('[')).count();
-    let more = format!("{} more call paths", pathlight::text::format::count(20_000 - listed as u64));
+    let more = format!("{} more call paths", pathlight::base::format::count(20_000 - listed as u64));
     assert!(listed > 15 && text.contains(&more), "{listed} {text}");
     let (_, said, status) = run(&["critical-path", "--all", "a.json", "-o", "all.txt"]);
     assert_eq!(status, 0, "{said}");

@@ -3,8 +3,8 @@
 
 use super::super::common::{Scratch, archives::gzip, read_into, replay::project, stored};
 use pathlight::generate::{Options, write_jaeger};
-use pathlight::model::trace::TraceSet;
 use pathlight::summary::{Settings, Summary, read, write};
+use pathlight::trace::TraceSet;
 use pathlight::view::json;
 use std::fmt::Write as _;
 use std::fs;
@@ -38,12 +38,9 @@ fn at_once(inputs: &[&[u8]]) -> Vec<u8> {
         read_into(&mut set, "input", input, 1 << 20);
     }
     set.seal().unwrap();
-    let overlap = pathlight::analysis::requests::Overlap::preset("default").unwrap();
-    let path = pathlight::analysis::requests::PathSettings {
-        overlap,
-        reading: overlap.implied_reading(),
-        ..Default::default()
-    };
+    let overlap = pathlight::trace::Overlap::preset("default").unwrap();
+    let path =
+        pathlight::trace::PathSettings { overlap, reading: overlap.implied_reading(), ..Default::default() };
     write(&Summary::observe(&set, &Settings::new(Default::default(), path))).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
-use pathlight::model::trace::{TraceSet, dump};
+use pathlight::trace::{TraceSet, dump};
 
 fn read(bytes: &[u8], chunk: usize) -> (String, FileReport) {
     let mut set = TraceSet::new();

@@ -4,7 +4,7 @@
 use crate::common::replay::feed_by;
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
 use pathlight::ingest::{Ended, FileReport, Keep, Options, Reader, SplitFinder, SplitPoint};
-use pathlight::model::trace::{TraceSet, dump};
+use pathlight::trace::{TraceSet, dump};
 use proptest::prelude::*;
 
 fn feed(mut reader: Reader, text: &[u8], set: &mut TraceSet) -> FileReport {

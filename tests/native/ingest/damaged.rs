@@ -3,7 +3,7 @@
 
 use crate::common::replay::{FORMATS, TARGETS, fixture_files, project, read as read_once};
 use pathlight::ingest::{Ended, FileReport, Options, ProblemKind, Reader};
-use pathlight::model::trace::TraceSet;
+use pathlight::trace::TraceSet;
 use std::collections::BTreeSet;
 
 /// Reads a text in one piece, in small ones and by the reference way, checks that all give the same, and returns the names

@@ -2,7 +2,7 @@
 
 use crate::common::replay::{FORMATS, TARGETS, fixture_files};
 use pathlight::ingest::{Ended, FileReport, Options, ProblemKind, Reader};
-use pathlight::model::trace::{Flags, SpanKind, TraceSet};
+use pathlight::trace::{Flags, SpanKind, TraceSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn read(text: impl AsRef<[u8]>) -> (TraceSet, FileReport) {

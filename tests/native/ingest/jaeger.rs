@@ -1,7 +1,7 @@
 //! Jaeger JSON through the public reader: shapes of documents, dirty input, chunk boundaries.
 
 use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
-use pathlight::model::trace::{TraceSet, dump};
+use pathlight::trace::{TraceSet, dump};
 
 fn read(text: &[u8], chunk: usize) -> (String, FileReport) {
     let mut set = TraceSet::new();

@@ -4,7 +4,7 @@ use crate::common::archives::{DEFLATED, gzip, zip};
 use crate::common::replay::read;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
-use pathlight::model::trace::{TraceSet, dump};
+use pathlight::trace::{TraceSet, dump};
 use pathlight::view::saved;
 
 /// What stands before the data of a block.

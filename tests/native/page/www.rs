@@ -1,7 +1,7 @@
 //! The files in `www/` for other pages agree with the contract and with where they are put.
 
-use pathlight::view::address::View;
 use pathlight::view::contract::{Code, Envelope, Outgoing};
+use pathlight::view::views::View;
 use std::path::{Path, PathBuf};
 
 fn file(name: &str) -> String {

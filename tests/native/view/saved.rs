@@ -2,7 +2,7 @@
 
 use pathlight::generate::{Options as Generate, write_jaeger};
 use pathlight::ingest::{Ended, Keep, Options, Reader};
-use pathlight::model::trace::{TraceSet, dump};
+use pathlight::trace::{TraceSet, dump};
 use pathlight::view::saved;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! The accuracy of scores: how well they separate abnormal requests from normal ones.
 
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

@@ -1,6 +1,6 @@
 //! Normal requests that are kept to stand beside anomalous ones.
 
-use super::features::Cell;
+use super::Cell;
 use super::path_baseline::log_us;
 use super::sets::{PathSets, Search};
 use crate::requests::RequestRef;

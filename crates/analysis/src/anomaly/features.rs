@@ -2,8 +2,8 @@
 
 use crate::critical_path::{Context, Contexts, Observer, PathTable};
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Making abnormal requests out of normal ones, for the evaluation (paper section 7.3; `docs/definitions/anomaly.md` section 7).
 
 use crate::critical_path::PathFinder;
-use crate::requests::Overlap;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Random, mix};
-use pathlight_model::trace::{EndpointId, Flags, NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Random, mix};
+use pathlight_trace::Overlap;
+use pathlight_trace::{EndpointId, Flags, NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// How a request is made abnormal.

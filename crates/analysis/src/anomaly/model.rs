@@ -1,10 +1,11 @@
 //! A baseline as a file.
 
+use super::Encoding;
 use super::call_tree::{FactPart, TreeModel};
-use super::features::Encoding;
 use super::vae::Vae;
-use pathlight_model::encoding::{self, Damaged};
-use pathlight_model::steps::Pace;
+use pathlight_base::encoding;
+use pathlight_base::encoding::Damaged;
+use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.

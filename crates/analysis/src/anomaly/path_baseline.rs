@@ -1,9 +1,9 @@
 //! The baseline of a call path: robust centre and width of the logarithms of its times.
 
-use super::features::{Cell, Features};
 use super::sets::{FOLDS, LeftOut, PathSets};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::ln;
+use super::{Cell, Features};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::ln;
 
 /// Training requests that a path set needs to be a condition of its own.
 pub const ENOUGH: u32 = 30;

@@ -1,14 +1,15 @@
 //! The report on abnormal requests, in words and as JSON.
 
-use super::accuracy::Accuracy;
-use super::call_tree::{Part, ReasonKind, TreeReason};
-use super::features::Encoding;
-use super::inject::Injection;
+use super::Accuracy;
+use super::Encoding;
+use super::Injection;
+use super::call_tree::TreeReason;
 use super::vae::{TrainingProgress, VaeSettings};
+use super::{Part, ReasonKind};
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{exp, ln};
-use pathlight_model::trace::Endpoint;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{exp, ln};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

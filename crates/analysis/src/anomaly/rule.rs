@@ -1,12 +1,12 @@
 //! The detector that was the default before: vectors, judged by structure and time (`docs/definitions/anomaly.md` section 6).
 
-use super::features::{Cell, Features};
 use super::path_baseline::PathBaselines;
 use super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
+use super::{Cell, Features};
 use crate::critical_path::Contexts;
 use crate::requests::RequestRef;
-use pathlight_model::stats::Random;
-use pathlight_model::trace::NO_ROW;
+use pathlight_base::statistics::Random;
+use pathlight_trace::NO_ROW;
 use std::collections::BTreeMap;
 
 /// The seed of the folds.

@@ -1,7 +1,7 @@
 //! Sets of call paths and how alike they are.
 
-use super::features::Cell;
-use pathlight_model::sort::CompactSort as _;
+use super::Cell;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_nearest_set_is_that_of_a_plain_comparison() {
-        let mut random = pathlight_model::stats::Random::new(5, 0, 0);
+        let mut random = pathlight_base::statistics::Random::new(5, 0, 0);
         let mut draw = |most: u64| {
             let mut list: Vec<u32> = (0..random.below(most)).map(|_| random.below(90) as u32).collect();
             list.sort_unstable();

@@ -1,7 +1,7 @@
 //! Vectors of requests as a table, for models of others.
 
-use super::features::{Encoding, Features};
-use pathlight_model::trace::Endpoint;
+use super::{Encoding, Features};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! The aggregate critical calling context tree: observe requests, merge, finish (`docs/definitions/critical-path.md` section 4; paper 5.3).
 
-use super::contexts::{Context, Contexts};
-use super::report::{ContextNode, CriticalPathReport, Weight};
-use super::table::PathTable;
+use super::PathTable;
 use super::wait_sums::WaitSums;
+use super::{Context, Contexts};
+use super::{ContextNode, CriticalPathReport, Weight};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Returns sorted values as differences, which serialise to a few bytes each.

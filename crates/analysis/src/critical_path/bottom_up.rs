@@ -1,13 +1,13 @@
 //! Interior endpoints ranked by what improving them is worth, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
-use super::collapse::Collapser;
+use super::Collapser;
+use super::PathTable;
 use super::shares::FewRequests;
-use super::table::PathTable;
 use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Interval;
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ impl BottomUpPart {
             let place = &mut name_of[endpoint as usize];
             if *place == NO_ROW {
                 *place = names.len() as u32;
-                names.push(set.owned_endpoint(pathlight_model::trace::EndpointId(endpoint)));
+                names.push(set.owned_endpoint(pathlight_trace::EndpointId(endpoint)));
             }
             *place
         };

@@ -1,7 +1,7 @@
 //! The calling contexts of one request, summed by endpoint.
 
-use super::table::PathTable;
-use pathlight_model::trace::{EndpointId, NO_ROW, TraceSet};
+use super::PathTable;
+use pathlight_trace::{EndpointId, NO_ROW, TraceSet};
 
 /// What one request spends in one endpoint, over all call paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A forest of calling contexts that carries anything, merges by names and has one canonical order.
 
-use super::table::PathTable;
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
+use super::PathTable;
+use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! Differential flame graph: the sums of one side, and both sides together (`docs/definitions/critical-path.md` section 4; paper Fig. 12).
 
-use super::contexts::{Context, Contexts};
-use super::diff_report::{DiffNode, DiffReport, DiffSide, FrameSums};
-use super::table::PathTable;
+use super::PathTable;
+use super::{Context, Contexts};
+use super::{DiffNode, DiffReport, DiffSide, FrameSums};
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::RequestRef;
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;

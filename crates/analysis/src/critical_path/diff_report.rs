@@ -3,9 +3,9 @@
 use crate::culprit::CulpritReport;
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, Selection};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Interval, Moments, Side, false_discovery_limit, fisher_p, welch, welch_p};
-use pathlight_model::trace::Endpoint;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Interval, Moments, Side, false_discovery_limit, fisher_p, welch, welch_p};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

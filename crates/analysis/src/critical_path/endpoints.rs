@@ -1,17 +1,17 @@
 //! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (`docs/definitions/critical-path.md` section 5).
 
-use super::aggregate::{pack_sorted, unpack_sorted};
-use super::collapse::Collapser;
-use super::contexts::Contexts;
-use super::report::{Waiting, Weight};
+use super::Collapser;
+use super::Contexts;
+use super::PathTable;
 use super::shares::FewRequests;
-use super::table::PathTable;
 use super::wait_sums::WaitSums;
+use super::{Waiting, Weight};
+use super::{pack_sorted, unpack_sorted};
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Interval;
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

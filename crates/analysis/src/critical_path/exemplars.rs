@@ -1,10 +1,11 @@
 //! Picking example requests for every calling context (`docs/definitions/critical-path.md` section 4).
 
-use super::aggregate::Aggregate;
-use super::report::{CriticalPathReport, Exemplar, SpanName};
-use super::table::{ContextEntry, PathTable};
+use super::Aggregate;
+use super::PathTable;
+use super::table::ContextEntry;
+use super::{CriticalPathReport, Exemplar, SpanName};
 use crate::requests::RequestRef;
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceSet};
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

@@ -1,7 +1,7 @@
 //! Reports as folded stacks, as flame graph tools read them.
 
-use super::diff_report::DiffReport;
-use super::report::CriticalPathReport;
+use super::CriticalPathReport;
+use super::DiffReport;
 use crate::ids::NodeId;
 use std::fmt::{Display, Write as _};
 

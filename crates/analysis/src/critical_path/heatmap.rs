@@ -4,12 +4,12 @@
 //! the runs by keys, as they do for percentile ranges, so no list of requests ever travels as a whole unless every one
 //! is a column.
 
-use super::collapse::Collapser;
-use super::endpoints::EndpointsReport;
-use super::table::PathTable;
+use super::Collapser;
+use super::EndpointsReport;
+use super::PathTable;
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 

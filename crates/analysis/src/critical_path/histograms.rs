@@ -1,13 +1,13 @@
 //! Histograms over all requests of the size, depth and parallelism of traces (`docs/definitions/critical-path.md` section 6; paper Fig. 13 to
 //! 20).
 
-use super::aggregate::{pack_sorted, unpack_sorted};
-use super::table::PathTable;
-use super::walk::Observer;
+use super::Observer;
+use super::PathTable;
+use super::{pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Distribution;
-use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Distribution;
+use pathlight_trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! The critical path of one request (`docs/definitions/critical-path.md` section 3; paper section 5.1, Listing 1).
 
-use crate::requests::Overlap;
-use pathlight_model::trace::{NO_ROW, TraceSet, Tree};
+use pathlight_trace::Overlap;
+use pathlight_trace::{NO_ROW, TraceSet, Tree};
 
 /// A stretch of the critical path spent in one span itself, on the moved clock; never empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,9 +28,9 @@ pub struct PathEntry {
 /// Finds critical paths; keeps its scratch space from request to request.
 ///
 /// ```
-/// use pathlight_analysis::critical_path::PathFinder;
-/// use pathlight_analysis::requests::{Overlap, PathSettings};
-/// use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
+/// use crate::critical_path::PathFinder;
+/// use crate::requests::{Overlap, PathSettings};
+/// use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut set = TraceSet::new();

@@ -3,13 +3,15 @@
 //! Keys are compared by ranks, so a few slow requests cannot make one look good, and by counts in fine bins, so that
 //! millions of samples of hundreds of keys need little memory and merge exactly.
 
-use super::split::{Sampler, SplitOf};
-use super::table::PathTable;
-use super::walk::Observer;
-use crate::requests::{Overlap, PercentileRange, RangeFacts};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Effect, LogCounts, rank_effect};
-use pathlight_model::trace::{TagSetId, TraceSet, Tree};
+use super::Observer;
+use super::PathTable;
+use super::SplitOf;
+use super::split::Sampler;
+use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Effect, LogCounts, rank_effect};
+use pathlight_trace::Overlap;
+use pathlight_trace::{TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
-use pathlight_model::stats::percentile;
-use pathlight_model::trace::{Endpoint, Interner, SpanId, TraceSet};
+use pathlight_base::statistics::percentile;
+use pathlight_trace::{Endpoint, Interner, SpanId, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// A request picked as an example. A report may have a million of them, so it holds no texts.
@@ -200,38 +200,38 @@ pub struct TraceReport {
     /// Endpoints as (service, operation).
     pub endpoints: Vec<Endpoint>,
     /// Parent index, `u32::MAX` for a root.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub parent: Vec<u32>,
     /// Index into `endpoints`.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub endpoint: Vec<u32>,
     /// Start before sanitising, relative to `start_us`.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub span_start_us: Vec<u64>,
     /// Duration before sanitising.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub duration_us: Vec<u64>,
     /// Depth, roots 0.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub depth: Vec<u32>,
     /// Bits: [`TraceReport::ERROR`] and the following.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub bits: Vec<u8>,
     /// Segments of the critical path in order of time: span index.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub segment_span: Vec<u32>,
     /// Starts of the segments, in microseconds from `start_us`.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub segment_start_us: Vec<u64>,
     /// Ends of the segments, in microseconds from `start_us`.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub segment_end_us: Vec<u64>,
     /// By span, how much earlier the request would end if the span and all below it took no time;
     /// [`TraceReport::NOT_WAITED`] if the request does not wait for it.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub drag_us: Vec<u64>,
     /// By span, how much longer it may take before the request ends later; likewise.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub slack_us: Vec<u64>,
     /// What calls wait for on the critical path outside of spans.
     pub waiting: Vec<SpanWaiting>,

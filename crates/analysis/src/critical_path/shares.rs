@@ -1,10 +1,10 @@
 //! Shares of latency with their bootstrap intervals, told where requests are few.
 
-use super::collapse::Collapser;
-use super::table::PathTable;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{FEW, Interval, WholeAndParts, share_intervals};
-use pathlight_model::trace::TraceSet;
+use super::Collapser;
+use super::PathTable;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{FEW, Interval, WholeAndParts, share_intervals};
+use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
 /// Seed of the bootstrap.

@@ -1,13 +1,14 @@
 //! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
-use super::aggregate::{pack_sorted, unpack_sorted};
-use super::path::PathFinder;
-use super::table::PathTable;
-use super::walk::Observer;
-use crate::requests::{Overlap, PercentileRange, RangeFacts};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Interval, LogAxis, Summary, ratio, ratio_interval};
-use pathlight_model::trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
+use super::Observer;
+use super::PathFinder;
+use super::PathTable;
+use super::{pack_sorted, unpack_sorted};
+use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Interval, LogAxis, Summary, ratio, ratio_interval};
+use pathlight_trace::Overlap;
+use pathlight_trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,11 +1,13 @@
 //! The critical calling contexts of all requests of a worker, one row per (request, context).
 
-use super::path::PathFinder;
-use super::waits::{WaitEntry, WaitFinder};
-use crate::requests::{PathSettings, RequestEntry, RequestRoots, RootEndpoint};
+use super::PathFinder;
+use super::WaitEntry;
+use super::waits::WaitFinder;
+use crate::requests::{RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
-use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::{Coverage, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
+use pathlight_base::steps::in_blocks;
+use pathlight_trace::{Coverage, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
+use pathlight_trace::{PathSettings, RequestRoots};
 use std::cmp::Ordering;
 
 /// What one request spends in one calling context.

@@ -1,10 +1,10 @@
 //! The values of a tag with the requests that have them: what a filter may ask for.
 
-use super::table::PathTable;
-use super::walk::Observer;
+use super::Observer;
+use super::PathTable;
 use crate::requests::RangeFacts;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Role, TagSetId, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Sums of what many requests wait for (`docs/definitions/real-traces.md` section 3).
 
-use super::report::Waiting;
-use super::table::PathTable;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Symbol, TraceSet};
+use super::PathTable;
+use super::Waiting;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Symbol, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// What requests wait for, by key (a calling context or an endpoint) and by service.

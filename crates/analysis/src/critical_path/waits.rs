@@ -1,11 +1,11 @@
 //! Waits of requests outside of spans: the time of a call before its callee starts and after it ends
 //! (`docs/definitions/real-traces.md` section 3). Only said, never taken from the call: all sums keep it as its own time.
 
-use super::path::PathFinder;
-use super::report::SpanWaiting;
-use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::calls::{awaited_callee, process_of};
-use pathlight_model::trace::{Symbol, TraceSet, Tree};
+use super::PathFinder;
+use super::SpanWaiting;
+use pathlight_base::steps::in_blocks;
+use pathlight_trace::calls::{awaited_callee, process_of};
+use pathlight_trace::{Symbol, TraceSet, Tree};
 
 /// How long one request waits in one calling context for one service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! Looking at the whole trees of requests, not only at their paths, in resumable steps.
 
-use super::table::PathTable;
-use pathlight_model::trace::{PathSettings, TraceSet, Tree};
+use super::PathTable;
+use pathlight_trace::{PathSettings, TraceSet, Tree};
 use serde::Serialize;
 
 /// Spans handled between two looks at the clock.

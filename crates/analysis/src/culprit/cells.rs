@@ -1,8 +1,8 @@
 //! The accumulator: values of calls and visits, and what is counted per service.
 
 use crate::requests::RequestRef;
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::statistics::Moments;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

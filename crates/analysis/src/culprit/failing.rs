@@ -1,8 +1,9 @@
 //! Services in which errors begin: failing requests are often faster, so times do not show them.
 
-use super::cells::{CulpritPart, ServiceCounts};
-use super::report::FailingService;
-use pathlight_model::sort::CompactSort as _;
+use super::CulpritPart;
+use super::FailingService;
+use super::cells::ServiceCounts;
+use pathlight_base::sort::CompactSort as _;
 
 /// Returns the services with errors on either side, the greatest growth first (ties: more failures, then names).
 pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {

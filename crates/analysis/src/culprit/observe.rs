@@ -1,11 +1,13 @@
 //! The part of one request: a value for each call between services, and one for each visit of a service.
 
-use super::cells::{Cell, CellKey, CulpritExemplar, CulpritPart, ServiceCounts};
+use super::CulpritPart;
+use super::cells::{Cell, CellKey, CulpritExemplar, ServiceCounts};
 use crate::critical_path::{Observer, PathFinder, PathTable};
+use crate::requests::RequestEntry;
 use crate::requests::RequestRef;
-use crate::requests::{Overlap, RequestEntry};
-use pathlight_model::trace::calls::callee;
-use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
+use pathlight_trace::Overlap;
+use pathlight_trace::calls::callee;
+use pathlight_trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

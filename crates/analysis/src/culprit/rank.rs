@@ -1,11 +1,12 @@
 //! From the times of two sets to the ranking.
 
-use super::cells::{Cell, CellKey, CulpritPart};
+use super::CulpritPart;
+use super::cells::{Cell, CellKey};
 use super::failing::failing;
-use super::report::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Moments, exp, fisher_p};
-use pathlight_model::trace::Endpoint;
+use super::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Moments, exp, fisher_p};
+use pathlight_trace::Endpoint;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,13 +1,15 @@
 //! Looking for errors in the requests of a worker.
 
-use super::part::{ContextSums, ErrorsPart};
-use super::report::{ErrorRow, ErrorTotals, Untried};
-use super::without::Without;
+use super::ErrorsPart;
+use super::Without;
+use super::part::ContextSums;
+use super::{ErrorRow, ErrorTotals, Untried};
 use crate::critical_path::{Contexts, Observer, PathFinder, PathTable, pack_sorted};
+use crate::requests::RequestEntry;
 use crate::requests::RequestRef;
-use crate::requests::{Overlap, RequestEntry};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::Overlap;
+use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use std::cmp::Reverse;
 
 /// Endpoints of a request whose errors are taken out each for itself: those with the most time on the path. A bound,

@@ -1,12 +1,12 @@
 //! The accumulator of the error analysis.
 
-use super::report::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
+use super::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
 use crate::critical_path::{Contexts, pack_sorted, unpack_sorted};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Summary;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Summary;
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

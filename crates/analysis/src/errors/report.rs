@@ -3,8 +3,8 @@
 use crate::critical_path::{ContextNode, CriticalPathReport, TooDeep, Weight, fold};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
-use pathlight_model::stats::Summary;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::statistics::Summary;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

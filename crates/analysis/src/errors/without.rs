@@ -5,8 +5,8 @@
 //! last call. So a request from which nothing is taken keeps its latency exactly, and no span ever ends later.
 
 use crate::flow::{Child, Order};
-use crate::requests::Overlap;
-use pathlight_model::trace::{Role, Tree};
+use pathlight_trace::Overlap;
+use pathlight_trace::{Role, Tree};
 
 /// What a run has found out about a span.
 #[derive(Clone, Copy, Default)]
@@ -137,7 +137,7 @@ impl Without {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_model::trace::NO_ROW;
+    use pathlight_trace::NO_ROW;
 
     /// Returns the spans as (parent, start, end), in pre-order.
     fn tree(spans: &[(u32, u64, u64)]) -> Tree {

@@ -1,9 +1,9 @@
 //! Bursts: slow requests that start close together, more closely than requests do.
 
 use super::candidates::{MIN_STARTS, Sums, untested_finding};
-use super::report::{Burst, Facts, Finding, Place};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::fisher_p;
+use super::{Burst, Facts, Finding, Place};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::fisher_p;
 
 /// Slow requests that make a burst.
 const LEAST: u64 = 4;

@@ -1,16 +1,18 @@
 //! Candidates for findings: each kind with its stake, the interval of it, and its test.
 
-use super::part::{FindingsPart, HotSums, PathSums, TailSums};
-use super::report::{Facts, Finding, Place, SharedTag};
+use super::FindingsPart;
+use super::TagsPart;
+use super::part::{HotSums, PathSums, TailSums};
 use super::structure::{Durations, value_at};
-use super::tags::{GroupSums, TagsPart};
+use super::tags::GroupSums;
+use super::{Facts, Finding, Place, SharedTag};
 use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{
     Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, welch,
     welch_p,
 };
-use pathlight_model::trace::Endpoint;
+use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
 /// Least share of all latency that an endpoint must have to be a hot spot.
@@ -474,7 +476,7 @@ impl Sums<'_> {
     }
 
     /// Finds tags whose requests are slower than those of their type with other values.
-    pub fn who(&self, groups: &[super::tags::TagGroup], tags: &TagsPart) -> Vec<Finding> {
+    pub fn who(&self, groups: &[super::TagGroup], tags: &TagsPart) -> Vec<Finding> {
         let mut found = Vec::new();
         for (number, group) in &tags.groups {
             let Some(known) = groups.get(*number as usize) else { continue };

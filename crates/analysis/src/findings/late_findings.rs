@@ -3,15 +3,15 @@
 
 use super::candidates::untested_finding;
 use super::rank::{MOST, arrange};
-use super::report::{ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, Place};
-use super::tag_rows::{PairsPart, TagValue, TagsReport};
+use super::{ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, Place};
+use super::{PairsPart, TagValue, TagsReport};
 use crate::anomaly::AnomalyReport;
 use crate::culprit::CulpritReport;
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, SavingsReport};
 use crate::requests::RequestType;
-use pathlight_model::stats::Interval;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// A saving of the mean is worth a word from this share of the mean latency on, one of the 99th percentile from this

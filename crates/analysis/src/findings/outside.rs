@@ -2,9 +2,9 @@
 //! (`docs/definitions/real-traces.md` sections 10 and 11).
 
 use super::candidates::{Sums, untested_finding};
-use super::report::{Facts, Finding, Place};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Coverage, Endpoint, EndpointId, NO_ROW, Role, SpanId, TraceSet, Tree};
+use super::{Facts, Finding, Place};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Coverage, Endpoint, EndpointId, NO_ROW, Role, SpanId, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;

@@ -1,8 +1,8 @@
 //! Latency over time, whatever the request type.
 
-use super::report::TimeBin;
+use super::TimeBin;
 use crate::requests::TypeLatencies;
-use pathlight_model::stats::percentile;
+use pathlight_base::statistics::percentile;
 
 /// Bins of latency over time.
 const TIME_BINS: u64 = 60;

@@ -1,16 +1,16 @@
 //! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
 //! is odd about their structure.
 
-use super::outside::{Outside, OutsidePart};
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
 use super::wait_times::WaitTimes;
+use super::{Outside, OutsidePart};
 use crate::critical_path::{Collapser, Observer, PathTable};
 use crate::requests::RequestRef;
 use crate::requests::{RequestTypes, TypeCut};
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::calls::{process_name, process_of};
-use pathlight_model::trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
+use pathlight_base::statistics::Moments;
+use pathlight_trace::calls::{process_name, process_of};
+use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

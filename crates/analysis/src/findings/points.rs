@@ -1,8 +1,8 @@
 //! Some requests of a finding as points, for its picture.
 
-use super::report::{Facts, Finding, FindingPoint, Place};
+use super::{Facts, Finding, FindingPoint, Place};
 use crate::requests::TypeLatencies;
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 
 /// Points of the requests that a finding is about, and of the others.
 const MOST: usize = 40;

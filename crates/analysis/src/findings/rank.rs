@@ -1,16 +1,16 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
+use super::FindingsPart;
 use super::candidates::{Sums, shared_tag, untested_finding};
 use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
-use super::part::FindingsPart;
 use super::points::points;
-use super::report::{Facts, Finding, FindingKind, FindingsReport, Place};
-use super::tags::{TagGroup, TagsPart};
+use super::{Facts, Finding, FindingKind, FindingsReport, Place};
+use super::{TagGroup, TagsPart};
 use crate::culprit::{CulpritReport, CulpritService};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Interval, false_discovery};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Interval, false_discovery};
 
 /// Findings told.
 pub(super) const MOST: usize = 10;

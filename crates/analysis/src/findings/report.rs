@@ -1,11 +1,11 @@
 //! The findings as plain data, from which crate `view` makes sentences.
 
-use super::tag_rows::TagValue;
-use super::tags::TagGroup;
+use super::TagGroup;
+use super::TagValue;
 use crate::culprit::{CulpritReport, ServicePart};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, RequestType};
-use pathlight_model::stats::Interval;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// What costs this many times what it did before is new.

@@ -2,10 +2,10 @@
 //! of calls grows with, what to read with care.
 
 use super::candidates::{Sums, untested_finding};
-use super::report::{BesideCall, Facts, Finding, Gap, GrowsWith, Place};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::false_discovery;
-use pathlight_model::trace::Endpoint;
+use super::{BesideCall, Facts, Finding, Gap, GrowsWith, Place};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::false_discovery;
+use pathlight_trace::Endpoint;
 
 /// The least share of the data that is worth a warning.
 const CARE_SHARE: f64 = 0.05;

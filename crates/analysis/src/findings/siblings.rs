@@ -1,8 +1,8 @@
 //! Relations between the calls of one span: whether their number grows with what an earlier one returns,
 //! which run beside which, and between which of them the span is longest alone.
 
-use pathlight_model::stats::student_p;
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
+use pathlight_base::statistics::student_p;
+use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Oddities in the structure of one request: calls one after the other, calls made again after an error, calls that
 //! all take equally long.
 
-use pathlight_model::stats::{Moments, log_bin, log_bin_middle_us};
-use pathlight_model::trace::calls::caller_stopped;
-use pathlight_model::trace::{EndpointId, Flags, Role, TraceSet, Tree};
+use pathlight_base::statistics::{Moments, log_bin, log_bin_middle_us};
+use pathlight_trace::calls::caller_stopped;
+use pathlight_trace::{EndpointId, Flags, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

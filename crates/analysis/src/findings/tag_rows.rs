@@ -1,11 +1,12 @@
 //! Tags by themselves: which tags, and which pairs of tags, tell slow requests from the others.
 
-use super::tags::{Grouping, TagGroup, TagsPart};
+use super::tags::Grouping;
+use super::{TagGroup, TagsPart};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{RequestTypes, TypeCut};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{exp, false_discovery, fisher_p, normal_p};
-use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{exp, false_discovery, fisher_p, normal_p};
+use pathlight_trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::{RequestType, RequestTypes};
-use pathlight_model::stats::Moments;
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
+use pathlight_base::statistics::Moments;
+use pathlight_trace::{Endpoint, EndpointId, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Times that requests wait for services, the data behind such findings.
 
 use super::structure::{add_bins, value_at};
-use pathlight_model::stats::log_bin;
+use pathlight_base::statistics::log_bin;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Waiting for a service: requests in which a call takes far longer than usual outside its callee.
 
 use super::candidates::{Sums, mean, untested_finding};
-use super::report::{Facts, Finding, Place};
 use super::wait_times::WaitTimes;
-use pathlight_model::stats::{Moments, log_bin_middle_us};
-use pathlight_model::trace::Endpoint;
+use super::{Facts, Finding, Place};
+use pathlight_base::statistics::{Moments, log_bin_middle_us};
+use pathlight_trace::Endpoint;
 
 /// A wait is long from this many times the median on, and from this many microseconds on.
 const LONG_RATIO: f64 = 10.0;

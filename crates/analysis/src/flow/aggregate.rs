@@ -1,8 +1,8 @@
 //! The aggregate flow: what holds in (nearly) all invocations (`docs/definitions/execution-flow.md` section 2).
 
-use super::graph::{Flow, LearnedEdge, Relation};
-use super::order::Order;
-use pathlight_model::sort::CompactSort as _;
+use super::Order;
+use super::{Flow, LearnedEdge, Relation};
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Counts pairs of nodes over invocations: the accumulator.

@@ -1,7 +1,7 @@
 //! Latencies of single calls before and after a change, by endpoint.
 
 use crate::critical_path::{pack_sorted, unpack_sorted};
-use pathlight_model::trace::{Endpoint, TraceSet};
+use pathlight_trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The changes of a what-if (`docs/definitions/execution-flow.md` section 4).
 
-use super::nodes::NodeName;
-use pathlight_model::stats::mix;
+use super::NodeName;
+use pathlight_base::statistics::mix;
 use serde::{Deserialize, Serialize};
 
 /// What of an endpoint takes another time.

@@ -1,7 +1,7 @@
 //! A flow: which node waits for which, transitively closed.
 
 use crate::ids::NodeId;
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

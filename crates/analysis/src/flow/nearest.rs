@@ -1,9 +1,9 @@
 //! The nearest-neighbour flow: invocations with identical graphs as clusters, the likeliest one's graph for a new
 //! invocation (`docs/definitions/execution-flow.md` section 2).
 
-use super::order::Order;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::ln;
+use super::Order;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::ln;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The nodes of a parent's flows: its callees, repeats numbered by start, folded where there are too many.
 
-use super::order::Child;
+use super::Child;
 use hashbrown::HashMap;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet, Tree};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
 //! Accumulators of the passes over invocations.
 
-use super::aggregate::PairCounts;
-use super::graph::Flow;
-use super::nearest::InvocationKey;
-use super::order::Order;
-use super::predict::{METHODS, PredictScratch, Predictors, Training, error};
-use super::walk::Observe;
+use super::Flow;
+use super::InvocationKey;
+use super::Observe;
+use super::Order;
+use super::PairCounts;
+use super::{METHODS, PredictScratch, Predictors, Training, error};
 use crate::critical_path::{pack_sorted, unpack_sorted};
-use pathlight_model::trace::{TraceSet, Tree};
+use pathlight_trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 //! The children stand by (start, end, node). Those a child waits for are then always the first so many of the children
 //! in order of their ends, so a number per child says all edges and nothing is ever quadratic in children.
 
-use crate::requests::Overlap;
-use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::Tree;
+use pathlight_base::steps::in_blocks;
+use pathlight_trace::Overlap;
+use pathlight_trace::Tree;
 use std::collections::BinaryHeap;
 
 /// A child of an invocation, or several folded into one node.
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 pub struct Child {
     /// Its node in the parent's table of nodes; any number that orders children of one interval will do.
     pub node: u32,
-    /// Its span in the tree; [`NO_ROW`](pathlight_model::trace::NO_ROW) for a folded node.
+    /// Its span in the tree; [`NO_ROW`](pathlight_trace::NO_ROW) for a folded node.
     pub span: u32,
     /// Sanitised start in microseconds.
     pub start_us: u64,

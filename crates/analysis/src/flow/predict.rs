@@ -1,11 +1,11 @@
 //! The six predictors of a parent's latency (`docs/definitions/execution-flow.md` section 3).
 
-use super::aggregate::PairCounts;
-use super::graph::Flow;
-use super::nearest::{Clusters, InvocationKey, Metric, Neighbours};
-use super::order::Order;
-use super::regression::Products;
-use pathlight_model::sort::CompactSort as _;
+use super::Flow;
+use super::Order;
+use super::PairCounts;
+use super::Products;
+use super::{Clusters, InvocationKey, Metric, Neighbours};
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

@@ -1,20 +1,20 @@
 //! Drag and slack of the spans of one request (`docs/definitions/critical-path.md` section 8).
 
-use super::order::{Child, Order};
+use super::{Child, Order};
 use crate::critical_path::{PathFinder, TraceReport};
-use crate::requests::Overlap;
-use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::{NO_ROW, Role, Tree};
+use pathlight_base::steps::in_blocks;
+use pathlight_trace::Overlap;
+use pathlight_trace::{NO_ROW, Role, Tree};
 use serde::{Deserialize, Serialize};
 
 /// Drag and slack by local index of the span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPressure {
     /// How much earlier the request would end if the span and all below it took no time; 0 off the critical path.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub drag_us: Vec<u64>,
     /// How much longer the span may take before the request ends later; 0 on the critical path.
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub slack_us: Vec<u64>,
 }
 

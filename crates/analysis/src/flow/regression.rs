@@ -3,7 +3,7 @@
 //! The accumulator is the exact matrix of products, so it merges in any order; solving is a rank-revealing Cholesky
 //! factorisation (at most 512 x 512), which needs no linear-algebra crate.
 
-use super::order::Order;
+use super::Order;
 use serde::{Deserialize, Serialize};
 
 /// Sums of products of latencies: the accumulator. Without intercept; an absent node counts as 0.

@@ -1,13 +1,13 @@
 //! The reports of execution flows: plain serde data.
 
-use super::graph::{Flow, SyncNode};
-use super::nodes::{Callees, NodeTable};
-use super::observe::{Bindings, Estimates, FlowSample};
-use super::predict::{METHOD_NAMES, METHODS};
+use super::{Bindings, Estimates, FlowSample};
+use super::{Callees, NodeTable};
+use super::{Flow, SyncNode};
+use super::{METHOD_NAMES, METHODS};
 use crate::ids::NodeId;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::Endpoint;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Bins of a node's histogram.

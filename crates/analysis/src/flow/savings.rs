@@ -1,14 +1,15 @@
 //! Where a week of work is best spent: what every endpoint would save if its own work were faster.
 
+use super::Model;
+use super::Requests;
+use super::Visit;
 use super::changes::scaled_us;
-use super::prepare::{Evaluator, Model, Prepared, Preparer, Stretches};
-use super::walk::Visit;
-use super::whatif::Requests;
+use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
 use crate::critical_path::{pack_sorted, unpack_sorted};
-use crate::requests::Overlap;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Interval, Moments, Summary};
-use pathlight_model::trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Interval, Moments, Summary};
+use pathlight_trace::Overlap;
+use pathlight_trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;

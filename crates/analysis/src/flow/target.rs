@@ -1,11 +1,11 @@
 //! Changes that bring a percentile of the latency down to a target: the inverse of a what-if.
 
-use super::calls::CallTimes;
-use super::changes::{ChangeOf, Changes, LatencyChange};
-use super::savings::{EndpointSaving, SavingsReport};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{Summary, percentile};
-use pathlight_model::trace::Endpoint;
+use super::CallTimes;
+use super::{ChangeOf, Changes, LatencyChange};
+use super::{EndpointSaving, SavingsReport};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Summary, percentile};
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! The effect of a timeout of calls: what it would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
 
-use super::calls::CallTimes;
-use super::changes::CallTimeout;
-use super::whatif::WhatIfReport;
-use pathlight_model::stats::Summary;
-use pathlight_model::trace::Endpoint;
+use super::CallTimeout;
+use super::CallTimes;
+use super::WhatIfReport;
+use pathlight_base::statistics::Summary;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// What a timeout of the calls of an endpoint does to the requests.

@@ -1,10 +1,10 @@
 //! Walking all traces of a set in pieces, and all invocations of some parents.
 
-use super::nodes::{Callee, Callees, NodeIndex};
-use super::order::{Child, Order};
-use crate::requests::{Overlap, PathSettings, RequestRoots};
+use super::{Callee, Callees, NodeIndex};
+use super::{Child, Order};
 use hashbrown::HashMap;
-use pathlight_model::trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Overlap, PathSettings, RequestRoots};
 use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! One request: its facts in a worker, and its names in a report.
 
-use pathlight_model::trace::TraceSet;
+use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
 /// A request of one worker.

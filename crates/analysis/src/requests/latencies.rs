@@ -1,9 +1,9 @@
 //! When requests started and how long they took, by request type; the slowest tenth and the faster half of each type.
 
-use super::entry::RequestEntry;
-use super::range::PercentileRange;
-use super::types::{RequestType, RequestTypes};
-use pathlight_model::sort::CompactSort as _;
+use super::PercentileRange;
+use super::RequestEntry;
+use super::{RequestType, RequestTypes};
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ impl TypeCut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_model::trace::Endpoint;
+    use pathlight_trace::Endpoint;
 
     impl TypeLatencies {
         /// Returns the requests of these root endpoints and latencies, one every 10 us.

@@ -9,7 +9,7 @@ mod types;
 
 pub use entry::{RequestEntry, RequestKey, RequestRef};
 pub use latencies::{TypeCut, TypeLatencies};
-pub use pathlight_model::trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};
+pub use pathlight_trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};
 pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport};
 pub use selected::{Cut, Ends, SelectedRequests};
 pub use selection::{Filter, RootEndpoint, Selection};

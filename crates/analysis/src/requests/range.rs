@@ -1,7 +1,7 @@
 //! Percentile ranges of latency: what they are, which ranks they hold, and what lies inside one.
 
-use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::Coverage;
+use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_trace::Coverage;
 use serde::{Deserialize, Serialize};
 
 /// A range of latency percentiles in thousandths of a percent: `[lo, hi)`, or `[lo, hi]` if `closed`.

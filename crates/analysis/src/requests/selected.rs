@@ -1,12 +1,12 @@
 //! Cutting a percentile range out of the requests of a selection: filters, then ranks of latency.
 
-use super::entry::{RequestEntry, RequestKey};
-use super::selection::{Filter, Selection};
-use super::types::{RequestType, RequestTypes};
+use super::{Filter, Selection};
+use super::{RequestEntry, RequestKey};
+use super::{RequestType, RequestTypes};
 use crate::critical_path::PathTable;
 use crate::search::{RequestSearch, SpanTests};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Coverage, Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Coverage, Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

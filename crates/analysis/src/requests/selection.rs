@@ -1,9 +1,9 @@
 //! The selection of requests for an analysis, and the settings of their paths.
 
-use super::range::PercentileRange;
-use super::types::{GroupBy, RequestType};
+use super::PercentileRange;
+use super::{GroupBy, RequestType};
 use crate::search::{Condition, SpanSearch, Term};
-use pathlight_model::trace::{Endpoint, Overlap, PathSettings, Reading, RequestRoots, Rule, TraceSet};
+use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, RequestRoots, Rule, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// The root endpoint of the requests that a report is about.

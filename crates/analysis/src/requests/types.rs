@@ -4,10 +4,10 @@
 //! finds the type of its requests ([`RequestTypes`]). Types depend on what was recorded, never on durations: a fault must
 //! not change them.
 
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::mix;
-use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::{
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::mix;
+use pathlight_base::steps::in_blocks;
+use pathlight_trace::{
     ADDRESS_KEYS, Endpoint, EndpointId, NO_ROW, Reading, RequestRoots, Rule, TraceSet, address_template,
     hash_bytes, is_declared_async,
 };

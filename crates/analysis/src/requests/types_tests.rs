@@ -1,5 +1,5 @@
-use super::*;
-use pathlight_model::trace::{Flags, HighCardinalityKeys, RawSpan, SpanId, SpanKind, TagSetId, TraceId};
+use super::super::types::*;
+use pathlight_trace::{Flags, HighCardinalityKeys, RawSpan, SpanId, SpanKind, TagSetId, TraceId};
 
 /// A span as (parent, service, operation, tags), numbered from 1 in its trace.
 type Spec<'a> = (u64, &'a str, &'a str, &'a [(&'a str, &'a str)]);

@@ -1,12 +1,12 @@
 //! The report of a search: spans by endpoint, and requests.
 
-use super::grammar::SpanSearch;
-use super::matching::{RequestSearch, SpanTests};
+use super::SpanSearch;
+use super::{RequestSearch, SpanTests};
 use crate::critical_path::{Observer, PathTable};
 use crate::requests::RangeFacts;
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 //! On a span a condition is about the span and its process. On a request it is about all its spans: one of them has the
 //! tag or the name; with `-` none has. A filter asks the second.
 
-use super::grammar::{Condition, SERVICE, SpanSearch};
-use pathlight_model::trace::{TagSetId, TraceSet};
+use super::{Condition, SERVICE, SpanSearch};
+use pathlight_trace::{TagSetId, TraceSet};
 
 /// A condition, looked up in one set of traces; lists of what it is not about are empty.
 struct Test {
@@ -116,7 +116,7 @@ pub fn found_spans(set: &TraceSet, trace: u32, search: &SpanSearch) -> Vec<u32> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_model::trace::{RawSpan, SpanId, TraceId};
+    use pathlight_trace::{RawSpan, SpanId, TraceId};
 
     #[test]
     fn a_tag_with_too_many_values_is_neither_there_nor_missing() {

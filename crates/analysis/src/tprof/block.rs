@@ -1,11 +1,12 @@
 //! All traces of one shape: what every layer needs of their spans, column by column.
 
 use super::collect::Children;
-use super::events::{Event, Subspans, child_events, is_span_end, is_start, span_end};
+use super::events::{is_span_end, is_start};
 use super::numbers::Numbers;
-use pathlight_model::sort::sort_in_steps;
-use pathlight_model::steps::Pace;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use super::{Event, Subspans, child_events, span_end};
+use pathlight_base::sort::sort_in_steps;
+use pathlight_base::steps::Pace;
+use pathlight_trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The part of one worker: canonical shapes and the times of their positions.
 
 use crate::requests::RequestTypes;
-use pathlight_model::sort::Sorting;
-use pathlight_model::trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
+use pathlight_base::sort::Sorting;
+use pathlight_trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;

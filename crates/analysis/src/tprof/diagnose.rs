@@ -1,12 +1,14 @@
 //! The nested diagnosis (section 5): endpoint, request type, part of a span, group.
 
-use super::aggregate::{AggregateTrace, GroupSubspan, Problem, aggregate_in_steps, exemplars, subspans_near};
+use super::aggregate::{aggregate_in_steps, exemplars, subspans_near};
 use super::block::{Neighbours, sum};
-use super::traces::{Settings, Traces, normal_of};
+use super::traces::normal_of;
+use super::{AggregateTrace, GroupSubspan, Problem};
+use super::{Settings, Traces};
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::steps::Pace;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::steps::Pace;
+use pathlight_trace::{Endpoint, NO_ROW};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

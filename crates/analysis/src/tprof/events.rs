@@ -1,6 +1,6 @@
 //! The events of a span, and the subspans between them (`docs/definitions/tprof.md` section 2).
 
-use pathlight_model::trace::NO_ROW;
+use pathlight_trace::NO_ROW;
 
 /// An event of a span: time; rank; of a child its other end, and what the child is. The end of the span itself has none.
 pub type Event = (u64, u8, u64, u32);

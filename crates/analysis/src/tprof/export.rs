@@ -1,7 +1,7 @@
 //! Aggregate traces as Jaeger JSON.
 
-use super::aggregate::AggregateTrace;
-use pathlight_model::sort::CompactSort as _;
+use super::AggregateTrace;
+use pathlight_base::sort::CompactSort as _;
 use serde_json::{Value, json};
 
 /// Start of an aggregate trace in Jaeger JSON, in microseconds: Jaeger shows nothing for a trace at 0.

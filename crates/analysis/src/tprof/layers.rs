@@ -1,11 +1,12 @@
 //! The four layers with their statistics (section 2).
 
+use super::SplitStatistic;
 use super::block::pick;
-use super::statistic::SplitStatistic;
-use super::traces::{Settings, Traces, normal_of};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::steps::Pace;
-use pathlight_model::trace::Endpoint;
+use super::traces::normal_of;
+use super::{Settings, Traces};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::steps::Pace;
+use pathlight_trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -228,7 +229,7 @@ async fn by_position(
         let (child_diff_us, subspans_us) = if layer == 3 { (parts, Vec::new()) } else { (Vec::new(), parts) };
         let Endpoint { service, .. } = traces.endpoints[shape.endpoint[position as usize] as usize].clone();
         out.positions.push(PositionTimes {
-            parent: Some(shape.parent[position as usize]).filter(|&p| p != pathlight_model::trace::NO_ROW),
+            parent: Some(shape.parent[position as usize]).filter(|&p| p != pathlight_trace::NO_ROW),
             service,
             name: names.next(position),
             subspans_in_all: in_all as u64,

@@ -1,7 +1,7 @@
 //! Values numbered as they come, and put in order at the end.
 
-use pathlight_model::sort::{order_in_steps, permute};
-use pathlight_model::steps::Pace;
+use pathlight_base::sort::{order_in_steps, permute};
+use pathlight_base::steps::Pace;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};

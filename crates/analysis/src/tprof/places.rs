@@ -1,15 +1,16 @@
 //! Places that make the tail slow, or that changed between two sets: places by difference of mean time per trace.
 
+use super::Merging;
 use super::TracesPart;
 use super::block::{Neighbours, pick};
-use super::merge::Merging;
-use super::traces::{Settings, Traces, normal_of};
+use super::traces::normal_of;
+use super::{Settings, Traces};
 use crate::culprit::CulpritReport;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::sort::sort_in_steps;
-use pathlight_model::stats::{Interval, Moments, Side, welch};
-use pathlight_model::steps::{Pace, all_at_once};
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::sort::sort_in_steps;
+use pathlight_base::statistics::{Interval, Moments, Side, welch};
+use pathlight_base::steps::{Pace, all_at_once};
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

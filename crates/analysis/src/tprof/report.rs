@@ -1,11 +1,12 @@
 //! The report of the diagnosis, of all traces.
 
-use super::aggregate::AggregateTrace;
-use super::diagnose::{self, Aggregates, DiagnosedEndpoint, DiagnosedGroup};
-use super::layers::{self, Layer};
-use super::places::{PlacesReport, tail_places};
-use super::traces::{Settings, Traces};
-use pathlight_model::steps::{Pace, all_at_once};
+use super::AggregateTrace;
+use super::PlacesReport;
+use super::places::tail_places;
+use super::{Aggregates, DiagnosedEndpoint, DiagnosedGroup, diagnose};
+use super::{Layer, layers};
+use super::{Settings, Traces};
+use pathlight_base::steps::{Pace, all_at_once};
 use serde::{Deserialize, Serialize};
 
 /// The diagnosis: groups of traces in four layers, what is slow and where, and what makes the tail slow.

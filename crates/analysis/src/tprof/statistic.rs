@@ -1,7 +1,7 @@
 //! Count, mean, deviation and percentiles, of all traces and of both halves.
 
-use pathlight_model::stats::{Moments, percentile_in_steps};
-use pathlight_model::steps::Pace;
+use pathlight_base::statistics::{Moments, percentile_in_steps};
+use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// Values added up between two pauses.
@@ -87,8 +87,8 @@ impl SplitStatistic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_model::stats::percentile;
-    use pathlight_model::steps::all_at_once;
+    use pathlight_base::statistics::percentile;
+    use pathlight_base::steps::all_at_once;
     use proptest::prelude::*;
 
     fn at_once<T>(work: impl AsyncFnOnce(&mut Pace) -> T) -> T {

@@ -1,8 +1,8 @@
 //! All traces in one order, with what every layer needs of a span.
 
 use super::block::Block;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

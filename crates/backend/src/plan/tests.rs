@@ -1,8 +1,8 @@
 //! Plans against a Jaeger of a few lines.
 
-use super::super::answer::{Answer, Scan};
-use super::super::trouble::Lost;
-use super::*;
+use crate::Lost;
+use crate::plan::*;
+use crate::{Answer, Scan};
 
 /// A Jaeger with traces at these microseconds, each with its number as id.
 struct Jaeger {

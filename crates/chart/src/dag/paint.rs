@@ -1,16 +1,18 @@
 //! An execution flow with colours.
 
-use super::layout::{DagBox, DagItem, DagLayout, DagLine, DagSizes};
-use super::window::{DagHit, DagWindow};
+use super::{DagBox, DagItem, DagLayout, DagLine, DagSizes};
+use super::{DagHit, DagWindow};
+use crate::Measure;
 use crate::color::ink_on;
-use crate::scene::{Align, Curve, Layer, Metrics, Scene, Text};
+use crate::scene::{Align, Curve};
 use crate::svg;
 use crate::svg::Words;
-use crate::text::{Advances, Measure, elide_middle};
+use crate::text::{Advances, elide_middle};
+use crate::{Layer, Metrics, Scene, Text};
 use crate::{Rgba, Shade, Theme};
 use pathlight_analysis::flow::{FlowNode, FlowReport};
 use pathlight_analysis::ids::NodeId;
-use pathlight_text::format;
+use pathlight_base::format;
 
 /// What of a flow is shown, and how.
 #[derive(Clone, Copy, Debug)]
@@ -290,7 +292,7 @@ pub fn export_svg(report: &FlowReport, changed: &[bool], theme: &Theme, title: &
 mod tests {
     use super::*;
     use pathlight_analysis::flow::FlowEdge;
-    use pathlight_model::stats::{LogHistogram, Summary};
+    use pathlight_base::statistics::{LogHistogram, Summary};
 
     fn node(name: &str, mean: f64, critical: u64) -> FlowNode {
         FlowNode {

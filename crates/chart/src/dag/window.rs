@@ -1,8 +1,9 @@
 //! The part of an execution flow's picture that is in sight, and what is under the pointer.
 
-use super::layout::{DagItem, DagLayout};
-use crate::scene::{Curve, Metrics};
-use crate::viewport::Viewport;
+use super::{DagItem, DagLayout};
+use crate::Metrics;
+use crate::Viewport;
+use crate::scene::Curve;
 
 /// How a layout lies on a canvas: its pixels times `zoom`, moved by `x` and `y`, are the canvas' pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]

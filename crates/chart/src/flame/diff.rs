@@ -1,9 +1,10 @@
 //! The differential flame graph: the frames of two sides in one tree, coloured by change (`docs/definitions/critical-path.md` section 4).
 
-use super::tree::{FlameTree, Frame, NONE};
-use crate::theme::Shade;
-use pathlight_query::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, NodeId, Presence};
-use pathlight_text::format;
+use super::{FlameTree, Frame, NONE};
+use crate::Shade;
+use pathlight_analysis::critical_path::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence};
+use pathlight_analysis::ids::NodeId;
+use pathlight_base::format;
 
 /// Which side decides the width of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -114,7 +115,11 @@ impl DiffFlame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_query::{DiffNode, Endpoint, EndpointId, Moments, RangeFacts};
+    use pathlight_analysis::critical_path::DiffNode;
+    use pathlight_analysis::ids::EndpointId;
+    use pathlight_analysis::requests::RangeFacts;
+    use pathlight_base::statistics::Moments;
+    use pathlight_trace::Endpoint;
 
     fn side(requests: u64, latency_sum_us: u64) -> DiffSide {
         let facts = RangeFacts { requests, latency_sum_us, ..RangeFacts::default() };

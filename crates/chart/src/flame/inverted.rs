@@ -1,8 +1,10 @@
 //! The flame graph of callers: roots are endpoints by their own time, below them who called them.
 
-use super::tree::{FlameTree, Frame, NONE, frames_of};
+use super::tree::frames_of;
+use super::{FlameTree, Frame, NONE};
 use crate::Window;
-use pathlight_query::{CriticalPathReport, EndpointId, NodeId};
+use pathlight_analysis::critical_path::CriticalPathReport;
+use pathlight_analysis::ids::{EndpointId, NodeId};
 use std::cmp::Reverse;
 
 /// Nodes of a report, each with the time that was reached through it.

@@ -1,9 +1,10 @@
 //! The part of a flame graph in its window: boxes in device pixels.
 
-use super::search::Matches;
-use super::tree::FlameTree;
-use crate::scene::Metrics;
-use crate::text::{Measure, elide_name};
+use super::FlameTree;
+use super::Matches;
+use crate::Measure;
+use crate::Metrics;
+use crate::text::elide_name;
 use crate::window::skip_while;
 use crate::{Shade, Window};
 

@@ -1,14 +1,15 @@
 //! A flame graph with colours.
 
-use super::layout::{FlameLayout, FlameSize, FlameView, layout};
-use super::tree::FlameTree;
+use super::FlameTree;
+use super::{FlameLayout, FlameSize, FlameView, layout};
 use crate::color::ink_on;
-use crate::scene::{Align, Layer, Metrics, Scene, Text};
+use crate::scene::Align;
 use crate::svg;
 use crate::svg::Words;
 use crate::text::Advances;
+use crate::{Layer, Metrics, Scene, Text};
 use crate::{Shade, Theme};
-use pathlight_text::format;
+use pathlight_base::format;
 
 /// Returns the picture of a layout; items are indices of its boxes.
 pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
@@ -110,10 +111,10 @@ pub fn export_svg(
 
 #[cfg(test)]
 mod tests {
-    use super::super::search::Matches;
+    use super::super::Matches;
     use super::super::tree::tests::{large, report};
     use super::*;
-    use pathlight_query::Endpoint;
+    use pathlight_trace::Endpoint;
 
     #[test]
     fn a_picture_has_gaps_labels_and_marks() {
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn text_never_leaves_its_box() {
-        use crate::text::Measure as _;
+        use crate::Measure as _;
         let tree = FlameTree::of_report(&large(5_000));
         let view =
             FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };

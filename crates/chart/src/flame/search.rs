@@ -1,6 +1,6 @@
 //! Search in a flame graph.
 
-use super::tree::{FlameTree, Frame};
+use super::{FlameTree, Frame};
 
 /// The nodes that a search found.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,10 @@
 //! The tree of a flame graph: where each node lies, in microseconds.
 
+use crate::Shade;
 use crate::Window;
-use crate::theme::Shade;
-use pathlight_query::{CriticalPathReport, Endpoint};
-use pathlight_text::format;
+use pathlight_analysis::critical_path::CriticalPathReport;
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
 /// "No node".
@@ -300,7 +301,8 @@ fn waiting_frame(service: &str, is_certain: bool) -> Frame {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use pathlight_query::{ContextNode, EndpointId, NodeId, Waiting, Weight};
+    use pathlight_analysis::critical_path::{ContextNode, Waiting, Weight};
+    use pathlight_analysis::ids::{EndpointId, NodeId};
 
     /// Returns a report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
     pub(crate) fn report(nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {

@@ -4,8 +4,9 @@
 //! nearer to what stands before it. Nothing is drawn by lot, so the same report gives the same order, and the number of
 //! halvings is bounded: the cost grows with the number of points, whatever they are.
 
-use super::model::heat_of_share;
-use pathlight_query::{EndpointId, HeatmapReport};
+use super::heat_of_share;
+use pathlight_analysis::critical_path::HeatmapReport;
+use pathlight_analysis::ids::EndpointId;
 use std::cmp::Reverse;
 
 /// Rows that columns are compared by, those with most time; ranges of columns that rows are compared by.

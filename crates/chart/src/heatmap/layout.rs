@@ -1,10 +1,11 @@
 //! The part of a heat map in its window: rows, runs of equal colour, and the latency above them, in device pixels.
 
-use super::model::{HeatModel, heat_of_share};
+use super::{HeatModel, heat_of_share};
+use crate::Measure;
+use crate::Metrics;
 use crate::Window;
-use crate::scene::Metrics;
-use crate::text::{Measure, elide_operation};
-use pathlight_query::EndpointId;
+use crate::text::elide_operation;
+use pathlight_analysis::ids::EndpointId;
 use std::ops::Range;
 
 /// The room for a heat map.

@@ -1,14 +1,15 @@
 //! A heat map with colours: names and latency as a scene, cells as pixels (on a canvas) or as rectangles (in a file).
 
-use super::layout::{HeatLayout, HeatSize, HeatView, layout};
-use super::model::{HeatModel, share_of_heat};
-use crate::scene::{Align, Layer, Metrics, Scene, Text};
+use super::{HeatLayout, HeatSize, HeatView, layout};
+use super::{HeatModel, share_of_heat};
+use crate::scene::Align;
 use crate::svg;
 use crate::svg::Words;
 use crate::text::Advances;
+use crate::{Layer, Metrics, Scene, Text};
 use crate::{Shade, Theme, Window};
-use pathlight_query::EndpointId;
-use pathlight_text::format;
+use pathlight_analysis::ids::EndpointId;
+use pathlight_base::format;
 use std::ops::Range;
 
 /// Rows of an exported picture at most; the table holds the others.

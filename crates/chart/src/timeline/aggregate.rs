@@ -1,12 +1,16 @@
 //! Aggregate traces as timelines: spans at their means, with their subspans as named parts of bars.
 
-use super::model::{Sign, Timeline};
-use super::parts::{SpanPart, part_name, place};
-use super::size::{Bar, TimelineSize};
+use super::parts::place;
+use super::{Bar, TimelineSize};
+use super::{Sign, Timeline};
+use super::{SpanPart, part_name};
+use crate::Measure;
 use crate::Window;
-use crate::text::{Measure, elide_middle};
-use pathlight_query::{AggregateTrace, Endpoint, TraceReport};
-use pathlight_text::format;
+use crate::text::elide_middle;
+use pathlight_analysis::critical_path::TraceReport;
+use pathlight_analysis::tprof::AggregateTrace;
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
@@ -162,8 +166,8 @@ pub(super) fn boxes(
 
 #[cfg(test)]
 mod tests {
-    use super::super::layout::{TimelineView, layout};
-    use super::super::paint::{export_svg, scene};
+    use super::super::{TimelineView, layout};
+    use super::super::{export_svg, scene};
     use super::*;
     use crate::text::Advances;
     use crate::{Metrics, Theme};

@@ -1,6 +1,6 @@
 //! Finds the part of a timeline that is under a pixel.
 
-use super::layout::{TimelineLayout, Toggle};
+use super::{TimelineLayout, Toggle};
 
 /// The part of a timeline under a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,16 +1,19 @@
 //! The part of a timeline in its window.
 
-use super::aggregate::{PartBox, boxes};
-use super::matches::SpanMatches;
-use super::model::{Marks, Row, Sign, Timeline};
-use super::size::{Bar, NUMBERS, TimelineSize};
+use super::PartBox;
+use super::SpanMatches;
+use super::aggregate::boxes;
+use super::model::Marks;
 use super::tail::tail;
-use super::ticks::{Tick, ticks};
-use crate::text::{Measure, elide, elide_middle};
+use super::{Bar, NUMBERS, TimelineSize};
+use super::{Row, Sign, Timeline};
+use super::{Tick, ticks};
+use crate::Measure;
+use crate::text::{elide, elide_middle};
 use crate::window::skip_while;
 use crate::{Shade, Window};
-use pathlight_query::TraceReport;
-use pathlight_text::format;
+use pathlight_analysis::critical_path::TraceReport;
+use pathlight_base::format;
 
 /// What of a timeline is shown, and how.
 #[derive(Clone, Copy, Debug)]
@@ -409,10 +412,10 @@ impl TimelineRow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hit::Part;
+    use super::super::Part;
     use super::super::model::tests::{small, trace};
     use super::*;
-    use crate::scene::Metrics;
+    use crate::Metrics;
     use crate::text::Advances;
 
     const NONE: u32 = u32::MAX;

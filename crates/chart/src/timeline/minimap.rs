@@ -1,10 +1,10 @@
 //! The overview above a timeline: how many spans run at each moment of the whole trace.
 
-use super::model::Timeline;
-use crate::scene::{Layer, Metrics, Scene};
+use super::Timeline;
+use crate::{Layer, Metrics, Scene};
 use crate::{Theme, Window};
-use pathlight_model::steps::in_blocks;
-use pathlight_query::TraceReport;
+use pathlight_analysis::critical_path::TraceReport;
+use pathlight_base::steps::in_blocks;
 
 /// Spans that run and errors, per column of pixels.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

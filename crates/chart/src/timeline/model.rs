@@ -1,13 +1,15 @@
 //! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
 
-use super::groups::{Group, Groups};
-use super::matches::SpanMatches;
-use super::parts::SpanPart;
+use super::Group;
+use super::SpanMatches;
+use super::SpanPart;
+use super::groups::Groups;
 use crate::flame::Frame;
 use crate::{Shade, Window};
-use pathlight_model::steps::{BLOCK, in_blocks};
-use pathlight_query::{Endpoint, TraceReport};
-use pathlight_text::format;
+use pathlight_analysis::critical_path::TraceReport;
+use pathlight_base::format;
+use pathlight_base::steps::{BLOCK, in_blocks};
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 const NONE: u32 = u32::MAX;

@@ -1,17 +1,19 @@
 //! A timeline with colours.
 
-use super::layout::{BarKind, TimelineLayout, TimelineRow, TimelineView, Toggle, layout};
-use super::marks::marks;
-use super::model::Timeline;
-use super::parts::SpanPart;
-use super::size::{NUMBERS, TimelineSize};
+use super::SpanPart;
+use super::Timeline;
+use super::marks;
+use super::{BarKind, TimelineLayout, TimelineRow, TimelineView, Toggle, layout};
+use super::{NUMBERS, TimelineSize};
+use crate::Measure as _;
 use crate::color::ink_on;
-use crate::scene::{Align, Layer, Metrics, Scene, Text};
+use crate::scene::Align;
 use crate::svg;
 use crate::svg::Words;
-use crate::text::{Advances, Measure as _};
+use crate::text::Advances;
+use crate::{Layer, Metrics, Scene, Text};
 use crate::{Rgba, Shade, Theme};
-use pathlight_text::format;
+use pathlight_base::format;
 
 /// Returns the picture of a layout; items are indices of its rows.
 pub fn scene(layout: &TimelineLayout, theme: &Theme) -> Scene {
@@ -270,7 +272,7 @@ mod tests {
     use super::super::model::tests::{small, trace};
     use super::*;
     use crate::Window;
-    use pathlight_query::TraceReport;
+    use pathlight_analysis::critical_path::TraceReport;
 
     const NONE: u32 = u32::MAX;
 

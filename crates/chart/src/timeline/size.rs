@@ -1,7 +1,7 @@
 //! The room for a timeline, and where in it things lie.
 
-use super::model::Timeline;
-use crate::scene::Metrics;
+use super::Timeline;
+use crate::Metrics;
 
 /// The room for a timeline, in device pixels: an axis on top, a column of labels at the left, bars in the rest.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,9 +1,10 @@
 //! Drag and slack of the spans of a timeline (`docs/definitions/critical-path.md` section 8).
 
-use super::model::Timeline;
-use super::size::{Bar, TimelineSize};
+use super::Timeline;
+use super::{Bar, TimelineSize};
 use crate::Window;
-use pathlight_query::{RequestPressure, TraceReport};
+use pathlight_analysis::critical_path::TraceReport;
+use pathlight_analysis::flow::RequestPressure;
 
 impl Timeline {
     /// Takes drag and slack of the spans, which come after the rest.
@@ -38,7 +39,7 @@ pub(super) fn tail(timeline: &Timeline, window: Window, size: TimelineSize, span
 mod tests {
     use super::*;
     use crate::Metrics;
-    use pathlight_query::Endpoint;
+    use pathlight_trace::Endpoint;
 
     fn timeline(slack_us: u64) -> Timeline {
         Timeline::new(TraceReport {

@@ -1,7 +1,7 @@
 //! Round times on an axis.
 
 use crate::Window;
-use pathlight_text::format;
+use pathlight_base::format;
 
 /// A mark on a time axis.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -140,8 +140,8 @@ fn requests() -> [RequestDefinition; 9] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::topology::{Body, Op};
     use super::*;
+    use crate::topology::{Body, Op};
 
     #[test]
     fn every_name_resolves_and_every_skip_stays_inside() {

@@ -1,12 +1,12 @@
 //! Carts and orders.
 
-use super::super::topology::Fate::{Optional, Required, Retried};
-use super::super::topology::Step::{Call, Fork, Own, Publish, Sometimes, Spawn};
-use super::super::topology::{Definition, Leaf, Role, Step};
 use super::{
     ADD_ITEM, CHARGE, CONVERT, FRAUD, GET_CART, GET_PRODUCTS, GET_PROFILE, LIST_ORDERS, PLACE_ORDER, PRICES,
     QUOTE, RESERVE, STOCK, TRACK, consumer, grpc, keys, sql,
 };
+use crate::topology::Fate::{Optional, Required, Retried};
+use crate::topology::Step::{Call, Fork, Own, Publish, Sometimes, Spawn};
+use crate::topology::{Definition, Leaf, Role, Step};
 
 pub(super) fn orders() -> Vec<Definition> {
     vec![

@@ -1,12 +1,12 @@
 //! Pages that the gateway and the storefront answer.
 
-use super::super::topology::Fate::{Optional, Required};
-use super::super::topology::Step::{Call, Fork, Own, Pages, Publish};
-use super::super::topology::{Definition, Step};
 use super::{
     ADD_ITEM, ADS, BADGE, DETAILS, FEATURED, FLAGS, FOR_YOU, GET_CART, GET_PROFILE, LIMIT, LIST_ORDERS,
     PLACE_ORDER, QUERY, RECOMMEND, REVIEWS, SUGGEST, VALIDATE, http,
 };
+use crate::topology::Fate::{Optional, Required};
+use crate::topology::Step::{Call, Fork, Own, Pages, Publish};
+use crate::topology::{Definition, Step};
 
 /// Returns a page's root: who is it, may they, then the page itself.
 fn route(operation: &'static str) -> Definition {

@@ -1,13 +1,13 @@
 //! The services behind every page: catalog, prices, and what stands around them.
 
-use super::super::topology::Fate::{Optional, Required};
-use super::super::topology::Step::{Cache, Call, Fork, Own, SlowCache, UnlessHit};
-use super::super::topology::{Definition, Leaf, Role, Step};
 use super::{
     ADS, AUTHORS, BADGE, BID, CONVERT, DETAILS, FEATURED, FLAGS, FOR_YOU, GET_PRODUCTS, GET_PROFILE, IMAGES,
     LIMIT, OFFERS, PRICES, PROMOTIONS, QUERY, RATINGS, RECOMMEND, REVIEWS, SEGMENT, STOCK, SUGGEST, VALIDATE,
     consumer, grpc, keys, redis, sql,
 };
+use crate::topology::Fate::{Optional, Required};
+use crate::topology::Step::{Cache, Call, Fork, Own, SlowCache, UnlessHit};
+use crate::topology::{Definition, Leaf, Role, Step};
 
 pub(super) fn catalog_and_prices() -> Vec<Definition> {
     let product_get = redis("redis GET product_details", "GET product_details:{id}", 900);

@@ -5,7 +5,7 @@
 //! So wherever a bracket begins a line inside a document, the walk looks whether a document of its own begins there.
 
 use super::{Expect, Frame, Step, Walker};
-use crate::report::ProblemKind;
+use crate::ProblemKind;
 use crate::state::State;
 use crate::window::{Framed, MAX_STRING, Scan, Window};
 

@@ -4,7 +4,7 @@ use super::{Expect, Use, Walker};
 use crate::fast;
 use crate::state::{Fail, State};
 use crate::window::{MAX_STRING, Window};
-use pathlight_model::trace::{SetFull, TraceSet};
+use pathlight_trace::{SetFull, TraceSet};
 
 /// Containers around spans that the fast reader reads; it counts brackets in them only up to a limit of its own.
 const MAX_FRAMES: usize = 32;

@@ -7,13 +7,13 @@
 //! very state in which the next reader has begun. If it does, both have read what one reader would have read.
 
 use super::{Expect, Frame, Step, Walker};
-use crate::report::ProblemKind;
+use crate::ProblemKind;
 use crate::sniff;
 use crate::sniff::Kind;
 use crate::source::is_plain;
 use crate::state::{Building, State};
 use crate::window::Window;
-use pathlight_model::trace::{Flags, TraceId, TraceSet};
+use pathlight_trace::{Flags, TraceId, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of an input that [`SplitFinder::of`] is shown, and that one search for a split point covers at most.

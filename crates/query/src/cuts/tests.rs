@@ -1,10 +1,11 @@
-use super::*;
+use crate::Query;
+use crate::cuts::*;
 use crate::pass::NamedPass;
-use crate::queries::{BottomUp, CriticalPath, Histograms, Query, Range};
+use crate::queries::{BottomUp, CriticalPath, Histograms, Range};
 use crate::{Next, Plan, Session};
 use pathlight_analysis::requests::PercentileRange;
-use pathlight_model::encoding;
-use pathlight_model::trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+use pathlight_base::encoding;
+use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
 

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::*;
+use crate::load::*;
 use pathlight_ingest::{Options, Reader};
-use pathlight_model::trace::{TraceSet, dump};
+use pathlight_trace::{TraceSet, dump};
 use std::fmt::Write as _;
 
 /// Returns Jaeger traces of three spans each; every span has a tag of this value.

@@ -5,9 +5,9 @@ use super::recovery::{MOST_FAILED_STARTS, no_worker};
 use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, Command, LoadOutcome, MemoryForecast, PoolEvent, PoolState, UserError};
 use crate::load::{FileState, Meter, ReadResult, Step};
+use pathlight_base::format;
+use pathlight_base::sort::CompactSort as _;
 use pathlight_ingest::Keep;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_text::format;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deaths while traces are joined before the pool gives up.

@@ -3,7 +3,7 @@
 use super::workers::{CallError, InFlightCall};
 use super::{COORDINATOR, PoolEvent, PoolState, QueryError, UserError};
 use crate::load::InputFile;
-use pathlight_text::format;
+use pathlight_base::format;
 use std::ops::Range;
 
 /// Workers that may die at their very start, in a row, before the pool gives up.

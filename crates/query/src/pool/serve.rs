@@ -5,8 +5,8 @@
 
 use super::messages::{Call, Done};
 use crate::{Cuts, EngineError, Next, Plan, Session, plan_joining};
-use pathlight_model::encoding;
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::encoding;
+use pathlight_base::sort::CompactSort as _;
 use std::collections::BTreeMap;
 
 /// The answer to a call, with its attached buffers.

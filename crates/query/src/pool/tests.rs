@@ -6,11 +6,12 @@ mod progress;
 mod sim;
 
 use super::messages::FromWorker;
-use super::*;
 use crate::load::tests::{huge, jaeger, tricky};
-use crate::{PercentileRange, Query as _, Selection, queries};
+use crate::pool::*;
+use crate::{Query as _, queries};
 use pathlight_analysis::critical_path::SplitOf;
 use pathlight_analysis::requests::{Filter, GroupBy};
+use pathlight_analysis::requests::{PercentileRange, Selection};
 use pathlight_ingest::Keep;
 use sim::{Sim, messages};
 use std::collections::BTreeSet;

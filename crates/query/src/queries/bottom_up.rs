@@ -1,7 +1,7 @@
 //! Interior endpoints over all root endpoints.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{BottomUpPart, BottomUpReport};

@@ -1,14 +1,15 @@
 //! A comparison: each side is cut, its frames, calls and visits are summed, then both are put together.
 
-use super::Query;
 use super::culprit::{culprit, times};
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{DiffPart, DiffReport, DiffSide};
 use pathlight_analysis::culprit::CulpritPart;
-use pathlight_analysis::requests::{PathSettings, Selection};
+use pathlight_analysis::requests::Selection;
 use pathlight_summary::OtherSettings;
+use pathlight_trace::PathSettings;
 use serde::{Deserialize, Serialize};
 
 /// Reports how two sides differ, frame by frame and service by service.

@@ -1,7 +1,7 @@
 //! The service that explains the difference of two sides.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use pathlight_analysis::culprit::{CulpritPart, CulpritReport};

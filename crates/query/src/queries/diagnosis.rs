@@ -1,19 +1,20 @@
 //! The diagnosis (tprof): the requests are cut, then workers send the times of their traces.
 
-use super::Query;
 use super::culprit::{culprit, times};
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{Workers, parts};
 use pathlight_analysis::critical_path::PathTable;
 use pathlight_analysis::culprit::CulpritReport;
-use pathlight_analysis::requests::{PathSettings, RequestTypes, Selection};
+use pathlight_analysis::requests::{RequestTypes, Selection};
 use pathlight_analysis::tprof::{
     AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, Traces,
 };
-use pathlight_model::encoding;
-use pathlight_model::steps::{Done, Pace};
-use pathlight_model::trace::{TraceSet, Tree};
+use pathlight_base::encoding;
+use pathlight_base::steps::{Done, Pace};
+use pathlight_trace::PathSettings;
+use pathlight_trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Times and call chains by endpoint.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{EndpointPart, EndpointsReport};

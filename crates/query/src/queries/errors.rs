@@ -1,7 +1,7 @@
 //! Where errors start and stop, and the requests without them.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::errors::{ErrorsPart, ErrorsReport};

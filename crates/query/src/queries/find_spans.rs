@@ -1,14 +1,14 @@
 //! The spans of one trace that a search finds.
 
-use super::Query;
 use super::trace::find_trace;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::workers::Workers;
-use pathlight_analysis::requests::PathSettings;
 use pathlight_analysis::search::{SpanSearch, found_spans};
-use pathlight_model::encoding;
-use pathlight_model::trace::TraceSet;
+use pathlight_base::encoding;
+use pathlight_trace::PathSettings;
+use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
 /// Finds spans of one trace.
@@ -25,7 +25,7 @@ pub struct FindSpans {
 }
 
 impl Query for FindSpans {
-    /// Indices as in [`TraceReport`](crate::TraceReport), ascending.
+    /// Indices as in [`TraceReport`](pathlight_analysis::critical_path::TraceReport), ascending.
     type Report = Vec<u32>;
 
     async fn run(self, workers: Workers) -> Result<Vec<u32>, EngineError> {

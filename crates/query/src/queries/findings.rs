@@ -1,8 +1,8 @@
 //! The findings: three passes, each about what the one before has found.
 
-use super::Query;
 use super::culprit::{culprit, times};
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use pathlight_analysis::findings::{Before, FindingsPart, FindingsReport, TagsPart, rank, tag_groups};

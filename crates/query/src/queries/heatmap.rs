@@ -1,7 +1,7 @@
 //! The heat map: rows of endpoints, columns of requests, then the cells.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{ColumnOrder, Columns, EndpointPart, HeatPart, HeatmapReport};

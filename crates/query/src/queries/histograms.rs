@@ -1,7 +1,7 @@
 //! Sizes of requests and endpoints.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{HistogramsPart, HistogramsReport};

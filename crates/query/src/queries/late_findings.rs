@@ -1,7 +1,8 @@
 //! Findings that join the others later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
 
-use super::{Anomalies, Culprit, Errors, FlowEvaluation, Query, Savings, Tags, WhatIf};
+use super::{Anomalies, Culprit, Errors, FlowEvaluation, Savings, Tags, WhatIf};
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::AnomalySettings;
@@ -10,7 +11,7 @@ use pathlight_analysis::findings::{
 };
 use pathlight_analysis::flow::{ChangeOf, Changes, FlowSettings, LatencyChange};
 use pathlight_analysis::requests::{Filter, RequestType, RootEndpoint, Selection};
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Slow tails of which a what-if is asked.

@@ -69,8 +69,9 @@ pub(super) use trace::{pressures, trace};
 
 use crate::EngineError;
 use crate::workers::Workers;
-use pathlight_model::encoding::{self, Damaged};
-use pathlight_model::steps::Job;
+use pathlight_base::encoding;
+use pathlight_base::encoding::Damaged;
+use pathlight_base::steps::Job;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;

@@ -1,10 +1,10 @@
 //! The names of all that is loaded, for pseudonyms.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::workers::Workers;
-use pathlight_model::trace::{Names as Found, Pseudonyms as Table};
+use pathlight_trace::{Names as Found, Pseudonyms as Table};
 use serde::{Deserialize, Serialize};
 
 /// Reports the pseudonyms of services, operations and hosts of all that is loaded, both sets.

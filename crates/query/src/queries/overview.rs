@@ -1,19 +1,19 @@
 //! An overview of what is loaded: counts, request types, data quality.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{pack_sorted, unpack_sorted};
 use pathlight_analysis::findings::{Outside, OutsidePart};
 use pathlight_analysis::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{LogHistogram, Summary};
-use pathlight_model::trace::{
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_summary::Summary as SummedUp;
+use pathlight_trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
     ReadingCounts, ReadingObserver, RequestRoots, Role, TraceSet, Tree,
 };
-use pathlight_summary::Summary as SummedUp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,12 @@
 //! The critical path of every request.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::RequestPath;
 use pathlight_analysis::requests::{RangeFacts, Selection};
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Reports the critical path of every request. Large: for files, not for pages.

@@ -1,7 +1,7 @@
 //! The tags to split by.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{ProposalsPart, ProposalsReport, SplitOf};

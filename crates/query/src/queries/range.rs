@@ -1,7 +1,7 @@
 //! The number of requests in a percentile range, and their latency.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::requests::{RangeReport, Selection};
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
 //! The slowest requests.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{RequestRow, RequestsReport};
 use pathlight_analysis::requests::Selection;
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Reports requests, slowest first.

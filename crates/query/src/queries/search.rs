@@ -1,7 +1,7 @@
 //! The matches of a search.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::requests::Selection;

@@ -1,13 +1,13 @@
 //! One span with its tags.
 
-use super::Query;
 use super::trace::find_trace;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::workers::Workers;
-use pathlight_model::encoding;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{TagSetId, TraceSet};
+use pathlight_base::encoding;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{TagSetId, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// Reports the tags and times of one span.
@@ -24,7 +24,7 @@ pub struct Span {
 /// How a span of a trace is named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SpanKey {
-    /// By its index as in [`TraceReport`](crate::TraceReport).
+    /// By its index as in [`TraceReport`](pathlight_analysis::critical_path::TraceReport).
     Index(u32),
     /// By its canonical id; of several, the first.
     Id(String),
@@ -35,7 +35,7 @@ pub enum SpanKey {
 pub struct SpanReport {
     /// Canonical trace id.
     pub trace_id: String,
-    /// Index of the span within the trace as in [`TraceReport`](crate::TraceReport).
+    /// Index of the span within the trace as in [`TraceReport`](pathlight_analysis::critical_path::TraceReport).
     pub index: u32,
     /// Canonical span id, empty if absent.
     pub span_id: String,

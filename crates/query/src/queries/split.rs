@@ -1,7 +1,7 @@
 //! Times by the values of a tag.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{SplitOf, SplitPart, SplitReport};

@@ -1,7 +1,7 @@
 //! Tags by themselves: which tell slow requests from the others.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use pathlight_analysis::findings::{PairsPart, TagGroup, TagValue, TagsPart, TagsReport, tail_groups};

@@ -1,16 +1,16 @@
 //! One trace with the critical path of a request.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::{PathFinder, TraceReport, waits_of};
 use pathlight_analysis::flow::RequestPressure;
-use pathlight_analysis::requests::PathSettings;
-use pathlight_model::encoding;
-use pathlight_model::steps::in_blocks;
-use pathlight_model::trace::calls::{Unawaited, caller_stopped, unawaited};
-use pathlight_model::trace::{Flags, NO_ROW, RequestRoots, Role, Rule, TraceId, TraceSet, Tree};
+use pathlight_base::encoding;
+use pathlight_base::steps::in_blocks;
+use pathlight_trace::PathSettings;
+use pathlight_trace::calls::{Unawaited, caller_stopped, unawaited};
+use pathlight_trace::{Flags, NO_ROW, RequestRoots, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

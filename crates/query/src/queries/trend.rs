@@ -1,11 +1,11 @@
 //! Summaries over time.
 
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::summaries::Named;
 use crate::workers::Workers;
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use pathlight_summary::{Merger, Summary, Trend as OverTime};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

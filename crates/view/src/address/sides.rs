@@ -1,9 +1,10 @@
 //! The sides of a comparison in an address: which requests they are, and of which of them the views speak that do not
 //! compare.
 
-use super::{Address, View};
+use super::Address;
 use crate::comparing::{Against, Comparison, Side};
-use pathlight_query::{PercentileRange, Selection};
+use crate::views::View;
+use pathlight_analysis::requests::{PercentileRange, Selection};
 
 impl Address {
     /// Returns the comparison under way. The view that compares has one always: if none was begun, that of the bulk

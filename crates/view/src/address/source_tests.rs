@@ -1,8 +1,8 @@
 //! The source of traces as part of an address.
 
-use super::*;
+use crate::address::*;
 use pathlight_backend::source::Wanted;
-use pathlight_query::Endpoint;
+use pathlight_trace::Endpoint;
 
 fn endpoint(service: &str, operation: &str) -> RootEndpoint {
     RootEndpoint::Endpoint(Endpoint::new(service, operation))

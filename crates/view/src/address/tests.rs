@@ -1,8 +1,8 @@
 //! The address of everything but the source: read, written, and read again.
 
-use super::*;
+use crate::address::*;
 use pathlight_backend::source::{Search, Wanted};
-use pathlight_query::Rule;
+use pathlight_trace::Rule;
 use proptest::prelude::*;
 
 #[test]

@@ -5,7 +5,7 @@ use pathlight_analysis::anomaly::{
     AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, FalseAlarmRow, Part, ReasonGroup,
     ReasonKind, ReasonRow, Thresholds, VectorsReport,
 };
-use pathlight_text::format::duration;
+use pathlight_base::format::duration;
 
 public_json! {
     /// Judged requests, and why they are abnormal.

@@ -9,7 +9,7 @@ use pathlight_analysis::critical_path::{
 use pathlight_analysis::culprit::FailingService;
 use pathlight_analysis::ids::NodeId;
 use pathlight_analysis::requests::RequestRef;
-use pathlight_model::stats::Summary;
+use pathlight_base::statistics::Summary;
 
 public_json! {
     /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).

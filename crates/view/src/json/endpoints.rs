@@ -2,7 +2,7 @@
 
 use super::{Text, ends, percent, pretty, public_json};
 use pathlight_analysis::critical_path::{Affected, BottomUpReport, HistogramsReport, ImpactRow, RootRow};
-use pathlight_model::stats::Distribution;
+use pathlight_base::statistics::Distribution;
 use std::collections::BTreeMap;
 
 public_json! {

@@ -3,7 +3,7 @@
 use super::{Text, percent, pretty, public_json};
 use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorsReport};
 use pathlight_analysis::requests::RequestRef;
-use pathlight_model::stats::Summary;
+use pathlight_base::statistics::Summary;
 
 public_json! {
     /// Where errors start and stop, and what requests would be without them. A span in error is *own* if no child is in error,

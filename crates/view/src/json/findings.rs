@@ -7,7 +7,7 @@ use pathlight_analysis::findings::{
     Finding as Found, FindingKind, FindingsReport, Place as At, TagsReport, TimeBin,
 };
 use pathlight_analysis::requests::{PercentileRange, RequestRef};
-use pathlight_model::stats::Summary;
+use pathlight_base::statistics::Summary;
 
 public_json! {
     /// What is slow, where, why and for whom, best first.

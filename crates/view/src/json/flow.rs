@@ -5,8 +5,8 @@ use pathlight_analysis::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
     TargetReport, TimeoutReport, WhatIfReport,
 };
-use pathlight_model::stats::Summary;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::statistics::Summary;
+use pathlight_trace::Endpoint;
 
 public_json! {
     /// With `--service` and `--operation`: the execution flow of that parent endpoint, learned from all its spans that wait

@@ -3,10 +3,8 @@
 use super::{Text, compact, public_json};
 use pathlight_analysis::findings::Tops;
 use pathlight_ingest::FileReport;
-use pathlight_model::trace::{
-    AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality,
-};
 use pathlight_query::OverviewReport;
+use pathlight_trace::{AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality};
 use std::collections::BTreeMap;
 
 public_json! {

@@ -37,7 +37,7 @@ pub use trend::trend;
 
 use pathlight_analysis::critical_path::Waiting;
 use pathlight_analysis::requests::{PercentileRange, RangeFacts};
-use pathlight_model::stats::{Interval, Summary};
+use pathlight_base::statistics::{Interval, Summary};
 use serde::Serialize;
 
 /// The text of a report. Errors only if serde_json refuses a value, which no report holds.

@@ -4,8 +4,8 @@ use super::{Text, ends, percent, pretty, public_json};
 use pathlight_analysis::critical_path::{
     NotProposed, ProposalsReport, ProposedValue, Ratio, SplitOf, SplitReport, SplitValue, TagProposal,
 };
-use pathlight_model::stats::Summary;
-use pathlight_query::Endpoint;
+use pathlight_base::statistics::Summary;
+use pathlight_trace::Endpoint;
 
 public_json! {
     /// `--tag K` splits the latency of requests by the tag of their root span; with `--endpoint SERVICE:OPERATION` the

@@ -5,9 +5,9 @@ use super::{Text, percent, pretty, public_json};
 use crate::summaries::{EndpointRow, Node, Selected};
 use pathlight_analysis::culprit::{CallSums, ServiceSums};
 use pathlight_analysis::requests::RequestRef;
-use pathlight_model::stats::Summary as Percentiles;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::statistics::Summary as Percentiles;
 use pathlight_summary::{RootPart, Sketch, Summary};
+use pathlight_trace::Endpoint;
 
 public_json! {
     /// What a summary, or several as one, says of the requests of one root endpoint or of all.

@@ -4,9 +4,10 @@ use super::{Requests, Text, WaitingFor, compact, ends, pretty, public_json};
 use pathlight_analysis::critical_path::{
     CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Weight,
 };
+use pathlight_analysis::ids::EndpointId;
 use pathlight_analysis::requests::RequestRef;
 use pathlight_query::queries::AtLatencies;
-use pathlight_query::{Endpoint, EndpointId};
+use pathlight_trace::Endpoint;
 
 public_json! {
     /// Endpoints on the critical path, over all their call paths.

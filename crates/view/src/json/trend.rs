@@ -2,8 +2,8 @@
 
 use super::culprit::Service;
 use super::{Text, pretty, public_json};
-use pathlight_model::trace::Endpoint;
 use pathlight_summary::{DayChange, Moved, Series, Trend};
+use pathlight_trace::Endpoint;
 
 public_json! {
     /// Numbers over time and the days on which they changed.

@@ -1,8 +1,9 @@
 //! A column of a table: one value from which head, cell, order and fields of files follow.
 
-use super::number::{Number, Unit};
-use pathlight_query::{Endpoint, LogHistogram};
-use pathlight_text::format;
+use super::{Number, Unit};
+use pathlight_base::format;
+use pathlight_base::statistics::LogHistogram;
+use pathlight_trace::Endpoint;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 

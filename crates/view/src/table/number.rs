@@ -1,6 +1,6 @@
 //! Numbers of tables: exact, and said in units.
 
-use pathlight_text::format;
+use pathlight_base::format;
 use std::cmp::Ordering;
 
 /// A number of a row. Whole numbers stay exact.

@@ -1,5 +1,5 @@
-use super::*;
-use pathlight_text::format;
+use crate::table::*;
+use pathlight_base::format;
 
 struct Row {
     endpoint: (&'static str, &'static str),

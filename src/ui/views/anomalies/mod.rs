@@ -20,14 +20,16 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::ScrolledPlot;
 use pathlight_analysis::anomaly::SPLITS;
-use pathlight_query::{AnomalyReport, AnomalySettings, EvaluationTable, RequestRef, queries};
-use pathlight_text::format;
-use pathlight_view::address::View;
+use pathlight_analysis::anomaly::{AnomalyReport, AnomalySettings, EvaluationTable};
+use pathlight_analysis::requests::RequestRef;
+use pathlight_base::format;
+use pathlight_query::queries;
 use pathlight_view::anomalies;
 use pathlight_view::anomalies::AnomalyLine;
 use pathlight_view::comparing::Side;
 use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
+use pathlight_view::views::View;
 use std::rc::Rc;
 
 /// The seed of the evaluation.

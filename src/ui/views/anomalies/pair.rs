@@ -7,18 +7,20 @@ use crate::ui::shell::search;
 use crate::ui::views::trace::chart::{Overview, TimelineChart};
 use crate::ui::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::ui::widgets::controls;
-use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
+use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow};
+use pathlight_analysis::requests::RequestRef;
+use pathlight_base::format;
 use pathlight_chart::pair::{align, signs};
-use pathlight_query::{AnomalyReport, AnomalyRow, RequestRef, queries};
-use pathlight_text::format;
+use pathlight_query::queries;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::anomalies::NOT_LOADED;
 use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
 use pathlight_view::trace;
+use pathlight_view::views::WORKING;
 use std::rc::Rc;
 
 /// One of the two timelines.

@@ -1,6 +1,5 @@
 //! The reader's choices: what is normal, how many false alarms, which detector, and detectors as files.
 
-use crate::pool::UserError;
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
@@ -10,6 +9,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::popover::Popover;
 use js_sys::{Array, Uint8Array};
 use pathlight_analysis::anomaly::Model;
+use pathlight_query::pool::UserError;
 use pathlight_query::queries;
 use pathlight_view::address::{AnomalyChoice, Normal};
 use pathlight_view::anomalies::{

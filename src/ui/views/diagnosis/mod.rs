@@ -19,13 +19,16 @@ use crate::ui::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::{Frame, WORKING};
+use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
+use pathlight_analysis::requests::{GroupBy, RequestRef};
 use pathlight_analysis::tprof::to_jaeger;
-use pathlight_query::{AggregateTrace, Aggregates, Endpoint, GroupBy, RequestRef, SetsReport, queries};
-use pathlight_view::address::{Address, TraceChoice, View};
+use pathlight_analysis::tprof::{AggregateTrace, Aggregates, SetsReport};
+use pathlight_query::queries;
+use pathlight_trace::Endpoint;
+use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;
 use pathlight_view::diagnosis;
@@ -43,6 +46,8 @@ use pathlight_view::redacted::ShareKind;
 use pathlight_view::request_types;
 use pathlight_view::saved::ExportRedaction;
 use pathlight_view::summaries;
+use pathlight_view::views::View;
+use pathlight_view::views::WORKING;
 use std::rc::Rc;
 
 /// Asks what the view shows.

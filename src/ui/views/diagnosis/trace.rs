@@ -2,8 +2,9 @@
 
 use crate::ui::page::{Focus, Page};
 use crate::ui::views::trace::chart::Spans;
+use pathlight_analysis::tprof::AggregateTrace;
 use pathlight_chart::timeline::Timeline;
-use pathlight_query::{AggregateTrace, Endpoint};
+use pathlight_trace::Endpoint;
 use pathlight_view::diagnosis;
 use pathlight_view::finder::Finder;
 use pathlight_view::tip::TipLine;

@@ -3,7 +3,8 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::widgets::names;
-use pathlight_query::{Endpoint, TprofReport};
+use pathlight_analysis::tprof::TprofReport;
+use pathlight_trace::Endpoint;
 use pathlight_view::diagnosis::{Evidence, more_words};
 use pathlight_view::diagnosis_tree::{Row, Step, Tree};
 use pathlight_view::diagnosis_words::{Line, lines};

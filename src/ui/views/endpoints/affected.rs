@@ -5,8 +5,9 @@ use crate::ui::page::Page;
 use crate::ui::shell::jump::Jump;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip;
-use pathlight_query::{Endpoint, RootEndpoint};
-use pathlight_text::format;
+use pathlight_analysis::requests::RootEndpoint;
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 use pathlight_view::endpoints;
 
 /// Root endpoints listed at most.

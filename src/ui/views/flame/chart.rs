@@ -7,13 +7,15 @@ use crate::ui::view::SearchResult;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
+use pathlight_analysis::critical_path::CriticalPathReport;
+use pathlight_analysis::ids::NodeId;
+use pathlight_base::format;
 use pathlight_chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_query::{CriticalPathReport, Endpoint, NodeId};
-use pathlight_text::format;
+use pathlight_trace::Endpoint;
 use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::FlameSource;

@@ -14,14 +14,14 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
-use pathlight_query::NodeId;
-use pathlight_view::address::View;
+use pathlight_analysis::ids::NodeId;
 use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::Row;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
 use pathlight_view::tree;
+use pathlight_view::views::View;
 
 /// The view.
 pub struct Flame {

@@ -5,7 +5,9 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
-use pathlight_query::{ChangeOf, Changes, Endpoint, FlowReport, NodeId};
+use pathlight_analysis::flow::{ChangeOf, Changes, FlowReport};
+use pathlight_analysis::ids::NodeId;
+use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 use pathlight_view::flow_changes::{
     Amount, CHANGE_CHOICES, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,

@@ -4,8 +4,9 @@ use super::queries::shown_parent;
 use crate::ui::dom::{El, Keep, button, el, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::controls;
-use pathlight_query::{Endpoint, FlowParent};
-use pathlight_text::format;
+use pathlight_analysis::flow::FlowParent;
+use pathlight_base::format;
+use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 
 /// The list and the way.

@@ -6,13 +6,13 @@ use crate::ui::page::Page;
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::still_chart::StillChart;
+use pathlight_analysis::flow::EvaluationReport;
 use pathlight_chart::curves::{draw, export_svg};
-use pathlight_query::EvaluationReport;
 use pathlight_view::flow_prediction;
 use pathlight_view::flow_prediction::{CAPTION, HEADS, LEAST_CHILDREN, Plot, color_of, curves, is_flow};
 use pathlight_view::json;
+use pathlight_view::views::WORKING;
 
 /// The panel.
 pub struct PredictionPanel {

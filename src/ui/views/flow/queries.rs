@@ -2,7 +2,9 @@
 
 use super::timeout;
 use crate::ui::page::Page;
-use pathlight_query::{Endpoint, RootEndpoint, Selection, queries};
+use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_query::queries;
+use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::flow;
 use pathlight_view::flow_choice::FlowPanel;

@@ -5,15 +5,15 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::WORKING;
 use pathlight_analysis::flow::FASTER_PERCENT;
-use pathlight_text::format;
+use pathlight_base::format;
 use pathlight_view::flow_changes::set_latency;
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::flow_prediction::back_test_words;
 use pathlight_view::flow_savings;
 use pathlight_view::flow_savings::SavingLine;
 use pathlight_view::json;
+use pathlight_view::views::WORKING;
 use std::cell::Cell;
 use std::rc::Rc;
 

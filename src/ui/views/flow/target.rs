@@ -7,14 +7,14 @@ use crate::ui::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
-use pathlight_query::{Quantile, TargetReport};
+use pathlight_analysis::flow::{Quantile, TargetReport};
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::flow_prediction::back_test_words;
 use pathlight_view::flow_target;
 use pathlight_view::flow_target::TargetLine;
 use pathlight_view::json;
+use pathlight_view::views::WORKING;
 use std::cell::Cell;
 use std::rc::Rc;
 

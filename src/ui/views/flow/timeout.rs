@@ -4,15 +4,15 @@ use super::time_field::TimeField;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip::numbers_element;
-use pathlight_query::Endpoint;
+use pathlight_trace::Endpoint;
 use pathlight_view::flow_changes::set_timeout;
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::flow_prediction::back_test_words;
 use pathlight_view::flow_timeout;
 use pathlight_view::json;
+use pathlight_view::views::WORKING;
 
 /// The panel.
 pub struct TimeoutPanel {

@@ -5,18 +5,19 @@ use super::changes::ChangeControls;
 use crate::ui::dom::{El, Keep, div, el};
 use crate::ui::page::Page;
 use crate::ui::widgets::export;
-use crate::ui::widgets::frame::WORKING;
 use crate::ui::widgets::names;
 use crate::ui::widgets::still_chart::StillChart;
 use crate::ui::widgets::tip::numbers_element;
+use pathlight_analysis::flow::{FlowReport, WhatIfReport};
+use pathlight_analysis::ids::NodeId;
 use pathlight_chart::Metrics;
 use pathlight_chart::curves::{draw, export_svg};
 use pathlight_chart::plot::ChartSize;
-use pathlight_query::{FlowReport, NodeId, WhatIfReport};
 use pathlight_view::flow_changes;
 use pathlight_view::flow_changes::curves;
 use pathlight_view::flow_prediction::back_test_words;
 use pathlight_view::json;
+use pathlight_view::views::WORKING;
 use std::rc::Rc;
 
 /// The panel.

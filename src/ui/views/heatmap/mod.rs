@@ -14,16 +14,17 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
+use pathlight_analysis::critical_path::{ColumnOrder, RowStat, RowTime};
+use pathlight_analysis::ids::EndpointId;
 use pathlight_chart::caption::Legend;
 use pathlight_chart::{Shade, Theme};
-use pathlight_query::{ColumnOrder, EndpointId, RowStat, RowTime};
-use pathlight_view::address::View;
 use pathlight_view::choices::Choices;
 use pathlight_view::finder::Finder;
 use pathlight_view::heatmap;
 use pathlight_view::heatmap::Row;
 use pathlight_view::keys::Command;
 use pathlight_view::table::Found;
+use pathlight_view::views::View;
 
 /// The value of the order by likeness.
 const ALIKE: &str = "alike";

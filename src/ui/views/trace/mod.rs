@@ -2,7 +2,6 @@
 
 pub mod chart;
 
-use crate::pool::UserError;
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
 use crate::ui::view::{PageView, SearchResult};
@@ -17,13 +16,15 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
-use pathlight_query::{Endpoint, TraceReport};
-use pathlight_text::format;
-use pathlight_view::address::View;
+use pathlight_analysis::critical_path::TraceReport;
+use pathlight_base::format;
+use pathlight_query::pool::UserError;
+use pathlight_trace::Endpoint;
 use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
 use pathlight_view::trace;
 use pathlight_view::trace::{SpanRow, spans_csv};
+use pathlight_view::views::View;
 use std::rc::Rc;
 
 /// Rows below this depth are folded away by "Fold".

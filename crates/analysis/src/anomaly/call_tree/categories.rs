@@ -1,9 +1,9 @@
 //! The surprise of a category among those of training (`docs/definitions/anomaly.md` section 2).
 
-use super::facts::Kind;
+use super::Kind;
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::ln;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::ln;
 use std::collections::BTreeMap;
 
 /// Training calls of each fold.

@@ -1,9 +1,9 @@
 //! Facts of requests over one dictionary of call paths (`docs/definitions/anomaly.md` section 1).
 
-use crate::anomaly::features::{Cell, RowFacts};
+use crate::anomaly::{Cell, RowFacts};
 use crate::critical_path::Contexts;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ pub struct FactPart {
     pub(super) dictionary: Dictionary,
     /// The requests, in the order they were observed in.
     pub rows: Vec<FactRow>,
-    #[serde(with = "pathlight_model::packed")]
+    #[serde(with = "pathlight_base::packed")]
     pub(super) bytes: Vec<u8>,
 }
 

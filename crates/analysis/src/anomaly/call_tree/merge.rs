@@ -3,11 +3,13 @@
 //! Counts are added. What requests of training score depends on all of them, so those whose facts are kept are judged again.
 
 use super::categories::Counts;
-use super::facts::{Dictionary, FactPart, Facts, Kind};
-use super::model::{State, Tables, TreeModel, offset_us};
+use super::facts::Dictionary;
+use super::model::{State, offset_us};
 use super::tails::{Histogram, Quantiser, amount, join};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::steps::Pace;
+use super::{FactPart, Facts, Kind};
+use super::{Tables, TreeModel};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::steps::Pace;
 
 /// The most training requests whose facts are kept: with so many the least p-value is below 0.0005.
 const FACTS_KEPT: usize = 2_000;

@@ -1,15 +1,18 @@
 //! The model of normal requests, and the distance of another request from it (`docs/definitions/anomaly.md` sections 2 and 3).
 
+use super::super::Part;
+use super::TreeVerdict;
 use super::categories::{Categories, Counts, Unseen};
-use super::facts::{CellKey, Dictionary, Fact, FactPart, Facts, Kind, Part};
+use super::facts::{CellKey, Dictionary};
 use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
-use super::views::{TreeVerdict, ViewScores, Views};
+use super::views::{ViewScores, Views};
+use super::{Fact, FactPart, Facts, Kind};
 use crate::anomaly::examples::Examples;
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::ln;
-use pathlight_model::steps::Pace;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::ln;
+use pathlight_base::steps::Pace;
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

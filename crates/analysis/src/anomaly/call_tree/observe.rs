@@ -1,12 +1,14 @@
 //! Facts of the whole tree of each request, collected by a worker (`docs/definitions/anomaly.md` section 1).
 
-use super::facts::{CellKey, Dictionary, FactPart, FactRow, Kind, Part, push_fact};
-use crate::anomaly::features::RowFacts;
+use super::super::Part;
+use super::facts::{CellKey, Dictionary, push_fact};
+use super::{FactPart, FactRow, Kind};
+use crate::anomaly::RowFacts;
 use crate::critical_path::{Context, Contexts, Observer, PathFinder, PathTable};
-use crate::requests::Overlap;
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::Overlap;
+use pathlight_trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 
 /// The greatest overlap that still counts as one call after the other, in microseconds.

@@ -1,15 +1,18 @@
 //! Why a request is anomalous, in terms of calls (`docs/definitions/anomaly.md` section 5).
 
+use super::super::Part;
+use super::TreeVerdict;
 use super::categories::Counts;
-use super::facts::{Dictionary, Facts, Kind, Part};
-use super::model::{Located, Scratch, State, Tables, TreeModel, fold};
+use super::facts::Dictionary;
+use super::model::{State, fold};
 use super::tails::{Histogram, amount, join, percentile};
-use super::views::TreeVerdict;
-use crate::anomaly::features::Cell;
+use super::{Facts, Kind};
+use super::{Located, Scratch, Tables, TreeModel};
+use crate::anomaly::Cell;
 use crate::anomaly::sets::{FOLDS, Search};
 use crate::requests::RequestRef;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, NO_ROW};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -2,10 +2,12 @@
 //!
 //! Which ones they are depends on ids alone, so the sample of all requests is the sample of the samples of any parts.
 
-use super::facts::{CellKey, Dictionary, FactPart, FactRow, Facts, Kind, Part, next_number, push_fact};
+use super::super::Part;
+use super::facts::{CellKey, Dictionary, next_number, push_fact};
+use super::{FactPart, FactRow, Facts, Kind};
 use crate::critical_path::{Context, Contexts};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::{Endpoint, NO_ROW, hash_text};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::{Endpoint, NO_ROW, hash_text};
 use std::collections::BTreeMap;
 
 /// Longer times, in microseconds, and greater numbers are not believed of a file.

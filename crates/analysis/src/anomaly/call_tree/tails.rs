@@ -1,8 +1,8 @@
 //! The surprise of a number among those of training (`docs/definitions/anomaly.md` section 2).
 
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::{exp, ln};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{exp, ln};
 
 /// Steps of a quantised logarithm in one unit of it.
 const STEPS: f64 = 100.0;

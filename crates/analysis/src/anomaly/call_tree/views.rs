@@ -1,8 +1,8 @@
 //! Six ways to look at a request, made one score, and the conformal test (`docs/definitions/anomaly.md` section 3).
 
-use super::facts::Part;
+use super::super::Part;
 use crate::anomaly::sets::FOLDS;
-use pathlight_model::stats::ln;
+use pathlight_base::statistics::ln;
 use serde::{Deserialize, Serialize};
 
 /// Of each part the greatest surprise, and the sum of surprises.

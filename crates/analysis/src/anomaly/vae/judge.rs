@@ -1,9 +1,9 @@
 //! Judging by a trained auto-encoder (paper appendix C).
 
+use super::Vae;
 use super::model::Pass;
-use super::train::Vae;
-use crate::anomaly::features::{Cell, Features};
-use pathlight_model::trace::NO_ROW;
+use crate::anomaly::{Cell, Features};
+use pathlight_trace::NO_ROW;
 use serde::{Deserialize, Serialize};
 
 /// A request whose log-likelihood is lower than all but this share of the training density is abnormal (appendix C).

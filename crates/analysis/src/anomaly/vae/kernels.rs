@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn products_are_those_of_the_definition() {
-        let mut random = pathlight_model::stats::Random::new(3, 0, 0);
+        let mut random = pathlight_base::statistics::Random::new(3, 0, 0);
         let mut matrix = |n: usize| (0..n).map(|_| random.unit() as f32 - 0.5).collect::<Vec<f32>>();
         let mut packed = Packed::default();
         for (rows, depth, columns) in [(1, 1, 1), (4, 8, 8), (5, 300, 9), (3, 2, 17), (9, 513, 3)] {

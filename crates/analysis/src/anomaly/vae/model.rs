@@ -3,7 +3,7 @@
 use super::functions::{ln, lns, sigmoid, softplus, softplus_and_slope, tanh};
 use super::kernels::{Factor, Packed, Prepared};
 use super::lanes::{Lanes, WIDTH, add_scaled};
-use pathlight_model::stats::Random;
+use pathlight_base::statistics::Random;
 use serde::{Deserialize, Serialize};
 
 /// Slope of the leaky rectifier below 0.

@@ -1,12 +1,13 @@
 //! Training in small steps, and the finished model (paper appendices B and C).
 
+use super::Sizes;
 use super::functions::{exp, ln};
 use super::lanes::{Lanes, WIDTH};
-use super::model::{ABSENT, Pass, Sizes};
-use crate::anomaly::features::{Cell, Features};
+use super::model::{ABSENT, Pass};
+use crate::anomaly::{Cell, Features};
 use crate::critical_path::Contexts;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::stats::Random;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Random;
 use serde::{Deserialize, Serialize};
 
 /// Requests of one step of training.
@@ -419,9 +420,9 @@ mod tests {
     use super::*;
     use crate::anomaly::{Encoding, Model};
     use crate::critical_path::Context;
-    use pathlight_model::encoding;
-    use pathlight_model::trace::Endpoint;
-    use pathlight_model::trace::NO_ROW;
+    use pathlight_base::encoding;
+    use pathlight_trace::Endpoint;
+    use pathlight_trace::NO_ROW;
 
     /// Returns an auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
     fn toy() -> Vae {

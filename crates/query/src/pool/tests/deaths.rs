@@ -1,6 +1,6 @@
 //! Tests of the cause that is found when a worker dies: a file or a query.
 
-use super::*;
+use super::super::tests::*;
 
 #[test]
 fn a_file_is_not_left_out_for_what_a_query_did() {

@@ -1,6 +1,6 @@
 //! Tests of the progress that is reported while files are read.
 
-use super::*;
+use super::super::tests::*;
 
 #[test]
 fn progress_is_told_four_times_a_second_and_memory_looked_at_more_often() {

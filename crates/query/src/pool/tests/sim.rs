@@ -4,9 +4,10 @@
 use crate::load::{ReadResult, SplitSearch};
 use crate::pool::messages::{Call, Done, FromWorker, Piece, Progress};
 use crate::pool::*;
-use crate::{EngineError, PercentileRange, Query as _, Selection, Session, queries};
-use pathlight_analysis::requests::PathSettings;
+use crate::{EngineError, Query as _, Session, queries};
+use pathlight_analysis::requests::{PercentileRange, Selection};
 use pathlight_ingest::{ErrorKind, Options, Reader};
+use pathlight_trace::PathSettings;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A worker: a session of traces and the messages that have not arrived yet.

@@ -1,8 +1,8 @@
 //! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 7).
 
+use super::super::{InjectionPlan, VectorKind};
 use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
-use super::vectors::{InjectionPlan, VectorKind};
-use crate::queries::Query;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::{RangeRequests, Workers};
 use crate::{EngineError, clock};
@@ -15,8 +15,8 @@ use pathlight_analysis::anomaly::{
     Injection, Judged, Rule, Victims, is_held_out,
 };
 use pathlight_analysis::requests::Selection;
-use pathlight_model::stats::{Random, mix};
-use pathlight_model::steps::Pace;
+use pathlight_base::statistics::{Random, mix};
+use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// The share of training requests that are abnormal where training is contaminated, in millionths; so much is left out.

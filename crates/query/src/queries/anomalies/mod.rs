@@ -8,12 +8,13 @@ pub use evaluation::AnomalyEvaluation;
 pub(crate) use vectors::{InjectionPlan, VectorKind, VectorPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::request_pass::RequestPass;
 use crate::workers::Workers;
+use pathlight_analysis::anomaly::Part;
 use pathlight_analysis::anomaly::call_tree::{
-    Explainer, Facts, Part, Scratch, Tables, Trained, TreeModel, TreeVerdict,
+    Explainer, Facts, Scratch, Tables, Trained, TreeModel, TreeVerdict,
 };
 use pathlight_analysis::anomaly::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use pathlight_analysis::anomaly::{
@@ -21,8 +22,8 @@ use pathlight_analysis::anomaly::{
     ReasonNames, Thresholds, VectorsReport,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::steps::Pace;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::steps::Pace;
 use pathlight_summary::Settings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

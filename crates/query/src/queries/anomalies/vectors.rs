@@ -4,9 +4,9 @@ use crate::request_pass::TreePass;
 use pathlight_analysis::anomaly::call_tree::FactObserver;
 use pathlight_analysis::anomaly::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use pathlight_analysis::critical_path::{PathTable, TableBuilder, Walk};
-use pathlight_analysis::requests::{PathSettings, RequestRoots};
-use pathlight_model::encoding;
-use pathlight_model::trace::{TraceSet, Tree};
+use pathlight_base::encoding;
+use pathlight_trace::{PathSettings, RequestRoots};
+use pathlight_trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// What is recorded of each request.

@@ -1,15 +1,15 @@
 //! The six predictors of a parent's latency, compared.
 
+use super::super::FlowPass;
 use super::parent_of;
-use super::passes::FlowPass;
 use crate::EngineError;
-use crate::queries::Query;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::flow::{
     Estimates, EvaluationReport, FlowSettings, InvocationKey, NodeTable, Training,
 };
 use pathlight_analysis::requests::Selection;
-use pathlight_model::sort::CompactSort as _;
+use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
 /// Reports how well the six predictors do: they learn from the earlier half of each parent's invocations, and are tested

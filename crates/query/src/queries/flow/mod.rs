@@ -18,8 +18,8 @@ pub use timeout::Timeout;
 pub use what_if::WhatIf;
 
 use self::passes::CalleesPartial;
-use super::Query;
 use crate::EngineError;
+use crate::Query;
 use crate::pass::Pass;
 use crate::workers::Workers;
 use pathlight_analysis::critical_path::unpack_sorted;
@@ -27,7 +27,7 @@ use pathlight_analysis::flow::{
     Bindings, FlowReport, FlowSample, FlowSettings, Model, NodeTable, PairCounts,
 };
 use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_model::trace::Endpoint;
+use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::parent_of;
 use crate::EngineError;
-use crate::queries::Query;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::flow::{FlowParent, NodeTable};
 use pathlight_analysis::requests::Selection;

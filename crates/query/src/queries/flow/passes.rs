@@ -8,9 +8,10 @@ use pathlight_analysis::flow::{
     KeyFinder, Model, NodeIndex, NodeTable, PairCounts, Predictors, Requests, SavingsRun, Tester, Trainer,
     Training, Walk, WhatIfRun, Within,
 };
-use pathlight_analysis::requests::{Overlap, RequestRoots, RootEndpoint, Selection};
-use pathlight_model::encoding;
-use pathlight_model::trace::{Endpoint, TraceSet};
+use pathlight_analysis::requests::{RootEndpoint, Selection};
+use pathlight_base::encoding;
+use pathlight_trace::{Endpoint, TraceSet};
+use pathlight_trace::{Overlap, RequestRoots};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

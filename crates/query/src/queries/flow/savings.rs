@@ -1,9 +1,9 @@
 //! Savings by faster endpoints.
 
+use super::super::FlowPass;
 use super::model;
-use super::passes::FlowPass;
 use crate::EngineError;
-use crate::queries::Query;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::flow::{self, FlowSettings, SavingsReport};
 use pathlight_analysis::requests::Selection;

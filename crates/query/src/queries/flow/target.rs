@@ -1,17 +1,18 @@
 //! Changes that bring a percentile of the latency down to a target.
 
+use super::super::Savings;
+use super::model;
 use super::what_if::what_if;
-use super::{Savings, model};
 use crate::EngineError;
-use crate::queries::Query;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::anomaly::vae::TrainingProgress;
 use pathlight_analysis::flow::{
     self, CallsOf, FlowSettings, Model, Quantile, ShareChange, TargetReport, TargetWay,
 };
 use pathlight_analysis::requests::Selection;
-use pathlight_model::sort::CompactSort as _;
-use pathlight_model::trace::Endpoint;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Reports which endpoints, and how much faster, would bring a percentile of the latency of the selected requests down to a

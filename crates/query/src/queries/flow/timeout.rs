@@ -3,11 +3,11 @@
 use super::model;
 use super::what_if::what_if;
 use crate::EngineError;
-use crate::queries::Query;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::flow::{CallsOf, Changes, FlowSettings, TimeoutReport};
 use pathlight_analysis::requests::Selection;
-use pathlight_model::trace::Endpoint;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Reports what a timeout of the calls of an endpoint cuts, and what the selected requests take if such calls fail fast or are

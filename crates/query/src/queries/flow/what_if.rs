@@ -1,9 +1,9 @@
 //! Requests before and after a change.
 
+use super::super::FlowPass;
 use super::model;
-use super::passes::FlowPass;
 use crate::EngineError;
-use crate::queries::Query;
+use crate::Query;
 use crate::workers::Workers;
 use pathlight_analysis::flow::{self, CallsOf, Changes, FlowSettings, Model, WhatIfReport};
 use pathlight_analysis::requests::Selection;

@@ -1,0 +1,23 @@
+//! Percentiles, intervals, histograms: small pure functions.
+
+mod bootstrap;
+mod density;
+mod distribution;
+mod effect;
+mod math;
+mod percentiles;
+mod random;
+mod testing;
+pub mod welch;
+
+pub use bootstrap::{FEW, WholeAndParts, ratio, ratio_interval, share_intervals};
+pub use density::LogAxis;
+pub use distribution::Distribution;
+pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};
+pub use math::{exp, ln};
+pub use percentiles::{LogHistogram, Summary, percentile, percentile_in_steps, select_percentile};
+pub use random::{Random, mix};
+pub use testing::{
+    ChangePoint, change_point, false_discovery, false_discovery_limit, fisher_p, normal_p, student_p, welch_p,
+};
+pub use welch::{Interval, Moments, Side, t_975, welch};
