@@ -26,14 +26,15 @@ fn main() {}
 mod counted {
     use super::shared;
     use gungraun::{library_benchmark, library_benchmark_group};
-    use pathlight::analysis::critical_path::CriticalPathReport;
-    use pathlight::analysis::requests::Selection;
     use pathlight::chart::Metrics;
     use pathlight::chart::flame::{FlameLayout, FlameSize, FlameTree, FlameView, layout};
     use pathlight::chart::text::Advances;
+    use pathlight::engine::flame::CriticalPathReport;
+    use pathlight::engine::requests::Selection;
+    use pathlight::engine::run::{Cuts, Plan, Session};
+    use pathlight::engine::summaries::{Merger, Settings, Summary, read as read_summary, write};
+    use pathlight::engine::{EngineError, queries};
     use pathlight::generate::{Generator, Options, TagValue, write_jaeger};
-    use pathlight::query::{Cuts, EngineError, Plan, Session, queries};
-    use pathlight::summary::{Merger, Settings, Summary, read as read_summary, write};
     use pathlight::trace::TraceSet;
     use serde_json::json;
     use std::error::Error;

@@ -40,10 +40,11 @@ fn main() {}
 mod bench {
     use super::shared::{CHUNK, analyses, exponent, median, read, row, what_if};
     use super::{anomalies, diagnosis, drawing, findings, papers, weeks};
-    use pathlight::analysis::requests::Selection;
+    use pathlight::engine::queries;
+    use pathlight::engine::requests::Selection;
+    use pathlight::engine::run::Session;
+    use pathlight::engine::summaries::{Merger, Settings, Summary, read as read_summary, write};
     use pathlight::ingest::{Options, Reader};
-    use pathlight::query::{Session, queries};
-    use pathlight::summary::{Merger, Settings, Summary, read as read_summary, write};
     use pathlight::trace::{Portable, Reading, TraceSet};
     use std::hint::black_box;
     use std::io::Read as _;

@@ -1,20 +1,17 @@
 //! **Pathlight** reads distributed traces and tells where their latency comes from and what would make it lower.
 //!
-//! Data flows one way: load ([`ingest`]) → normalise ([`model`]) → analyse ([`analysis`]) → merge ([`query`]) → lay out
-//! ([`chart`]) and put into words ([`view`]). No crate imports upwards. On wasm32 this package adds the page; its
+//! Data flows one way: load ([`ingest`]) → normalise ([`trace`]) → analyse and merge ([`engine`]) → lay out ([`chart`])
+//! and put into words ([`view`]). No crate imports upwards. On wasm32 this package adds the page; its
 //! workers are a module of their own (package `pathlight-worker`).
 
-pub use pathlight_analysis as analysis;
 pub use pathlight_backend as backend;
 pub use pathlight_base as base;
 pub use pathlight_chart as chart;
 #[cfg(not(target_arch = "wasm32"))]
 pub use pathlight_cli as cli;
+pub use pathlight_engine as engine;
 pub use pathlight_generate as generate;
 pub use pathlight_ingest as ingest;
-pub use pathlight_query as query;
-#[cfg(not(target_arch = "wasm32"))]
-pub use pathlight_summary as summary;
 pub use pathlight_trace as trace;
 pub use pathlight_view as view;
 

@@ -2,12 +2,14 @@
 //! at hand, and on generated sets. Of several sets the worst counts.
 
 use crate::shared::{read, row};
-use pathlight::analysis::anomaly::{AnomalySettings, Detector};
-use pathlight::analysis::anomaly::{EvaluationTable, Injection, SPLITS};
-use pathlight::analysis::requests::Selection;
+use pathlight::engine::anomalies::paper::Injection;
+use pathlight::engine::anomalies::{AnomalySettings, Detector};
+use pathlight::engine::anomalies::{EvaluationTable, SPLITS};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::Session;
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::ingest::{Options as ReaderOptions, Reader};
-use pathlight::query::{Session, queries};
 use pathlight::trace::TraceSet;
 use std::io::{self, Error};
 use std::path::Path;

@@ -12,10 +12,11 @@
 use super::{GROUP, Ranks, head, mean, tail_head};
 use crate::shared::{read, row};
 use flate2::read::GzDecoder;
-use pathlight::analysis::requests::Selection;
-use pathlight::analysis::tprof::{Settings as TprofSettings, TprofReport};
 use pathlight::base::statistics::Random;
-use pathlight::query::{Session, queries};
+use pathlight::engine::diagnosis::{Settings as TprofSettings, TprofReport};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::Session;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Error, Read as _};

@@ -13,12 +13,13 @@ mod media;
 mod steps;
 
 use crate::shared::{median, read, row};
-use pathlight::analysis::requests::Selection;
-use pathlight::analysis::tprof::Verdict;
-use pathlight::analysis::tprof::{Settings as TprofSettings, TprofReport};
 use pathlight::base::statistics::Random;
+use pathlight::engine::diagnosis::Verdict;
+use pathlight::engine::diagnosis::{Settings as TprofSettings, TprofReport};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::Session;
 use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
-use pathlight::query::{Session, queries};
 
 const GROUP: &str = "Diagnosis of injected delays";
 /// Places, and seeds.

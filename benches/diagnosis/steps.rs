@@ -1,9 +1,11 @@
 //! The time of each step of the diagnosis of one large trace: a worker hears nothing before one ends.
 
 use crate::shared::{read, row};
-use pathlight::analysis::requests::Selection;
-use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings};
-use pathlight::query::{Cuts, Next, Plan, Query, Session, queries};
+use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use pathlight::engine::queries;
+use pathlight::engine::queries::Query;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::{Cuts, Next, Plan, Session};
 use pathlight::trace::TraceSet;
 use std::fmt::Write as _;
 use std::io::Error;

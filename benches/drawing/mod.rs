@@ -1,13 +1,14 @@
 //! The time of drawing before the canvas: layouts and pixels.
 
 use crate::shared::row;
-use pathlight::analysis::critical_path::{EndpointRow, EndpointsReport, HeatmapReport};
-use pathlight::analysis::flow::{FlowEdge, FlowNode, FlowReport};
-use pathlight::analysis::ids::{EndpointId, NodeId};
 use pathlight::chart::dag::{DagLayout, DagSizes};
 use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
 use pathlight::chart::text::Advances;
 use pathlight::chart::{Metrics, Theme, Window};
+use pathlight::engine::endpoints::{EndpointRow, EndpointsReport};
+use pathlight::engine::flow::{FlowEdge, FlowNode, FlowReport};
+use pathlight::engine::heatmap::HeatmapReport;
+use pathlight::engine::ids::{EndpointId, NodeId};
 use pathlight::trace::Endpoint;
 use std::hint::black_box;
 

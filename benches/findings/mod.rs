@@ -7,15 +7,16 @@
 //! endpoint or service (the tag, for one region) and is of its kind, or of one that is listed as acceptable below.
 
 use crate::shared::{read, row};
-use pathlight::analysis::findings::{Finding, FindingKind, FindingsReport, Place as Named};
-use pathlight::analysis::requests::Selection;
 use pathlight::base::statistics::Random;
+use pathlight::engine::findings::{Finding, FindingKind, FindingsReport, Place as Named};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::Session;
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{
     GeneratedSpan, GeneratedTrace, Generator, Inject, Options, Place, Shape, trace_json,
 };
 use pathlight::ingest::{Options as ReaderOptions, Reader};
-use pathlight::query::native::Pool;
-use pathlight::query::{Session, queries};
 use pathlight::trace::TraceSet;
 
 /// Places drawn for each cause.

@@ -1,12 +1,13 @@
 //! Training the auto-encoder: through the engine as the page does, and by itself.
 
 use super::shared::{read, row};
-use pathlight::analysis::anomaly::vae::{Training, VaeSettings};
-use pathlight::analysis::anomaly::{AnomalySettings, Detector};
-use pathlight::analysis::anomaly::{FeaturePart, Features};
-use pathlight::analysis::critical_path::PathTable;
-use pathlight::analysis::requests::{RootEndpoint, Selection};
-use pathlight::query::{Session, queries};
+use pathlight::engine::anomalies::paper::vae::{Training, VaeSettings};
+use pathlight::engine::anomalies::paper::{FeaturePart, Features};
+use pathlight::engine::anomalies::{AnomalySettings, Detector};
+use pathlight::engine::flame::PathTable;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::Session;
 use pathlight::trace::PathSettings;
 use std::fmt::Write as _;
 

@@ -2,13 +2,15 @@
 //! and its Table 2 (features, training and inference by the auto-encoder) over public traces, where they are at hand.
 
 use crate::shared::{median, read, row};
-use pathlight::analysis::anomaly::vae::VaeSettings;
-use pathlight::analysis::anomaly::{AnomalySettings, Detector};
-use pathlight::analysis::anomaly::{Encoding, EvaluationRow};
-use pathlight::analysis::requests::Selection;
+use pathlight::engine::anomalies::EvaluationRow;
+use pathlight::engine::anomalies::paper::Encoding;
+use pathlight::engine::anomalies::paper::vae::VaeSettings;
+use pathlight::engine::anomalies::{AnomalySettings, Detector};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::Session;
 use pathlight::generate::{Generator, Options, Shape, trace_json};
 use pathlight::ingest::{Options as ReaderOptions, Reader};
-use pathlight::query::{Session, queries};
 use pathlight::trace::TraceSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Error;

@@ -1,13 +1,17 @@
 //! Queries and rows of the result, for the native bench and the one in a browser's worker.
 #![allow(dead_code, reason = "each half uses a part of it")]
 
-use pathlight::analysis::anomaly::AnomalySettings;
-use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
-use pathlight::analysis::flow::{Changes, FlowSettings, LatencyChange};
-use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::analysis::tprof::Settings as TprofSettings;
+use pathlight::engine::anomalies::AnomalySettings;
+use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::flow::{Changes, LatencyChange};
+use pathlight::engine::heatmap::ColumnOrder;
+use pathlight::engine::queries;
+use pathlight::engine::queries::Query;
+use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::Session;
+use pathlight::engine::split::SplitOf;
 use pathlight::ingest::{Options, Reader};
-use pathlight::query::{Query, Session, queries};
 use pathlight::trace::{Endpoint, TraceSet};
 use std::hint::black_box;
 

@@ -7,10 +7,12 @@
 //! if it fails on that day and on no other, and names the service or endpoint.
 
 use crate::shared::{read, row};
-use pathlight::analysis::culprit::CulpritReport;
 use pathlight::base::statistics::Random;
+use pathlight::engine::compare::compare;
+use pathlight::engine::compare::services::CulpritReport;
+use pathlight::engine::summaries::{Rule, Settings, Summary, check};
+use pathlight::engine::trend::Trend;
 use pathlight::generate::{Generator, Inject, Options, Place, write_jaeger};
-use pathlight::summary::{Rule, Settings, Summary, Trend, check, compare};
 use pathlight::trace::Endpoint;
 use std::io;
 

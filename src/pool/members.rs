@@ -5,8 +5,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, Event as DomEvent, MessageEvent, Worker};
 
 use super::Pool;
-use pathlight_query::pool::Event;
-use pathlight_query::pool::messages::ToWorker;
+use pathlight_engine::pool::Event;
+use pathlight_engine::pool::messages::ToWorker;
 use pathlight_wire as wire;
 
 /// A worker in its slot; dropping it ends the worker.

@@ -1,4 +1,4 @@
-//! The page's side of the workers: ties [`PoolState`](pathlight_query::pool::PoolState), which decides everything, to
+//! The page's side of the workers: ties [`PoolState`](pathlight_engine::pool::PoolState), which decides everything, to
 //! Worker objects and their messages.
 //!
 //! What happens (a call of the page, a message, a dead worker) becomes an event of the state machine; the commands it
@@ -23,13 +23,13 @@ use web_sys::Blob;
 use self::members::Member;
 use super::boot::Boot;
 use super::ui::dom::pause;
-use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_engine::anomalies::paper::vae::TrainingProgress;
+pub use pathlight_engine::load::MemoryForecast;
+use pathlight_engine::pool::messages::ToWorker;
+use pathlight_engine::pool::{Attachment, Command, Event, PoolState, TICK_MS};
+pub use pathlight_engine::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
+use pathlight_engine::queries::Query;
 use pathlight_ingest::Keep;
-use pathlight_query::Query;
-pub use pathlight_query::load::MemoryForecast;
-use pathlight_query::pool::messages::ToWorker;
-use pathlight_query::pool::{Attachment, Command, Event, PoolState, TICK_MS};
-pub use pathlight_query::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
 use pathlight_wire as wire;
 
 /// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
@@ -148,14 +148,14 @@ impl Pool {
         self.load_group(inputs, 0);
     }
 
-    /// Loads these into the set of this [group](pathlight_analysis::requests::Selection::group).
+    /// Loads these into the set of this [group](pathlight_engine::requests::Selection::group).
     pub fn load_group(&self, inputs: Vec<Input>, group: u8) {
         let files = inputs.iter().map(|input| (input.name.clone(), input.blob.size() as u64)).collect();
         self.0.files.borrow_mut().extend(inputs.into_iter().map(|input| input.blob));
         self.handle(Event::Load { files, group });
     }
 
-    /// Takes a [group](pathlight_analysis::requests::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
+    /// Takes a [group](pathlight_engine::requests::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
     /// call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose from) stay too,
     /// until [`clear`](Self::clear).
     pub fn unload_group(&self, group: u8) {

@@ -12,7 +12,7 @@ use super::boot::{Boot, Given};
 use super::pool::Pool;
 use dom::{El, Keep, button, div, el};
 use page::{Layer, Page, Part};
-use pathlight_query::pool::UserError;
+use pathlight_engine::pool::UserError;
 use pathlight_view::address::{Address, Theme};
 use pathlight_view::intake::Intake;
 use pathlight_view::views::View;

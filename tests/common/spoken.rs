@@ -2,19 +2,23 @@
 //! in words or understood, and what was loaded before is still there.
 
 use super::stored::set;
-use pathlight::analysis::anomaly::AnomalySettings;
-use pathlight::analysis::anomaly::Encoding;
-use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
-use pathlight::analysis::flow::{Changes, FlowSettings, Quantile};
-use pathlight::analysis::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::analysis::search::SpanSearch;
-use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings};
 use pathlight::base::encoding;
+use pathlight::engine::anomalies::AnomalySettings;
+use pathlight::engine::anomalies::paper::Encoding;
+use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::flow::{Changes, Quantile};
+use pathlight::engine::heatmap::ColumnOrder;
+use pathlight::engine::pool::Server;
+use pathlight::engine::pool::messages::{Call, Done, Piece, ToWorker};
+use pathlight::engine::queries;
+use pathlight::engine::queries::{Query, SpanKey};
+use pathlight::engine::requests::search::SpanSearch;
+use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::{Session, plan_joining};
+use pathlight::engine::split::SplitOf;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
-use pathlight::query::native::Pool;
-use pathlight::query::pool::Server;
-use pathlight::query::pool::messages::{Call, Done, Piece, ToWorker};
-use pathlight::query::{Query, Session, SpanKey, plan_joining, queries};
 use pathlight::trace::{Endpoint, PathSettings};
 use pathlight::trace::{
     HighCardinalityKeys, Portable, PortableParts, ProcessId, RawSpan, Redaction, TagSetId, TagTable, TraceId,

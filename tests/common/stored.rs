@@ -4,15 +4,17 @@
 use super::replay::{Random, kept, mutate, project};
 use super::spoken;
 use super::times;
-use pathlight::analysis::anomaly::AnomalySettings;
-use pathlight::analysis::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::analysis::tprof::Settings as TprofSettings;
 use pathlight::base::encoding;
+use pathlight::engine::anomalies::AnomalySettings;
+use pathlight::engine::compare::compare;
+use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::summaries::{Choice, Settings, Summary, read, write};
+use pathlight::engine::trend::Trend;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
-use pathlight::summary::{Choice, Settings, Summary, Trend, compare, read, write};
 use pathlight::trace::PathSettings;
 use pathlight::trace::{Endpoint, LoadedSummary, TraceSet};
 use pathlight::view::address::Address;
@@ -155,7 +157,7 @@ fn models() -> Vec<Vec<u8>> {
 }
 
 fn check_model(bytes: &[u8]) {
-    if pathlight::analysis::anomaly::Model::from_bytes(bytes).is_err() {
+    if pathlight::engine::anomalies::Model::from_bytes(bytes).is_err() {
         return;
     }
     let settings = AnomalySettings { model: Some(bytes.to_vec()), ..AnomalySettings::default() };

@@ -3,10 +3,12 @@
 use super::replay::Random;
 use super::spoken::{MESSAGES, drive};
 use super::stored::{json, loaded};
-use pathlight::analysis::requests::{RootEndpoint, Selection};
-use pathlight::query::native::Pool;
-use pathlight::query::{Session, queries};
-use pathlight::summary::{Settings, Summary, compare};
+use pathlight::engine::compare::compare;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::Session;
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::summaries::{Settings, Summary};
 use pathlight::trace::PathSettings;
 use pathlight::trace::{LATEST_US, LONGEST_US};
 
@@ -65,11 +67,13 @@ pub fn check(bytes: &[u8]) {
     }
     let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
     let summary = Summary::observe(&set, &settings);
-    let again = pathlight::summary::read(&pathlight::summary::write(&summary).unwrap());
+    let again = pathlight::engine::summaries::read(&pathlight::engine::summaries::write(&summary).unwrap());
     let again = again.expect("what was written is read");
     assert!(compare(&summary, &again, None).is_ok());
     let merged = Summary::merge(summary, again).unwrap();
-    assert!(pathlight::summary::read(&pathlight::summary::write(&merged).unwrap()).is_ok());
+    assert!(
+        pathlight::engine::summaries::read(&pathlight::engine::summaries::write(&merged).unwrap()).is_ok()
+    );
     let baseline =
         queries::Findings { selection: Selection::default(), baseline: Some(Selection::default()) };
     Pool::of(vec![set]).unwrap().run(baseline).unwrap();

@@ -3,9 +3,9 @@
 
 use crate::Golden;
 use crate::common::{golden_inputs, load, read_into};
-use pathlight::analysis::requests::Selection;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::Reading;
 use pathlight::trace::TraceSet;
 use std::collections::BTreeMap;

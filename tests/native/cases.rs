@@ -1,8 +1,8 @@
 //! Queries of any kind in one list, for tests that compare reports of the same traces.
 
 use pathlight::base::encoding;
-use pathlight::query::Query;
-use pathlight::query::native::Pool;
+use pathlight::engine::queries::Query;
+use pathlight::engine::run::native::Pool;
 
 /// Runs a query; returns it in words, and its report as bytes.
 pub type Case = Box<dyn Fn(&mut Pool) -> (String, Vec<u8>)>;

@@ -1,16 +1,16 @@
 //! Pictures of analysed traces: what is drawn agrees with what was measured.
 
 use crate::common::{load, real_files};
-use pathlight::analysis::critical_path::{CriticalPathReport, TraceReport};
-use pathlight::analysis::requests::Selection;
 use pathlight::chart::flame::{self, FlameTree, FlameView, Inverted, Matches, endpoint_rows};
 use pathlight::chart::text::Advances;
 use pathlight::chart::timeline::{self, Minimap, Timeline, TimelineSize, TimelineView};
 use pathlight::chart::{Metrics, Theme};
+use pathlight::engine::flame::{CriticalPathReport, TraceReport};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
 use pathlight::trace::PathSettings;
 use pathlight::trace::TraceSet;
 
@@ -33,7 +33,7 @@ fn critical_path(pool: &mut Pool) -> CriticalPathReport {
 fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
     let query = queries::Requests { selection: Selection::default(), limit };
     let requests = pool.run(query).unwrap();
-    let mut trace = |row: &pathlight::analysis::critical_path::RequestRow| {
+    let mut trace = |row: &pathlight::engine::flame::RequestRow| {
         let query = queries::Trace {
             group: 0,
             trace_id: row.trace_id.clone(),

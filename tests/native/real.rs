@@ -1,7 +1,7 @@
 //! Golden facts and invariants on the real traces beside the project, where they exist.
 
 use crate::common::{load, real_files, shared_data};
-use pathlight::analysis::critical_path::PathFinder;
+use pathlight::engine::flame::PathFinder;
 use pathlight::trace::{EndpointId, Flags, RequestRoots, TraceSet, Tree};
 use pathlight::trace::{Overlap, PathSettings, Reading};
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,7 +8,7 @@ use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::chart::plot::ChartSize;
 use pathlight::chart::svg::{Words, write};
 use pathlight::chart::{Measure, Rgba, Shade, Theme};
-use pathlight::pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
+use pathlight::pathlight::pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;

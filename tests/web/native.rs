@@ -2,12 +2,14 @@
 //!
 //! The native side is what the binary wrote just before, into the folder of `PATHLIGHT_NATIVE`.
 
-use pathlight::analysis::anomaly::vae::VaeSettings;
-use pathlight::analysis::anomaly::{AnomalySettings, Detector};
-use pathlight::analysis::requests::{RootEndpoint, Selection};
+use pathlight::engine::anomalies::paper::vae::VaeSettings;
+use pathlight::engine::anomalies::{AnomalySettings, Detector};
+use pathlight::engine::queries;
+use pathlight::engine::queries::Query;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::{Cuts, Next, Plan, Session};
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
-use pathlight::query::{Cuts, Next, Plan, Query, Session, queries};
 use pathlight::trace::{Endpoint, Overlap};
 use pathlight::trace::{SpanId, TraceId, TraceSet};
 use pathlight::view::json;

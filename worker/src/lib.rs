@@ -1,7 +1,7 @@
 //! The worker of the page, a wasm module of its own: one session of traces, fed by the page's calls.
 //!
 //! Nothing here takes long at once: reading, sealing and passes go in steps (`pace`) with a look at the messages
-//! between. What is answered at once is the matter of `pathlight_query::pool::Server`.
+//! between. What is answered at once is the matter of `pathlight_engine::pool::Server`.
 
 #![cfg(target_arch = "wasm32")]
 
@@ -25,10 +25,11 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
+use pathlight_engine::EngineError;
+use pathlight_engine::pool::messages::{Call, Done, FromWorker, Progress, ToWorker};
+use pathlight_engine::pool::{Answer, Server};
+use pathlight_engine::run::Session;
 use pathlight_generate::{Options, write_jaeger};
-use pathlight_query::pool::messages::{Call, Done, FromWorker, Progress, ToWorker};
-use pathlight_query::pool::{Answer, Server};
-use pathlight_query::{EngineError, Session};
 use pathlight_trace::Sealing;
 use pathlight_view::saved;
 use pathlight_wire as wire;
@@ -67,7 +68,7 @@ struct Worker {
 /// The browser's, if it refuses a MessageChannel.
 #[wasm_bindgen]
 pub fn start_worker() -> Result<(), JsValue> {
-    pathlight_query::clock::set(pace::now_ms);
+    pathlight_engine::run::clock::set(pace::now_ms);
     std::panic::set_hook(Box::new(|panic| {
         let place =
             panic.location().map_or(String::new(), |place| format!(" ({}:{})", place.file(), place.line()));

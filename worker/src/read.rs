@@ -6,9 +6,9 @@ use std::rc::Rc;
 use super::pace::{Step, now_ms};
 use super::source::{Block, Source};
 use super::{CallState, Worker, memory_bytes};
+use pathlight_engine::load::ReadResult;
+use pathlight_engine::pool::messages::{Done, FromWorker, Piece, Progress};
 use pathlight_ingest::{ErrorKind, IngestError, Options, Reader};
-use pathlight_query::load::ReadResult;
-use pathlight_query::pool::messages::{Done, FromWorker, Piece, Progress};
 
 /// How often the page hears of progress, in milliseconds.
 const PROGRESS_MS: f64 = 80.0;
@@ -157,7 +157,7 @@ pub async fn run(worker: &Worker, job: Job) {
 }
 
 fn reader_of(piece: &Piece) -> Reader {
-    let unpack = Some(pathlight_query::unpack as pathlight_ingest::Unpack);
+    let unpack = Some(pathlight_engine::summaries::unpack as pathlight_ingest::Unpack);
     let options = Options { keep: piece.keep.clone(), unpack, ..Options::default() };
     match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),

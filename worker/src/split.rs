@@ -9,8 +9,8 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::Blob;
 
 use super::pace::Pace;
+use pathlight_engine::load::SplitSearch;
 use pathlight_ingest::SplitPoint;
-use pathlight_query::load::SplitSearch;
 
 /// Returns the first split point after each of these byte offsets, as far as there are any; none if the Blob must be read
 /// in one piece.

@@ -8,10 +8,11 @@ use std::rc::Rc;
 
 use super::Worker;
 use super::pace::{Step, now_ms};
-use pathlight_analysis::requests::Selection;
+use pathlight_engine::queries;
+use pathlight_engine::requests::Selection;
+use pathlight_engine::run::Session;
 use pathlight_generate::{Options, write_jaeger};
 use pathlight_ingest::{self as ingest, Reader};
-use pathlight_query::{Session, queries};
 use pathlight_trace::PathSettings;
 use pathlight_trace::TraceSet;
 

@@ -7,8 +7,8 @@
 //! first of them is the one looked at. `api` alone only says where links to Jaeger lead. With `every=30s` the page looks again
 //! and again for what is new: a search goes on where it ended, of a file what was added to its end is fetched.
 
-use pathlight_analysis::requests::RootEndpoint;
 use pathlight_base::fragment::Writer;
+use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeSet;
 

@@ -5,8 +5,8 @@
 use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
-use pathlight_analysis::anomaly::AnomalyReport;
 use pathlight_base::format;
+use pathlight_engine::anomalies::AnomalyReport;
 use plotters::element::{Circle, PathElement, Rectangle, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -230,8 +230,8 @@ pub fn export_svg(
 mod tests {
     use super::*;
     use crate::Metrics;
-    use pathlight_analysis::anomaly::{AnomalyRow, Part};
-    use pathlight_analysis::requests::RequestRef;
+    use pathlight_engine::anomalies::{AnomalyRow, Part};
+    use pathlight_engine::requests::RequestRef;
 
     fn report(rows: &[(u64, f64)]) -> AnomalyReport {
         let row = |&(start_us, score): &(u64, f64)| AnomalyRow {

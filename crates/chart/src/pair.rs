@@ -1,8 +1,8 @@
 //! An anomalous request beside a normal one: both on one axis, with what tells them apart marked.
 
 use super::timeline::Sign;
-use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, ReasonKind, ReasonRow};
-use pathlight_analysis::critical_path::TraceReport;
+use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow, ReasonKind, ReasonRow};
+use pathlight_engine::flame::TraceReport;
 use std::collections::BTreeMap;
 
 const NONE: u32 = u32::MAX;
@@ -135,9 +135,9 @@ fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::timeline::trace;
-    use pathlight_analysis::anomaly::Part;
-    use pathlight_analysis::critical_path::SpanWaiting;
-    use pathlight_analysis::requests::RequestRef;
+    use pathlight_engine::anomalies::Part;
+    use pathlight_engine::flame::SpanWaiting;
+    use pathlight_engine::requests::RequestRef;
     use pathlight_trace::Endpoint;
 
     const P: u8 = TraceReport::ON_PATH;

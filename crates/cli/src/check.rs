@@ -4,11 +4,12 @@ use super::common::SummaryOptions;
 use super::summarise::name;
 use super::summary_files::load_any;
 use super::{Failure, output};
-use pathlight_analysis::critical_path::DiffReport;
 use pathlight_base::format::{change, counted, duration, markdown as cell};
 use pathlight_chart::Theme;
 use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
-use pathlight_summary::{Measured, Rule, Summary, Verdict, check, compare};
+use pathlight_engine::compare::DiffReport;
+use pathlight_engine::compare::compare;
+use pathlight_engine::summaries::{Measured, Rule, Summary, Verdict, check};
 use pathlight_trace::Endpoint;
 use pathlight_view::culprit;
 use std::fmt::Write as _;
@@ -46,9 +47,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let baseline = load_any(&args.baseline, &settings, args.reading.threads)?;
     let candidate = load_any(&args.candidate, &settings, args.reading.threads)?;
     if baseline.settings != candidate.settings {
-        return Err(Failure::Usage(pathlight_summary::OtherSettings.to_string()));
+        return Err(Failure::Usage(pathlight_engine::summaries::OtherSettings.to_string()));
     }
-    let lacks = |error: pathlight_summary::Lacks| Failure::Usage(error.to_string());
+    let lacks = |error: pathlight_engine::summaries::Lacks| Failure::Usage(error.to_string());
     let verdicts = check(&baseline, &candidate, &args.fail_on).map_err(lacks)?;
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
     let is_of_time =

@@ -6,13 +6,13 @@ use super::output;
 use super::parse;
 use super::summary_files;
 use super::terminal;
-use pathlight_analysis::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
-use pathlight_analysis::search::Condition;
 use pathlight_base::format::{counted, duration};
 use pathlight_base::statistics::Summary;
+use pathlight_engine::queries;
+use pathlight_engine::requests::search::Condition;
+use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
+use pathlight_engine::run::native::Pool;
 use pathlight_ingest::Keep;
-use pathlight_query::native::Pool;
-use pathlight_query::queries;
 use pathlight_trace::PathSettings;
 use pathlight_trace::{Endpoint, Overlap, Reading};
 use pathlight_trace::{LoadedSummary, Pseudonyms, Redaction};
@@ -181,8 +181,8 @@ pub struct SummaryOptions {
 
 impl SummaryOptions {
     /// Returns the settings that a summary is made with.
-    pub fn settings(&self) -> pathlight_summary::Settings {
-        pathlight_summary::Settings::new(self.root.root(), self.path.settings())
+    pub fn settings(&self) -> pathlight_engine::summaries::Settings {
+        pathlight_engine::summaries::Settings::new(self.root.root(), self.path.settings())
     }
 }
 

@@ -5,10 +5,10 @@ use super::common::{self, Common, PlacesOption};
 use super::output::stacks;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use pathlight_analysis::critical_path::CriticalPathReport;
-use pathlight_analysis::ids::NodeId;
 use pathlight_base::format::{count, counted, duration, endpoint, share_of};
-use pathlight_query::queries;
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::NodeId;
+use pathlight_engine::queries;
 use pathlight_view::json;
 
 /// The options of `critical-path`.

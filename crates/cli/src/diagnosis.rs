@@ -4,10 +4,10 @@ use super::Failure;
 use super::common::{Sets, Settings};
 use super::parse;
 use super::table::more;
-use pathlight_analysis::requests::{GroupBy, Selection};
-use pathlight_analysis::tprof::to_jaeger;
-use pathlight_analysis::tprof::{Aggregates, Settings as TprofSettings};
-use pathlight_query::queries;
+use pathlight_engine::diagnosis::to_jaeger;
+use pathlight_engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use pathlight_engine::queries;
+use pathlight_engine::requests::{GroupBy, Selection};
 use pathlight_view::diagnosis_words::{markdown, sets_markdown};
 use pathlight_view::json;
 

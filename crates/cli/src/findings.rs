@@ -2,8 +2,8 @@
 
 use super::Failure;
 use super::common::{Common, RedactionOptions};
-use pathlight_analysis::findings::TagsReport;
-use pathlight_query::queries;
+use pathlight_engine::findings::TagsReport;
+use pathlight_engine::queries;
 use pathlight_view::finding_words;
 use pathlight_view::json;
 use pathlight_view::redacted;

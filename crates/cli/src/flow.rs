@@ -5,17 +5,18 @@ use super::common::{self, Common};
 use super::parse::{self, Change};
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use pathlight_analysis::flow::ErrorQuantiles;
-use pathlight_analysis::flow::{
-    CallBudget, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, FlowSettings, LatencyChange,
-    NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
-};
-use pathlight_analysis::requests::{RootEndpoint, Selection};
 use pathlight_base::format::{DASH, count, counted, duration, printable};
 use pathlight_base::statistics::Summary;
-use pathlight_query::native::Pool;
-use pathlight_query::queries;
-use pathlight_summary::{Choice, Summary as Summaries};
+use pathlight_engine::flow::ErrorQuantiles;
+use pathlight_engine::flow::paper::FlowSettings;
+use pathlight_engine::flow::{
+    CallBudget, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, LatencyChange, NodeName,
+    Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
+};
+use pathlight_engine::queries;
+use pathlight_engine::requests::{RootEndpoint, Selection};
+use pathlight_engine::run::native::Pool;
+use pathlight_engine::summaries::{Choice, Summary as Summaries};
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::called_words;
 use pathlight_view::json;

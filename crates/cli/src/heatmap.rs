@@ -6,9 +6,10 @@ use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use super::terminal;
-use pathlight_analysis::critical_path::{ColumnOrder, HeatmapReport, RowStat, RowTime};
 use pathlight_base::format::{duration, share_of};
-use pathlight_query::queries;
+use pathlight_engine::endpoints::{RowStat, RowTime};
+use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};
+use pathlight_engine::queries;
 use pathlight_view::json;
 
 /// The options of `heatmap`.

@@ -4,10 +4,10 @@ use super::Failure;
 use super::common::Common;
 use super::table::Column::{Left, Right};
 use super::table::Table;
-use pathlight_analysis::critical_path::{HistogramsReport, Quantity};
 use pathlight_base::format::{count, duration};
 use pathlight_base::statistics::Distribution;
-use pathlight_query::queries;
+use pathlight_engine::flame::{HistogramsReport, Quantity};
+use pathlight_engine::queries;
 use pathlight_view::json;
 use std::fmt::Write as _;
 

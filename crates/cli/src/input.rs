@@ -2,9 +2,9 @@
 
 use super::{Failure, output};
 use pathlight_base::format::harmless;
+use pathlight_engine::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
+use pathlight_engine::run::native::Pool;
 use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
-use pathlight_query::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
-use pathlight_query::native::Pool;
 use pathlight_trace::TraceSet;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -185,14 +185,14 @@ pub enum Failure {
     Io(#[from] io::Error),
 }
 
-impl From<pathlight_query::EngineError> for Failure {
-    fn from(error: pathlight_query::EngineError) -> Failure {
+impl From<pathlight_engine::EngineError> for Failure {
+    fn from(error: pathlight_engine::EngineError) -> Failure {
         Failure::Usage(error.to_string())
     }
 }
 
-impl From<pathlight_analysis::critical_path::TooDeep> for Failure {
-    fn from(error: pathlight_analysis::critical_path::TooDeep) -> Failure {
+impl From<pathlight_engine::flame::TooDeep> for Failure {
+    fn from(error: pathlight_engine::flame::TooDeep) -> Failure {
         Failure::Usage(format!("{error} (--json)"))
     }
 }

@@ -1,9 +1,10 @@
 //! Values of options, as clap reads them. An error says how to write the value.
 
-use pathlight_analysis::critical_path::{ColumnOrder, RowStat};
-use pathlight_analysis::flow::{LatencyChange, Quantile};
-use pathlight_analysis::requests::{Filter, GroupBy, PercentileRange};
-use pathlight_analysis::search::SpanSearch;
+use pathlight_engine::endpoints::RowStat;
+use pathlight_engine::flow::{LatencyChange, Quantile};
+use pathlight_engine::heatmap::ColumnOrder;
+use pathlight_engine::requests::search::SpanSearch;
+use pathlight_engine::requests::{Filter, GroupBy, PercentileRange};
 use pathlight_trace::{Endpoint, Reading};
 use pathlight_view::address::parse_range;
 use pathlight_view::views::View;

@@ -12,7 +12,7 @@ use super::common::{Common, RedactionOptions};
 use super::output;
 use super::page::{self, PAGE};
 use super::parse;
-use pathlight_query::queries;
+use pathlight_engine::queries;
 use pathlight_trace::TraceSet;
 use pathlight_view::address::Address;
 use pathlight_view::finding_words;

@@ -8,8 +8,8 @@
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
+use pathlight_engine::summaries::{Merger, Settings, Summary, by_day};
 use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
-use pathlight_summary::{Merger, Settings, Summary, by_day};
 use pathlight_trace::{Portable, TraceSet};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
@@ -98,7 +98,7 @@ impl Open {
         };
         let mut head = Vec::new();
         (&mut input).take(32).read_to_end(&mut head)?;
-        if pathlight_summary::is_summary(&head) {
+        if pathlight_engine::summaries::is_summary(&head) {
             let text =
                 "it is a summary, which is not read from a pipe here; write it to a file and name that";
             return Err(std::io::Error::other(text));
@@ -282,7 +282,7 @@ impl Sums {
 
     /// Joins what threads have summed; returns the summaries that have a trace, by day.
     fn join(parts: Vec<Sums>) -> Result<BTreeMap<u64, Summary>, Failure> {
-        let failed = |error: pathlight_summary::OtherSettings| Failure::Usage(error.to_string());
+        let failed = |error: pathlight_engine::summaries::OtherSettings| Failure::Usage(error.to_string());
         let mut all = Sums::default();
         for part in parts {
             for (day, sum) in part.days {

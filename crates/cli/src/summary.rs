@@ -3,7 +3,7 @@
 use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::terminal;
-use pathlight_query::queries;
+use pathlight_engine::queries;
 use pathlight_view::json;
 use pathlight_view::summary::{self, ListsBy};
 

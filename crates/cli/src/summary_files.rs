@@ -3,8 +3,8 @@
 use super::stream::SumOptions;
 use super::{Failure, input, stream};
 use pathlight_base::format::{counted, harmless};
+use pathlight_engine::summaries::{FileError, Merger, Settings, Summary, read};
 use pathlight_ingest::Keep;
-use pathlight_summary::{FileError, Merger, Settings, Summary, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub fn is_summary(path: &Path) -> bool {
     let mut head = Vec::new();
     // What cannot be read is no summary; the reader of traces then says why.
     let read = std::fs::File::open(path).and_then(|file| file.take(32).read_to_end(&mut head));
-    read.is_ok() && pathlight_summary::is_summary(&head)
+    read.is_ok() && pathlight_engine::summaries::is_summary(&head)
 }
 
 /// Loads one side of a comparison: summaries, and what else there is as traces, read with the settings of the summaries or

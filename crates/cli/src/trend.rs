@@ -6,7 +6,7 @@ use super::summary_files::load_any;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_base::format::{counted, duration, harmless, probability};
-use pathlight_summary::{Series, Trend};
+use pathlight_engine::trend::{Series, Trend};
 use pathlight_view::{json, trend};
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -16,11 +16,11 @@ pub use ranges::{parse_range, range_name};
 
 pub use super::normal::{AnomalyChoice, Normal, SIZES};
 pub use super::views::View;
-use pathlight_analysis::critical_path::SplitOf;
-use pathlight_analysis::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
-use pathlight_analysis::search::SpanSearch;
 use pathlight_backend::source::{Source, root_name, root_of_name};
 use pathlight_base::fragment::{Writer, pairs};
+use pathlight_engine::requests::search::SpanSearch;
+use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
+use pathlight_engine::split::SplitOf;
 use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.

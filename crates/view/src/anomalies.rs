@@ -5,16 +5,16 @@ use crate::normal::{AnomalyChoice, Normal};
 pub use crate::severity::{reasons, severity, severity_behind};
 use crate::table::{Column, Table, Unit, write_line};
 use crate::tip::TipLine;
-use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationTable, ReasonGroup,
-    VectorsReport,
-};
-use pathlight_analysis::anomaly::{EXPLAINED, FalseAlarmRow, Thresholds};
-use pathlight_analysis::requests::{Filter, Selection};
 use pathlight_base::format::{
     DASH, agreeing, count, counted, duration, duration_us, moment, number, printable, share,
 };
+use pathlight_engine::anomalies::paper::vae::TrainingProgress;
+use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
+use pathlight_engine::anomalies::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonGroup,
+};
+use pathlight_engine::anomalies::{EXPLAINED, FalseAlarmRow, Thresholds};
+use pathlight_engine::requests::{Filter, Selection};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -463,8 +463,8 @@ mod tests {
     use super::*;
     use crate::finder::Finder;
     use crate::table::{Cell, Rows as _};
-    use pathlight_analysis::anomaly::{Part, ReasonKind, ReasonRow};
-    use pathlight_analysis::requests::RequestRef;
+    use pathlight_engine::anomalies::{Part, ReasonKind, ReasonRow};
+    use pathlight_engine::requests::RequestRef;
 
     fn report() -> AnomalyReport {
         let row = |trace_id: &str, score, p| AnomalyRow {

@@ -2,8 +2,10 @@
 
 use super::diagnosis_choice::DiagnosisChoice;
 use super::flow_choice::FlowChoice;
-use pathlight_analysis::critical_path::{Basis, ColumnOrder, Measure, RowStat, RowTime};
 use pathlight_chart::flame::{DiffOptions, DiffWidth};
+use pathlight_engine::compare::{Basis, Measure};
+use pathlight_engine::endpoints::{RowStat, RowTime};
+use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_trace::Endpoint;
 
 /// The switches of views.

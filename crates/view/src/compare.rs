@@ -9,14 +9,12 @@ use crate::table::{Attributes, Column, Number, Table, Width};
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
-use pathlight_analysis::critical_path::{
-    Basis, Change, DiffNode, DiffReport, Measure, Presence, RankedChange,
-};
-use pathlight_analysis::culprit::CulpritService;
-use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_base::format;
 use pathlight_base::statistics::Interval;
 use pathlight_chart::flame::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
+use pathlight_engine::compare::services::CulpritService;
+use pathlight_engine::compare::{Basis, Change, DiffNode, DiffReport, Measure, Presence, RankedChange};
+use pathlight_engine::ids::{EndpointId, NodeId};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -499,7 +497,7 @@ pub fn changes() -> Table<ChangeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::culprit::{CulpritPlace, CulpritReport, CulpritService, ServicePart};
+    use pathlight_engine::compare::services::{CulpritPlace, CulpritReport, CulpritService, ServicePart};
 
     fn report() -> CulpritReport {
         let place = |operation: &str| CulpritPlace {

@@ -1,7 +1,7 @@
 //! Two sides against each other: which they are, and by what they are told apart.
 
-use pathlight_analysis::requests::PercentileRange;
 use pathlight_base::format;
+use pathlight_engine::requests::PercentileRange;
 
 /// One of two sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the [group](pathlight_analysis::requests::Selection::group) of a side.
+    /// Returns the [group](pathlight_engine::requests::Selection::group) of a side.
     pub(super) fn group(&self, side: Side) -> u8 {
         u8::from(self.against == Against::Set && (side == Side::B) != self.swapped)
     }

@@ -2,10 +2,10 @@
 
 use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
-use pathlight_analysis::culprit::{
+use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
+use pathlight_engine::compare::services::{
     CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
 };
-use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
 use std::fmt::Write as _;
 
 /// Fewer calls than this are said to be few.

@@ -3,8 +3,8 @@
 use super::reading_words::{self, Note};
 use pathlight_base::format;
 use pathlight_base::format::{agreeing, counted};
+use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::{Ended, FileReport};
-use pathlight_query::OverviewReport;
 use pathlight_trace::{Found, FoundCount};
 
 /// Above this, all spans together last longer than sums of times are exact for: a sum of a few parts fits into 64 bits.

@@ -7,13 +7,13 @@ use crate::diagnosis_tables::{layers_csv, places_csv, report_csv, services_csv};
 use crate::diagnosis_words::statistic_words;
 use crate::tip::TipLine;
 use crate::views::WORKING;
-use pathlight_analysis::critical_path::TraceReport;
-use pathlight_analysis::requests::RequestRef;
-use pathlight_analysis::tprof::{AggregateTrace, SetsReport, Statistic, TprofReport};
 use pathlight_base::format::{THIN, count, counted, duration, duration_us, share};
 use pathlight_chart::timeline::{Timeline, part_name};
-use pathlight_query::OverviewReport;
-use pathlight_query::queries::most_time;
+use pathlight_engine::diagnosis::{AggregateTrace, SetsReport, Statistic, TprofReport};
+use pathlight_engine::flame::TraceReport;
+use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::queries::most_time;
+use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
 
 /// Where the tail may begin, in thousandths.

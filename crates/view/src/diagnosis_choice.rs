@@ -1,6 +1,6 @@
 //! The choices of the diagnosis, as keys of the address: `tail`, `top`, `list`.
 
-use pathlight_analysis::tprof::Settings as TprofSettings;
+use pathlight_engine::diagnosis::Settings as TprofSettings;
 
 /// Which list of the diagnosis is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

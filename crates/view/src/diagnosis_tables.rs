@@ -4,10 +4,10 @@ use crate::compare::{Changed, INTERVAL_OF_SETS, INTERVAL_OF_TAIL, change_columns
 use crate::culprit::{ServiceRow, services};
 use crate::diagnosis_words::{Line, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
-use pathlight_analysis::culprit::CulpritReport;
-use pathlight_analysis::tprof::{EndpointTimes, SplitStatistic, Statistic};
-use pathlight_analysis::tprof::{PlaceChange, PlacesReport, TprofReport};
 use pathlight_base::statistics::Interval;
+use pathlight_engine::compare::services::CulpritReport;
+use pathlight_engine::diagnosis::{EndpointTimes, SplitStatistic, Statistic};
+use pathlight_engine::diagnosis::{PlaceChange, PlacesReport, TprofReport};
 use pathlight_trace::Endpoint;
 
 /// A place of a request type.

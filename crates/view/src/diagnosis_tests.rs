@@ -8,8 +8,13 @@ use crate::diagnosis_tree::Tree;
 use crate::diagnosis_words::Line;
 use crate::finder::Finder;
 use crate::views::WORKING;
-use pathlight_analysis::tprof::{AggregateSegment, AggregateSpan, AggregateSubspan, Problem};
-use pathlight_query::*;
+use pathlight_engine::diagnosis::{
+    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, Problem, SetsReport, Statistic,
+    TprofReport,
+};
+use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::requests::{PercentileRange, RequestRef};
+use pathlight_trace::Endpoint;
 
 fn statistic(mean: f64) -> Statistic {
     Statistic { mean, ..Statistic::default() }

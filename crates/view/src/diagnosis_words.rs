@@ -3,20 +3,20 @@
 use crate::compare::DESCRIPTIVE;
 use crate::culprit;
 use crate::summaries;
-use pathlight_analysis::tprof::{
-    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, OfSummary, Statistic,
-    Verdict,
-};
-use pathlight_analysis::tprof::{
-    PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
-};
 use pathlight_base::format::markdown as marked;
 use pathlight_base::format::{
     agreeing, change, count, counted, duration, number, printable, sample, share_of,
 };
 use pathlight_base::statistics::Interval;
 use pathlight_chart::timeline::between;
-use pathlight_summary::MOST_PLACES;
+use pathlight_engine::diagnosis::MOST_PLACES;
+use pathlight_engine::diagnosis::{
+    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, OfSummary, Statistic,
+    Verdict,
+};
+use pathlight_engine::diagnosis::{
+    PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
+};
 use pathlight_trace::Endpoint;
 use std::fmt::Write as _;
 

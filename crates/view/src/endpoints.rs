@@ -3,15 +3,16 @@
 use crate::selection_words::range_words;
 use crate::table::{Attributes, Column, Number, PER_REQUEST, Table, csv, endpoint_attributes};
 use crate::tip::{Numbers, TipLine};
-use pathlight_analysis::critical_path::Affected as AffectedRoot;
-use pathlight_analysis::critical_path::{BottomUpReport, HistogramsReport, ImpactRow};
-use pathlight_analysis::flow::SavingsReport;
-use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT};
-use pathlight_analysis::requests::{PercentileRange, RangeFacts};
 use pathlight_base::format;
 use pathlight_base::format::counted;
 use pathlight_base::statistics::Interval;
 use pathlight_chart::multiples;
+use pathlight_engine::endpoints::Affected as AffectedRoot;
+use pathlight_engine::endpoints::{BottomUpReport, ImpactRow};
+use pathlight_engine::flame::HistogramsReport;
+use pathlight_engine::flow::SavingsReport;
+use pathlight_engine::flow::{EndpointSaving, FASTER_PERCENT};
+use pathlight_engine::requests::{PercentileRange, RangeFacts};
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 

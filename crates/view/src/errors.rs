@@ -2,10 +2,10 @@
 
 use crate::table::{Attributes, Column, Table};
 use crate::tip::TipLine;
-use pathlight_analysis::errors::{ErrorRow, ErrorsReport};
-use pathlight_analysis::ids::NodeId;
 use pathlight_base::format;
 use pathlight_base::format::{count, counted, duration, duration_us, share_of};
+use pathlight_engine::errors::{ErrorRow, ErrorsReport};
+use pathlight_engine::ids::NodeId;
 use std::rc::Rc;
 
 /// Returns what happened, where errors start and stop, what they cost: a sentence each; one alone if there are none.

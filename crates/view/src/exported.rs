@@ -6,8 +6,8 @@ use crate::comparing::{Against, Side};
 use crate::normal::Normal;
 use crate::selection_words::range_words;
 use crate::views::View;
-use pathlight_analysis::requests::PercentileRange;
 use pathlight_base::format;
+use pathlight_engine::requests::PercentileRange;
 
 /// Whose requests a file shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::requests::RootEndpoint;
+    use pathlight_engine::requests::RootEndpoint;
     use pathlight_trace::Endpoint;
 
     const P95: PercentileRange = PercentileRange::open(95_000, 99_000);

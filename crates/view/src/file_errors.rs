@@ -1,8 +1,8 @@
 //! The messages about files that gave no trace, or only a part.
 
 use pathlight_base::format::counted;
+use pathlight_engine::pool::UserError;
 use pathlight_ingest::{Ended, ErrorKind, FileReport};
-use pathlight_query::pool::UserError;
 
 /// Files named one by one in error rows; of more, the rows give counts and the details the names.
 const NAMED_FILES: usize = 3;

@@ -1,9 +1,9 @@
 //! A search with what the workers found: names are looked at here, tags they know.
 
-use pathlight_analysis::requests::RequestRef;
-use pathlight_analysis::search::{SearchReport, SpanSearch};
 use pathlight_base::format;
 use pathlight_base::format::{count, counted};
+use pathlight_engine::requests::RequestRef;
+use pathlight_engine::requests::search::{SearchReport, SpanSearch};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -114,8 +114,8 @@ pub fn found_words<'a>(reports: impl IntoIterator<Item = &'a SearchReport>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::requests::RangeFacts;
-    use pathlight_analysis::search::FoundEndpoint;
+    use pathlight_engine::requests::RangeFacts;
+    use pathlight_engine::requests::search::FoundEndpoint;
     use pathlight_trace::Endpoint;
 
     fn report() -> SearchReport {

@@ -1,8 +1,8 @@
 //! The small charts of findings, as data: bars, strips, points and steps with places from 0 to 1.
 
 use crate::finding_words::reaches_p99;
-use pathlight_analysis::findings::{Facts, Finding};
 use pathlight_base::statistics::Interval;
+use pathlight_engine::findings::{Facts, Finding};
 
 /// The chart of a finding. Places are 0 to 1, from left to right and from below.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +103,7 @@ pub fn bar_places(bars: &[Bar]) -> Vec<(f64, Option<[f64; 2]>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::findings::{FindingPoint, Place};
+    use pathlight_engine::findings::{FindingPoint, Place};
 
     fn finding(facts: Facts) -> Finding {
         let point = |start_us, latency_us, is_meant| FindingPoint { start_us, latency_us, is_meant };

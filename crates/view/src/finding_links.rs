@@ -3,9 +3,9 @@
 use crate::address::Address;
 use crate::comparing::{Against, Comparison, Side};
 use crate::views::View;
-use pathlight_analysis::critical_path::SplitOf;
-use pathlight_analysis::findings::{Facts, Finding, FindingKind, Place};
-use pathlight_analysis::requests::{Filter, PercentileRange, RequestType};
+use pathlight_engine::findings::{Facts, Finding, FindingKind, Place};
+use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
+use pathlight_engine::split::SplitOf;
 
 /// Returns what stands on the button that leads to the evidence of a finding.
 pub fn show_words(finding: &Finding) -> &'static str {

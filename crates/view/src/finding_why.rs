@@ -1,7 +1,7 @@
 //! The method behind a finding, in two lines at most.
 
-use pathlight_analysis::findings::{Facts, Finding};
 use pathlight_base::format::{count, counted, duration, share};
+use pathlight_engine::findings::{Facts, Finding};
 
 /// Says how a saving is estimated. It begins with a space, since it follows another sentence.
 const WHAT_IF: &str =

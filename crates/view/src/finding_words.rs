@@ -5,13 +5,13 @@ use crate::finding_links::show_words;
 pub use crate::finding_why::why;
 use crate::flow_prediction::off_words;
 use crate::sentence::Sentence;
-use pathlight_analysis::culprit::{CulpritReport, ServicePart};
-use pathlight_analysis::findings::{
-    BesideCall, Facts, Finding, FindingKind, FindingsReport, Gap, Halved, Place, SharedTag,
-};
 use pathlight_base::format;
 use pathlight_base::format::{agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
+use pathlight_engine::compare::services::{CulpritReport, ServicePart};
+use pathlight_engine::findings::{
+    BesideCall, Facts, Finding, FindingKind, FindingsReport, Gap, Halved, Place, SharedTag,
+};
 
 /// Writes both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {

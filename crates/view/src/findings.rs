@@ -4,11 +4,11 @@ use crate::address::Address;
 use crate::flame::{waiting_column, waiting_us};
 use crate::selection_words::{filter_words, range_words};
 use crate::table::{Attributes, Column, PER_REQUEST, Table, WHEN_PRESENT, endpoint_attributes};
-use pathlight_analysis::critical_path::{EndpointRow, EndpointsReport, RowStat, RowTime};
-use pathlight_analysis::ids::EndpointId;
-use pathlight_analysis::requests::{RequestType, RootEndpoint};
 use pathlight_base::format;
-use pathlight_query::{OverviewReport, TypeRow};
+use pathlight_engine::endpoints::{EndpointRow, EndpointsReport, RowStat, RowTime};
+use pathlight_engine::ids::EndpointId;
+use pathlight_engine::queries::{OverviewReport, TypeRow};
+use pathlight_engine::requests::{RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 

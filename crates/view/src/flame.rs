@@ -6,12 +6,12 @@ use crate::table::{
 use crate::tip::{Numbers, TipLine};
 use crate::tree;
 use crate::tree::Calls;
-use pathlight_analysis::critical_path::{ContextNode, CriticalPathReport, Waiting, Weight};
-use pathlight_analysis::ids::NodeId;
-use pathlight_analysis::requests::RangeFacts;
 use pathlight_base::format;
 use pathlight_chart::flame::{FlameTree, FlameWords, Frame};
-use pathlight_query::queries::most_time;
+use pathlight_engine::flame::{ContextNode, CriticalPathReport, Waiting, Weight};
+use pathlight_engine::ids::NodeId;
+use pathlight_engine::queries::most_time;
+use pathlight_engine::requests::RangeFacts;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -331,7 +331,7 @@ pub fn table() -> Table<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::ids::EndpointId;
+    use pathlight_engine::ids::EndpointId;
 
     fn report(endpoints: &[(&str, &str)], nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
         let node = |&(parent, endpoint, subtree_us): &(Option<u32>, u32, u64)| ContextNode {

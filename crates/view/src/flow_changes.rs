@@ -2,14 +2,14 @@
 
 use crate::table::{Column, csv};
 use crate::tip::Numbers;
-use pathlight_analysis::flow::FlowNode;
-use pathlight_analysis::flow::{
-    CallTimeout, ChangeOf, Changes, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
-};
-use pathlight_analysis::ids::NodeId;
 use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve};
 use pathlight_chart::{Shade, Theme};
+use pathlight_engine::flow::FlowNode;
+use pathlight_engine::flow::{
+    CallTimeout, ChangeOf, Changes, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
+};
+use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 
 /// Endpoints listed of those whose share changed.

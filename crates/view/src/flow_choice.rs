@@ -2,9 +2,8 @@
 //! `learn`, `tau`, `whatif`, `target`, `timeout`.
 
 use super::focus::{focus_name, parse_focus};
-use pathlight_analysis::flow::{
-    CallTimeout, ChangeOf, Changes, FlowSettings, LatencyChange, NodeName, Parallel, Quantile,
-};
+use pathlight_engine::flow::paper::FlowSettings;
+use pathlight_engine::flow::{CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 

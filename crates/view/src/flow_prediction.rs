@@ -2,12 +2,12 @@
 //! execution flows.
 
 use crate::table::{Column, csv};
-use pathlight_analysis::flow::EvaluationReport;
-use pathlight_analysis::flow::{ErrorQuantiles, MethodErrors};
 use pathlight_base::format;
 use pathlight_base::format::{count, counted, printable, share};
 use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve};
 use pathlight_chart::{Rgba, Shade, Theme};
+use pathlight_engine::flow::EvaluationReport;
+use pathlight_engine::flow::{ErrorQuantiles, MethodErrors};
 use pathlight_trace::Endpoint;
 
 /// Calls that a parent must have to choose from: as here, and as in the paper.

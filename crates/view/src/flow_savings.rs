@@ -2,9 +2,9 @@
 
 use crate::flow_changes::Amount;
 use crate::table::{Column, Number, Table, endpoint_attributes};
-use pathlight_analysis::flow::{ChangeOf, SavingsReport};
-use pathlight_analysis::flow::{EndpointSaving, FASTER_PERCENT, Saving};
 use pathlight_base::format::share;
+use pathlight_engine::flow::{ChangeOf, SavingsReport};
+use pathlight_engine::flow::{EndpointSaving, FASTER_PERCENT, Saving};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

@@ -2,10 +2,10 @@
 //! ways and what each call may then take.
 
 use crate::table::{Column, Number, Table};
-use pathlight_analysis::flow::{CallBudget, TargetReport, TargetWay};
-use pathlight_analysis::flow::{Changes, Quantile};
 use pathlight_base::format;
 use pathlight_base::format::{DASH, THIN, counted, duration, duration_us, printable, share};
+use pathlight_engine::flow::{CallBudget, TargetReport, TargetWay};
+use pathlight_engine::flow::{Changes, Quantile};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -267,7 +267,7 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
 mod tests {
     use super::*;
     use crate::table::{Cell, Rows as _};
-    use pathlight_analysis::flow::ChangeOf;
+    use pathlight_engine::flow::ChangeOf;
 
     fn way(operations: &[&str], faster_percent: Option<u32>, at_best_us: f64) -> TargetWay {
         let endpoints = operations.iter().map(|operation| Endpoint::new("s", *operation)).collect();

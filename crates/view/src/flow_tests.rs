@@ -9,15 +9,21 @@ use crate::flow_prediction::{self, Plot};
 use crate::flow_savings::{self, SavingLine};
 use crate::table::{Cell, Rows as _};
 use crate::tip::TipLine;
-use pathlight_analysis::flow::{
-    EndpointSaving, ErrorQuantiles, FlowEdge, FlowNode, METHOD_NAMES, MethodErrors, SavedAt, Saving,
-    ShareChange,
-};
+use pathlight_base::statistics::LogHistogram;
 use pathlight_base::statistics::Summary;
 use pathlight_chart::Theme;
 use pathlight_chart::curves::{Axis, Legend};
 use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes};
-use pathlight_query::*;
+use pathlight_engine::flow::paper::METHOD_NAMES;
+use pathlight_engine::flow::{
+    CallTimeout, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, SavingsReport, WhatIfReport,
+};
+use pathlight_engine::flow::{
+    EndpointSaving, ErrorQuantiles, FlowEdge, FlowNode, MethodErrors, SavedAt, Saving, ShareChange,
+};
+use pathlight_engine::ids::NodeId;
+use pathlight_engine::requests::RootEndpoint;
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 fn summary(mean: f64) -> Summary {

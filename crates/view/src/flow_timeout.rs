@@ -2,9 +2,9 @@
 
 use crate::table::{Column, csv};
 use crate::tip::Numbers;
-use pathlight_analysis::flow::TimeoutReport;
 use pathlight_base::format::{count, counted, duration, duration_us, share};
 use pathlight_base::statistics::Summary;
+use pathlight_engine::flow::TimeoutReport;
 
 /// What a panel says as long as no call is selected.
 pub const NO_CALL: &str = "Select a call in the chart above or under Calls to give it a timeout.";

@@ -1,8 +1,8 @@
 //! The settings of finding abnormal requests, as a part of the [address](super::address).
 
-use pathlight_analysis::anomaly::EXPLAINED;
-use pathlight_analysis::anomaly::vae::VaeSettings;
 use pathlight_base::fragment::Writer;
+use pathlight_engine::anomalies::EXPLAINED;
+use pathlight_engine::anomalies::paper::vae::VaeSettings;
 
 /// A size of the network of the auto-encoder: its name, its key in tests, the least and greatest that may be chosen, and
 /// where it stands in the settings.

@@ -1,7 +1,7 @@
 //! Latency over time as columns: one for each stretch, its median and its greatest latency.
 
-use pathlight_analysis::findings::{Facts, FindingsReport, TimeBin};
 use pathlight_base::format::{counted, duration, duration_us, moment};
+use pathlight_engine::findings::{Facts, FindingsReport, TimeBin};
 
 /// One stretch of time.
 #[derive(Clone, Debug, PartialEq)]

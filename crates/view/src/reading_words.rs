@@ -2,7 +2,7 @@
 
 use pathlight_base::format;
 use pathlight_base::format::{agreeing, count, counted, duration, duration_us, share_of};
-use pathlight_query::OverviewReport;
+use pathlight_engine::queries::OverviewReport;
 use pathlight_trace::{Coverage, Found, NameCount, Quality, ReadingCounts, Rule};
 use std::borrow::Cow;
 

@@ -4,12 +4,13 @@
 use crate::address::{Address, SplitChoice};
 use crate::choices::Choices;
 use crate::flow_choice::FlowChoice;
-use pathlight_analysis::critical_path::{ColumnOrder, SplitOf};
-use pathlight_analysis::culprit::CulpritReport;
-use pathlight_analysis::findings::{Facts, FindingsReport, Place, TagsReport};
-use pathlight_analysis::requests::{Filter, GroupBy, RequestType, RootEndpoint};
-use pathlight_analysis::tprof::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
 use pathlight_backend::source::{Source, Wanted};
+use pathlight_engine::compare::services::CulpritReport;
+use pathlight_engine::diagnosis::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
+use pathlight_engine::findings::{Facts, FindingsReport, Place, TagsReport};
+use pathlight_engine::heatmap::ColumnOrder;
+use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
+use pathlight_engine::split::SplitOf;
 use pathlight_trace::Endpoint;
 use pathlight_trace::{Pseudonyms, Redaction};
 use std::collections::BTreeSet;

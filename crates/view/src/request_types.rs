@@ -1,9 +1,9 @@
 //! The grouping of requests into types: what may be chosen, and why it is as it is.
 
 use crate::split::keys;
-use pathlight_analysis::requests::GroupBy;
 use pathlight_base::format;
-use pathlight_query::OverviewReport;
+use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::requests::GroupBy;
 
 /// Returns what may tell request types apart, as the word of the address and in words: first the ways that need no tag.
 /// The chosen way is one of them, even if these traces do not have its tag.

@@ -2,9 +2,9 @@
 
 use crate::address::TraceChoice;
 use crate::table::{Column, Table, Unit, Width};
-use pathlight_analysis::critical_path::{RequestRow, RequestsReport};
-use pathlight_analysis::requests::RequestRef;
 use pathlight_base::format;
+use pathlight_engine::flame::{RequestRow, RequestsReport};
+use pathlight_engine::requests::RequestRef;
 
 /// Requests listed at most; more are reached by a narrower percentile range.
 pub const LISTED: u32 = 10_000;

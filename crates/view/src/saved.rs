@@ -12,8 +12,8 @@
 
 use pathlight_base::encoding;
 use pathlight_base::encoding::Damaged;
+use pathlight_engine::EngineError;
 use pathlight_ingest::columns;
-use pathlight_query::EngineError;
 use pathlight_trace::{Portable, Pseudonyms, Redaction, TraceSet};
 
 /// Spans of a record at least, unless it is the last: what is copied at once.

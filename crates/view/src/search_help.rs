@@ -1,9 +1,9 @@
 //! Help of the search field while one types: keys and values that exist, and what is wrong with those that do not.
 
-use pathlight_analysis::critical_path::TagValuesReport;
-use pathlight_analysis::search::{Condition, SERVICE, SpanSearch, quoted, token_at};
 use pathlight_base::format::counted;
-use pathlight_query::TagKey;
+use pathlight_engine::queries::TagKey;
+use pathlight_engine::requests::search::{Condition, SERVICE, SpanSearch, quoted, token_at};
+use pathlight_engine::split::TagValuesReport;
 
 /// What can be written, by example.
 pub const SYNTAX: [(&str, &str); 6] = [
@@ -147,7 +147,7 @@ pub fn trouble(search: &SpanSearch, keys: &[TagKey]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::critical_path::TagValueCount;
+    use pathlight_engine::split::TagValueCount;
 
     fn keys() -> Vec<TagKey> {
         let key = |key: &str, values: &[&str], high_cardinality| TagKey {

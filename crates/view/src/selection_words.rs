@@ -1,9 +1,9 @@
 //! The requests of a view in words, and why there are none.
 
 use crate::address::{Address, range_name};
-use pathlight_analysis::requests::{Filter, PercentileRange, RangeFacts, RangeMark, RootEndpoint};
 use pathlight_base::format;
 use pathlight_base::format::counted;
+use pathlight_engine::requests::{Filter, PercentileRange, RangeFacts, RangeMark, RootEndpoint};
 use pathlight_trace::Endpoint;
 
 /// Returns a percentile range in words: `P50–95`, or `≤ P95`. One that was brushed ends where a request does, so its ends

@@ -123,7 +123,7 @@ impl Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::search::{FoundEndpoint, SearchReport, SpanSearch};
+    use pathlight_engine::requests::search::{FoundEndpoint, SearchReport, SpanSearch};
 
     #[test]
     fn a_search_finds_a_sentence_by_its_words_and_by_the_endpoints_it_names() {

@@ -1,8 +1,8 @@
 //! The verdict on one judged request: whether it is abnormal, in which part of it, and why.
 
-use pathlight_analysis::anomaly::{AnomalyReport, AnomalyRow, Detector};
-use pathlight_analysis::anomaly::{EXPLAINED_P, Part, ReasonRow};
 use pathlight_base::format::{DASH, count, duration, printable, share};
+use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow, Detector};
+use pathlight_engine::anomalies::{EXPLAINED_P, Part, ReasonRow};
 use std::cmp::Ordering;
 
 /// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
@@ -106,8 +106,8 @@ fn without_reasons(report: &AnomalyReport, row: &AnomalyRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::anomaly::ReasonKind;
-    use pathlight_analysis::requests::RequestRef;
+    use pathlight_engine::anomalies::ReasonKind;
+    use pathlight_engine::requests::RequestRef;
 
     fn reason(part: Part, value: u64) -> ReasonRow {
         let is_time = part != Part::Structure;

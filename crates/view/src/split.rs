@@ -4,12 +4,10 @@ use crate::address::Address;
 use crate::selection_words::range_words;
 use crate::table::{Column, Number, Table, Width};
 use crate::tip::TipLine;
-use pathlight_analysis::critical_path::{
-    NotProposed, ProposalsReport, Ratio, SplitOf, SplitReport, SplitValue,
-};
-use pathlight_analysis::requests::{Filter, PercentileRange, RootEndpoint};
 use pathlight_base::format;
-use pathlight_query::OverviewReport;
+use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::requests::{Filter, PercentileRange, RootEndpoint};
+use pathlight_engine::split::{NotProposed, ProposalsReport, Ratio, SplitOf, SplitReport, SplitValue};
 use pathlight_trace::Endpoint;
 
 /// Returns the tag that is split by: the one chosen, else the one whose values differ most; where none differ, the first

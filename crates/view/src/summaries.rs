@@ -2,19 +2,21 @@
 
 use crate::data_quality::capital;
 use crate::views::View;
-use pathlight_analysis::critical_path::CriticalPathReport;
-use pathlight_analysis::culprit::CulpritPart;
-use pathlight_analysis::errors::ErrorsReport;
-use pathlight_analysis::requests::PercentileRange;
-use pathlight_analysis::requests::RequestRef;
-use pathlight_analysis::requests::RootEndpoint;
 use pathlight_base::format;
 use pathlight_base::format::counted;
-use pathlight_query::SummaryFacts;
-use pathlight_summary::{
-    Choice, EndpointPart, LatencyBinRange, MOST_NODES, MOST_NORMAL, MOST_PLACES, NodePart, RELATIVE_ERROR,
-    REPEATS, RootPart, Summary,
-};
+use pathlight_engine::anomalies::MOST_NORMAL;
+use pathlight_engine::compare::services::CulpritPart;
+use pathlight_engine::diagnosis::MOST_PLACES;
+use pathlight_engine::endpoints::SummedEndpoint;
+use pathlight_engine::errors::ErrorsReport;
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::flame::NodePart;
+use pathlight_engine::flow::{MOST_NODES, REPEATS};
+use pathlight_engine::queries::SummaryFacts;
+use pathlight_engine::requests::PercentileRange;
+use pathlight_engine::requests::RequestRef;
+use pathlight_engine::requests::RootEndpoint;
+use pathlight_engine::summaries::{Choice, LatencyBinRange, RELATIVE_ERROR, RootPart, Summary};
 use pathlight_trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;
 
@@ -179,7 +181,7 @@ pub struct Selected<'a> {
     /// Calling contexts of the requests in these bins, in pre-order, siblings by name; `None` if the summary lacks them.
     pub nodes: Option<Vec<Node<'a>>>,
     /// Endpoints on critical paths of the requests of any latency; likewise.
-    pub endpoints: Option<BTreeMap<Endpoint, EndpointPart>>,
+    pub endpoints: Option<BTreeMap<Endpoint, SummedEndpoint>>,
     /// Calls between services and visits of services, likewise.
     pub services: Option<CulpritPart>,
     /// Errors in the requests of any latency; likewise.
@@ -219,7 +221,7 @@ pub struct EndpointRow<'a> {
     /// 50th, 95th and 99th percentile of its self time, over the requests that have it.
     pub percentiles: [f64; 3],
     /// What is summed of it.
-    pub part: &'a EndpointPart,
+    pub part: &'a SummedEndpoint,
 }
 
 impl<'a> Selected<'a> {
@@ -319,7 +321,7 @@ fn nodes<'a>(summary: &'a Summary, root: Option<&Endpoint>, cut: &LatencyBinRang
 impl<'a> EndpointRow<'a> {
     fn of(
         endpoint: &'a Endpoint,
-        part: &'a EndpointPart,
+        part: &'a SummedEndpoint,
         requests: u64,
         latency_sum_us: u64,
     ) -> EndpointRow<'a> {

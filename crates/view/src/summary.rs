@@ -4,10 +4,10 @@
 use crate::endpoints::share_range;
 use crate::selection_words::range_words;
 use crate::table::Number;
-use pathlight_analysis::critical_path::{CallChain, EndpointsReport, RowStat, RowTime};
-use pathlight_analysis::ids::EndpointId;
 use pathlight_base::format::{DASH, count, counted, duration, markdown, printable, share_of};
 use pathlight_base::statistics::Interval;
+use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
+use pathlight_engine::ids::EndpointId;
 use pathlight_trace::Endpoint;
 use pathlight_trace::Pseudonyms;
 use std::borrow::Cow;
@@ -107,7 +107,7 @@ struct List<'a> {
     time: &'static str,
 }
 
-/// Returns the lists of a summary; `at` are the reports of [`AtLatencies`](pathlight_query::queries::AtLatencies).
+/// Returns the lists of a summary; `at` are the reports of [`AtLatencies`](pathlight_engine::queries::AtLatencies).
 fn lists<'a>(report: &'a EndpointsReport, at: &'a [EndpointsReport], by: ListsBy) -> Vec<List<'a>> {
     if by == ListsBy::Endpoint {
         let list = |stat: RowStat| {

@@ -1,8 +1,8 @@
 //! Tags by themselves: which tell slow requests from the others, in words and as pairs of bars.
 
-use pathlight_analysis::findings::{TagRow, TagValue, TagsReport};
-use pathlight_analysis::requests::Filter;
 use pathlight_base::format::{count, counted, printable, share};
+use pathlight_engine::findings::{TagRow, TagValue, TagsReport};
+use pathlight_engine::requests::Filter;
 
 /// A tag or a pair of tags, as it is shown.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,12 +4,12 @@ use crate::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table};
 use crate::tip::TipLine;
 use crate::views::WORKING;
-use pathlight_analysis::critical_path::{SpanWaiting, TraceReport};
 use pathlight_base::format::{
     DASH, counted, duration_us, endpoint as endpoint_words, moment, printable, share,
 };
 use pathlight_chart::timeline::{Timeline, marks};
-use pathlight_query::queries::most_time;
+use pathlight_engine::flame::{SpanWaiting, TraceReport};
+use pathlight_engine::queries::most_time;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

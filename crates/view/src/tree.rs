@@ -1,8 +1,9 @@
 //! Finding one's way in the tree of calling contexts.
 
-use pathlight_analysis::critical_path::{CriticalPathReport, DiffReport};
-use pathlight_analysis::ids::{EndpointId, NodeId};
 use pathlight_base::format;
+use pathlight_engine::compare::DiffReport;
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::{EndpointId, NodeId};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

@@ -3,12 +3,13 @@
 use crate::culprit;
 use crate::table::{Column, Number, Table, Width, csv, endpoint_attributes};
 use crate::tip::TipLine;
-use pathlight_analysis::requests::RootEndpoint;
 use pathlight_base::format;
 use pathlight_base::format::counted;
 use pathlight_chart::trend::{Line, Panel, TrendPanels};
-use pathlight_query::TrendReport;
-use pathlight_summary::{DayChange, Moved, Series, Statistic, Trend};
+use pathlight_engine::queries::TrendReport;
+use pathlight_engine::requests::RootEndpoint;
+use pathlight_engine::summaries::Statistic;
+use pathlight_engine::trend::{DayChange, Moved, Series, Trend};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -226,7 +227,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
         if series.endpoint.is_none() && series.statistic == Statistic::Mean {
             continue;
         }
-        let point = |point: &pathlight_summary::Estimate| {
+        let point = |point: &pathlight_engine::summaries::Estimate| {
             // A 95 % interval.
             let off = if point.error.is_finite() { 1.96 * point.error } else { 0.0 };
             (point.value, off.min(point.value))
@@ -381,7 +382,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::culprit::CulpritReport;
+    use pathlight_engine::compare::services::CulpritReport;
 
     #[test]
     fn where_no_service_stands_out_the_largest_change_of_self_time_does() {

@@ -11,8 +11,26 @@ use crate::{
     anomalies, compare, culprit, diagnosis_tables, endpoints, errors, findings, flame, flow, flow_savings,
     heatmap, requests, split, trace,
 };
+use pathlight_base::statistics::Interval;
 use pathlight_chart::heatmap::HeatModel;
-use pathlight_query::*;
+use pathlight_engine::compare::services::{
+    CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart, Vanished,
+};
+use pathlight_engine::compare::{DiffNode, DiffReport, DiffSide, FrameSums};
+use pathlight_engine::diagnosis::{PlacesReport, TprofReport};
+use pathlight_engine::endpoints::{
+    Affected, BottomUpReport, EndpointRow, EndpointsReport, ImpactRow, RootRow,
+};
+use pathlight_engine::errors::{ErrorRow, ErrorsReport};
+use pathlight_engine::flame::{
+    ContextNode, CriticalPathReport, HistogramsReport, RequestRow, RequestsReport, Weight,
+};
+use pathlight_engine::heatmap::HeatmapReport;
+use pathlight_engine::ids::{EndpointId, NodeId};
+use pathlight_engine::queries::{OverviewReport, TagKey};
+use pathlight_engine::requests::{PercentileRange, RangeFacts, RequestRef, RootEndpoint};
+use pathlight_engine::split::{NotProposed, ProposalsReport, Ratio, SplitReport, SplitValue};
+use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
 fn names() -> Vec<Endpoint> {

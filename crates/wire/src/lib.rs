@@ -1,4 +1,4 @@
-//! Carries the messages of the pool (`pathlight_query::pool::messages`) between page and workers.
+//! Carries the messages of the pool (`pathlight_engine::pool::messages`) between page and workers.
 //!
 //! A message is an array: first the envelope's bytes; then its attachments, Blobs (shared by handle) and
 //! ArrayBuffers (transferred, never copied).

@@ -3,7 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
-use pathlight_query::pool::UserError;
+use pathlight_engine::pool::UserError;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 /// Banners shown at once; the others are counted.

@@ -9,7 +9,7 @@ use crate::ui::shell::keys;
 use js_sys::{Array, Promise, Reflect};
 use pathlight_backend::source::DEMO;
 use pathlight_base::format::counted;
-use pathlight_query::pool::UserError;
+use pathlight_engine::pool::UserError;
 use pathlight_view::intake::Intake;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

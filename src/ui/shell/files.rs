@@ -3,7 +3,7 @@
 use crate::pool::Input;
 use crate::ui::page::Page;
 use js_sys::{Array, Promise, Reflect};
-use pathlight_query::pool::UserError;
+use pathlight_engine::pool::UserError;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::DataTransferItem;

@@ -2,9 +2,9 @@
 
 use crate::ui::page::{Page, Part};
 use crate::ui::shell::selection_bar::set_root;
-use pathlight_analysis::critical_path::CriticalPathReport;
-use pathlight_analysis::ids::NodeId;
-use pathlight_analysis::requests::RootEndpoint;
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::NodeId;
+use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
 use pathlight_view::tree;
 use pathlight_view::views::View;

@@ -3,9 +3,9 @@
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::{Page, Part};
 use pathlight_base::format;
+use pathlight_engine::load::MemoryForecast;
+use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest as ingest;
-use pathlight_query::OverviewReport;
-use pathlight_query::load::MemoryForecast;
 use pathlight_trace::Endpoint;
 use pathlight_view::loading_words::will_not_fit;
 use std::collections::BTreeSet;

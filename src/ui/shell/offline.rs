@@ -4,7 +4,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::Page;
 use js_sys::{Promise, Reflect};
-use pathlight_query::pool::UserError;
+use pathlight_engine::pool::UserError;
 use pathlight_wire::words;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};

@@ -3,10 +3,11 @@
 use crate::ui::page::{Focus, Page};
 use crate::ui::shell::search;
 use crate::ui::shell::slot::{Slot, Slots};
-use pathlight_analysis::flow::FlowSettings;
-use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_analysis::search::SpanSearch;
-use pathlight_query::{SpanKey, queries};
+use pathlight_engine::flow::paper::FlowSettings;
+use pathlight_engine::queries;
+use pathlight_engine::queries::SpanKey;
+use pathlight_engine::requests::search::SpanSearch;
+use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_view::address::Address;
 use pathlight_view::comparing::Side;
 use pathlight_view::views::View;

@@ -10,7 +10,7 @@ use crate::ui::settings::Store;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame;
-use pathlight_analysis::requests::{Filter, PercentileRange};
+use pathlight_engine::requests::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
 use pathlight_view::selection_words::{holds_hint, holds_words, range_words};
 

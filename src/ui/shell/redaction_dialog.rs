@@ -3,8 +3,8 @@
 use super::keys;
 use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
-use pathlight_query::pool::UserError;
-use pathlight_query::queries;
+use pathlight_engine::pool::UserError;
+use pathlight_engine::queries;
 use pathlight_trace::Redaction;
 use pathlight_view::redacted::{ShareKind, contents};
 use pathlight_view::saved::ExportRedaction;

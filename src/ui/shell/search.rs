@@ -1,9 +1,9 @@
 //! The search, as the view in sight answers it.
 
 use crate::ui::page::Page;
-use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_analysis::search::{SearchReport, SpanSearch};
 use pathlight_base::format;
+use pathlight_engine::requests::search::{SearchReport, SpanSearch};
+use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_view::address::Address;
 use pathlight_view::comparing::Side;
 use pathlight_view::finder::{Finder, found_words};

@@ -5,8 +5,8 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::{Page, Part};
 
 use crate::ui::widgets::frame;
-use pathlight_analysis::requests::PercentileRange;
 use pathlight_base::format;
+use pathlight_engine::requests::PercentileRange;
 use pathlight_view::address::{Address, Normal, parse_range, range_name};
 use pathlight_view::anomalies;
 use pathlight_view::comparing::{Against, Comparison, Side};

@@ -2,9 +2,9 @@
 
 use crate::ui::page::Page;
 use futures_util::future::{AbortHandle, abortable};
-use pathlight_analysis::anomaly::vae::TrainingProgress;
-use pathlight_query::Query;
-use pathlight_query::pool::QueryError;
+use pathlight_engine::anomalies::paper::vae::TrainingProgress;
+use pathlight_engine::pool::QueryError;
+use pathlight_engine::queries::Query;
 use std::any::Any;
 use std::cell::RefCell;
 use std::future::Future;

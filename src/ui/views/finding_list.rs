@@ -3,9 +3,9 @@
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::names;
-use pathlight_analysis::findings::{Finding, FindingsReport};
-use pathlight_analysis::requests::RequestRef;
 use pathlight_base::format::duration;
+use pathlight_engine::findings::{Finding, FindingsReport};
+use pathlight_engine::requests::RequestRef;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::finder::Finder;
 use pathlight_view::finding_charts::{FindingChart, bar_places, finding_chart};

@@ -5,7 +5,7 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
-use pathlight_analysis::critical_path::RequestRow;
+use pathlight_engine::flame::RequestRow;
 use pathlight_view::finder::Finder;
 use pathlight_view::requests;
 use pathlight_view::views::View;

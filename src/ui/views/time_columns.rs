@@ -3,8 +3,8 @@
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;
 use crate::ui::shell::filters;
-use pathlight_analysis::findings::FindingsReport;
-use pathlight_analysis::requests::Filter;
+use pathlight_engine::findings::FindingsReport;
+use pathlight_engine::requests::Filter;
 use pathlight_view::over_time::{TimeColumn, columns};
 use std::cell::Cell;
 use std::rc::Rc;

@@ -8,7 +8,7 @@ use crate::ui::page::Page;
 use crate::ui::shell::file_input::text_blob;
 use pathlight_chart::Theme;
 use pathlight_chart::caption::{Legend, captioned};
-use pathlight_query::pool::UserError;
+use pathlight_engine::pool::UserError;
 use pathlight_view::comparing::Side;
 use pathlight_view::exported::Exported;
 use std::rc::Rc;

@@ -2,7 +2,7 @@
 
 use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::{Focus, Page};
-use pathlight_analysis::critical_path::SplitOf;
+use pathlight_engine::split::SplitOf;
 use pathlight_trace::Endpoint;
 use pathlight_view::views::View;
 

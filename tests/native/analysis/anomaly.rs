@@ -2,16 +2,18 @@
 
 use crate::common::random::{any_traces, sets_of, shuffled};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::anomaly::vae::VaeSettings;
-use pathlight::analysis::anomaly::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, Encoding, EvaluationTable, FeaturePart, Features,
-    Injection, Model, Part, ReasonKind, Rule, StvObserver, inject,
-};
-use pathlight::analysis::critical_path::{PathTable, Walk};
-use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::base::statistics::Random;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::anomalies::paper::vae::VaeSettings;
+use pathlight::engine::anomalies::paper::{
+    Encoding, FeaturePart, Features, Injection, Rule, StvObserver, inject,
+};
+use pathlight::engine::anomalies::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Model, Part, ReasonKind,
+};
+use pathlight::engine::flame::{PathTable, Walk};
+use pathlight::engine::queries;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::PathSettings;
 use pathlight::trace::{TraceSet, Tree};
 use pathlight::view::{anomalies, json};

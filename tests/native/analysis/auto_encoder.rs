@@ -3,12 +3,12 @@
 use super::anomaly::{alpha, judged, normal, trace};
 use crate::common::Span;
 use crate::common::random::sets_of;
-use pathlight::analysis::anomaly::vae::{Vae, VaeSettings};
-use pathlight::analysis::anomaly::{AnomalySettings, Detector, Model, Part};
-use pathlight::analysis::requests::Selection;
 use pathlight::base::statistics::Random;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::anomalies::paper::vae::{Vae, VaeSettings};
+use pathlight::engine::anomalies::{AnomalySettings, Detector, Model, Part};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::view::{anomalies, json};
 
 #[test]

@@ -2,11 +2,12 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::{BottomUpReport, HistogramsReport, Quantity};
-use pathlight::analysis::ids::EndpointId;
-use pathlight::analysis::requests::{RootEndpoint, Selection};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::endpoints::BottomUpReport;
+use pathlight::engine::flame::{HistogramsReport, Quantity};
+use pathlight::engine::ids::EndpointId;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::Endpoint;
 use pathlight::view::json;
 use proptest::prelude::*;

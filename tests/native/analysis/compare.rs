@@ -2,12 +2,12 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::critical_path::{Basis, DiffReport, Measure, Presence};
-use pathlight::analysis::ids::NodeId;
-use pathlight::analysis::requests::{PercentileRange, Selection};
 use pathlight::base::statistics::{Interval, Random};
-use pathlight::query::native::Pool;
-use pathlight::query::queries::Compare;
+use pathlight::engine::compare::{Basis, DiffReport, Measure, Presence};
+use pathlight::engine::ids::NodeId;
+use pathlight::engine::queries::Compare;
+use pathlight::engine::requests::{PercentileRange, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::TraceSet;
 use pathlight::view::choices::Choices;
 use pathlight::view::compare::{DESCRIPTIVE, DiffSource};
@@ -190,7 +190,7 @@ proptest! {
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
         let report = compare(&mut pool, sets());
         for (side, of) in [(&report.a, 0), (&report.b, 1)] {
-            let sums = |n: &pathlight::analysis::critical_path::DiffNode| if of == 0 { n.a } else { n.b };
+            let sums = |n: &pathlight::engine::compare::DiffNode| if of == 0 { n.a } else { n.b };
             let own: u64 = report.nodes.iter().map(|n| sums(n).exclusive.sum).sum();
             let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum).sum();
             prop_assert_eq!((own, roots), (side.facts.latency_sum_us, side.facts.latency_sum_us));

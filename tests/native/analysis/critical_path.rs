@@ -3,11 +3,11 @@
 use crate::cases::{Case, case};
 use crate::common::random::any_reading;
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::analysis::requests::{GroupBy, RangeReport};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::flame::PathFinder;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::requests::{GroupBy, RangeReport};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, Quality, RequestRoots, Role, SpanKind, TraceSet, TraceShape, Tree,
 };

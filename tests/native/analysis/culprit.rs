@@ -2,13 +2,13 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{generated, generated_as, load_into, set_of, shared_data, span};
-use pathlight::analysis::culprit::{CulpritReport, ServicePart};
-use pathlight::analysis::requests::PercentileRange;
-use pathlight::analysis::requests::{RootEndpoint, Selection};
 use pathlight::base::statistics::{Random, mix};
+use pathlight::engine::compare::services::{CulpritReport, ServicePart};
+use pathlight::engine::queries::Culprit;
+use pathlight::engine::requests::PercentileRange;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Generator, Inject, Options, Place};
-use pathlight::query::native::Pool;
-use pathlight::query::queries::Culprit;
 use pathlight::trace::Reading;
 use pathlight::trace::{Endpoint, SpanKind, TraceId, TraceSet};
 use pathlight::view::culprit::{service_words, verdict};

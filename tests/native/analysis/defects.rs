@@ -3,14 +3,14 @@
 
 use super::real_traces::only;
 use crate::common::generated;
-use pathlight::analysis::critical_path::{PathFinder, waits_of};
-use pathlight::analysis::flow::FlowSettings;
-use pathlight::analysis::flow::SavedAt;
-use pathlight::analysis::requests::Selection;
-use pathlight::analysis::tprof::Settings as TprofSettings;
+use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::flame::{PathFinder, waits_of};
+use pathlight::engine::flow::SavedAt;
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Options};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
 use pathlight::trace::calls::{callee, process_of};
 use pathlight::trace::{Endpoint, NO_ROW, PlaceFacts, Quality, RawSpan, SpanKind, TraceRow, TraceSet, Tree};
 use pathlight::trace::{Overlap, PathSettings, Reading, Rule};

@@ -2,10 +2,10 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::errors::ErrorsReport;
-use pathlight::analysis::requests::Selection;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::errors::ErrorsReport;
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::SpanKind;
 use pathlight::view::{errors as error_view, json};
 use proptest::prelude::*;
@@ -183,7 +183,7 @@ proptest! {
         let mut pool = Pool::of(sets_of(&spans, 1)).unwrap();
         let report = errors(&mut pool, Selection::default());
         let totals = report.totals;
-        let sum = |of: fn(&pathlight::analysis::errors::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&pathlight::engine::errors::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
         prop_assert_eq!((sum(|r| r.own), sum(|r| r.propagated), sum(|r| r.stopped)), (totals.own, totals.propagated, totals.stopped));
         prop_assert_eq!(sum(|r| r.path_us), report.facts.latency_sum_us);
         prop_assert_eq!(sum(|r| r.without_path_us), report.facts.latency_sum_us - totals.saved_us);

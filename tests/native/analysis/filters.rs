@@ -1,10 +1,10 @@
 //! Suggested values of a tag say how many requests would be left.
 
-use pathlight::analysis::critical_path::{TagValueCount, TagValuesReport};
-use pathlight::analysis::requests::{Filter, Selection};
-use pathlight::analysis::search::{SearchReport, SpanSearch};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::queries;
+use pathlight::engine::requests::search::{SearchReport, SpanSearch};
+use pathlight::engine::requests::{Filter, Selection};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::split::{TagValueCount, TagValuesReport};
 use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 fn push(set: &mut TraceSet, trace: u128, id: u64, zone: &str, of_process: &str) {

@@ -1,13 +1,13 @@
 //! Findings: traces in which one thing is wrong, one set for each kind, and sets in which nothing is.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::findings::{Facts, Finding, FindingKind, FindingsReport, Place, TagsReport};
-use pathlight::analysis::requests::PercentileRange;
-use pathlight::analysis::requests::Selection;
 use pathlight::base::statistics::Random;
+use pathlight::engine::findings::{Facts, Finding, FindingKind, FindingsReport, Place, TagsReport};
+use pathlight::engine::queries;
+use pathlight::engine::requests::PercentileRange;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Options, write_jaeger};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
 use pathlight::trace::Endpoint;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::address::Address;

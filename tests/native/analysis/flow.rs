@@ -1,13 +1,15 @@
 //! Execution flows: worked examples, properties, and brute force on small invocations.
 
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::flow::{
-    CallTimeout, ChangeOf, Changes, Child, Clusters, Flow, FlowSettings, InvocationKey, LatencyChange,
-    Metric, Order, PairCounts, PredictScratch, Predictors, Pressure, RequestPressure, SyncNode, Training,
-    WhatIf, error,
+use pathlight::engine::flame::PathFinder;
+use pathlight::engine::flow::paper::{
+    Clusters, FlowSettings, InvocationKey, Metric, PredictScratch, Predictors, Training, error,
 };
-use pathlight::analysis::ids::NodeId;
+use pathlight::engine::flow::{
+    CallTimeout, ChangeOf, Changes, Child, Flow, LatencyChange, Order, PairCounts, Pressure, RequestPressure,
+    SyncNode, WhatIf,
+};
+use pathlight::engine::ids::NodeId;
 use pathlight::trace::{Endpoint, Role, Tree};
 use pathlight::trace::{Overlap, PathSettings, RequestRoots};
 use proptest::prelude::*;
@@ -170,7 +172,7 @@ fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
 }
 
 fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIf {
-    use pathlight::analysis::flow::{
+    use pathlight::engine::flow::{
         CalleeCounter, Callees, CallsOf, Invocations, Model, NodeIndex, NodeTable, Requests, Walk, WhatIfRun,
         Within,
     };
@@ -348,7 +350,7 @@ fn edges(order: &Order) -> Vec<(u32, u32)> {
 fn flow_of(nodes: u32, edges: &[(u32, u32)]) -> Flow {
     let edges: Vec<_> = edges
         .iter()
-        .map(|&(from, to)| pathlight::analysis::flow::LearnedEdge { from, to, before: 1, both: 1 })
+        .map(|&(from, to)| pathlight::engine::flow::LearnedEdge { from, to, before: 1, both: 1 })
         .collect();
     Flow::new(nodes as usize, &edges)
 }

@@ -2,20 +2,21 @@
 
 use crate::cases::case;
 use crate::common::{generated, set_of, span};
-use pathlight::analysis::flow::EndpointSaving;
-use pathlight::analysis::flow::{
-    ChangeOf, Changes, EvaluationReport, FlowParent, FlowSettings, LatencyChange, Quantile, TargetReport,
-    TargetWay, WhatIfReport,
-};
-use pathlight::analysis::ids::NodeId;
-use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::base::statistics::Random;
 use pathlight::base::statistics::Summary;
 use pathlight::chart::Metrics;
 use pathlight::chart::dag::{DagItem, DagLayout, DagSizes};
+use pathlight::engine::flow::EndpointSaving;
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::flow::{
+    ChangeOf, Changes, EvaluationReport, FlowParent, LatencyChange, Quantile, TargetReport, TargetWay,
+    WhatIfReport,
+};
+use pathlight::engine::ids::NodeId;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
 use pathlight::trace::Endpoint;
 
 fn pool(options: &Options) -> Pool {

@@ -2,10 +2,11 @@
 
 use crate::cases::{Case, case};
 use crate::common::random::{any_reading, any_traces, sets_of, shuffled};
-use pathlight::analysis::critical_path::{ColumnOrder, SplitOf};
-use pathlight::analysis::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::heatmap::ColumnOrder;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::split::SplitOf;
 use pathlight::trace::Endpoint;
 use pathlight::trace::Reading;
 use proptest::prelude::*;

@@ -1,11 +1,12 @@
 //! The names of places: calls by what they call, names with values by their template, every span by its service.
 
 use crate::common::{Span, generated, set_of, span};
-use pathlight::analysis::requests::GroupBy;
-use pathlight::analysis::requests::Selection;
+use pathlight::engine::queries;
+use pathlight::engine::queries::OverviewReport;
+use pathlight::engine::requests::GroupBy;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Options};
-use pathlight::query::native::Pool;
-use pathlight::query::{OverviewReport, queries};
 use pathlight::trace::{Endpoint, PathSettings, TraceSet};
 use pathlight::trace::{Reading, Rule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,7 +118,7 @@ fn a_root_endpoint_is_found_by_both_names() {
     let template = folded.kind.root.operation.trim_end_matches("{n}");
     let one = recorded.iter().find(|t| t.kind.root.operation.starts_with(template)).unwrap();
     let mut requests = |operation: &str| {
-        let root = pathlight::analysis::requests::RootEndpoint::Endpoint(Endpoint::new(
+        let root = pathlight::engine::requests::RootEndpoint::Endpoint(Endpoint::new(
             &one.kind.root.service,
             operation,
         ));

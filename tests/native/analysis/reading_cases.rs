@@ -1,12 +1,13 @@
 //! Traces as real tools write them (`tests/fixtures/reading/`), each with what is right about it.
 
 use crate::common::load;
-use pathlight::analysis::findings::{FindingKind, FindingsReport, Place};
-use pathlight::analysis::requests::GroupBy;
-use pathlight::analysis::requests::{RootEndpoint, Selection};
-use pathlight::analysis::tprof::Settings as TprofSettings;
-use pathlight::query::native::Pool;
-use pathlight::query::{OverviewReport, queries};
+use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::findings::{FindingKind, FindingsReport, Place};
+use pathlight::engine::queries;
+use pathlight::engine::queries::OverviewReport;
+use pathlight::engine::requests::GroupBy;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::Endpoint;
 use pathlight::trace::{Found, TraceSet};
 use pathlight::trace::{PathSettings, Reading};

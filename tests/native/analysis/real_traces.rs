@@ -2,11 +2,11 @@
 
 use crate::common::{Span, set_of, span};
 use SpanKind::{Client, Consumer, Internal, Server, Unspecified};
-use pathlight::analysis::critical_path::PathFinder;
-use pathlight::analysis::critical_path::TraceReport;
-use pathlight::analysis::requests::{RootEndpoint, Selection};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::flame::PathFinder;
+use pathlight::engine::flame::TraceReport;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::{Coverage, Endpoint, EndpointId, Role, SpanKind, TraceSet, Tree};
 use pathlight::trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};
 use std::collections::BTreeMap;

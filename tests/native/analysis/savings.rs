@@ -2,15 +2,16 @@
 //! each is what trying it alone says.
 
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::flow::{
-    CalleeCounter, FlowSettings, Invocations, Model, NodeIndex, NodeTable, PairCounts, Requests, SavingsRun,
-    Visit, Walk, Within,
-};
-use pathlight::analysis::flow::{ChangeOf, Changes, LatencyChange};
-use pathlight::analysis::requests::Selection;
 use pathlight::base::statistics::Random;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::flow::{
+    CalleeCounter, Invocations, Model, NodeIndex, NodeTable, PairCounts, Requests, SavingsRun, Visit, Walk,
+    Within,
+};
+use pathlight::engine::flow::{ChangeOf, Changes, LatencyChange};
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::{Overlap, RequestRoots};
 use pathlight::trace::{PathSettings, TraceSet, Tree};
 use std::sync::Arc;

@@ -2,10 +2,11 @@
 
 use crate::common::generated;
 use crate::common::stored::{inside, of_inside, of_sections, sections};
-use pathlight::analysis::requests::PercentileRange;
-use pathlight::analysis::tprof::Settings as TprofSettings;
+use pathlight::engine::compare::compare;
+use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::requests::PercentileRange;
+use pathlight::engine::summaries::{Choice, FileError, Merger, Settings, Summary, check, read, write};
 use pathlight::generate::Options;
-use pathlight::summary::{Choice, FileError, Merger, Settings, Summary, check, compare, read, write};
 use pathlight::view::summaries::Selected;
 
 /// Every section, as it stands in files for good.

@@ -1,11 +1,12 @@
 //! The traces that a selection holds, for all analyses of requests.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::analysis::requests::{
+use pathlight::engine::queries;
+use pathlight::engine::queries::SpanKey;
+use pathlight::engine::requests::{
     Filter, GroupBy, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
 };
-use pathlight::query::native::Pool;
-use pathlight::query::{SpanKey, queries};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 /// Returns the latencies of the requests of a selection, slowest first.

@@ -1,9 +1,9 @@
 //! Splitting times by a tag: a worked example, and samples that add up.
 
-use pathlight::analysis::critical_path::{NotProposed, ProposalsReport, SplitOf, SplitReport};
-use pathlight::analysis::requests::Selection;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::queries;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::split::{NotProposed, ProposalsReport, SplitOf, SplitReport};
 use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::view::json;
 

@@ -2,12 +2,13 @@
 
 use crate::common::random::{any_reading, any_traces, sets_of};
 use crate::common::{Span, generated, generated_as, set_of};
-use pathlight::analysis::critical_path::{Basis, Measure};
-use pathlight::analysis::requests::{PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::compare::compare;
+use pathlight::engine::compare::{Basis, Measure};
+use pathlight::engine::queries;
+use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::summaries::{Merger, Settings, Summary, read, write};
 use pathlight::generate::Options;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
-use pathlight::summary::{Merger, Settings, Summary, compare, read, write};
 use pathlight::trace::{Endpoint, TraceSet};
 use pathlight::trace::{PathSettings, Reading};
 use pathlight::view::json;

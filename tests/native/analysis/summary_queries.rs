@@ -1,22 +1,24 @@
 //! Queries over summaries: opened like traces, they give the reports that their traces give.
 
 use crate::common::{Span, generated, set_of, span, stored};
-use pathlight::analysis::anomaly::vae::VaeSettings;
-use pathlight::analysis::anomaly::{AnomalySettings, Detector};
-use pathlight::analysis::critical_path::Quantity;
-use pathlight::analysis::flow::{FlowReport, FlowSettings};
-use pathlight::analysis::requests::{Filter, GroupBy, RangeFacts, RootEndpoint};
-use pathlight::analysis::requests::{PercentileRange, Selection};
-use pathlight::analysis::tprof::Group;
-use pathlight::analysis::tprof::{
+use pathlight::base::statistics::Summary as Percentiles;
+use pathlight::engine::anomalies::paper::vae::VaeSettings;
+use pathlight::engine::anomalies::{AnomalySettings, Detector};
+use pathlight::engine::diagnosis::Group;
+use pathlight::engine::diagnosis::{
     Aggregates, PlaceChange, Settings as TprofSettings, TprofReport, TypePlaces,
 };
-use pathlight::base::statistics::Summary as Percentiles;
+use pathlight::engine::flame::Quantity;
+use pathlight::engine::flow::FlowReport;
+use pathlight::engine::flow::paper::FlowSettings;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{Filter, GroupBy, RangeFacts, RootEndpoint};
+use pathlight::engine::requests::{PercentileRange, Selection};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::summaries::unpack;
+use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
-use pathlight::query::native::Pool;
-use pathlight::query::{queries, unpack};
-use pathlight::summary::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
 use pathlight::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::view::diagnosis_words::of_summary;
 use pathlight::view::summaries::notes;
@@ -76,7 +78,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
             assert!(!node.exemplars.is_empty());
             (node.exemplars, node.waiting) = (Vec::new(), Vec::new());
         }
-        let named = |report: &pathlight::analysis::critical_path::CriticalPathReport| {
+        let named = |report: &pathlight::engine::flame::CriticalPathReport| {
             let names = report.nodes.iter().map(|node| report.name(node.endpoint));
             names.map(|(service, operation)| format!("{service} {operation}")).collect::<Vec<_>>()
         };
@@ -139,7 +141,7 @@ fn a_percentile_range_of_a_summary_ends_where_its_latency_bins_do() {
     );
     let errors = summaries.run(queries::Errors { selection: asked.clone() }).unwrap();
     assert_eq!((errors.range, errors.facts.requests), (Some(PercentileRange::ALL), 600));
-    let sums = |report: &pathlight::analysis::critical_path::CriticalPathReport| {
+    let sums = |report: &pathlight::engine::flame::CriticalPathReport| {
         report.nodes.iter().map(|n| (n.exclusive_us.sum, n.subtree_us, n.requests)).collect::<Vec<_>>()
     };
     assert_eq!(sums(&found), sums(&of_traces));
@@ -200,7 +202,7 @@ fn an_overview_is_that_of_the_summaries_and_says_so() {
     assert_eq!(found.histogram, of_traces.histogram);
     let facts = found.summary.unwrap();
     assert_eq!((facts.files, facts.percentile_error, facts.traces_left_out), (2, 0.0, 0));
-    let roots = |report: &pathlight::query::OverviewReport| {
+    let roots = |report: &queries::OverviewReport| {
         let mut sums = std::collections::BTreeMap::<_, u64>::new();
         report
             .request_types

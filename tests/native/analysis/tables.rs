@@ -2,11 +2,12 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::critical_path::{ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime};
-use pathlight::analysis::ids::EndpointId;
-use pathlight::analysis::requests::{PercentileRange, Selection};
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::endpoints::{EndpointsReport, RowStat, RowTime};
+use pathlight::engine::heatmap::{ColumnOrder, HeatmapReport};
+use pathlight::engine::ids::EndpointId;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{PercentileRange, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::Endpoint;
 use pathlight::view::endpoints::share_range;
 use pathlight::view::json;

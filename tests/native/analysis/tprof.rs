@@ -1,14 +1,14 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 
 use crate::common::{Span, load, real_files, set_of, span, stage};
-use pathlight::analysis::requests::{GroupBy, Selection};
-use pathlight::analysis::requests::{RequestTypes, TypeNames};
-use pathlight::analysis::tprof::{AggregateTrace, Aggregates, Settings as TprofSettings, TprofReport};
-use pathlight::analysis::tprof::{
+use pathlight::engine::diagnosis::{AggregateTrace, Aggregates, Settings as TprofSettings, TprofReport};
+use pathlight::engine::diagnosis::{
     TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive, to_jaeger,
 };
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::queries;
+use pathlight::engine::requests::{GroupBy, Selection};
+use pathlight::engine::requests::{RequestTypes, TypeNames};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::Reading;
 use pathlight::trace::{PathSettings, SpanKind, TraceSet, Tree};
 use pathlight::view::diagnosis_words::{lines, markdown, place_name};

@@ -2,12 +2,12 @@
 
 use super::tprof::{a_trace, a_type, part, report, report_by};
 use crate::common::{Span, generated, set_of, stage};
-use pathlight::analysis::requests::{GroupBy, Selection};
-use pathlight::analysis::tprof::{SetsReport, Settings as TprofSettings};
-use pathlight::analysis::tprof::{Traces, Verdict};
 use pathlight::base::format::THIN;
-use pathlight::query::native::Pool;
-use pathlight::query::queries;
+use pathlight::engine::diagnosis::{SetsReport, Settings as TprofSettings};
+use pathlight::engine::diagnosis::{Traces, Verdict};
+use pathlight::engine::queries;
+use pathlight::engine::requests::{GroupBy, Selection};
+use pathlight::engine::run::native::Pool;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::compare::DESCRIPTIVE;
 use pathlight::view::diagnosis_tables::{changed_places, layers_csv, slow_tail};

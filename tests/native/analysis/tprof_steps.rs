@@ -1,13 +1,15 @@
 //! The diagnosis of large traces works in small steps, whatever their shape.
 
 use crate::common::{Span, set_of, span};
-use pathlight::analysis::requests::Selection;
-use pathlight::analysis::requests::{RequestTypes, TypeNames};
-use pathlight::analysis::tprof::{Aggregates, Settings as TprofSettings};
-use pathlight::analysis::tprof::{Merging, TprofReport, TraceCollector, TracesPart};
 use pathlight::base::steps::{Done, Pace, STEP, all_at_once};
-use pathlight::query::native::Pool;
-use pathlight::query::{Cuts, Next, Plan, Query, Session, queries};
+use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use pathlight::engine::diagnosis::{Merging, TprofReport, TraceCollector, TracesPart};
+use pathlight::engine::queries;
+use pathlight::engine::queries::Query;
+use pathlight::engine::requests::Selection;
+use pathlight::engine::requests::{RequestTypes, TypeNames};
+use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::{Cuts, Next, Plan, Session};
 use pathlight::trace::{PathSettings, TraceSet, Tree};
 use std::sync::Arc;
 
@@ -134,7 +136,7 @@ fn layers_list_what_somebody_may_read_and_count_the_rest() {
         for layer in &report.layers[2..] {
             let group = &layer.groups[0];
             assert!(group.positions_in_all > 20_000, "{name}: {}", group.positions_in_all);
-            let parts = |p: &pathlight::analysis::tprof::PositionTimes| {
+            let parts = |p: &pathlight::engine::diagnosis::PositionTimes| {
                 p.child_diff_us.len() + usize::from(p.end_diff_us.is_some()) + p.subspans_us.len()
             };
             let listed: usize = group.positions.iter().map(|position| 1 + parts(position)).sum();

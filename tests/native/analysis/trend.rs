@@ -1,9 +1,11 @@
 //! Trend and check on generated weeks: an injected delay is found, on its day and at its place, and a clean week is quiet.
 
 use crate::common::generated;
-use pathlight::analysis::culprit::CulpritReport;
+use pathlight::engine::compare::compare;
+use pathlight::engine::compare::services::CulpritReport;
+use pathlight::engine::summaries::{Rule, Settings, Summary, check};
+use pathlight::engine::trend::Trend;
 use pathlight::generate::{Generator, Inject, Options, Place};
-use pathlight::summary::{Rule, Settings, Summary, Trend, check, compare};
 
 /// Days of a week before the delay.
 const BEFORE: usize = 4;

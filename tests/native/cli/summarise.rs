@@ -2,8 +2,8 @@
 #![cfg(unix)]
 
 use super::super::common::{Scratch, archives::gzip, read_into, replay::project, stored};
+use pathlight::engine::summaries::{Settings, Summary, read, write};
 use pathlight::generate::{Options, write_jaeger};
-use pathlight::summary::{Settings, Summary, read, write};
 use pathlight::trace::TraceSet;
 use pathlight::view::json;
 use std::fmt::Write as _;
@@ -138,7 +138,7 @@ fn summaries_of_parts_are_merged_and_shown() {
 
     let output = run(folder.path(), &["show", "all.pathlight", "--json"], &[]);
     let summary = read(&expected).unwrap();
-    let range = pathlight::analysis::requests::PercentileRange::ALL;
+    let range = pathlight::engine::requests::PercentileRange::ALL;
     let selected = pathlight::view::summaries::Selected::of(&summary, None, range).unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), json::show(&summary, &selected).unwrap() + "\n");
     let report: serde_json::Value = serde_json::from_str(&json::show(&summary, &selected).unwrap()).unwrap();
@@ -206,7 +206,7 @@ fn days_and_root_endpoints_have_summaries_of_their_own() {
     let names = files.keys().filter(|name| name.starts_with("2024-05-15/"));
     let parts: Vec<Summary> = names.map(|name| read(&files[name]).unwrap()).collect();
     assert_eq!(parts.len(), day.roots.len());
-    let mut sum = pathlight::summary::Merger::default();
+    let mut sum = pathlight::engine::summaries::Merger::default();
     for part in parts {
         assert_eq!((part.roots.len(), part.requests()), (1, part.traces));
         let (root, expected) = (part.roots.keys().next().unwrap(), part.roots.values().next().unwrap());

@@ -4,8 +4,8 @@
 //! towards their neighbours. A general crate would bring a graph type and floating-point coordinates for what is a few
 //! hundred lines here, and would know neither synchronisation nodes nor that all edges of one end share their way.
 
-use pathlight_analysis::flow::FlowReport;
-use pathlight_analysis::ids::NodeId;
+use pathlight_engine::flow::FlowReport;
+use pathlight_engine::ids::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes in device pixels, each greater than 0.
@@ -395,7 +395,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::flow::{FlowEdge, FlowNode, SyncNode};
+    use pathlight_engine::flow::{FlowEdge, FlowNode, SyncNode};
 
     const SIZES: DagSizes = DagSizes { node_w: 120, node_h: 30, dot: 12, gap_x: 40, gap_y: 10 };
 

@@ -10,9 +10,9 @@ use crate::svg::Words;
 use crate::text::{Advances, elide_middle};
 use crate::{Layer, Metrics, Scene, Text};
 use crate::{Rgba, Shade, Theme};
-use pathlight_analysis::flow::{FlowNode, FlowReport};
-use pathlight_analysis::ids::NodeId;
 use pathlight_base::format;
+use pathlight_engine::flow::{FlowNode, FlowReport};
+use pathlight_engine::ids::NodeId;
 
 /// What of a flow is shown, and how.
 #[derive(Clone, Copy, Debug)]
@@ -291,8 +291,8 @@ pub fn export_svg(report: &FlowReport, changed: &[bool], theme: &Theme, title: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::flow::FlowEdge;
     use pathlight_base::statistics::{LogHistogram, Summary};
+    use pathlight_engine::flow::FlowEdge;
 
     fn node(name: &str, mean: f64, critical: u64) -> FlowNode {
         FlowNode {

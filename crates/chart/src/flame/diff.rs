@@ -2,9 +2,9 @@
 
 use super::{FlameTree, Frame, NONE};
 use crate::Shade;
-use pathlight_analysis::critical_path::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence};
-use pathlight_analysis::ids::NodeId;
 use pathlight_base::format;
+use pathlight_engine::compare::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence};
+use pathlight_engine::ids::NodeId;
 
 /// Which side decides the width of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -115,10 +115,10 @@ impl DiffFlame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_analysis::critical_path::DiffNode;
-    use pathlight_analysis::ids::EndpointId;
-    use pathlight_analysis::requests::RangeFacts;
     use pathlight_base::statistics::Moments;
+    use pathlight_engine::compare::DiffNode;
+    use pathlight_engine::ids::EndpointId;
+    use pathlight_engine::requests::RangeFacts;
     use pathlight_trace::Endpoint;
 
     fn side(requests: u64, latency_sum_us: u64) -> DiffSide {

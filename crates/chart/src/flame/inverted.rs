@@ -3,8 +3,8 @@
 use super::tree::frames_of;
 use super::{FlameTree, Frame, NONE};
 use crate::Window;
-use pathlight_analysis::critical_path::CriticalPathReport;
-use pathlight_analysis::ids::{EndpointId, NodeId};
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::{EndpointId, NodeId};
 use std::cmp::Reverse;
 
 /// Nodes of a report, each with the time that was reached through it.

@@ -1,7 +1,7 @@
 //! The numbers of a flame graph per endpoint: its companion table.
 
-use pathlight_analysis::critical_path::CriticalPathReport;
-use pathlight_analysis::ids::{EndpointId, NodeId};
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::{EndpointId, NodeId};
 
 /// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
 /// follow from those of each.

@@ -2,8 +2,8 @@
 
 use crate::Shade;
 use crate::Window;
-use pathlight_analysis::critical_path::CriticalPathReport;
 use pathlight_base::format;
+use pathlight_engine::flame::CriticalPathReport;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
@@ -301,8 +301,8 @@ fn waiting_frame(service: &str, is_certain: bool) -> Frame {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use pathlight_analysis::critical_path::{ContextNode, Waiting, Weight};
-    use pathlight_analysis::ids::{EndpointId, NodeId};
+    use pathlight_engine::flame::{ContextNode, Waiting, Weight};
+    use pathlight_engine::ids::{EndpointId, NodeId};
 
     /// Returns a report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
     pub(crate) fn report(nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {

@@ -5,8 +5,8 @@
 //! halvings is bounded: the cost grows with the number of points, whatever they are.
 
 use super::heat_of_share;
-use pathlight_analysis::critical_path::HeatmapReport;
-use pathlight_analysis::ids::EndpointId;
+use pathlight_engine::heatmap::HeatmapReport;
+use pathlight_engine::ids::EndpointId;
 use std::cmp::Reverse;
 
 /// Rows that columns are compared by, those with most time; ranges of columns that rows are compared by.

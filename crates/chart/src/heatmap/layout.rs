@@ -5,7 +5,7 @@ use crate::Measure;
 use crate::Metrics;
 use crate::Window;
 use crate::text::elide_operation;
-use pathlight_analysis::ids::EndpointId;
+use pathlight_engine::ids::EndpointId;
 use std::ops::Range;
 
 /// The room for a heat map.

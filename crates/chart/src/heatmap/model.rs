@@ -1,8 +1,8 @@
 //! The cells of a heat map by row, so that any part of a row is summed in the time its cells take.
 
-use pathlight_analysis::critical_path::HeatmapReport;
-use pathlight_analysis::ids::EndpointId;
 use pathlight_base::format;
+use pathlight_engine::heatmap::HeatmapReport;
+use pathlight_engine::ids::EndpointId;
 use pathlight_trace::Endpoint;
 
 /// Cells by row. Columns are counted from 0; shares are kept as millionths times requests.
@@ -151,7 +151,7 @@ pub fn share_of_heat(thousandths: u16) -> f64 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use pathlight_analysis::critical_path::{EndpointRow, EndpointsReport};
+    use pathlight_engine::endpoints::{EndpointRow, EndpointsReport};
 
     /// Returns a report of shares in percent by row and column, every column one request of 1 ms.
     pub(crate) fn report(rows: &[&[u32]]) -> HeatmapReport {

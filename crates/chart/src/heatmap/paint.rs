@@ -8,8 +8,8 @@ use crate::svg::Words;
 use crate::text::Advances;
 use crate::{Layer, Metrics, Scene, Text};
 use crate::{Shade, Theme, Window};
-use pathlight_analysis::ids::EndpointId;
 use pathlight_base::format;
+use pathlight_engine::ids::EndpointId;
 use std::ops::Range;
 
 /// Rows of an exported picture at most; the table holds the others.

@@ -7,9 +7,9 @@ use super::{SpanPart, part_name};
 use crate::Measure;
 use crate::Window;
 use crate::text::elide_middle;
-use pathlight_analysis::critical_path::TraceReport;
-use pathlight_analysis::tprof::AggregateTrace;
 use pathlight_base::format;
+use pathlight_engine::diagnosis::AggregateTrace;
+use pathlight_engine::flame::TraceReport;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
@@ -171,7 +171,9 @@ mod tests {
     use super::*;
     use crate::text::Advances;
     use crate::{Metrics, Theme};
-    use pathlight_analysis::tprof::{AggregateSegment, AggregateSpan, AggregateSubspan, Problem, Statistic};
+    use pathlight_engine::diagnosis::{
+        AggregateSegment, AggregateSpan, AggregateSubspan, Problem, Statistic,
+    };
 
     /// Returns an aggregate trace: A over [0, 1000] with B over [200, 400] and C over [100, 150]; A 2 is slow.
     fn aggregate() -> AggregateTrace {

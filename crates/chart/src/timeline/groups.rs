@@ -1,8 +1,8 @@
 //! Siblings of one name in one row: a loop of two hundred calls is one line that opens.
 
-use pathlight_analysis::critical_path::TraceReport;
 use pathlight_base::sort::sort_by_number;
 use pathlight_base::steps::in_blocks;
+use pathlight_engine::flame::TraceReport;
 
 /// Siblings of one name are put together from this many on.
 const FEWEST: usize = 8;

@@ -12,8 +12,8 @@ use crate::Measure;
 use crate::text::{elide, elide_middle};
 use crate::window::skip_while;
 use crate::{Shade, Window};
-use pathlight_analysis::critical_path::TraceReport;
 use pathlight_base::format;
+use pathlight_engine::flame::TraceReport;
 
 /// What of a timeline is shown, and how.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Marks of the spans of a trace, in words: for the tip, the detail, the table and the exported chart.
 
-use pathlight_analysis::critical_path::TraceReport;
+use pathlight_engine::flame::TraceReport;
 
 /// What a span is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

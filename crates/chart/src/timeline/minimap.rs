@@ -3,8 +3,8 @@
 use super::Timeline;
 use crate::{Layer, Metrics, Scene};
 use crate::{Theme, Window};
-use pathlight_analysis::critical_path::TraceReport;
 use pathlight_base::steps::in_blocks;
+use pathlight_engine::flame::TraceReport;
 
 /// Spans that run and errors, per column of pixels.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

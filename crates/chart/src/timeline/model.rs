@@ -6,9 +6,9 @@ use super::SpanPart;
 use super::groups::Groups;
 use crate::flame::Frame;
 use crate::{Shade, Window};
-use pathlight_analysis::critical_path::TraceReport;
 use pathlight_base::format;
 use pathlight_base::steps::{BLOCK, in_blocks};
+use pathlight_engine::flame::TraceReport;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

@@ -272,7 +272,7 @@ mod tests {
     use super::super::model::tests::{small, trace};
     use super::*;
     use crate::Window;
-    use pathlight_analysis::critical_path::TraceReport;
+    use pathlight_engine::flame::TraceReport;
 
     const NONE: u32 = u32::MAX;
 

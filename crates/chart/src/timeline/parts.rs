@@ -1,7 +1,7 @@
 //! The parts of a span that have names of their own: the subspans of an aggregate trace.
 
-use pathlight_analysis::tprof::{AggregateSpan, AggregateSubspan};
 use pathlight_base::format;
+use pathlight_engine::diagnosis::{AggregateSpan, AggregateSubspan};
 
 /// A part of a span with a name of its own.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,8 +3,8 @@
 use super::Timeline;
 use super::{Bar, TimelineSize};
 use crate::Window;
-use pathlight_analysis::critical_path::TraceReport;
-use pathlight_analysis::flow::RequestPressure;
+use pathlight_engine::flame::TraceReport;
+use pathlight_engine::flow::RequestPressure;
 
 impl Timeline {
     /// Takes drag and slack of the spans, which come after the rest.

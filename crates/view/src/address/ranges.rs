@@ -1,6 +1,6 @@
 //! Percentile ranges by their names.
 
-use pathlight_analysis::requests::PercentileRange;
+use pathlight_engine::requests::PercentileRange;
 
 /// The name of the slowest tenth, at least five.
 const TAIL: &str = "tail";

@@ -4,7 +4,7 @@
 use super::Address;
 use crate::comparing::{Against, Comparison, Side};
 use crate::views::View;
-use pathlight_analysis::requests::{PercentileRange, Selection};
+use pathlight_engine::requests::{PercentileRange, Selection};
 
 impl Address {
     /// Returns the comparison under way. The view that compares has one always: if none was begun, that of the bulk

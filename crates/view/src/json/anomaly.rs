@@ -1,11 +1,12 @@
 //! Requests that are not like the normal ones. Keys are in alphabetical order.
 
 use super::{Text, compact, pretty, public_json};
-use pathlight_analysis::anomaly::{
-    AnomalyReport, AnomalyRow, Encoding, EvaluationRow, EvaluationTable, FalseAlarmRow, Part, ReasonGroup,
-    ReasonKind, ReasonRow, Thresholds, VectorsReport,
-};
 use pathlight_base::format::duration;
+use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
+use pathlight_engine::anomalies::{
+    AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, Part, ReasonGroup, ReasonKind,
+    ReasonRow, Thresholds,
+};
 
 public_json! {
     /// Judged requests, and why they are abnormal.

@@ -3,13 +3,13 @@
 use super::culprit::Service;
 use super::{Text, ends, percent, pretty, public_json};
 use crate::culprit;
-use pathlight_analysis::critical_path::{
+use pathlight_base::statistics::Summary;
+use pathlight_engine::compare::services::FailingService;
+use pathlight_engine::compare::{
     Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange,
 };
-use pathlight_analysis::culprit::FailingService;
-use pathlight_analysis::ids::NodeId;
-use pathlight_analysis::requests::RequestRef;
-use pathlight_base::statistics::Summary;
+use pathlight_engine::ids::NodeId;
+use pathlight_engine::requests::RequestRef;
 
 public_json! {
     /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).

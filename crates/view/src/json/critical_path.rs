@@ -1,9 +1,9 @@
 //! Critical paths: of all requests together, and of each one.
 
 use super::{Requests, Text, WaitingFor, compact, pretty, public_json};
-use pathlight_analysis::critical_path::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
-use pathlight_analysis::requests::RequestRef;
-use pathlight_query::PerRequestReport;
+use pathlight_engine::flame::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
+use pathlight_engine::queries::PerRequestReport;
+use pathlight_engine::requests::RequestRef;
 
 public_json! {
     /// The aggregate critical calling context tree of the requests.

@@ -2,10 +2,10 @@
 
 use super::public_json;
 use crate::culprit::service_words;
-use pathlight_analysis::culprit::{
+use pathlight_engine::compare::services::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, ServicePart,
 };
-use pathlight_analysis::requests::RequestRef;
+use pathlight_engine::requests::RequestRef;
 
 /// Returns an excess as `[excess, uncertainty]`.
 fn pair(excess: Excess) -> [f64; 2] {

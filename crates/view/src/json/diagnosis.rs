@@ -3,7 +3,7 @@
 use super::culprit::Service;
 use super::{Text, pretty, public_json};
 use crate::diagnosis_words::{sentences, sets_sentences};
-use pathlight_analysis::tprof::{AggregateTrace, PlacesReport, SetsReport, TprofReport};
+use pathlight_engine::diagnosis::{AggregateTrace, PlacesReport, SetsReport, TprofReport};
 
 public_json! {
     /// The diagnosis: groups of traces in four layers, what is slow and where, aggregate traces, and what makes the tail

@@ -1,8 +1,9 @@
 //! Endpoints ranked over all root endpoints, and histograms.
 
 use super::{Text, ends, percent, pretty, public_json};
-use pathlight_analysis::critical_path::{Affected, BottomUpReport, HistogramsReport, ImpactRow, RootRow};
 use pathlight_base::statistics::Distribution;
+use pathlight_engine::endpoints::{Affected, BottomUpReport, ImpactRow, RootRow};
+use pathlight_engine::flame::HistogramsReport;
 use std::collections::BTreeMap;
 
 public_json! {

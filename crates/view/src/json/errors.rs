@@ -1,9 +1,9 @@
 //! Where errors start and stop.
 
 use super::{Text, percent, pretty, public_json};
-use pathlight_analysis::errors::{ErrorNode, ErrorRow, ErrorsReport};
-use pathlight_analysis::requests::RequestRef;
 use pathlight_base::statistics::Summary;
+use pathlight_engine::errors::{ErrorNode, ErrorRow, ErrorsReport};
+use pathlight_engine::requests::RequestRef;
 
 public_json! {
     /// Where errors start and stop, and what requests would be without them. A span in error is *own* if no child is in error,

@@ -3,11 +3,11 @@
 use super::{Text, ends, percent, pretty, public_json};
 use crate::finding_words::sentence;
 use crate::sentence::Part;
-use pathlight_analysis::findings::{
+use pathlight_base::statistics::Summary;
+use pathlight_engine::findings::{
     Finding as Found, FindingKind, FindingsReport, Place as At, TagsReport, TimeBin,
 };
-use pathlight_analysis::requests::{PercentileRange, RequestRef};
-use pathlight_base::statistics::Summary;
+use pathlight_engine::requests::{PercentileRange, RequestRef};
 
 public_json! {
     /// What is slow, where, why and for whom, best first.

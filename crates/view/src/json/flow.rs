@@ -1,11 +1,11 @@
 //! Execution flows, how well they predict, and what-if.
 
 use super::{Text, pretty, public_json};
-use pathlight_analysis::flow::{
+use pathlight_base::statistics::Summary;
+use pathlight_engine::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
     TargetReport, TimeoutReport, WhatIfReport,
 };
-use pathlight_base::statistics::Summary;
 use pathlight_trace::Endpoint;
 
 public_json! {

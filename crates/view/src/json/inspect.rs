@@ -1,9 +1,9 @@
 //! Everything that is loaded, and its files.
 
 use super::{Text, compact, public_json};
-use pathlight_analysis::findings::Tops;
+use pathlight_engine::findings::Tops;
+use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
-use pathlight_query::OverviewReport;
 use pathlight_trace::{AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality};
 use std::collections::BTreeMap;
 

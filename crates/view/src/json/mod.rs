@@ -35,9 +35,9 @@ pub use summaries::show;
 pub use summary::{heatmap, summary};
 pub use trend::trend;
 
-use pathlight_analysis::critical_path::Waiting;
-use pathlight_analysis::requests::{PercentileRange, RangeFacts};
 use pathlight_base::statistics::{Interval, Summary};
+use pathlight_engine::flame::Waiting;
+use pathlight_engine::requests::{PercentileRange, RangeFacts};
 use serde::Serialize;
 
 /// The text of a report. Errors only if serde_json refuses a value, which no report holds.

@@ -5,9 +5,9 @@ use super::{
     anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summaries,
     summary, trend,
 };
-use pathlight_analysis::anomaly::VectorsReport;
-use pathlight_analysis::flow::EvaluationReport;
-use pathlight_analysis::tprof::AggregateTrace;
+use pathlight_engine::anomalies::paper::VectorsReport;
+use pathlight_engine::diagnosis::AggregateTrace;
+use pathlight_engine::flow::EvaluationReport;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};

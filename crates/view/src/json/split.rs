@@ -1,10 +1,10 @@
 //! Times split by the values of a tag, and the tags worth splitting by.
 
 use super::{Text, ends, percent, pretty, public_json};
-use pathlight_analysis::critical_path::{
+use pathlight_base::statistics::Summary;
+use pathlight_engine::split::{
     NotProposed, ProposalsReport, ProposedValue, Ratio, SplitOf, SplitReport, SplitValue, TagProposal,
 };
-use pathlight_base::statistics::Summary;
 use pathlight_trace::Endpoint;
 
 public_json! {

@@ -3,10 +3,10 @@
 use super::errors::Errors;
 use super::{Text, percent, pretty, public_json};
 use crate::summaries::{EndpointRow, Node, Selected};
-use pathlight_analysis::culprit::{CallSums, ServiceSums};
-use pathlight_analysis::requests::RequestRef;
 use pathlight_base::statistics::Summary as Percentiles;
-use pathlight_summary::{RootPart, Sketch, Summary};
+use pathlight_engine::compare::services::{CallSums, ServiceSums};
+use pathlight_engine::requests::RequestRef;
+use pathlight_engine::summaries::{RootPart, Sketch, Summary};
 use pathlight_trace::Endpoint;
 
 public_json! {

@@ -1,12 +1,12 @@
 //! Times by endpoint: the rows of the summary and of the heat map.
 
 use super::{Requests, Text, WaitingFor, compact, ends, pretty, public_json};
-use pathlight_analysis::critical_path::{
-    CallChain, ColumnOrder, EndpointsReport, HeatmapReport, RowStat, RowTime, Weight,
-};
-use pathlight_analysis::ids::EndpointId;
-use pathlight_analysis::requests::RequestRef;
-use pathlight_query::queries::AtLatencies;
+use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
+use pathlight_engine::flame::Weight;
+use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};
+use pathlight_engine::ids::EndpointId;
+use pathlight_engine::queries::AtLatencies;
+use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
 
 public_json! {

@@ -2,7 +2,7 @@
 
 use super::culprit::Service;
 use super::{Text, pretty, public_json};
-use pathlight_summary::{DayChange, Moved, Series, Trend};
+use pathlight_engine::trend::{DayChange, Moved, Series, Trend};
 use pathlight_trace::Endpoint;
 
 public_json! {

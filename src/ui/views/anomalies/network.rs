@@ -4,7 +4,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::progress;
-use pathlight_analysis::anomaly::vae::TrainingProgress;
+use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_view::address::SIZES;
 use pathlight_view::anomalies;
 use web_sys::HtmlInputElement;

@@ -8,9 +8,9 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::export;
 use crate::ui::widgets::popover::Popover;
 use js_sys::{Array, Uint8Array};
-use pathlight_analysis::anomaly::Model;
-use pathlight_query::pool::UserError;
-use pathlight_query::queries;
+use pathlight_engine::anomalies::Model;
+use pathlight_engine::pool::UserError;
+use pathlight_engine::queries;
 use pathlight_view::address::{AnomalyChoice, Normal};
 use pathlight_view::anomalies::{
     LOADED, NORMALS, RATES, VECTORS, normal, rate_words, settings, sides, vectors_csv,

@@ -4,7 +4,7 @@ use crate::ui::dom::{El, Keep, button, div, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
-use pathlight_analysis::culprit::CulpritReport;
+use pathlight_engine::compare::services::CulpritReport;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::comparing::Side;
 use pathlight_view::culprit;

@@ -2,8 +2,8 @@
 
 use crate::ui::page::{Focus, Page};
 use crate::ui::views::trace::chart::Spans;
-use pathlight_analysis::tprof::AggregateTrace;
 use pathlight_chart::timeline::Timeline;
+use pathlight_engine::diagnosis::AggregateTrace;
 use pathlight_trace::Endpoint;
 use pathlight_view::diagnosis;
 use pathlight_view::finder::Finder;

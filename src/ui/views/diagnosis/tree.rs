@@ -3,7 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::widgets::names;
-use pathlight_analysis::tprof::TprofReport;
+use pathlight_engine::diagnosis::TprofReport;
 use pathlight_trace::Endpoint;
 use pathlight_view::diagnosis::{Evidence, more_words};
 use pathlight_view::diagnosis_tree::{Row, Step, Tree};

@@ -5,8 +5,8 @@ use crate::ui::page::Page;
 use crate::ui::shell::jump::Jump;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip;
-use pathlight_analysis::requests::RootEndpoint;
 use pathlight_base::format;
+use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
 use pathlight_view::endpoints;
 

@@ -7,14 +7,14 @@ use crate::ui::view::SearchResult;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
-use pathlight_analysis::critical_path::CriticalPathReport;
-use pathlight_analysis::ids::NodeId;
 use pathlight_base::format;
 use pathlight_chart::flame::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::finder::Finder;
 use pathlight_view::flame;

@@ -14,7 +14,7 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
-use pathlight_analysis::ids::NodeId;
+use pathlight_engine::ids::NodeId;
 use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::Row;

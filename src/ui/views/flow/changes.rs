@@ -5,8 +5,8 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::names;
-use pathlight_analysis::flow::{ChangeOf, Changes, FlowReport};
-use pathlight_analysis::ids::NodeId;
+use pathlight_engine::flow::{ChangeOf, Changes, FlowReport};
+use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 use pathlight_view::flow_changes::{

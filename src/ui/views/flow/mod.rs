@@ -28,7 +28,7 @@ use crate::ui::widgets::zoom::{ZoomableChart as _, svg_format};
 use chart::FlowChart;
 use learn::Learn;
 use parent::ParentBar;
-use pathlight_analysis::ids::NodeId;
+use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::finder::Finder;
 use pathlight_view::flow;

@@ -4,8 +4,8 @@ use super::queries::shown_parent;
 use crate::ui::dom::{El, Keep, button, el, span};
 use crate::ui::page::Page;
 use crate::ui::widgets::controls;
-use pathlight_analysis::flow::FlowParent;
 use pathlight_base::format;
+use pathlight_engine::flow::FlowParent;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
 

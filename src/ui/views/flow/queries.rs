@@ -2,8 +2,8 @@
 
 use super::timeout;
 use crate::ui::page::Page;
-use pathlight_analysis::requests::{RootEndpoint, Selection};
-use pathlight_query::queries;
+use pathlight_engine::queries;
+use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::flow;

@@ -8,7 +8,7 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::names;
-use pathlight_analysis::flow::{Quantile, TargetReport};
+use pathlight_engine::flow::{Quantile, TargetReport};
 use pathlight_view::flow_choice::FlowPanel;
 use pathlight_view::flow_prediction::back_test_words;
 use pathlight_view::flow_target;

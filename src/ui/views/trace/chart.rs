@@ -6,13 +6,13 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
-use pathlight_analysis::critical_path::TraceReport;
-use pathlight_analysis::flow::RequestPressure;
 use pathlight_chart::timeline::{
     Minimap, NUMBERS, Part, Row, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView,
     export_svg, layout, scene,
 };
 use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
+use pathlight_engine::flame::TraceReport;
+use pathlight_engine::flow::RequestPressure;
 use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
 use pathlight_view::tip::TipLine;

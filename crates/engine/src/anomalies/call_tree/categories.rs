@@ -1,0 +1,201 @@
+//! The surprise of a category among those of training (`docs/definitions/anomaly.md` section 2).
+
+use super::Kind;
+use crate::anomalies::sets::FOLDS;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::ln;
+use std::collections::BTreeMap;
+
+/// Training calls of each fold.
+pub type Counts = [u32; FOLDS];
+
+/// Counts the calls with a fold left out.
+pub fn without(counts: &Counts, fold: usize) -> u32 {
+    counts.iter().sum::<u32>() - counts[fold]
+}
+
+/// Good-Turing's share of categories not seen yet, by kind and fold left out.
+#[derive(Clone, Debug, Default)]
+pub struct Unseen {
+    by_kind: BTreeMap<Kind, [(u64, u64); FOLDS]>,
+}
+
+impl Unseen {
+    /// Takes note of a category.
+    pub fn add(&mut self, kind: Kind, counts: &Counts) {
+        let sums = self.by_kind.entry(kind).or_default();
+        for (fold, (singletons, calls)) in sums.iter_mut().enumerate() {
+            let here = without(counts, fold);
+            *singletons += u64::from(here == 1);
+            *calls += u64::from(here);
+        }
+    }
+
+    /// Returns the share of calls of a kind that have a category never seen before.
+    pub fn share(&self, kind: Kind, fold: usize) -> f64 {
+        let (singletons, calls) = self.by_kind.get(&kind).map_or((0, 0), |sums| sums[fold]);
+        (singletons as f64 + 1.0) / (calls as f64 + 1.0)
+    }
+}
+
+/// The categories of one key with a fold left out.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    n: u32,
+    /// For each endpoint in the sets, how much likelier a set is with it than without; empty but for sets.
+    members: BTreeMap<u32, i64>,
+    /// How likely the empty set is.
+    empty: i64,
+    /// Rarity of each category seen, ascending, and the calls as rare or rarer.
+    rarer: Vec<((u32, i64), u32)>,
+}
+
+/// The categories of one key.
+#[derive(Clone, Debug, Default)]
+pub struct Categories {
+    /// Of those who leave nothing out, where there are any, there is one: a key may have a single call.
+    seen: Vec<Seen>,
+    /// By fold left out: its place there.
+    of: [u8; FOLDS],
+}
+
+/// Returns the logarithm of a share, in billionths: sums of such do not depend on their order.
+fn log_share(with: f64, all: f64) -> i64 {
+    (ln((with + 0.5) / (all + 1.0)) * 1e9) as i64
+}
+
+impl Seen {
+    /// Takes note of how many of the calls have each endpoint in their set.
+    fn learn(&mut self, calls: BTreeMap<u32, u32>) {
+        let n = f64::from(self.n);
+        for (endpoint, calls) in calls {
+            let without = log_share(n - f64::from(calls), n);
+            self.empty += without;
+            self.members.insert(endpoint, log_share(f64::from(calls), n) - without);
+        }
+    }
+
+    /// Returns the logarithm of the product of the marginals of a set, in billionths.
+    fn product(&self, set: &[u32]) -> i64 {
+        // Never called before, or called by nothing in training.
+        let unknown = log_share(0.0, f64::from(self.n));
+        let gain = |endpoint: &u32| self.members.get(endpoint).copied().unwrap_or(unknown);
+        self.empty + set.iter().map(gain).sum::<i64>()
+    }
+}
+
+impl Categories {
+    /// Learns from categories with their counts; sets (sorted endpoints) where they are sets, else empty ones.
+    pub fn new(categories: &[(&[u32], Counts)], are_sets: bool) -> Categories {
+        let learn = |fold: usize| {
+            let mut seen = Seen {
+                n: categories.iter().map(|(_, counts)| without(counts, fold)).sum(),
+                ..Seen::default()
+            };
+            if are_sets {
+                let mut calls: BTreeMap<u32, u32> = BTreeMap::new();
+                for (set, counts) in categories {
+                    let here = without(counts, fold);
+                    set.iter().for_each(|&endpoint| *calls.entry(endpoint).or_default() += here);
+                }
+                seen.learn(calls);
+            }
+            let mut rarer: Vec<((u32, i64), u32)> = Vec::new();
+            for (set, counts) in categories {
+                let here = without(counts, fold);
+                if here > 0 {
+                    let product = if are_sets { seen.product(set) } else { 0 };
+                    // Each call is left out of its own count.
+                    rarer.push(((here - 1, product), here));
+                }
+            }
+            rarer.compact_sort();
+            let mut sum = 0;
+            for (_, calls) in &mut rarer {
+                sum += *calls;
+                *calls = sum;
+            }
+            seen.rarer = rarer;
+            seen
+        };
+        let (mut out, mut whole) = (Categories::default(), None);
+        for fold in 0..FOLDS {
+            let is_whole = categories.iter().all(|(_, counts)| counts[fold] == 0);
+            let known = whole.filter(|_| is_whole);
+            out.of[fold] = known.unwrap_or(out.seen.len() as u8);
+            if known.is_none() {
+                out.seen.push(learn(fold));
+            }
+            if is_whole {
+                whole = Some(out.of[fold]);
+            }
+        }
+        out.seen.shrink_to_fit();
+        out
+    }
+
+    /// Returns the surprise of a category with these counts in training, with each fold left out.
+    pub fn surprises(&self, set: &[u32], counts: &Counts, unseen: impl Fn(usize) -> f64) -> [f64; FOLDS] {
+        std::array::from_fn(|fold| {
+            let seen = &self.seen[usize::from(self.of[fold])];
+            if seen.n == 0 {
+                return 0.0;
+            }
+            let are_sets = !seen.members.is_empty() || !set.is_empty();
+            let rarity = (without(counts, fold), if are_sets { seen.product(set) } else { 0 });
+            let r = match seen.rarer.partition_point(|(other, _)| *other <= rarity) {
+                0 => 0,
+                n => seen.rarer[n - 1].1,
+            };
+            let n = f64::from(seen.n);
+            let p = (f64::from(r) + (unseen(fold) * (n + 1.0)).min(1.0)) / (n + 1.0);
+            (-ln(p)).max(0.0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns counts that all belong to fold 0, so that fold 1 leaves all of them.
+    fn calls(n: u32) -> Counts {
+        [n, 0, 0, 0, 0]
+    }
+
+    #[test]
+    fn rare_categories_surprise_and_unseen_ones_most() {
+        let none: &[u32] = &[];
+        let known = [(none, calls(90)), (none, calls(9)), (none, calls(1))];
+        let categories = Categories::new(&known, false);
+        let of = |counts| categories.surprises(none, &counts, |_| 0.02)[1];
+        // All are as rare as the most common; 10 as the second; the one seen once is alone.
+        let by_hand = |r: f64| -ln((r + 1.0) / 101.0);
+        assert_eq!(of(calls(90)), 0.0);
+        assert!((of(calls(9)) - by_hand(10.0)).abs() < 1e-9);
+        assert!((of(calls(1)) - by_hand(1.0)).abs() < 1e-9);
+        // Never seen: as rare as the one seen once would be without itself.
+        assert!((of(calls(0)) - by_hand(1.0)).abs() < 1e-9);
+        assert_eq!(categories.surprises(none, &calls(0), |_| 0.02)[0], 0.0);
+    }
+
+    #[test]
+    fn of_sets_never_seen_one_that_lacks_what_all_have_is_rarest() {
+        let known = [(&[1, 2][..], calls(50)), (&[1, 2, 3], calls(49)), (&[1, 3], calls(1))];
+        let categories = Categories::new(&known, true);
+        let of = |set: &[u32]| categories.surprises(set, &calls(0), |_| 0.02)[1];
+        // 3 is in every second set, so {1} is as likely as {1, 3}, which was seen once; 1 is never missing.
+        assert!((of(&[1]) - ln(101.0 / 2.0)).abs() < 1e-9);
+        assert!((of(&[2]) - ln(101.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_share_of_the_unseen_is_that_of_what_was_seen_once() {
+        let mut unseen = Unseen::default();
+        unseen.add(Kind::After, &[1, 0, 0, 0, 0]);
+        unseen.add(Kind::After, &[4, 4, 0, 0, 0]);
+        assert_eq!(unseen.share(Kind::After, 4), 2.0 / 10.0);
+        assert_eq!(unseen.share(Kind::After, 0), 1.0 / 5.0);
+        assert_eq!(unseen.share(Kind::Calls, 0), 1.0);
+    }
+}

@@ -1,0 +1,300 @@
+//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 7).
+
+use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
+use crate::EngineError;
+use crate::anomalies::call_tree::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
+use crate::anomalies::paper::vae::Vae;
+use crate::anomalies::paper::{Accuracy, Encoding, Features, Injection, Judged, Rule, Victims, is_held_out};
+use crate::anomalies::{AnomalySettings, Detector, EvaluationRow, EvaluationTable, FalseAlarmRow};
+use crate::queries::Query;
+use crate::queries::{InjectionPlan, VectorKind};
+use crate::requests::Selection;
+use crate::run::clock;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::{RangeRequests, Workers};
+use pathlight_base::statistics::{Random, mix};
+use pathlight_base::steps::Pace;
+use serde::{Deserialize, Serialize};
+
+/// The share of training requests that are abnormal where training is contaminated, in millionths; so much is left out.
+const CONTAMINATED_PPM: u32 = 50_000;
+/// So few training requests are looked at too.
+const FEW: [usize; 3] = [20, 50, 100];
+
+/// Reports how well detectors find what was made abnormal. Trains on half of the requests, then judges the other half as
+/// it is and made abnormal in every way, by the default detector and by those it is compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnomalyEvaluation {
+    /// Normal requests: half of them to learn from, the rest to be judged and made abnormal.
+    pub selection: Selection,
+    /// Of the halves and of the injections.
+    pub seed: u64,
+    /// So many times the requests are halved anew, to see how many normal ones are called abnormal.
+    pub splits: u32,
+    /// Accepted rate of false alarms in millionths, and what the auto-encoder is, if it takes part.
+    pub settings: AnomalySettings,
+}
+
+impl Query for AnomalyEvaluation {
+    type Report = EvaluationTable;
+
+    async fn run(self, workers: Workers) -> Result<EvaluationTable, EngineError> {
+        let AnomalyEvaluation { selection, seed, splits, settings } = self;
+        let settings = settings.bounded();
+        let selection = selection.with_recorded_calls();
+        workers.needs_traces(&selection, "the evaluation changes").await?;
+        let (requests, _) = workers.cut(&selection).await?;
+        let alpha = f64::from(settings.alpha_ppm) / 1e6;
+        let mut table = EvaluationTable { alpha, ..EvaluationTable::default() };
+        whole(&workers, &requests, (seed, splits), alpha, &mut table).await?;
+        let mut detectors = vec![Detector::Rule];
+        detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
+        let encodings = [Encoding::Scpv, Encoding::Stv];
+        for (detector, encoding) in detectors.into_iter().flat_map(|d| encodings.map(|e| (d, e))) {
+            let vectors = |plan| RequestPass::Vectors { kind: VectorKind::Vectors(encoding), plan };
+            let all = Features::merge(requests.partials(vectors(None)).await?);
+            let trained = all.only(|row| !is_held_out(seed, &row.request.trace_id));
+            let held_out = all.only(|row| is_held_out(seed, &row.request.trace_id));
+            drop(all);
+            let from = clock::now_ms();
+            let trained = Vectors::train(&workers, &trained, detector).await;
+            let train_ms = clock::since(from);
+            let (normal, normal_held_out) = trained.judge(&workers, &held_out, alpha, false).await;
+            for injection in Injection::ALL {
+                let pass = vectors(Some((injection, seed, Victims::HeldOut)));
+                let copies = Features::merge(requests.partials(pass).await?);
+                let from = clock::now_ms();
+                let (abnormal, abnormal_held_out) =
+                    trained.judge(&workers, &copies, alpha, injection.is_abnormal()).await;
+                let score_ms = clock::since(from);
+                let row = EvaluationRow {
+                    detector,
+                    encoding: Some(encoding),
+                    injection,
+                    contaminated: 0.0,
+                    accuracy: accuracy(&normal, &abnormal, injection),
+                    named: None,
+                    features: trained.paths() as u64,
+                    train_ms,
+                    score_ms,
+                };
+                table.rows.push(row.clone());
+                if let Detector::Vae(sizes) = detector {
+                    table.rows.push(EvaluationRow {
+                        detector: Detector::VaeHeldOut(sizes),
+                        accuracy: accuracy(&normal_held_out, &abnormal_held_out, injection),
+                        ..row
+                    });
+                }
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// Returns the figures of normal and abnormal requests; where nothing is abnormal, of the latter alone.
+fn accuracy(normal: &[Judged], abnormal: &[Judged], injection: Injection) -> Accuracy {
+    let normal = if injection.is_abnormal() { normal } else { &[] };
+    Accuracy::of([normal, abnormal].concat())
+}
+
+async fn parts(
+    requests: &RangeRequests<'_>,
+    plan: Option<InjectionPlan>,
+) -> Result<Vec<FactPart>, EngineError> {
+    requests.partials(RequestPass::Vectors { kind: VectorKind::Facts, plan }).await
+}
+
+/// A trained default detector, ready to judge.
+struct Trained {
+    model: TreeModel,
+    tables: Tables,
+    train_ms: Option<f64>,
+}
+
+impl Trained {
+    async fn on(facts: &Facts, rows: &[u32], contaminated_ppm: u32) -> Trained {
+        let from = clock::now_ms();
+        let (model, tables, _) = TreeModel::train(facts, rows, contaminated_ppm, &mut Pace::default()).await;
+        Trained { model, tables, train_ms: clock::since(from) }
+    }
+
+    /// Judges rows of facts; also says of how many that are called abnormal the first reason names the place, and of how
+    /// many it could.
+    async fn judge(
+        &self,
+        facts: &Facts,
+        located: &Located,
+        rows: &[u32],
+        (alpha, is_abnormal): (f64, bool),
+    ) -> (Vec<Judged>, (u64, u64)) {
+        let explainer = Explainer::new(&self.model, &self.tables, located, facts);
+        let (mut scratch, mut pace) = (Scratch::default(), Pace::default());
+        let (mut judged, mut named) = (Vec::with_capacity(rows.len()), (0, 0));
+        for &row in rows {
+            let verdict = self.tables.judge(&self.model, located, facts, row as usize, &mut scratch);
+            let is_called = verdict.is_abnormal(alpha);
+            judged.push(Judged { rank: [-verdict.score, 0.0, 0.0, 0.0], is_called, is_abnormal });
+            if let Some(places) = &facts.rows[row as usize].injected
+                && is_called
+                && !places.is_empty()
+            {
+                let why = explainer.explain(row as usize, &verdict, false, &mut scratch);
+                let place = why.reasons.first().and_then(|reason| reason.path.last());
+                named.0 += u64::from(place.is_some_and(|place| places.contains(place)));
+                named.1 += 1;
+            }
+            pace.spend(1_000).await;
+        }
+        (judged, named)
+    }
+}
+
+/// Returns the rows that are judged, and those that are learned from.
+fn halves(all: &Facts, seed: u64) -> (Vec<u32>, Vec<u32>) {
+    let is_out = |row: &u32| is_held_out(seed, &all.rows[*row as usize].facts.request.trace_id);
+    (0..all.len() as u32).partition(is_out)
+}
+
+/// Returns the normal requests called abnormal over several ways to halve all of them, where few of a half are learned
+/// from, and where all are.
+async fn false_alarms(
+    workers: &Workers,
+    all: &Facts,
+    (seed, splits): (u64, u32),
+    asked_alpha: f64,
+) -> Vec<FalseAlarmRow> {
+    let mut rows = Vec::new();
+    for most in FEW.into_iter().chain([usize::MAX]) {
+        let mut row = FalseAlarmRow { alpha: asked_alpha, ..FalseAlarmRow::default() };
+        for split in 0..u64::from(splits) {
+            workers.pause().await;
+            // The first is the one that all other figures are of.
+            let seed = if split == 0 { seed } else { mix(seed ^ split << 32) };
+            let (held_out, mut learned) = halves(all, seed);
+            let is_all = most == usize::MAX;
+            if held_out.is_empty() || learned.len() <= if is_all { 0 } else { most } {
+                continue;
+            }
+            Random::new(seed, 0, 0).shuffle(&mut learned);
+            learned.truncate(most);
+            learned.sort_unstable();
+            let trained = Trained::on(all, &learned, 0).await;
+            let alpha = trained.model.possible_alpha(asked_alpha);
+            let located = trained.tables.own(&trained.model);
+            let (judged, _) = trained.judge(all, &located, &held_out, (alpha, false)).await;
+            let called = judged.iter().filter(|one| one.is_called).count();
+            row.add(learned.len(), alpha, called as f64 / judged.len() as f64);
+        }
+        rows.extend((row.splits > 0).then_some(row));
+    }
+    rows
+}
+
+/// Evaluates the default detector, on training requests as they are, and with abnormal ones among them.
+async fn whole(
+    workers: &Workers,
+    requests: &RangeRequests<'_>,
+    (seed, splits): (u64, u32),
+    asked_alpha: f64,
+    table: &mut EvaluationTable,
+) -> Result<(), EngineError> {
+    let all = Facts::merge(parts(requests, None).await?);
+    table.false_alarms = false_alarms(workers, &all, (seed, splits), asked_alpha).await;
+    let (held_out, learned) = halves(&all, seed);
+    (table.trained, table.held_out) = (learned.len() as u64, held_out.len() as u64);
+    let clean = Trained::on(&all, &learned, 0).await;
+    // Some of the training requests give way to abnormal copies of themselves.
+    let mut both = parts(requests, None).await?;
+    both.extend(parts(requests, Some((Injection::Recipe, seed, Victims::Training))).await?);
+    let mixed = Facts::merge(both);
+    let is_learned = |row: &u32| {
+        let row = &mixed.rows[*row as usize];
+        let id = &row.facts.request.trace_id;
+        row.injected.is_some() || !is_held_out(seed, id) && !Victims::Training.has(seed, id)
+    };
+    let learned: Vec<u32> = (0..mixed.len() as u32).filter(is_learned).collect();
+    let contaminated = Trained::on(&mixed, &learned, CONTAMINATED_PPM).await;
+    for (trained, share) in [(clean, 0.0), (contaminated, f64::from(CONTAMINATED_PPM) / 1e6)] {
+        let alpha = trained.model.possible_alpha(asked_alpha);
+        let located = trained.tables.locate(&trained.model, &all.dictionary);
+        let (normal, _) = trained.judge(&all, &located, &held_out, (alpha, false)).await;
+        for injection in Injection::ALL {
+            let copies = Facts::merge(parts(requests, Some((injection, seed, Victims::HeldOut))).await?);
+            if injection == Injection::Structure && copies.lost.1 > 0 {
+                table.dropped_share = copies.lost.0 as f64 / copies.lost.1 as f64;
+            }
+            let located = trained.tables.locate(&trained.model, &copies.dictionary);
+            let rows: Vec<u32> = (0..copies.len() as u32).collect();
+            let from = clock::now_ms();
+            let (abnormal, (named, could)) =
+                trained.judge(&copies, &located, &rows, (alpha, injection.is_abnormal())).await;
+            table.rows.push(EvaluationRow {
+                detector: Detector::Tree,
+                encoding: None,
+                injection,
+                contaminated: share,
+                accuracy: accuracy(&normal, &abnormal, injection),
+                named: (could > 0).then(|| named as f64 / could as f64),
+                features: trained.model.dictionary.paths.nodes.len() as u64,
+                train_ms: trained.train_ms,
+                score_ms: clock::since(from),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A trained detector of vectors.
+enum Vectors {
+    Rule(Rule),
+    Vae(Vae),
+}
+
+impl Vectors {
+    async fn train(workers: &Workers, features: &Features, detector: Detector) -> Vectors {
+        match detector {
+            Detector::Vae(settings) if !features.is_empty() => {
+                Vectors::Vae(train_vae(workers, features, settings, (0, 1)).await.0)
+            }
+            _ => Vectors::Rule(train_rule(workers, features).await),
+        }
+    }
+
+    fn paths(&self) -> usize {
+        match self {
+            Vectors::Rule(rule) => rule.paths.nodes.len(),
+            Vectors::Vae(vae) => vae.paths.nodes.len(),
+        }
+    }
+
+    /// Judges vectors; of the auto-encoder also by its threshold of held-out requests, where there is one.
+    async fn judge(
+        &self,
+        workers: &Workers,
+        features: &Features,
+        alpha: f64,
+        is_abnormal: bool,
+    ) -> (Vec<Judged>, Vec<Judged>) {
+        match self {
+            Vectors::Rule(rule) => {
+                let alpha = rule.possible_alpha(alpha);
+                let verdicts = judge_by_rule(workers, rule, features).await.into_iter();
+                let judged = verdicts.map(|verdict| Judged {
+                    rank: verdict.rank(),
+                    is_called: verdict.is_abnormal(alpha),
+                    is_abnormal,
+                });
+                (judged.collect(), Vec::new())
+            }
+            Vectors::Vae(vae) => {
+                let verdicts = judge_by_vae(workers, vae, features).await.into_iter();
+                let judged = verdicts.map(|verdict| {
+                    let one = |is_called| Judged { rank: verdict.rank(), is_called, is_abnormal };
+                    (one(verdict.is_abnormal()), one(verdict.is_abnormal_held_out() == Some(true)))
+                });
+                judged.unzip()
+            }
+        }
+    }
+}

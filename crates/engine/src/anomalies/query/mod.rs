@@ -1,0 +1,379 @@
+//! Anomaly detection: facts of both sides, then training, judging and explaining in small steps.
+
+mod evaluation;
+mod training;
+mod vectors;
+
+pub use evaluation::AnomalyEvaluation;
+pub(crate) use vectors::{InjectionPlan, VectorKind, VectorPass};
+
+use self::training::{Parts, judge_by_vae, train_vae};
+use crate::EngineError;
+use crate::anomalies::Part;
+use crate::anomalies::call_tree::{Explainer, Facts, Scratch, Tables, Trained, TreeModel, TreeVerdict};
+use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
+use crate::anomalies::paper::{Encoding, Features, VectorsReport};
+use crate::anomalies::{
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, Model, ReasonNames, Thresholds,
+};
+use crate::queries::Query;
+use crate::requests::{RootEndpoint, Selection};
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use crate::summaries::Settings;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::steps::Pace;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Units of work of an explanation.
+const EXPLAIN_UNITS: usize = 20_000;
+
+/// Reports which requests are abnormal, and why: learns a baseline from one side, unless one is given, and judges the
+/// other. Where both sides are the same requests, each is ranked against all others, and none is called abnormal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anomalies {
+    /// The normal requests to learn from.
+    pub train: Selection,
+    /// The requests to judge.
+    pub test: Selection,
+    /// How.
+    pub settings: AnomalySettings,
+}
+
+/// A judged request: the score and p-value to rank it by, and what the default detector says.
+struct Judgement {
+    score: f64,
+    p: f64,
+    verdict: TreeVerdict,
+    is_trained: bool,
+}
+
+impl Query for Anomalies {
+    type Report = AnomalyReport;
+
+    async fn run(self, workers: Workers) -> Result<AnomalyReport, EngineError> {
+        let Anomalies { train: normal, test, settings } = self;
+        let settings = settings.bounded();
+        let (normal, test) = workers.read_alike(normal, test).await?;
+        if settings.model.is_none() && !matches!(settings.detector, Detector::Tree) {
+            workers.needs_traces(&normal, LEARNS).await?;
+        }
+        workers.needs_traces(&test, "judging needs").await?;
+        let given = saved_model(&settings)?;
+        // With a sliding window, the networks are trained as their time comes.
+        let windowed = match settings.detector {
+            Detector::Vae(sizes) if sizes.parts > 0 && given.is_none() => {
+                Some((normal.clone(), sizes.with_whole_window()))
+            }
+            _ => None,
+        };
+        let settings = AnomalySettings {
+            detector: if windowed.is_some() { Detector::Tree } else { settings.detector },
+            ..settings
+        };
+        let judged = facts(&workers, &test).await?;
+        let mut own: BTreeMap<u32, TreeVerdict> = BTreeMap::new();
+        let mut learned: Vec<(u64, f64)> = Vec::new();
+        let (model, tables, training) = match given {
+            Some(model) => {
+                let tables = model.tree.tables(&mut Pace::default()).await;
+                (model, tables, None)
+            }
+            None if normal == test => {
+                let (model, tables, trained, training) = learn(&workers, &normal, &judged, &settings).await?;
+                own = trained.into_iter().map(|one| (one.row, one.verdict)).collect();
+                (model, tables, training)
+            }
+            None => {
+                let facts = facts(&workers, &normal).await?;
+                let (model, tables, trained, training) = learn(&workers, &normal, &facts, &settings).await?;
+                if model.vae.is_none() && windowed.is_none() {
+                    let start_us = |row: u32| facts.rows[row as usize].facts.start_us;
+                    learned = trained.iter().map(|one| (start_us(one.row), one.verdict.score)).collect();
+                }
+                if normal.group == test.group {
+                    // Requests that were learned from are judged by the other folds.
+                    let rows = judged.rows.iter().zip(0..).map(|(row, at)| (&row.facts.request, at));
+                    let rows: BTreeMap<_, u32> = rows.collect();
+                    own.extend(trained.into_iter().filter_map(|one| {
+                        let request = &facts.rows[one.row as usize].facts.request;
+                        Some((*rows.get(request)?, one.verdict))
+                    }));
+                }
+                (model, tables, training)
+            }
+        };
+        let asked_alpha = f64::from(settings.alpha_ppm) / 1e6;
+        let detector = match (&model.vae, settings.detector, &windowed) {
+            (_, _, Some((_, sizes))) => Detector::Vae(*sizes),
+            (None, _, _) => Detector::Tree,
+            (Some(_), Detector::Vae(settings), _) => Detector::Vae(settings),
+            (Some(_), _, _) => Detector::Vae(Default::default()),
+        };
+        let mut report = AnomalyReport {
+            has_verdicts: settings.model.is_some() || normal != test || windowed.is_some(),
+            alpha: if matches!(detector, Detector::Vae(_)) {
+                P_VALUE
+            } else {
+                model.tree.possible_alpha(asked_alpha)
+            },
+            asked_alpha,
+            contaminated: match detector {
+                Detector::Tree => f64::from(model.tree.contaminated_ppm) / 1e6,
+                _ => 0.0,
+            },
+            detector,
+            trained: model.tree.learned(),
+            features: model.tree.dictionary.paths.nodes.len() as u64,
+            baseline: tables.baseline(),
+            learned,
+            training,
+            ..AnomalyReport::default()
+        };
+        let (located, mut scratch, mut pace) =
+            (tables.locate(&model.tree, &judged.dictionary), Scratch::default(), Pace::default());
+        let mut judgements: Vec<Judgement> = Vec::with_capacity(judged.len());
+        for row in 0..judged.len() {
+            let known = own.get(&(row as u32)).copied();
+            let verdict =
+                known.unwrap_or_else(|| tables.judge(&model.tree, &located, &judged, row, &mut scratch));
+            let (score, p) = (verdict.score, verdict.p);
+            judgements.push(Judgement { score, p, verdict, is_trained: known.is_some() });
+            pace.spend(1_000).await;
+        }
+        let is_windowed = windowed.is_some();
+        let found = if let Some((normal, sizes)) = windowed {
+            let learned = vectors(&workers, &normal, settings.encoding).await?;
+            let judged = vectors(&workers, &test, settings.encoding).await?;
+            let parts = Parts::new(&[&learned, &judged], sizes.parts);
+            let (found, last) = parts.judge(&workers, (&learned, &judged), sizes).await;
+            report.training = last.as_ref().map(|(_, went)| went.clone());
+            report.baseline.clear();
+            Some((found, last.map(|(vae, _)| vae)))
+        } else if let Some((encoding, vae)) = model.vae {
+            let vectors = vectors(&workers, &test, encoding).await?;
+            let found = judge_by_vae(&workers, &vae, &vectors).await;
+            Some((found.into_iter().map(Some).collect(), Some(vae)))
+        } else {
+            None
+        };
+        if let Some((found, vae)) = found {
+            // Both come by id.
+            for (found, into) in found.iter().zip(&mut judgements) {
+                into.verdict.is_unknown = found.is_none();
+                let Some(found) = found else {
+                    (into.score, into.p) = (0.0, 1.0);
+                    continue;
+                };
+                into.score = -found.log_likelihood;
+                into.p = if found.is_unseen { 0.0 } else { found.p };
+                into.verdict.part = if found.is_unseen { Part::Structure } else { Part::OnPath };
+            }
+            if let Some(vae) = vae {
+                report.baseline = vae.likelihoods().iter().rev().map(|l| -f64::from(*l)).collect();
+                let [learned, held_out] = vae.thresholds().map(|threshold| threshold.map(|ll| -ll));
+                let is_abnormal = |found: &&VaeVerdict| found.is_abnormal_held_out() == Some(true);
+                report.thresholds = Some(Thresholds {
+                    learned: learned.unwrap_or_default(),
+                    held_out,
+                    abnormal_held_out: found.iter().flatten().filter(is_abnormal).count() as u64,
+                    held_out_requests: (!is_windowed).then(|| vae.held_out().len() as u64),
+                });
+            }
+        }
+        let order = rank(&mut report, &judged, &judgements);
+        let explainer = Explainer::new(&model.tree, &tables, &located, &judged);
+        let mut names = ReasonNames::default();
+        for (place, row) in order.into_iter().enumerate() {
+            let Judgement { p, verdict, is_trained, .. } = &judgements[row];
+            // A p-value is a ratio of whole numbers; rounding must not decide.
+            if *p > EXPLAINED_P * (1.0 + 1e-9) {
+                continue;
+            }
+            if place >= settings.explain as usize {
+                report.rows[place].is_unexplained = true;
+                continue;
+            }
+            let why = explainer.explain(row, verdict, *is_trained, &mut scratch);
+            let reasons = why.reasons.iter().map(|reason| names.name(&mut report, reason)).collect();
+            let explained = &mut report.rows[place];
+            (explained.reasons, explained.nearest) = (reasons, why.nearest.cloned());
+            explained.part = why.part;
+            pace.spend(EXPLAIN_UNITS).await;
+        }
+        Ok(report)
+    }
+}
+
+/// Reports a baseline learned from normal requests, to be kept as a file; one that is given comes back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnomalyModel {
+    /// The normal requests to learn from.
+    pub train: Selection,
+    /// What is trained.
+    pub settings: AnomalySettings,
+}
+
+impl Query for AnomalyModel {
+    /// The file.
+    type Report = Vec<u8>;
+
+    async fn run(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
+        let AnomalyModel { train: normal, settings } = self;
+        let settings = settings.bounded();
+        let normal = normal.with_recorded_calls();
+        let model = match saved_model(&settings)? {
+            Some(model) => model,
+            None => {
+                if !matches!(settings.detector, Detector::Tree) {
+                    workers.needs_traces(&normal, LEARNS).await?;
+                }
+                let facts = facts(&workers, &normal).await?;
+                let (mut model, _, trained, _) = learn(&workers, &normal, &facts, &settings).await?;
+                let rows: Vec<u32> = trained.iter().map(|one| one.row).collect();
+                model.tree.keep(&facts, &rows);
+                model
+            }
+        };
+        Ok(model.to_bytes())
+    }
+}
+
+/// Reports the vectors that the paper's detectors learn from, for models of others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnomalyVectors {
+    /// The requests to learn from.
+    pub train: Selection,
+    /// Those to judge.
+    pub test: Option<Selection>,
+    /// What the vectors hold.
+    pub encoding: Encoding,
+}
+
+impl Query for AnomalyVectors {
+    type Report = VectorsReport;
+
+    async fn run(self, workers: Workers) -> Result<VectorsReport, EngineError> {
+        let AnomalyVectors { train, test, encoding } = self;
+        let train = train.with_recorded_calls();
+        let test = test.map(|test| test.with_recorded_calls()).filter(|test| *test != train);
+        let mut sets = vec![("train", vectors(&workers, &train, encoding).await?)];
+        if let Some(test) = test {
+            sets.push(("test", vectors(&workers, &test, encoding).await?));
+        }
+        Ok(VectorsReport::of(encoding, sets))
+    }
+}
+
+/// Returns the saved model of these settings.
+fn saved_model(settings: &AnomalySettings) -> Result<Option<Model>, EngineError> {
+    Ok(settings.model.as_ref().map(|bytes| Model::from_bytes(bytes)).transpose()?)
+}
+
+/// Learns from all requests of a selection, whose facts these are.
+async fn learn(
+    workers: &Workers,
+    selection: &Selection,
+    facts: &Facts,
+    settings: &AnomalySettings,
+) -> Result<(Model, Tables, Vec<Trained>, Option<TrainingProgress>), EngineError> {
+    let rows: Vec<u32> = (0..facts.len() as u32).collect();
+    let mut pace = Pace::default();
+    let (tree, tables, trained) = TreeModel::train(facts, &rows, settings.contaminated_ppm, &mut pace).await;
+    let (mut vae, mut progress) = (None, None);
+    if let Detector::Vae(sizes) = settings.detector {
+        let mut vectors = vectors(workers, selection, settings.encoding).await?;
+        if sizes.parts > 0 {
+            vectors = Parts::new(&[&vectors], sizes.parts).last(&vectors);
+        }
+        if !vectors.is_empty() {
+            let (trained, went) = train_vae(workers, &vectors, sizes, (0, 1)).await;
+            (vae, progress) = (Some((settings.encoding, trained)), Some(went));
+        }
+    }
+    Ok((Model { tree, vae }, tables, trained, progress))
+}
+
+/// What the auto-encoder does.
+const LEARNS: &str = "the auto-encoder learns from";
+
+impl Workers {
+    /// Reads both sides without the rule that names calls; if the normal ones are those of a summary, the others as it
+    /// was read.
+    async fn read_alike(
+        &self,
+        normal: Selection,
+        test: Selection,
+    ) -> Result<(Selection, Selection), EngineError> {
+        let (normal, mut test) = (normal.with_recorded_calls(), test.with_recorded_calls());
+        if let Some((summary, _)) = self.summary_of(&normal).await? {
+            let Settings { root, path } = &summary.settings;
+            (test.overlap, test.reading) = (path.overlap, path.reading);
+            if matches!(test.root, RootEndpoint::TraceRoots) {
+                test.root = root.clone();
+            }
+        }
+        Ok((normal, test))
+    }
+
+    /// Refuses a summary in place of traces.
+    pub(crate) async fn needs_traces(&self, selection: &Selection, what: &str) -> Result<(), EngineError> {
+        match self.summary_of(selection).await? {
+            None => Ok(()),
+            Some(_) => Err(EngineError::Summary(format!(
+                "{what} the spans of single requests, which a summary does not hold: load the traces"
+            ))),
+        }
+    }
+}
+
+/// Returns the facts of the requests of a selection; of a summary those of the requests that it keeps.
+async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
+    if let Some((summary, choice)) = workers.summary_of(selection).await? {
+        return Ok(Facts::merge(vec![summary.normal(choice.root.as_ref())?]));
+    }
+    let pass = RequestPass::Vectors { kind: VectorKind::Facts, plan: None };
+    let (parts, _) = workers.request_partials(selection, pass).await?;
+    Ok(Facts::merge(parts))
+}
+
+async fn vectors(
+    workers: &Workers,
+    selection: &Selection,
+    encoding: Encoding,
+) -> Result<Features, EngineError> {
+    let pass = RequestPass::Vectors { kind: VectorKind::Vectors(encoding), plan: None };
+    let (parts, _) = workers.request_partials(selection, pass).await?;
+    Ok(Features::merge(parts))
+}
+
+/// Writes the judged requests, the most anomalous first; returns the row of the facts of each.
+fn rank(report: &mut AnomalyReport, facts: &Facts, judgements: &[Judgement]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..judgements.len()).collect();
+    // What the auto-encoder has never seen comes first, what has no verdict last. Stable: the rows come by id.
+    let key = |row: usize| {
+        let Judgement { score, p, verdict, .. } = &judgements[row];
+        (verdict.is_unknown, *p > 0.0, -score)
+    };
+    order.compact_sort_by(|&a, &b| {
+        let (a, b) = (key(a), key(b));
+        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
+    });
+    for &row in &order {
+        let Judgement { score, p, verdict, .. } = &judgements[row];
+        let facts = &facts.rows[row].facts;
+        report.rows.push(AnomalyRow {
+            request: facts.request.clone(),
+            start_us: facts.start_us,
+            score: *score,
+            p: *p,
+            part: verdict.part,
+            is_unknown: verdict.is_unknown,
+            is_unexplained: false,
+            reasons: Vec::new(),
+            nearest: None,
+        });
+    }
+    order
+}

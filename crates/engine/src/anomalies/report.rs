@@ -1,0 +1,580 @@
+//! The report on abnormal requests, in words and as JSON.
+
+use super::call_tree::TreeReason;
+use super::paper::Accuracy;
+use super::paper::Encoding;
+use super::paper::Injection;
+use super::paper::vae::{TrainingProgress, VaeSettings};
+use super::{Part, ReasonKind};
+use crate::requests::RequestRef;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{exp, ln};
+use pathlight_trace::Endpoint;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Detector {
+    /// Facts of the whole tree.
+    #[default]
+    Tree,
+    /// Vectors: structure and time, calibrated. In the evaluation only.
+    Rule,
+    /// The paper's auto-encoder.
+    Vae(VaeSettings),
+    /// The same, with a threshold by requests that it has not learned from. In the evaluation only.
+    VaeHeldOut(VaeSettings),
+}
+
+impl Detector {
+    /// Returns its short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Detector::Tree => "whole tree",
+            Detector::Rule => "rule",
+            Detector::Vae(_) => "VAE",
+            Detector::VaeHeldOut(_) => "VAE, held-out threshold",
+        }
+    }
+}
+
+/// Settings of a judgement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AnomalySettings {
+    /// Rate of false alarms that is accepted, in millionths.
+    pub alpha_ppm: u32,
+    /// Share of the training requests that may be abnormal, in millionths: so many are left out.
+    pub contaminated_ppm: u32,
+    /// What the vectors of the auto-encoder hold.
+    pub encoding: Encoding,
+    /// What judges.
+    pub detector: Detector,
+    /// A saved model to judge by; the training set is then not looked at.
+    pub model: Option<Vec<u8>>,
+    /// So many requests are explained, the most anomalous.
+    pub explain: u32,
+}
+
+/// The p-value up to which requests are explained: the greatest rate of false alarms that the page offers.
+pub const EXPLAINED_P: f64 = 0.2;
+/// Requests that are explained unless more are asked for.
+pub const EXPLAINED: u32 = 500;
+
+impl Default for AnomalySettings {
+    fn default() -> AnomalySettings {
+        AnomalySettings {
+            alpha_ppm: 10_000,
+            contaminated_ppm: 0,
+            encoding: Encoding::default(),
+            detector: Detector::default(),
+            model: None,
+            explain: EXPLAINED,
+        }
+    }
+}
+
+impl AnomalySettings {
+    /// Returns the settings with an auto-encoder of sizes that it can have.
+    #[must_use]
+    pub fn bounded(mut self) -> AnomalySettings {
+        if let Detector::Vae(sizes) | Detector::VaeHeldOut(sizes) = &mut self.detector {
+            *sizes = sizes.bounded();
+        }
+        self
+    }
+}
+
+/// A set of requests, judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnomalyReport {
+    /// Whether there are verdicts. Each request against all others has none, only a rank.
+    pub has_verdicts: bool,
+    /// The accepted rate of false alarms that the rows are called by: what was asked for, or the least that can fire.
+    pub alpha: f64,
+    /// What was asked for.
+    pub asked_alpha: f64,
+    /// Share of the training requests that may be abnormal, 0 to 1: so many of the most anomalous were left out.
+    pub contaminated: f64,
+    /// What judged.
+    pub detector: Detector,
+    /// Requests it was trained on.
+    pub trained: u64,
+    /// Call paths seen in training.
+    pub features: u64,
+    /// The judged requests, the most anomalous first.
+    pub rows: Vec<AnomalyRow>,
+    /// Scores of the training requests, each by what the others say, ascending.
+    pub baseline: Vec<f64>,
+    /// When each training request began, and its score; empty where they are the judged ones too, come from a file, or have
+    /// an auto-encoder's.
+    pub learned: Vec<(u64, f64)>,
+    /// Endpoints as (service, operation).
+    pub endpoints: Vec<Endpoint>,
+    /// Call paths that reasons name, as endpoint numbers from the root.
+    pub paths: Vec<Vec<u32>>,
+    /// How the training of the auto-encoder went.
+    pub training: Option<TrainingProgress>,
+    /// Of the auto-encoder: its two thresholds.
+    pub thresholds: Option<Thresholds>,
+}
+
+/// The thresholds of the auto-encoder: by the likelihoods of the requests it has learned from, the paper's, which the
+/// verdicts go by; and by those of training requests that were held out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// The score above which a request is abnormal, by those learned from.
+    pub learned: f64,
+    /// The same by those held out; `None` if none were.
+    pub held_out: Option<f64>,
+    /// Judged requests that are abnormal by those held out.
+    pub abnormal_held_out: u64,
+    /// Requests held out.
+    pub held_out_requests: Option<u64>,
+}
+
+/// One judged request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnomalyRow {
+    /// Which request.
+    pub request: RequestRef,
+    /// When it started, in microseconds since the epoch.
+    pub start_us: u64,
+    /// How anomalous it is: T, which has no bound. Of the auto-encoder minus the log-likelihood.
+    pub score: f64,
+    /// Share of training requests at least as anomalous. Of the auto-encoder that of the density; 0 with an unseen call
+    /// path.
+    pub p: f64,
+    /// The part of the request that leads.
+    pub part: Part,
+    /// Its root was never seen in training: there is no verdict.
+    pub is_unknown: bool,
+    /// Anomalous enough to have reasons, but not among the requests that are explained.
+    pub is_unexplained: bool,
+    /// Why; only of the most anomalous.
+    pub reasons: Vec<ReasonRow>,
+    /// The normal request most like it; only of the most anomalous.
+    pub nearest: Option<RequestRef>,
+}
+
+/// One reason.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReasonRow {
+    /// What it says.
+    pub kind: ReasonKind,
+    /// The part of the request it is about.
+    pub part: Part,
+    /// Number of the call path in the report.
+    pub path: u32,
+    /// Of an order: number of the endpoint that the call begins after; `None` for the start of its caller.
+    pub after: Option<u32>,
+    /// Training calls compared with.
+    pub calls: u32,
+    /// Those of them that are like this one; 0 of times.
+    pub alike: u32,
+    /// Microseconds; of a number of calls that number; of an error and the critical path 1 for yes, 0 for no.
+    pub value: u64,
+    /// 5th and 95th percentile of training, of times and numbers of calls.
+    pub baseline: Option<(f64, f64)>,
+}
+
+/// Requests with one leading reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReasonGroup {
+    /// The reason in words for all of them.
+    pub words: String,
+    /// Rows of the report, the most anomalous first.
+    pub rows: Vec<usize>,
+}
+
+/// The endpoints and call paths that the reasons of a report name so far.
+#[derive(Default)]
+pub struct ReasonNames {
+    endpoints: BTreeMap<Endpoint, u32>,
+    paths: BTreeMap<Vec<u32>, u32>,
+}
+
+impl ReasonNames {
+    fn endpoint(&mut self, report: &mut AnomalyReport, name: &Endpoint) -> u32 {
+        let next = report.endpoints.len() as u32;
+        let number = *self.endpoints.entry(name.clone()).or_insert(next);
+        if number == next {
+            report.endpoints.push(name.clone());
+        }
+        number
+    }
+
+    /// Writes a reason with the names of a report.
+    pub fn name(&mut self, report: &mut AnomalyReport, reason: &TreeReason) -> ReasonRow {
+        let chain: Vec<u32> = reason.path.iter().map(|name| self.endpoint(report, name)).collect();
+        let next = report.paths.len() as u32;
+        let path = *self.paths.entry(chain.clone()).or_insert(next);
+        if path == next {
+            report.paths.push(chain);
+        }
+        let after = reason.after.as_ref().map(|name| self.endpoint(report, name));
+        let TreeReason { kind, part, calls, alike, value, range, .. } = *reason;
+        ReasonRow { kind, part, path, after, calls, alike, value, baseline: range }
+    }
+}
+
+impl AnomalyReport {
+    /// Returns the endpoints of a call path, from the root.
+    pub fn path(&self, path: u32) -> impl Iterator<Item = (&str, &str)> {
+        let chain = self.paths.get(path as usize).into_iter().flatten();
+        chain.map(|&endpoint| self.endpoints[endpoint as usize].names())
+    }
+
+    /// Returns whether a request is abnormal at the report's rate of false alarms.
+    pub fn is_abnormal(&self, row: &AnomalyRow) -> bool {
+        // A p-value is a ratio of whole numbers; rounding must not decide.
+        self.has_verdicts && !row.is_unknown && row.p <= self.alpha * (1.0 + 1e-9)
+    }
+
+    /// Returns the requests called abnormal.
+    pub fn abnormal(&self) -> usize {
+        self.rows.iter().filter(|row| self.is_abnormal(row)).count()
+    }
+
+    /// Returns the requests that are abnormal, or have no verdict, whose reasons were not looked for.
+    pub fn unexplained(&self) -> usize {
+        let is_it = |row: &&AnomalyRow| row.is_unexplained && (self.is_abnormal(row) || !self.has_verdicts);
+        self.rows.iter().filter(is_it).count()
+    }
+
+    /// Returns the report at another rate of false alarms, or the least possible one; nothing is judged again.
+    pub fn at(&self, asked_alpha: f64) -> AnomalyReport {
+        // A merged baseline has learned from more requests than p-values are made of.
+        let alpha = asked_alpha.max(1.0 / (self.baseline.len() as f64 + 1.0));
+        AnomalyReport { alpha, asked_alpha, ..self.clone() }
+    }
+
+    /// Returns the greatest share of normal requests that may be called abnormal: where training requests may be
+    /// abnormal, so many more than the accepted rate.
+    pub fn false_alarms(&self) -> f64 {
+        (self.alpha + self.contaminated).min(1.0)
+    }
+
+    /// Returns the least score that is abnormal, as far as the training requests tell.
+    pub fn threshold(&self) -> f64 {
+        if let Some(thresholds) = self.thresholds {
+            return thresholds.learned;
+        }
+        let allowed = (self.alpha * (self.baseline.len() as f64 + 1.0) * (1.0 + 1e-9)) as usize;
+        let at = self.baseline.len().saturating_sub(allowed.max(1));
+        self.baseline.get(at).copied().unwrap_or(0.0)
+    }
+
+    /// Returns whether more requests are abnormal than chance explains with a probability of 0.001: then the load or
+    /// the release has changed, and not single requests.
+    pub fn has_drifted(&self) -> bool {
+        let judged = self.rows.iter().filter(|row| !row.is_unknown).count();
+        self.has_verdicts && binomial_tail(judged, self.abnormal(), self.false_alarms()) < 0.001
+    }
+
+    /// Returns the abnormal requests by their first reason, the largest group first; without verdicts all that have a
+    /// reason.
+    pub fn groups(&self) -> Vec<ReasonGroup> {
+        // Call paths that differ only between their root and the caller are one to whoever reads.
+        let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            if let Some(reason) = row.reasons.first()
+                && (self.is_abnormal(row) || !self.has_verdicts)
+            {
+                groups.entry(self.leading_words(reason)).or_default().push(at);
+            }
+        }
+        let mut groups: Vec<ReasonGroup> =
+            groups.into_iter().map(|(words, rows)| ReasonGroup { words, rows }).collect();
+        groups.compact_sort_by_key(|group| (std::cmp::Reverse(group.rows.len()), group.rows[0]));
+        groups
+    }
+
+    /// Returns the first reason of the requests of a group, in words for all of them.
+    fn leading_words(&self, reason: &ReasonRow) -> String {
+        let (operation, service, caller) = self.names(reason.path);
+        let by = if caller.is_empty() { String::new() } else { format!(" called by {caller}") };
+        // The same call in requests of another root endpoint is another group.
+        let mut path = self.path(reason.path);
+        let root = path.next();
+        let root = root.filter(|_| path.nth(1).is_some());
+        let below = root.map_or(String::new(), |(_, root)| format!(" below {root}"));
+        let place = format!("{operation} in {service}{by}{below}");
+        match reason.kind {
+            ReasonKind::MissingCall => format!("{place} is missing"),
+            ReasonKind::NewCall => format!("{place} is new"),
+            ReasonKind::Combination => format!("{place} makes calls that do not occur together"),
+            ReasonKind::Error if reason.value == 1 => format!("{place} fails"),
+            ReasonKind::Error => format!("{place} does not fail"),
+            ReasonKind::CallCount => format!("{place} is called another number of times"),
+            ReasonKind::Order => match reason.after {
+                Some(after) => {
+                    format!("{place} begins after {}", self.endpoints[after as usize].operation)
+                }
+                None => format!("{place} begins after no other call"),
+            },
+            ReasonKind::CriticalPath if reason.value == 1 => format!("{place} is on the critical path"),
+            ReasonKind::CriticalPath => format!("{place} is off the critical path"),
+            ReasonKind::SelfTime => format!("Self time of {place}"),
+            ReasonKind::TotalTime => format!("Time of {place}"),
+            ReasonKind::Latency => "Latency, without a call that explains it".to_owned(),
+            ReasonKind::Wait => format!("Time before {place}"),
+            ReasonKind::Outside => format!("Calls of {place} reach beyond it"),
+        }
+    }
+
+    /// Returns the operation and service at the end of a call path, and the operation of the caller; empty for a root.
+    fn names(&self, path: u32) -> (&str, &str, &str) {
+        let chain: Vec<(&str, &str)> = self.path(path).collect();
+        let (service, operation) = chain.last().copied().unwrap_or_default();
+        (operation, service, chain.iter().rev().nth(1).map_or("", |(_, operation)| operation))
+    }
+
+    /// Returns a reason in words; `time` writes microseconds.
+    pub fn words(&self, reason: &ReasonRow, time: impl Fn(f64) -> String) -> String {
+        let (operation, service, caller) = self.names(reason.path);
+        let below = if caller.is_empty() { String::new() } else { format!(" below {caller}") };
+        let (alike, calls) = (reason.alike, reason.calls);
+        let baseline = |write: &dyn Fn(f64) -> String| match reason.baseline {
+            Some((low, high)) => format!("{} to {} is normal ({calls} calls)", write(low), write(high)),
+            None => "nothing to compare with".to_owned(),
+        };
+        let times = || format!("{}; {}.", time(reason.value as f64), baseline(&time));
+        match reason.kind {
+            ReasonKind::MissingCall => {
+                format!("{operation} in {service} is missing{below}; {} of {calls} have it.", calls - alike)
+            }
+            ReasonKind::NewCall if alike == 0 => format!("{operation} in {service} is new{below}."),
+            ReasonKind::NewCall => {
+                let does = if alike == 1 { "does" } else { "do" };
+                format!("{operation} in {service} is called{below}; only {alike} of {calls} {does} that.")
+            }
+            ReasonKind::Combination => format!(
+                "The calls of {operation} in {service} do not occur together; {alike} of {calls} {} these.",
+                if alike == 1 { "has" } else { "have" }
+            ),
+            ReasonKind::Error if reason.value == 1 => {
+                format!("{operation} in {service} fails{below}; {alike} of {calls} do.")
+            }
+            ReasonKind::Error => {
+                format!("{operation} in {service} does not fail{below}; {alike} of {calls} do not.")
+            }
+            ReasonKind::CallCount => {
+                let number = |x: f64| format!("{x:.0}");
+                let normal = match reason.baseline {
+                    Some((low, high)) if low == high => format!("{} is normal ({calls} calls)", number(low)),
+                    _ => baseline(&number),
+                };
+                let times =
+                    if reason.value == 1 { "once".to_owned() } else { format!("{} times", reason.value) };
+                format!("{operation} in {service} is called {times}{below}; {normal}.")
+            }
+            ReasonKind::Order => {
+                let after = match reason.after {
+                    Some(after) => format!("after {}", self.endpoints[after as usize].operation),
+                    None => "without waiting for another call".to_owned(),
+                };
+                format!("{operation} in {service} begins {after}{below}; {alike} of {calls} do.")
+            }
+            ReasonKind::CriticalPath => {
+                let place = if reason.value == 1 { "on" } else { "off" };
+                format!(
+                    "{operation} in {service} is {place} the critical path{below}; {alike} of {calls} are."
+                )
+            }
+            ReasonKind::SelfTime => format!("Self time of {operation} in {service} is {}", times()),
+            ReasonKind::TotalTime if !caller.is_empty() => {
+                format!("The call {caller} \u{2192} {operation} in {service} takes {}", times())
+            }
+            ReasonKind::TotalTime | ReasonKind::Latency => format!("The request takes {}", times()),
+            ReasonKind::Wait => {
+                format!("The wait of {caller} before it calls {operation} in {service} is {}", times())
+            }
+            ReasonKind::Outside => match reason.baseline {
+                Some((_, high)) if reason.value as f64 >= high => format!(
+                    "Calls of {operation} in {service} reach {} beyond it; up to {} is normal ({calls} calls).",
+                    time(reason.value as f64),
+                    time(high),
+                ),
+                _ => format!("Calls of {operation} in {service} reach beyond it by {}", times()),
+            },
+        }
+    }
+}
+
+/// Returns the probability that of `n` events, each of probability `p`, at least `k` happen.
+fn binomial_tail(n: usize, k: usize, p: f64) -> f64 {
+    if k == 0 || p >= 1.0 {
+        return 1.0;
+    }
+    let (n, mut sum) = (n as f64, 0.0);
+    let choose = |i: f64| libm::lgamma(n + 1.0) - libm::lgamma(i + 1.0) - libm::lgamma(n - i + 1.0);
+    let mut i = k as f64;
+    while i <= n {
+        let log = choose(i) + i * ln(p) + (n - i) * ln(1.0 - p);
+        // What is too small to count ends the sum once it falls.
+        if log < -60.0 && i > n * p {
+            break;
+        }
+        sum += if log < -700.0 { 0.0 } else { exp(log) };
+        i += 1.0;
+    }
+    sum
+}
+
+/// The evaluation (`docs/definitions/anomaly.md` section 4): detectors and vectors side by side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EvaluationTable {
+    /// The accepted rate of false alarms.
+    pub alpha: f64,
+    /// Requests trained on.
+    pub trained: u64,
+    /// Normal requests held out.
+    pub held_out: u64,
+    /// Share of the spans that "spans dropped" really lost, subtrees included.
+    pub dropped_share: f64,
+    /// How many normal requests are called abnormal, by the number of training requests.
+    pub false_alarms: Vec<FalseAlarmRow>,
+    /// One row per detector, vectors and injection.
+    pub rows: Vec<EvaluationRow>,
+}
+
+/// How often training requests are halved anew unless something else is asked for.
+pub const SPLITS: u32 = 20;
+
+/// Normal requests that the default detector calls abnormal, over several ways to halve them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FalseAlarmRow {
+    /// Requests trained on, mean.
+    pub trained: f64,
+    /// Ways to halve them.
+    pub splits: u32,
+    /// The accepted rate of false alarms, or the least that can fire: the greatest of all splits.
+    pub alpha: f64,
+    /// Share of the held-out normal requests that is called abnormal, mean.
+    pub mean: f64,
+    /// The greatest such share.
+    pub greatest: f64,
+}
+
+impl FalseAlarmRow {
+    /// Takes note of another split.
+    pub fn add(&mut self, trained: usize, alpha: f64, share: f64) {
+        self.splits += 1;
+        let part = 1.0 / f64::from(self.splits);
+        self.trained += (trained as f64 - self.trained) * part;
+        self.mean += (share - self.mean) * part;
+        (self.alpha, self.greatest) = (self.alpha.max(alpha), self.greatest.max(share));
+    }
+}
+
+/// One row of the evaluation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvaluationRow {
+    /// What judged.
+    pub detector: Detector,
+    /// What the vectors held; `None` of the detector that needs none.
+    pub encoding: Option<Encoding>,
+    /// How requests were made abnormal.
+    pub injection: Injection,
+    /// Share of the training requests that were abnormal too, 0 to 1.
+    pub contaminated: f64,
+    /// The figures.
+    pub accuracy: Accuracy,
+    /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made
+    /// abnormal; `None` where there is no such place, or no reason.
+    pub named: Option<f64>,
+    /// Call paths seen in training.
+    pub features: u64,
+    /// Milliseconds of training and of judging everything; `None` where there is no clock.
+    pub train_ms: Option<f64>,
+    /// Likewise.
+    pub score_ms: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chance_explains_as_many_alarms_as_the_binomial_distribution_says() {
+        // 1 - .9^3, and .1^3.
+        assert!((binomial_tail(3, 1, 0.1) - 0.271).abs() < 1e-9);
+        assert!((binomial_tail(3, 3, 0.1) - 0.001).abs() < 1e-9);
+        assert_eq!(binomial_tail(500, 0, 0.01), 1.0);
+        // 5 are expected.
+        assert!(binomial_tail(500, 9, 0.01) > 0.001 && binomial_tail(500, 14, 0.01) < 0.001);
+        assert!(binomial_tail(500, 500, 0.01) < 1e-12);
+    }
+
+    #[test]
+    fn requests_are_grouped_by_what_is_said_of_them() {
+        let mut report = AnomalyReport { has_verdicts: true, alpha: 0.01, ..AnomalyReport::default() };
+        report.endpoints = ["root", "x", "y", "caller", "call"].map(|name| Endpoint::new("s", name)).into();
+        report.paths = vec![vec![0, 1, 3, 4], vec![0, 2, 3, 4], vec![0, 3, 4]];
+        let row = |path, kind| AnomalyRow {
+            request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
+            start_us: 0,
+            score: 9.0,
+            p: 0.001,
+            part: Part::Structure,
+            is_unknown: false,
+            is_unexplained: false,
+            reasons: vec![ReasonRow {
+                kind,
+                part: Part::Structure,
+                path,
+                after: None,
+                calls: 1,
+                alike: 0,
+                value: 1,
+                baseline: None,
+            }],
+            nearest: None,
+        };
+        let missing = ReasonKind::MissingCall;
+        report.rows = vec![row(0, ReasonKind::Error), row(0, missing), row(1, missing), row(2, missing)];
+        let groups = report.groups();
+        assert_eq!(groups[0].words, "call in s called by caller below root is missing");
+        assert_eq!(
+            groups.iter().map(|group| group.rows.clone()).collect::<Vec<_>>(),
+            [vec![1, 2, 3], vec![0]]
+        );
+    }
+
+    #[test]
+    fn reasons_are_sentences() {
+        let report = AnomalyReport {
+            endpoints: vec![Endpoint::new("nginx", "POST /compose"), Endpoint::new("nginx", "ComposeReview")],
+            paths: vec![vec![0], vec![0, 1]],
+            ..AnomalyReport::default()
+        };
+        let reason = |kind, path, alike, value, baseline| ReasonRow {
+            kind,
+            part: Part::Structure,
+            path,
+            after: None,
+            calls: 500,
+            alike,
+            value,
+            baseline,
+        };
+        let said = |reason| report.words(&reason, |us| format!("{us:.0} us"));
+        assert_eq!(
+            said(reason(ReasonKind::MissingCall, 1, 0, 0, None)),
+            "ComposeReview in nginx is missing below POST /compose; 500 of 500 have it."
+        );
+        assert_eq!(
+            said(reason(ReasonKind::SelfTime, 1, 0, 60, Some((1.0, 4.0)))),
+            "Self time of ComposeReview in nginx is 60 us; 1 us to 4 us is normal (500 calls)."
+        );
+        assert_eq!(
+            said(reason(ReasonKind::CallCount, 1, 0, 6, Some((1.0, 1.0)))),
+            "ComposeReview in nginx is called 6 times below POST /compose; 1 is normal (500 calls)."
+        );
+        assert_eq!(
+            said(reason(ReasonKind::TotalTime, 1, 0, 60, Some((1.0, 4.0)))),
+            "The call POST /compose \u{2192} ComposeReview in nginx takes 60 us; 1 us to 4 us is normal (500 calls)."
+        );
+    }
+}

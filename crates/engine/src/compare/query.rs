@@ -1,0 +1,69 @@
+//! A comparison: each side is cut, its frames, calls and visits are summed, then both are put together.
+
+use super::services::query::{culprit, times};
+use crate::EngineError;
+use crate::compare::services::CulpritPart;
+use crate::compare::{DiffPart, DiffReport, DiffSide};
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use crate::summaries::OtherSettings;
+use pathlight_trace::PathSettings;
+use serde::{Deserialize, Serialize};
+
+/// Reports how two sides differ, frame by frame and service by service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compare {
+    /// The requests of side A.
+    pub a: Selection,
+    /// The selected requests of side B.
+    pub b: Selection,
+}
+
+impl Query for Compare {
+    type Report = DiffReport;
+
+    async fn run(self, workers: Workers) -> Result<DiffReport, EngineError> {
+        let Compare { a, b } = self;
+        // Traces against a summary are read as the summary was.
+        let settings = match (workers.summary_of(&a).await?, workers.summary_of(&b).await?) {
+            (Some((a, _)), Some((b, _))) if a.settings != b.settings => {
+                return Err(EngineError::Summary(OtherSettings.to_string()));
+            }
+            (Some((summary, _)), _) | (_, Some((summary, _))) => Some(summary.settings.path),
+            _ => None,
+        };
+        let read = |selection: Selection| match settings {
+            Some(PathSettings { overlap, reading, by_service }) => {
+                Selection { overlap, reading, by_service, ..selection }
+            }
+            None => selection,
+        };
+        let (a, a_times) = side(&workers, read(a)).await?;
+        let (b, b_times) = side(&workers, read(b)).await?;
+        let culprit = culprit((&a.0.selection, &a_times), (&b.0.selection, &b_times));
+        Ok(DiffPart::finish(a, b, culprit))
+    }
+}
+
+/// Returns frames and times of one side.
+async fn side(
+    workers: &Workers,
+    selection: Selection,
+) -> Result<((DiffSide, DiffPart), CulpritPart), EngineError> {
+    if let Some((summary, choice)) = workers.summary_of(&selection).await? {
+        if !choice.range.is_all() {
+            return Err(EngineError::Summary(
+                "a summary compares over requests of any latency, not in a percentile range: choose All, or load the traces".to_owned(),
+            ));
+        }
+        let ((mut side, frames), times) = summary.side(&choice, selection.group)?;
+        side.selection = selection;
+        return Ok(((side, frames), times));
+    }
+    let (requests, facts) = workers.cut(&selection).await?;
+    let frames = DiffPart::merge(requests.partials(RequestPass::Diff).await?);
+    let times = times(&requests).await?;
+    Ok(((DiffSide { selection, facts }, frames), times))
+}

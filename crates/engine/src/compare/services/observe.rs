@@ -1,0 +1,226 @@
+//! The part of one request: a value for each call between services, and one for each visit of a service.
+
+use super::CulpritPart;
+use super::cells::{Cell, CellKey, CulpritExemplar, ServiceCounts};
+use crate::flame::{Observer, PathFinder, PathTable};
+use crate::requests::RequestEntry;
+use crate::requests::RequestRef;
+use pathlight_trace::Overlap;
+use pathlight_trace::calls::callee;
+use pathlight_trace::{EndpointId, Flags, Role, TraceSet, Tree};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// A [`CellKey`] by numbers: the calling service or [`NO_CALLER`], the endpoint, whether a visit makes calls.
+type Number = (u32, u32, bool);
+
+/// The caller in the cells of visits.
+const NO_CALLER: u32 = u32::MAX;
+
+/// A cell of one worker, with the request and row of its greatest value.
+#[derive(Default)]
+struct Counted {
+    cell: Cell,
+    greatest: Option<(u64, RequestEntry, u32)>,
+}
+
+/// The spans of a service below one entry span.
+struct Visit {
+    service: u32,
+    entry: u32,
+    own_us: u64,
+    makes_calls: bool,
+    has_failed: bool,
+}
+
+/// What is known of a span of the current request.
+#[derive(Clone, Copy, Default)]
+struct SpanState {
+    visit: u32,
+    /// Time on the path; 0 once it is counted.
+    path_us: u64,
+    /// It is the calling half of a call of another service.
+    is_call: bool,
+    /// A child of it is in error.
+    has_error_below: bool,
+}
+
+/// Observes the requests of one worker.
+pub struct CulpritObserver {
+    overlap: Overlap,
+    finder: PathFinder,
+    /// Service number of every endpoint, and service names.
+    service_of: Vec<u32>,
+    names: Vec<String>,
+    requests: u64,
+    latency_sum_us: u64,
+    cells: FxHashMap<Number, Counted>,
+    services: Vec<ServiceCounts>,
+    /// By service: the last request that used it, counted from 1.
+    used_in: Vec<u64>,
+    spans: Vec<SpanState>,
+    visits: Vec<Visit>,
+}
+
+impl CulpritObserver {
+    /// Returns an observer of requests of this set.
+    pub fn new(set: &TraceSet, overlap: Overlap) -> CulpritObserver {
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut names = Vec::new();
+        let service_of = set.endpoints().map(|(service, _)| {
+            *numbers.entry(service).or_insert_with(|| {
+                names.push(service.to_owned());
+                names.len() as u32 - 1
+            })
+        });
+        CulpritObserver {
+            overlap,
+            finder: PathFinder::default(),
+            service_of: service_of.collect(),
+            requests: 0,
+            latency_sum_us: 0,
+            cells: FxHashMap::default(),
+            services: vec![ServiceCounts::default(); names.len()],
+            used_in: vec![0; names.len()],
+            names,
+            spans: Vec::new(),
+            visits: Vec::new(),
+        }
+    }
+
+    fn service(&self, set: &TraceSet, tree: &Tree, span: u32) -> u32 {
+        self.service_of[set.named_endpoint(tree.row(span)).0 as usize]
+    }
+
+    /// Finds the time on the path of every span, and which spans have an error below.
+    fn prepare(&mut self, set: &TraceSet, tree: &Tree, root: u32, has_errors: bool) {
+        let end = tree.subtree_end[root as usize];
+        self.spans.clear();
+        self.spans.resize((end - root) as usize, SpanState::default());
+        self.finder.find(set, tree, root, self.overlap);
+        for entry in self.finder.entries() {
+            self.spans[(entry.span - root) as usize].path_us += entry.exclusive_us;
+        }
+        if has_errors {
+            for span in root + 1..end {
+                let is_part = tree.role[span as usize] != Role::Dropped;
+                if is_part && set.flags(tree.row(span)).has(Flags::ERROR) {
+                    self.spans[(tree.parent[span as usize] - root) as usize].has_error_below = true;
+                }
+            }
+        }
+    }
+
+    /// Opens a visit if the span enters a service; returns the visit the span is of.
+    fn visit_of(&mut self, set: &TraceSet, tree: &Tree, root: u32, span: u32) -> u32 {
+        let service = self.service(set, tree, span);
+        if span != root {
+            let parent = self.spans[(tree.parent[span as usize] - root) as usize];
+            let visit = &mut self.visits[parent.visit as usize];
+            if visit.service == service {
+                return parent.visit;
+            }
+            visit.makes_calls = true;
+            if !parent.is_call {
+                self.services[visit.service as usize].bare_calls += 1;
+            }
+        }
+        self.visits.push(Visit { service, entry: span, own_us: 0, makes_calls: false, has_failed: false });
+        self.visits.len() as u32 - 1
+    }
+
+    /// Adds a value to its cell, measured at a row of a request.
+    fn add(&mut self, set: &TraceSet, number: Number, us: u64, request: &RequestEntry, row: u32) {
+        let counted = self.cells.entry(number).or_default();
+        counted.cell.add(us);
+        let is_greater = counted.greatest.as_ref().is_none_or(|(kept_us, kept, kept_row)| {
+            let trace = |request: &RequestEntry| set.traces()[request.trace as usize].id;
+            let by_id = |a: u32, b: u32| set.span_id(a).compare(set.span_id(b), &set.id_texts);
+            let order = us.cmp(kept_us);
+            let order = order.then_with(|| trace(kept).compare(trace(request), &set.id_texts));
+            order.then_with(|| by_id(kept.row, request.row)).then_with(|| by_id(*kept_row, row)).is_gt()
+        });
+        if us > 0 && is_greater {
+            counted.greatest = Some((us, *request, row));
+        }
+    }
+}
+
+impl Observer for CulpritObserver {
+    type Part = CulpritPart;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let facts = &table.requests[request as usize];
+        let root = facts.row - tree.first;
+        let end = tree.subtree_end[root as usize];
+        self.requests += 1;
+        self.latency_sum_us = self.latency_sum_us.saturating_add(facts.latency_us);
+        self.prepare(set, tree, root, facts.errors > 0);
+        self.visits.clear();
+        let mut span = root;
+        while span < end {
+            if span != root && tree.role[span as usize] != Role::Sync {
+                // What nobody waits for is no part of a visit.
+                span = tree.subtree_end[span as usize];
+                continue;
+            }
+            let visit = self.visit_of(set, tree, root, span);
+            let row = tree.row(span);
+            let service = self.visits[visit as usize].service;
+            let answers = callee(set, tree, span).filter(|&answers| {
+                tree.role[answers as usize] == Role::Sync && self.service(set, tree, answers) != service
+            });
+            let state = &mut self.spans[(span - root) as usize];
+            (state.visit, state.is_call) = (visit, answers.is_some());
+            let (path_us, has_error_below) = (state.path_us, state.has_error_below);
+            self.visits[visit as usize].has_failed |= !has_error_below && set.flags(row).has(Flags::ERROR);
+            match answers {
+                Some(answers) => {
+                    let number = (service, set.named_endpoint(tree.row(answers)).0, false);
+                    self.add(set, number, path_us, facts, row);
+                }
+                None => self.visits[visit as usize].own_us += path_us,
+            }
+            span += 1;
+        }
+        let visits = std::mem::take(&mut self.visits);
+        for visit in &visits {
+            let row = tree.row(visit.entry);
+            let number = (NO_CALLER, set.named_endpoint(row).0, visit.makes_calls);
+            self.add(set, number, visit.own_us, facts, row);
+            let counts = &mut self.services[visit.service as usize];
+            counts.visits += 1;
+            counts.failed += u64::from(visit.has_failed);
+            let used_in = &mut self.used_in[visit.service as usize];
+            if *used_in != self.requests {
+                *used_in = self.requests;
+                counts.requests += 1;
+                counts.latency_sum_us = counts.latency_sum_us.saturating_add(facts.latency_us);
+            }
+        }
+        self.visits = visits;
+    }
+
+    fn finish(self, set: &TraceSet) -> CulpritPart {
+        let endpoint = |number: u32| set.owned_endpoint(EndpointId(number));
+        let cells = self.cells.into_iter().map(|((caller, to, makes_calls), counted)| {
+            let key = match self.names.get(caller as usize) {
+                Some(caller) => CellKey::Edge { caller: caller.clone(), callee: endpoint(to) },
+                None => CellKey::Own { entry: endpoint(to), makes_calls },
+            };
+            let exemplar = counted.greatest.map(|(time_us, request, row)| CulpritExemplar {
+                request: RequestRef::of(set, &request),
+                span_id: set.span_id_text(row),
+                time_us,
+            });
+            (key, Cell { exemplar, ..counted.cell })
+        });
+        let services = self.names.iter().cloned().zip(self.services);
+        CulpritPart {
+            requests: self.requests,
+            latency_sum_us: self.latency_sum_us,
+            cells: cells.collect(),
+            services: services.filter(|(_, counts)| counts.visits > 0).collect(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The service that explains the difference of two sides.
+
+use crate::EngineError;
+use crate::compare::services::{CulpritPart, CulpritReport};
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::{RangeRequests, Workers};
+use serde::{Deserialize, Serialize};
+
+/// Reports which service explains that one side is slower than the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Culprit {
+    /// The requests of side A.
+    pub a: Selection,
+    /// The selected requests of side B.
+    pub b: Selection,
+}
+
+impl Query for Culprit {
+    type Report = CulpritReport;
+
+    async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
+        let (a, _) = workers.cut(&self.a).await?;
+        let a = times(&a).await?;
+        let (b, _) = workers.cut(&self.b).await?;
+        Ok(culprit((&self.a, &a), (&self.b, &times(&b).await?)))
+    }
+}
+
+/// Returns the times of the requests of one side.
+pub(crate) async fn times(requests: &RangeRequests<'_>) -> Result<CulpritPart, EngineError> {
+    Ok(CulpritPart::merge(requests.partials(RequestPass::Culprit).await?))
+}
+
+/// Returns the ranking of two sides.
+pub(crate) fn culprit(a: (&Selection, &CulpritPart), b: (&Selection, &CulpritPart)) -> CulpritReport {
+    CulpritReport { is_of_one_set: is_of_one_set(a.0, b.0), ..CulpritReport::of(a.1, b.1) }
+}
+
+/// Returns whether two sides are slow and fast requests of one set: the same filters, other percentile ranges. What other
+/// filters choose of a set, before and after a time for example, are sets of their own.
+fn is_of_one_set(a: &Selection, b: &Selection) -> bool {
+    (a.group, &a.root, &a.filters) == (b.group, &b.root, &b.filters) && a.range != b.range
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::{Filter, PercentileRange};
+
+    #[test]
+    fn only_percentile_ranges_of_the_same_requests_are_sides_of_one_set() {
+        let all = Selection::default();
+        let slow = all.with_range(PercentileRange::TAIL);
+        let fast = all.with_range(PercentileRange::open(0, 50_000));
+        assert!(is_of_one_set(&fast, &slow));
+        assert!(is_of_one_set(&all, &Selection { over_all: true, ..slow.clone() }));
+        assert!(!is_of_one_set(&all, &all), "the same requests");
+        assert!(!is_of_one_set(&fast, &Selection { group: 1, ..slow.clone() }), "another set");
+        let at = |from_us, to_us| Selection { filters: vec![Filter::Time { from_us, to_us }], ..all.clone() };
+        assert!(!is_of_one_set(&at(0, 5), &at(5, u64::MAX)), "before and after");
+        assert!(!is_of_one_set(&at(0, 5), &Selection { range: slow.range, ..at(5, 9) }), "other filters");
+        assert!(is_of_one_set(&at(0, 5), &Selection { range: slow.range, ..at(0, 5) }));
+    }
+}

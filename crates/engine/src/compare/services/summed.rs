@@ -1,0 +1,29 @@
+//! Calls between services and visits of services: what explains a change.
+
+use crate::compare::services::CulpritPart;
+use crate::summaries::Lacks;
+use crate::summaries::Summary;
+use crate::summaries::sections::{Kind, RootSums};
+use pathlight_trace::Endpoint;
+
+impl RootSums for CulpritPart {
+    const KIND: Kind = Kind { name: "services", version: 1, words: "calls between services" };
+
+    fn join(parts: Vec<CulpritPart>) -> CulpritPart {
+        CulpritPart::merge(parts)
+    }
+
+    fn is_sound(&self) -> bool {
+        CulpritPart::is_sound(self)
+    }
+}
+
+impl Summary {
+    /// Returns calls between services and visits of services, in the requests of one root endpoint or of all together.
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn services(&self, root: Option<&Endpoint>) -> Result<CulpritPart, Lacks> {
+        self.sections.services.of(root)
+    }
+}

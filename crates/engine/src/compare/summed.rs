@@ -1,0 +1,40 @@
+//! Two summaries side by side, as two sets of traces.
+
+use crate::compare::services::{CulpritPart, CulpritReport};
+use crate::compare::{DiffPart, DiffReport, DiffSide};
+use crate::requests::{RootEndpoint, Selection};
+use crate::summaries::Choice;
+use crate::summaries::Lacks;
+use crate::summaries::Summary;
+use pathlight_trace::Endpoint;
+
+impl Summary {
+    /// Returns one side of a comparison: its frames, and its times by service. Both are of requests of any latency.
+    ///
+    /// # Errors
+    /// [`Lacks`].
+    pub fn side(&self, choice: &Choice, group: u8) -> Result<((DiffSide, DiffPart), CulpritPart), Lacks> {
+        let root = choice.root.as_ref();
+        let selection = Selection {
+            group,
+            root: root
+                .map_or_else(|| self.settings.root.clone(), |root| RootEndpoint::Endpoint(root.clone())),
+            overlap: self.settings.path.overlap,
+            reading: self.settings.path.reading,
+            ..Selection::default()
+        };
+        let facts = self.facts(choice);
+        Ok(((DiffSide { selection, facts }, self.frames(root)?), self.services(root)?))
+    }
+}
+
+/// Compares the requests of one root endpoint, or of all, as two sets of traces are compared: means, intervals and the
+/// ranking of services are the same numbers.
+///
+/// # Errors
+/// [`Lacks`].
+pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> Result<DiffReport, Lacks> {
+    let choice = Choice { root: root.cloned(), ..Choice::default() };
+    let ((a_side, a_times), (b_side, b_times)) = (a.side(&choice, 0)?, b.side(&choice, 1)?);
+    Ok(DiffPart::finish(a_side, b_side, CulpritReport::of(&a_times, &b_times)))
+}

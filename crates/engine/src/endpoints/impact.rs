@@ -1,0 +1,252 @@
+//! Interior endpoints ranked by what improving them is worth, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
+
+use crate::flame::Collapser;
+use crate::flame::PathTable;
+use crate::flame::shares::FewRequests;
+use crate::ids::EndpointId;
+use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The accumulator: times by (root endpoint, endpoint).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct BottomUpPart {
+    /// Endpoints as (service, operation).
+    names: Vec<Endpoint>,
+    /// (endpoint, requests, sum of latencies) of each root endpoint.
+    roots: Vec<(u32, u64, u64)>,
+    /// (root endpoint, endpoint, sums).
+    pairs: Vec<(u32, u32, PairSums)>,
+    /// Each request, where they are few.
+    few: FewRequests,
+}
+
+/// What requests of one root endpoint spend in one endpoint.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct PairSums {
+    exclusive_us: u64,
+    /// The part of it that is not in the roots of requests.
+    interior_us: u64,
+    requests: u64,
+    /// Requests that have it below their root.
+    interior_requests: u64,
+}
+
+impl PairSums {
+    fn merge(&mut self, other: PairSums) {
+        self.exclusive_us += other.exclusive_us;
+        self.interior_us += other.interior_us;
+        self.requests += other.requests;
+        self.interior_requests += other.interior_requests;
+    }
+}
+
+/// One root endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootRow {
+    /// Index into [`BottomUpReport::endpoints`].
+    pub endpoint: EndpointId,
+    /// Number of requests.
+    pub requests: u64,
+    /// Sum of their latencies in microseconds.
+    pub latency_us: u64,
+}
+
+/// What an endpoint costs one root endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Affected {
+    /// Index into [`BottomUpReport::roots`].
+    pub root: u32,
+    /// Exclusive time on the critical paths of its requests in microseconds.
+    pub exclusive_us: u64,
+    /// Its requests that have the endpoint on their path.
+    pub requests: u64,
+}
+
+/// One endpoint with its impact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImpactRow {
+    /// Index into [`BottomUpReport::endpoints`].
+    pub endpoint: EndpointId,
+    /// Impact: exclusive time on all critical paths in microseconds.
+    pub exclusive_us: u64,
+    /// The part of it spent below the roots of requests; the rest is time of requests of this endpoint itself.
+    pub interior_us: u64,
+    /// Whether it occurs below the root of any request.
+    pub is_interior: bool,
+    /// Requests that have it on their path.
+    pub requests: u64,
+    /// The 95 % bootstrap interval of its share of all latency; `None` from 1,000 requests on.
+    pub share_interval: Option<Interval>,
+    /// The root endpoints whose requests it takes time of, most time first.
+    pub affected: Vec<Affected>,
+}
+
+/// Endpoints ranked over all root endpoints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BottomUpReport {
+    /// The percentile range of the report.
+    pub range: Option<PercentileRange>,
+    /// Requests and latencies of the range.
+    pub facts: RangeFacts,
+    /// Endpoints as (service, operation), sorted.
+    pub endpoints: Vec<Endpoint>,
+    /// Root endpoints, most time first.
+    pub roots: Vec<RootRow>,
+    /// Interior endpoints by impact, then those that are only roots; ties by (service, operation). All impacts add up
+    /// to all latency.
+    pub rows: Vec<ImpactRow>,
+}
+
+impl BottomUpPart {
+    /// Sums some requests of a worker's table.
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
+        let mut collapser = Collapser::new(set);
+        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
+            hashbrown::HashMap::default();
+        for &request in requests {
+            let facts = &table.requests[request as usize];
+            let root = set.endpoint(facts.row).0;
+            let of_root = roots.entry(root).or_default();
+            of_root.0 += 1;
+            of_root.1 += facts.latency_us;
+            // The root's own context, and whether its endpoint is also called below it.
+            let is_root = |c: u32| table.contexts()[c as usize].0 == NO_ROW;
+            let (mut own_us, mut recurs) = (0, false);
+            for entry in table.entries(request) {
+                if is_root(entry.context) {
+                    own_us = entry.exclusive_us;
+                } else {
+                    recurs |= table.contexts()[entry.context as usize].1.0 == root;
+                }
+            }
+            for entry in collapser.collapse(table, request) {
+                let is_own = entry.endpoint.0 == root;
+                pairs.entry((root, entry.endpoint.0)).or_default().merge(PairSums {
+                    exclusive_us: entry.exclusive_us,
+                    interior_us: entry.exclusive_us - if is_own { own_us } else { 0 },
+                    requests: 1,
+                    interior_requests: u64::from(!is_own || recurs),
+                });
+            }
+        }
+        let mut out = BottomUpPart::default();
+        let mut name_of = vec![NO_ROW; set.endpoints().len()];
+        let mut name = |endpoint: u32, names: &mut Vec<Endpoint>| {
+            let place = &mut name_of[endpoint as usize];
+            if *place == NO_ROW {
+                *place = names.len() as u32;
+                names.push(set.owned_endpoint(pathlight_trace::EndpointId(endpoint)));
+            }
+            *place
+        };
+        for (root, (requests, latency_us)) in roots {
+            out.roots.push((name(root, &mut out.names), requests, latency_us));
+        }
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        pairs.compact_sort_by_key(|&(key, _)| key);
+        for ((root, endpoint), sums) in pairs {
+            let pair = (name(root, &mut out.names), name(endpoint, &mut out.names), sums);
+            out.pairs.push(pair);
+        }
+        out.few = FewRequests::observe(set, table, requests, |endpoint| name(endpoint, &mut out.names));
+        out
+    }
+
+    /// Joins parts of disjoint requests and finishes.
+    pub fn finish(parts: Vec<BottomUpPart>, range: PercentileRange, facts: RangeFacts) -> BottomUpReport {
+        let mut numbers: BTreeMap<Endpoint, u32> = BTreeMap::new();
+        for part in &parts {
+            for name in &part.names {
+                numbers.entry(name.clone()).or_insert(0);
+            }
+        }
+        for (number, place) in numbers.values_mut().enumerate() {
+            *place = number as u32;
+        }
+        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
+        let mut few = Vec::new();
+        for part in parts {
+            let number: Vec<u32> = part.names.iter().map(|name| numbers[name]).collect();
+            for (root, requests, latency_us) in part.roots {
+                let sum = roots.entry(number[root as usize]).or_default();
+                sum.0 += requests;
+                sum.1 += latency_us;
+            }
+            for (root, endpoint, sums) in part.pairs {
+                pairs.entry((number[endpoint as usize], number[root as usize])).or_default().merge(sums);
+            }
+            few.push((part.few, number));
+        }
+        let intervals = FewRequests::intervals(few, numbers.len(), facts.requests);
+        let mut report = BottomUpReport { range: Some(range), facts, ..BottomUpReport::default() };
+        report.roots = roots
+            .into_iter()
+            .map(|(endpoint, (requests, latency_us))| RootRow {
+                endpoint: EndpointId(endpoint),
+                requests,
+                latency_us,
+            })
+            .collect();
+        // Stable sorts here and below: what is equal stays by name.
+        report.roots.compact_sort_by_key(|root| std::cmp::Reverse(root.latency_us));
+        let mut place = vec![0; numbers.len()];
+        for (number, root) in report.roots.iter().enumerate() {
+            place[root.endpoint.index()] = number as u32;
+        }
+        for ((endpoint, root), sums) in pairs {
+            let endpoint = EndpointId(endpoint);
+            if report.rows.last().is_none_or(|row: &ImpactRow| row.endpoint != endpoint) {
+                let share_interval = intervals.as_ref().and_then(|all| all.get(endpoint.index()).copied());
+                report.rows.push(ImpactRow { endpoint, share_interval, ..ImpactRow::default() });
+            }
+            let Some(row) = report.rows.last_mut() else { continue };
+            row.exclusive_us += sums.exclusive_us;
+            row.interior_us += sums.interior_us;
+            row.requests += sums.requests;
+            row.is_interior |= sums.interior_requests > 0;
+            if sums.exclusive_us > 0 {
+                let (root, requests) = (place[root as usize], sums.requests);
+                row.affected.push(Affected { root, exclusive_us: sums.exclusive_us, requests });
+            }
+        }
+        for row in &mut report.rows {
+            row.affected.compact_sort_by_key(|affected| std::cmp::Reverse(affected.exclusive_us));
+        }
+        report.rows.compact_sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
+        report.endpoints = numbers.into_keys().collect();
+        report
+    }
+}
+
+impl BottomUpReport {
+    /// Returns the share of all latency spent in a row's endpoint, 0 to 1.
+    pub fn share(&self, row: &ImpactRow) -> f64 {
+        ratio(row.exclusive_us, self.facts.latency_sum_us)
+    }
+
+    /// Returns the share of a root endpoint's latency that an endpoint takes, 0 to 1.
+    pub fn share_in(&self, affected: &Affected) -> f64 {
+        ratio(affected.exclusive_us, self.roots[affected.root as usize].latency_us)
+    }
+
+    /// Returns the most that could be saved, in microseconds over all requests, if the endpoint took `percent` less
+    /// time. What is really saved is less wherever other work then becomes the last to finish.
+    pub fn saving_at_most_us(&self, row: &ImpactRow, percent: f64) -> f64 {
+        row.exclusive_us as f64 * percent.clamp(0.0, 100.0) / 100.0
+    }
+
+    /// Returns the service and operation of an endpoint number.
+    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,14 @@
+//! Times by endpoint, whatever the call path, and endpoints ranked by what improving them is worth
+//! (`docs/definitions/critical-path.md` sections 5 and 6).
+
+mod impact;
+pub(crate) mod impact_query;
+mod observe;
+pub(crate) mod query;
+pub(crate) mod summed;
+
+pub use impact::{Affected, BottomUpPart, BottomUpReport, ImpactRow, RootRow};
+pub use observe::{
+    CHAINS, CallChain, EndpointPart, EndpointRow, EndpointsReport, RowStat, RowTime, top_chains,
+};
+pub use summed::SummedEndpoint;

@@ -1,0 +1,301 @@
+//! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (`docs/definitions/critical-path.md` section 5).
+
+use crate::flame::Collapser;
+use crate::flame::Contexts;
+use crate::flame::PathTable;
+use crate::flame::shares::FewRequests;
+use crate::flame::wait_sums::WaitSums;
+use crate::flame::{Waiting, Weight};
+use crate::flame::{pack_sorted, unpack_sorted};
+use crate::ids;
+use crate::requests::{PercentileRange, RangeFacts};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// Call chains kept for each endpoint.
+pub const CHAINS: usize = 5;
+
+/// The accumulator of endpoint rows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EndpointPart {
+    requests: u64,
+    rows: Vec<RowPart>,
+    /// Each request, where they are few, with its endpoints by their place in `rows`.
+    few: FewRequests,
+    /// By number of the row.
+    waits: WaitSums,
+    /// Exclusive time and number of requests of every calling context, for the chains.
+    chains: Contexts<(u64, u64)>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct RowPart {
+    name: Endpoint,
+    spans: u64,
+    errors: u64,
+    /// Of each request that has the endpoint; sorted and packed.
+    exclusive: Vec<u64>,
+    inclusive: Vec<u64>,
+}
+
+impl EndpointPart {
+    /// Sums some requests of a worker's table.
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> EndpointPart {
+        let mut collapser = Collapser::new(set);
+        let mut rows: Vec<RowPart> = vec![RowPart::default(); set.endpoints().len()];
+        let mut chains: Vec<Option<(u64, u64)>> = vec![None; table.contexts().len()];
+        for &request in requests {
+            for entry in collapser.collapse(table, request) {
+                let row = &mut rows[entry.endpoint.0 as usize];
+                row.spans += entry.spans;
+                row.errors += entry.errors;
+                row.exclusive.push(entry.exclusive_us);
+                row.inclusive.push(entry.inclusive_us);
+            }
+            for entry in table.entries(request) {
+                let (exclusive_us, count) = chains[entry.context as usize].get_or_insert_default();
+                *exclusive_us += entry.exclusive_us;
+                *count += 1;
+            }
+        }
+        let sorted = |mut values: Vec<u64>| {
+            values.sort_unstable();
+            pack_sorted(values)
+        };
+        // What waits is on a path, so its endpoint has a row.
+        let mut number_of = vec![0u32; rows.len()];
+        let mut next = 0;
+        for (row, number) in rows.iter().zip(&mut number_of) {
+            *number = next;
+            next += u32::from(!row.exclusive.is_empty());
+        }
+        let of = |context: u32| number_of[table.contexts()[context as usize].1.0 as usize];
+        let waits = WaitSums::observe(set, table, requests, next as usize, of);
+        let names = set.endpoints();
+        let rows = rows.into_iter().zip(names).filter(|(row, _)| !row.exclusive.is_empty());
+        let rows = rows.map(|(row, (service, operation))| RowPart {
+            name: Endpoint::new(service, operation),
+            exclusive: sorted(row.exclusive),
+            inclusive: sorted(row.inclusive),
+            ..row
+        });
+        EndpointPart {
+            requests: requests.len() as u64,
+            rows: rows.collect(),
+            few: FewRequests::observe(set, table, requests, |endpoint| number_of[endpoint as usize]),
+            waits,
+            chains: Contexts::of_table(set, table, chains),
+        }
+    }
+
+    /// Joins parts of disjoint requests and finishes: one row an endpoint, by (service, operation).
+    pub fn finish(parts: Vec<EndpointPart>, range: PercentileRange, facts: RangeFacts) -> EndpointsReport {
+        let requests = parts.iter().map(|part| part.requests).sum();
+        let mut rows = Vec::new();
+        let (mut forests, mut few, mut waits) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            let names: Vec<Endpoint> = part.rows.iter().map(|row| row.name.clone()).collect();
+            few.push((part.few, names.clone()));
+            waits.push((part.waits, names));
+            rows.extend(part.rows);
+            forests.push(part.chains);
+        }
+        rows.compact_sort_by(|a, b| a.name.cmp(&b.name));
+        let contexts = Contexts::merge(forests, |into, from| {
+            into.0 += from.0;
+            into.1 += from.1;
+        });
+        let mut chains = top_chains(&contexts);
+        // Every row is on a path, and so among the sorted names of the contexts.
+        let number = |name: &Endpoint| contexts.endpoints.partition_point(|known| known < name) as u32;
+        let numbers: Vec<Vec<u32>> =
+            waits.iter().map(|(_, names)| names.iter().map(number).collect()).collect();
+        let waits = waits.into_iter().zip(&numbers).map(|((waits, _), numbers)| (waits, numbers.as_slice()));
+        let waits = WaitSums::merge(waits.collect());
+        let mut waiting = waits.by_key();
+        let mut report = EndpointsReport { range: Some(range), facts, ..EndpointsReport::default() };
+        for same in rows.chunk_by(|a, b| a.name == b.name) {
+            let weight = |values: &dyn Fn(&RowPart) -> &Vec<u64>| {
+                let mut sorted: Vec<u64> =
+                    same.iter().flat_map(|row| unpack_sorted(values(row).clone())).collect();
+                // A stable sort joins the runs of the parts.
+                sorted.sort();
+                Weight::of_sorted(&sorted, requests)
+            };
+            let number = report.rows.len();
+            report.rows.push(EndpointRow {
+                exclusive_us: weight(&|row| &row.exclusive),
+                inclusive_us: weight(&|row| &row.inclusive),
+                requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
+                spans: same.iter().map(|row| row.spans).sum(),
+                errors: same.iter().map(|row| row.errors).sum(),
+                waiting: waiting(number as u32),
+                chains: chains.get_mut(number).map(std::mem::take).unwrap_or_default(),
+                share_interval: None,
+            });
+        }
+        report.endpoints = contexts.endpoints;
+        // By name, as the rows are.
+        let place = |name: &Endpoint| report.endpoints.binary_search(name).map_or(NO_ROW, |at| at as u32);
+        let few = few.into_iter().map(|(few, names)| (few, names.iter().map(place).collect())).collect();
+        if let Some(intervals) = FewRequests::intervals(few, report.rows.len(), report.facts.requests) {
+            for (row, interval) in report.rows.iter_mut().zip(intervals) {
+                row.share_interval = Some(interval);
+            }
+        }
+        report
+    }
+}
+
+/// Returns, by endpoint, its chains with the most exclusive time (ties: more requests, then names).
+pub fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
+    let mut nodes_of: Vec<Vec<u32>> = vec![Vec::new(); contexts.endpoints.len()];
+    for (number, node) in contexts.nodes.iter().enumerate() {
+        nodes_of[node.endpoint as usize].push(number as u32);
+    }
+    let value = |node: u32| contexts.nodes[node as usize].value;
+    nodes_of
+        .into_iter()
+        .map(|mut nodes| {
+            // Stable: what is equal stays in pre-order, which is by names.
+            nodes.compact_sort_by_key(|&node| std::cmp::Reverse(value(node)));
+            nodes.truncate(CHAINS);
+            nodes
+                .into_iter()
+                .map(|node| CallChain {
+                    path: contexts.chain(node).into_iter().map(ids::EndpointId).collect(),
+                    exclusive_us: value(node).0,
+                    requests: value(node).1,
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// A path of endpoints from a request's root down to an endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallChain {
+    /// Numbers of the endpoints, the root's first and the endpoint itself last.
+    pub path: Vec<ids::EndpointId>,
+    /// Sum of the exclusive time spent in this chain in microseconds.
+    pub exclusive_us: u64,
+    /// Requests that have it.
+    pub requests: u64,
+}
+
+/// One endpoint on the critical paths of a percentile range, over all call paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointRow {
+    /// Time on the critical path in its own spans, per request.
+    pub exclusive_us: Weight,
+    /// Sanitised duration of its spans on the path, per request; where it calls itself, all of them.
+    pub inclusive_us: Weight,
+    /// Requests that have it on the path.
+    pub requests: u64,
+    /// Spans on the critical path.
+    pub spans: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// What it waits for within its exclusive time, by service.
+    pub waiting: Vec<Waiting>,
+    /// Its chains with the most exclusive time, at most [`CHAINS`].
+    pub chains: Vec<CallChain>,
+    /// The 95 % bootstrap interval of its share of all latency; `None` from 1,000 requests on, and of a summary.
+    pub share_interval: Option<Interval>,
+}
+
+/// The endpoints on the critical paths of a percentile range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndpointsReport {
+    /// The percentile range of the report.
+    pub range: Option<PercentileRange>,
+    /// Requests and latencies of the range.
+    pub facts: RangeFacts,
+    /// (service, operation) of each row, sorted.
+    pub endpoints: Vec<Endpoint>,
+    /// One row an endpoint, in the order of `endpoints`.
+    pub rows: Vec<EndpointRow>,
+}
+
+/// Which time rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RowTime {
+    /// Own time on the path.
+    #[default]
+    Exclusive,
+    /// Sanitised duration.
+    Inclusive,
+}
+
+/// Which number of it rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RowStat {
+    /// Median.
+    P50,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// Mean per request of the percentile range.
+    Mean,
+    /// Sum.
+    #[default]
+    Total,
+}
+
+impl RowStat {
+    /// Every one, in the order they are offered.
+    pub const ALL: [RowStat; 5] = [RowStat::P50, RowStat::P95, RowStat::P99, RowStat::Mean, RowStat::Total];
+
+    /// Returns this number of a weight.
+    pub fn of(self, weight: &Weight) -> f64 {
+        match self {
+            RowStat::P50 => weight.p50,
+            RowStat::P95 => weight.p95,
+            RowStat::P99 => weight.p99,
+            RowStat::Mean => weight.mean,
+            RowStat::Total => weight.sum as f64,
+        }
+    }
+
+    /// Returns the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RowStat::P50 => "p50",
+            RowStat::P95 => "p95",
+            RowStat::P99 => "p99",
+            RowStat::Mean => "mean",
+            RowStat::Total => "total",
+        }
+    }
+}
+
+impl EndpointsReport {
+    /// Returns the numbers of the rows, greatest first (ties by service, operation).
+    pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<ids::EndpointId> {
+        let value = |row: ids::EndpointId| {
+            let row = &self.rows[row.index()];
+            stat.of(if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us })
+        };
+        let mut order: Vec<_> = (0..self.rows.len() as u32).map(ids::EndpointId).collect();
+        order.compact_sort_by(|&a, &b| match value(b).total_cmp(&value(a)) {
+            Ordering::Equal => a.cmp(&b),
+            order => order,
+        });
+        order
+    }
+
+    /// Returns the share of the percentile range's latency spent in a row's own spans, 0 to 1.
+    pub fn share(&self, row: ids::EndpointId) -> f64 {
+        let total = self.facts.latency_sum_us;
+        if total == 0 { 0.0 } else { self.rows[row.index()].exclusive_us.sum as f64 / total as f64 }
+    }
+
+    /// Returns the service and operation of an endpoint number.
+    pub fn name(&self, endpoint: ids::EndpointId) -> (&str, &str) {
+        self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
+    }
+}

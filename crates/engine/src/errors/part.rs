@@ -1,0 +1,177 @@
+//! The accumulator of the error analysis.
+
+use super::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
+use crate::flame::{Contexts, pack_sorted, unpack_sorted};
+use crate::ids::{EndpointId, NodeId};
+use crate::requests::{PercentileRange, RangeFacts, RequestRef};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Summary;
+use pathlight_trace::{Endpoint, NO_ROW};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the requests of one worker have of errors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorsPart {
+    pub(super) totals: ErrorTotals,
+    /// Latencies without the erroring spans, sorted and packed.
+    pub(super) without_us: Vec<u64>,
+    /// Rows by name; numbered once they are merged.
+    pub(super) endpoints: Vec<(Endpoint, ErrorRow)>,
+    pub(super) contexts: Contexts<ContextSums>,
+}
+
+impl ErrorRow {
+    fn merge(&mut self, other: ErrorRow) {
+        self.spans += other.spans;
+        self.own += other.own;
+        self.propagated += other.propagated;
+        self.stopped += other.stopped;
+        self.requests += other.requests;
+        self.path_spans += other.path_spans;
+        self.path_errors += other.path_errors;
+        self.path_us = self.path_us.saturating_add(other.path_us);
+        self.path_error_us = self.path_error_us.saturating_add(other.path_error_us);
+        self.without_path_us = self.without_path_us.saturating_add(other.without_path_us);
+        self.saved_us = self.saved_us.saturating_add(other.saved_us);
+        if let Some(example) = other.example {
+            self.offer(example);
+        }
+    }
+
+    fn counts(&self) -> [u64; 7] {
+        [
+            self.spans,
+            self.own,
+            self.propagated,
+            self.stopped,
+            self.requests,
+            self.path_spans,
+            self.path_errors,
+        ]
+    }
+
+    /// Keeps the slower request (ties: smaller ids).
+    pub(super) fn offer(&mut self, request: RequestRef) {
+        let key = |r: &RequestRef| std::cmp::Reverse(r.latency_us);
+        match &mut self.example {
+            Some(kept) if (key(kept), &*kept) <= (key(&request), &request) => {}
+            kept => *kept = Some(request),
+        }
+    }
+}
+
+/// One calling context on critical paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ContextSums {
+    pub own: u64,
+    pub propagated: u64,
+    pub stopped: u64,
+    /// Requests in which a span in error is here or below.
+    pub requests: u64,
+    /// Exclusive time in its spans in error.
+    pub error_us: u64,
+}
+
+impl ContextSums {
+    fn counts(&self) -> [u64; 4] {
+        [self.own, self.propagated, self.stopped, self.requests]
+    }
+}
+
+impl ErrorsPart {
+    /// Joins parts of disjoint requests.
+    pub fn merge(parts: Vec<ErrorsPart>) -> ErrorsPart {
+        let mut totals = ErrorTotals::default();
+        let mut without_us = Vec::new();
+        let mut endpoints: BTreeMap<Endpoint, ErrorRow> = BTreeMap::new();
+        let mut forests = Vec::new();
+        for part in parts {
+            totals.merge(part.totals);
+            without_us.extend(unpack_sorted(part.without_us));
+            for (name, sums) in part.endpoints {
+                endpoints.entry(name).or_default().merge(sums);
+            }
+            forests.push(part.contexts);
+        }
+        without_us.sort_unstable();
+        let contexts = Contexts::merge(forests, |into, from| {
+            into.own += from.own;
+            into.propagated += from.propagated;
+            into.stopped += from.stopped;
+            into.requests += from.requests;
+            into.error_us = into.error_us.saturating_add(from.error_us);
+        });
+        let endpoints = endpoints.into_iter().collect();
+        ErrorsPart { totals, without_us: pack_sorted(without_us), endpoints, contexts }
+    }
+
+    /// Takes out the latencies that the requests have without their erroring spans, sorted: for a caller that keeps them
+    /// in another way.
+    pub fn take_without_us(&mut self) -> Vec<u64> {
+        unpack_sorted(std::mem::take(&mut self.without_us))
+    }
+
+    /// Returns whether it can be merged and asked, if it came from elsewhere: endpoints and contexts exist, and no
+    /// number of spans or requests is above `most`. Times may be as long as they are.
+    pub fn is_sound(&self, most: u64) -> bool {
+        let names: BTreeSet<&Endpoint> = self.endpoints.iter().map(|(name, _)| name).collect();
+        let rows = self.endpoints.iter().flat_map(|(_, row)| row.counts());
+        let nodes = self.contexts.nodes.iter().flat_map(|node| node.value.counts());
+        self.without_us.is_empty()
+            && self.contexts.is_sound()
+            && self.contexts.endpoints.iter().all(|name| names.contains(name))
+            && self.totals.counts().into_iter().chain(rows).chain(nodes).all(|count| count <= most)
+    }
+
+    /// Joins parts of disjoint requests and finishes.
+    pub fn finish(
+        parts: Vec<(ErrorsPart, Untried)>,
+        range: PercentileRange,
+        facts: RangeFacts,
+    ) -> ErrorsReport {
+        let (parts, untried) = parts.into_iter().unzip();
+        let mut sum = ErrorsPart::merge(parts);
+        let without_us = Summary::of_sorted(&sum.take_without_us());
+        ErrorsReport { untried: Untried::merge(untried), ..sum.report(without_us, range, facts) }
+    }
+
+    /// Finishes into a report; `without_us` is the latency without the erroring spans.
+    pub fn report(self, without_us: Summary, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
+        let ErrorsPart { totals, endpoints, contexts, .. } = self;
+        let endpoints: BTreeMap<Endpoint, ErrorRow> = endpoints.into_iter().collect();
+        // Every context on a path is one of an endpoint of the requests, and both are by name.
+        let names: Vec<Endpoint> = endpoints.keys().cloned().collect();
+        let number = |name: &Endpoint| names.binary_search(name).map_or(NO_ROW, |n| n as u32);
+        let number_of: Vec<u32> = contexts.endpoints.iter().map(number).collect();
+        let mut nodes: Vec<ErrorNode> = Vec::with_capacity(contexts.nodes.len());
+        for node in &contexts.nodes {
+            let ContextSums { own, propagated, stopped, requests, error_us } = node.value;
+            nodes.push(ErrorNode {
+                parent: (node.parent != NO_ROW).then_some(NodeId(node.parent)),
+                endpoint: EndpointId(number_of[node.endpoint as usize]),
+                own,
+                propagated,
+                stopped,
+                requests,
+                error_us,
+                subtree_us: error_us,
+                subtree_errors: own + propagated,
+            });
+        }
+        for i in (0..nodes.len()).rev() {
+            if let Some(parent) = nodes[i].parent {
+                let below_us = nodes[i].subtree_us;
+                nodes[parent.index()].subtree_us = nodes[parent.index()].subtree_us.saturating_add(below_us);
+                nodes[parent.index()].subtree_errors += nodes[i].subtree_errors;
+            }
+        }
+        let mut rows: Vec<ErrorRow> = (endpoints.into_values().enumerate())
+            .map(|(number, row)| ErrorRow { endpoint: EndpointId(number as u32), ..row })
+            .collect();
+        // Stable: equal ones stay by name.
+        rows.compact_sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));
+        let untried = Untried::default();
+        ErrorsReport { range: Some(range), facts, totals, without_us, endpoints: names, rows, nodes, untried }
+    }
+}

@@ -1,0 +1,213 @@
+//! Findings that take longer than the others and join them later: what would help, and which requests are unlike
+//! those of a baseline.
+
+use super::candidates::untested_finding;
+use super::rank::{MOST, arrange};
+use super::{ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, Place};
+use super::{PairsPart, TagValue, TagsReport};
+use crate::anomalies::AnomalyReport;
+use crate::compare::services::CulpritReport;
+use crate::errors::ErrorsReport;
+use crate::flow::{EvaluationReport, SavingsReport};
+use crate::requests::RequestType;
+use pathlight_base::statistics::Interval;
+use pathlight_trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// A saving of the mean is worth a word from this share of the mean latency on, one of the 99th percentile from this
+/// share of that.
+const WORTH_MEAN: f64 = 0.01;
+const WORTH_P99: f64 = 0.05;
+/// Reasons told.
+const REASONS: usize = 2;
+/// More requests than chance explains are told if they are at least this many times as many.
+const BEYOND_CHANCE: f64 = 2.0;
+
+/// What is found out of a slow tail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LateTail {
+    /// Request type of the tail.
+    pub root: RequestType,
+    /// Where the slow requests have the tag that they share, and how many other requests have it there.
+    pub tag_at: Option<(Endpoint, u64)>,
+    /// See [`Facts::SlowTail`].
+    pub p99_us: Option<(f64, f64)>,
+}
+
+impl LateTail {
+    /// Says where all `slow` slow requests of a group have a tag of a list.
+    pub fn place_tag(&mut self, pairs: &PairsPart, (group, tag): (u32, u32), slow: u64) {
+        let place = pairs.place(group, tag, slow);
+        self.tag_at = place.map(|(place, requests)| (place.clone(), requests - slow));
+    }
+}
+
+/// What an endpoint would save if its self time were half as long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Time that requests would save.
+    pub halved: Halved,
+    /// The 95 % interval of what they would save of the mean.
+    pub interval: Option<Interval>,
+    /// Requests that would be faster.
+    pub requests: u64,
+}
+
+/// What takes longer to find out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LateFindings {
+    /// What is known later of slow tails.
+    pub tails: Vec<LateTail>,
+    /// How much less all latency would be without the spans in error, 0 to 1.
+    pub without_errors: Option<f64>,
+    /// Endpoints by what they would save of the mean, most first.
+    pub savings: Vec<Saved>,
+    /// Requests unlike those of the baseline.
+    pub abnormal: Option<Finding>,
+    /// By caller how far its flow is off on held-out requests.
+    pub model_errors: Vec<(Endpoint, f64)>,
+    /// What changed in a request type.
+    pub changes: Vec<(RequestType, ChangedThen)>,
+    /// By request type and tag the other tag that it needs to be slow, and what part of the tail both explain.
+    pub pairs: Vec<(RequestType, TagValue, (TagValue, f64))>,
+}
+
+impl LateFindings {
+    /// Takes over what errors cost.
+    pub fn take_errors(&mut self, report: &ErrorsReport) {
+        let all_us = report.facts.latency_sum_us;
+        self.without_errors = (all_us > 0).then(|| report.totals.saved_us as f64 / all_us as f64);
+    }
+
+    /// Takes over what endpoints would save.
+    pub fn take_savings(&mut self, report: &SavingsReport) {
+        let saved = report.endpoints.iter().map(|row| Saved {
+            endpoint: Endpoint::new(&row.service, &row.operation),
+            halved: Halved {
+                mean_us: row.saved_us.faster_50.mean,
+                p99_us: row.saved_us.faster_50.p99,
+                p99_before_us: report.latency_us.p99,
+            },
+            interval: row.saved_us.faster_50.mean_interval,
+            requests: row.affected,
+        });
+        self.savings = saved.collect();
+    }
+
+    /// Takes over how far the flow of a caller is off.
+    pub fn take_model_error(&mut self, caller: Endpoint, report: &EvaluationReport) {
+        let error = report.flow_error().map(|error| error.p50).filter(|error| error.is_finite());
+        self.model_errors.extend(error.map(|error| (caller, error)));
+    }
+
+    /// Takes over what explains that the requests of a type are slower from some time on.
+    pub fn take_change(&mut self, root: RequestType, report: &CulpritReport) {
+        let lead = report.culprit().and_then(|service| Some((service, service.lead.as_ref()?)));
+        let change = lead.map(|(service, lead)| ChangedThen {
+            service: service.service.clone(),
+            part: lead.part,
+            excess_us: lead.excess.excess_us,
+        });
+        self.changes.extend(change.map(|change| (root, change)));
+    }
+
+    /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair
+    /// explains more than the tag does alone.
+    pub fn take_pair(&mut self, root: RequestType, tag: TagValue, report: &TagsReport) {
+        let pair = report.rows.iter().find(|row| row.tags.len() == 2 && row.tags.contains(&tag));
+        let other =
+            pair.and_then(|row| Some((row.tags.iter().find(|other| **other != tag)?.clone(), row.least)));
+        self.pairs.extend(other.map(|other| (root, tag, other)));
+    }
+
+    /// Takes over which requests are abnormal, if they are more than chance explains.
+    pub fn take_abnormal(&mut self, report: &AnomalyReport) {
+        let judged = report.rows.iter().filter(|row| !row.is_unknown).count() as u64;
+        let n = report.abnormal() as u64;
+        let by_chance = report.alpha * judged as f64;
+        if !report.has_verdicts || n == 0 || (n as f64) < BEYOND_CHANCE * by_chance {
+            return;
+        }
+        let groups = report.groups();
+        let reasons = groups.iter().take(REASONS);
+        let facts = Facts::Abnormal {
+            by_chance,
+            trained: report.trained,
+            has_drifted: report.has_drifted(),
+            reasons: reasons.map(|group| (group.rows.len() as u64, group.words.clone())).collect(),
+        };
+        // The most anomalous comes first.
+        let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());
+        self.abnormal = Some(Finding { example, ..untested_finding(Place::Data, n, judged, facts) });
+    }
+}
+
+impl FindingsReport {
+    /// Returns these findings with what was found out later.
+    #[must_use]
+    pub fn with(&self, late: &LateFindings) -> FindingsReport {
+        let mut report = self.clone();
+        for finding in &mut report.findings {
+            match (&mut finding.facts, &finding.place) {
+                (Facts::SlowTail { root, tag, p99_us, .. }, _) => {
+                    let Some(known) = late.tails.iter().find(|tail| tail.root == *root) else { continue };
+                    *p99_us = known.p99_us;
+                    if let (Some(tag), Some((place, others))) = (tag, &known.tag_at) {
+                        (tag.at, tag.others) = (Some(place.clone()), *others);
+                    }
+                }
+                (Facts::Errors { saved, .. }, _) => *saved = late.without_errors,
+                (Facts::OneAfterTheOther { caller, model_error, .. }, _) => {
+                    let known = late.model_errors.iter().find(|known| known.0 == *caller);
+                    *model_error = known.map(|known| known.1);
+                }
+                (Facts::SinceWhen { change, .. }, Place::RequestType(root)) => {
+                    let known = late.changes.iter().find(|known| known.0 == *root);
+                    *change = known.map(|known| known.1.clone());
+                }
+                (Facts::Who { root, only_with, .. }, Place::Tag { key, value }) => {
+                    let is_it = |tag: &TagValue| tag.key == *key && tag.value == *value;
+                    let known = late.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
+                    *only_with = known.map(|known| known.2.clone());
+                }
+                (Facts::HotSpot { halved, .. }, Place::Endpoint(endpoint)) => {
+                    let known = late.savings.iter().find(|saved| saved.endpoint == *endpoint);
+                    *halved = known.map(|saved| saved.halved);
+                }
+                _ => {}
+            }
+        }
+        let latency = &report.facts.latency_us;
+        let of_mean = late.savings.first().filter(|s| s.halved.mean_us >= WORTH_MEAN * latency.mean);
+        let most = |best: &'_ Saved, next: &'_ Saved| next.halved.p99_us > best.halved.p99_us;
+        let of_p99 = late.savings.iter().reduce(|best, next| if most(best, next) { next } else { best });
+        let of_p99 = of_p99.filter(|saved| saved.halved.p99_us >= WORTH_P99 * latency.p99);
+        let mut told: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
+        told.dedup();
+        for saved in told {
+            let place = Place::Endpoint(saved.endpoint.clone());
+            match report.findings.iter_mut().find(|finding| finding.place == place) {
+                Some(known) if !known.also.contains(&FindingKind::WorthMakingFaster) => {
+                    known.also.push(FindingKind::WorthMakingFaster);
+                }
+                Some(_) => {}
+                None => {
+                    let facts = Facts::WorthMakingFaster(saved.halved);
+                    let found = untested_finding(place, saved.requests, report.facts.requests, facts);
+                    report.findings.push(Finding {
+                        stake_us: saved.halved.mean_us,
+                        interval: saved.interval,
+                        ..found
+                    });
+                }
+            }
+        }
+        report.findings.extend(late.abnormal.clone());
+        arrange(&mut report.findings);
+        report.left_out += report.findings.len().saturating_sub(MOST) as u64;
+        report.findings.truncate(MOST);
+        report
+    }
+}

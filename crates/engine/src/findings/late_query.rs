@@ -1,0 +1,116 @@
+//! Findings that join the others later: where slow requests have the tag they share, what-ifs, requests unlike a baseline.
+
+use crate::EngineError;
+use crate::anomalies::AnomalySettings;
+use crate::findings::{FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart, TagValue};
+use crate::flow::paper::FlowSettings;
+use crate::flow::{ChangeOf, Changes, LatencyChange};
+use crate::queries::Query;
+use crate::queries::{Anomalies, Culprit, Errors, FlowEvaluation, Savings, Tags, WhatIf};
+use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use pathlight_base::sort::CompactSort as _;
+use serde::{Deserialize, Serialize};
+
+/// Slow tails of which a what-if is asked.
+const WHAT_IFS: usize = 3;
+
+/// Reports what takes longer than [`Findings`](crate::queries::Findings): [`FindingsReport::with`] adds it to them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateFindingsQuery {
+    selection: Selection,
+    baseline: Option<Selection>,
+    follow_ups: FollowUps,
+}
+
+impl LateFindingsQuery {
+    /// Asks more about the requests of a report on findings.
+    pub fn of(
+        selection: Selection,
+        baseline: Option<Selection>,
+        report: &FindingsReport,
+    ) -> LateFindingsQuery {
+        LateFindingsQuery { selection, baseline, follow_ups: report.follow_ups() }
+    }
+}
+
+impl Query for LateFindingsQuery {
+    type Report = LateFindings;
+
+    async fn run(self, workers: Workers) -> Result<LateFindings, EngineError> {
+        let LateFindingsQuery { selection, baseline, follow_ups } = self;
+        let FollowUps { tails, has_errors, callers, changes, tags: root_tags } = follow_ups;
+        let mut late = LateFindings::default();
+        let of_type = |root: &RequestType| {
+            let mut selection = selection.clone();
+            selection.filters.push(Filter::Type(root.clone()));
+            selection
+        };
+        let mut tags: Vec<TagValue> =
+            tails.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
+        tags.compact_sort();
+        tags.dedup();
+        let groups: Vec<_> = tails.iter().map(|tail| tail.group.clone()).collect();
+        let pairs = if tags.is_empty() {
+            PairsPart::default()
+        } else {
+            let (requests, _) = workers.cut(&selection).await?;
+            let pass = RequestPass::TagPairs { groups, tags: tags.clone() };
+            PairsPart::merge(requests.partials(pass).await?)
+        };
+        let mut what_ifs = 0;
+        for (number, FollowUpTail { group, tag }) in tails.into_iter().enumerate() {
+            let mut tail = LateTail { root: group.root.clone(), tag_at: None, p99_us: None };
+            if let Some((tag, slow)) = tag
+                && let Some(place) = tags.iter().position(|known| *known == tag)
+            {
+                tail.place_tag(&pairs, (number as u32, place as u32), slow);
+            }
+            if let Some(call) = group.with.filter(|_| what_ifs < WHAT_IFS) {
+                what_ifs += 1;
+                let gone = LatencyChange {
+                    service: call.service,
+                    operation: call.operation,
+                    of: ChangeOf::WholeCall,
+                    share_ppm: -1_000_000,
+                    add_us: 0,
+                };
+                let changes = Changes { latencies: vec![gone], ..Changes::default() };
+                let what_if =
+                    WhatIf { selection: of_type(&group.root), settings: FlowSettings::default(), changes };
+                let report = what_if.run(workers.clone()).await?;
+                tail.p99_us = Some((report.before_us.p99, report.after_us.p99));
+            }
+            late.tails.push(tail);
+        }
+        if has_errors {
+            let errors = Errors { selection: selection.clone() };
+            late.take_errors(&errors.run(workers.clone()).await?);
+        }
+        let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
+        late.take_savings(&savings.run(workers.clone()).await?);
+        for caller in callers {
+            let selection =
+                Selection { root: RootEndpoint::Endpoint(caller.clone()), ..selection.of_all_requests() };
+            let settings = FlowSettings::default();
+            let query = FlowEvaluation { selection, settings, min_children: 0 };
+            late.take_model_error(caller, &query.run(workers.clone()).await?);
+        }
+        for (root, from_us) in changes {
+            let (mut a, mut b) = (of_type(&root), of_type(&root));
+            a.filters.push(Filter::Time { from_us: 0, to_us: from_us });
+            b.filters.push(Filter::Time { from_us, to_us: u64::MAX });
+            late.take_change(root, &Culprit { a, b }.run(workers.clone()).await?);
+        }
+        for (root, tag) in root_tags {
+            let tags = Tags { selection: of_type(&root).at_any_latency() };
+            late.take_pair(root, tag, &tags.run(workers.clone()).await?);
+        }
+        if let Some(train) = baseline {
+            let anomalies = Anomalies { train, test: selection, settings: AnomalySettings::default() };
+            late.take_abnormal(&anomalies.run(workers).await?);
+        }
+        Ok(late)
+    }
+}

@@ -1,0 +1,38 @@
+//! Findings, that is, what is slow, where, why and for whom: candidates for one-sentence answers, tested and ranked
+//! (`docs/definitions/findings.md`).
+//!
+//! Three passes over the requests of a selection: [`TypeLatencies`](crate::requests::TypeLatencies) has the latencies by
+//! request type, of which its cuts are the slowest requests and the faster half of each; [`FindingsPart`] has what these spend where,
+//! and what is odd about their structure; [`TagsPart`] has the tags of the types that matter. [`rank()`] makes findings of
+//! them. What takes longer to find comes later, as [`LateFindings`]: what-ifs, and requests unlike those of a baseline.
+
+mod bursts;
+mod candidates;
+mod late_findings;
+pub(crate) mod late_query;
+mod outside;
+mod over_time;
+mod part;
+mod points;
+pub(crate) mod query;
+mod rank;
+mod report;
+mod sibling_facts;
+mod siblings;
+mod structure;
+mod tag_rows;
+mod tags;
+pub(crate) mod tags_query;
+mod wait_times;
+mod waiting;
+
+pub use late_findings::{LateFindings, LateTail, Saved};
+pub use outside::{Outside, OutsidePart, Tops};
+pub use part::{FindingsObserver, FindingsPart};
+pub use rank::{Before, rank, tag_groups};
+pub use report::{
+    BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint, FindingsReport, FollowUpTail,
+    FollowUps, Gap, GrowsWith, Halved, Place, SharedTag, TimeBin,
+};
+pub use tag_rows::{PairsObserver, PairsPart, TagRow, TagValue, TagsReport, tail_groups};
+pub use tags::{TagGroup, TagsObserver, TagsPart};

@@ -1,0 +1,473 @@
+//! The second pass: what requests spend where, what the tail of each type does otherwise than its faster half, and what
+//! is odd about their structure.
+
+use super::siblings::{SiblingSums, Siblings};
+use super::structure::{Durations, RetrySums, RunSums, Structure};
+use super::wait_times::WaitTimes;
+use super::{Outside, OutsidePart};
+use crate::flame::{Collapser, Observer, PathTable};
+use crate::requests::RequestRef;
+use crate::requests::{RequestTypes, TypeCut};
+use pathlight_base::statistics::Moments;
+use pathlight_trace::calls::{process_name, process_of};
+use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, Symbol, TraceSet, Tree};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// A callee that begins this much before its call has another clock.
+const SKEW_US: i128 = 1_000;
+
+/// Time on the critical path in one endpoint, or one service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PathSums {
+    /// Requests that have it on their path.
+    pub requests: u64,
+    /// Exclusive time per request.
+    pub time: Moments,
+    /// The part of the time in requests in which it has calls of its own.
+    pub between_us: u64,
+    /// The same of the requests outside the tails of their types.
+    pub outside_tails: HotSums,
+    /// Requests in which errors begin in it.
+    pub failing: u64,
+}
+
+/// Requests that have an endpoint, or a service, on their critical path, and their time in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HotSums {
+    pub requests: u64,
+    pub time: Moments,
+}
+
+impl HotSums {
+    fn add(&mut self, us: u64) {
+        self.requests += 1;
+        self.time.add(us);
+    }
+
+    fn merge(&mut self, other: HotSums) {
+        self.requests += other.requests;
+        self.time.merge(other.time);
+    }
+}
+
+/// One endpoint in the requests of a type: its time on the path in the faster half and in the tail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TailSums {
+    pub fast: Moments,
+    pub fast_requests: u64,
+    pub tail: Moments,
+    pub tail_requests: u64,
+    /// Least and greatest latency of the tail's requests with it, and the sum.
+    pub latency_us: (u64, u64),
+    pub latency_sum_us: u64,
+}
+
+/// Requests of a type with and without errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ErrorSums {
+    pub requests: u64,
+    pub latency: Moments,
+    pub without: Moments,
+    pub without_requests: u64,
+}
+
+/// The accumulator of the second pass.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FindingsPart {
+    pub(super) requests: u64,
+    pub(super) latency: Moments,
+    /// Of the requests outside the tails of their types.
+    pub(super) outside_tails: HotSums,
+    pub(super) endpoints: BTreeMap<Endpoint, PathSums>,
+    pub(super) services: BTreeMap<String, PathSums>,
+    /// By number of the cut, and endpoint.
+    pub(super) tails: BTreeMap<(u32, Endpoint), TailSums>,
+    /// Sums by the number of the cut.
+    pub(super) errors: BTreeMap<u32, ErrorSums>,
+    /// The slowest request of each cut, and of those in which errors begin in an endpoint.
+    pub(super) slowest: BTreeMap<u32, RequestRef>,
+    pub(super) failing: BTreeMap<Endpoint, RequestRef>,
+    pub(super) runs: BTreeMap<(Endpoint, Endpoint), RunSums>,
+    pub(super) retries: BTreeMap<Endpoint, RetrySums>,
+    pub(super) durations: BTreeMap<Endpoint, Durations>,
+    /// The longest stretches in which no call runs, of spans that make calls.
+    pub(super) stretches: BTreeMap<Endpoint, Durations>,
+    /// By call and service waited for.
+    pub(super) waits: BTreeMap<(Endpoint, String), WaitTimes>,
+    pub(super) siblings: SiblingSums,
+    /// Traces, and those of which every root lacks its parent.
+    pub(super) traces: u64,
+    pub(super) rootless: u64,
+    /// By the processes of a call and of its callee: spans that begin before their call, or lie outside it.
+    pub(super) skewed: BTreeMap<(String, String), u64>,
+    /// Spans, and those without parent, left out, cut.
+    pub(super) spans: u64,
+    pub(super) orphans: u64,
+    pub(super) dropped: u64,
+    pub(super) clipped: u64,
+    /// What no request waits for.
+    pub(super) outside: OutsidePart,
+}
+
+/// Keeps the slower of two requests; of equally slow ones the first by id.
+fn slower(into: &mut RequestRef, other: RequestRef) {
+    let key = |r: &RequestRef| (std::cmp::Reverse(r.latency_us), r.trace_id.clone(), r.root_span_id.clone());
+    if key(&other) < key(into) {
+        *into = other;
+    }
+}
+
+fn join<K: Ord, V>(into: &mut BTreeMap<K, V>, from: BTreeMap<K, V>, mut merge: impl FnMut(&mut V, V)) {
+    for (key, value) in from {
+        match into.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(value);
+            }
+            Entry::Occupied(known) => merge(known.into_mut(), value),
+        }
+    }
+}
+
+impl FindingsPart {
+    /// Joins parts of disjoint requests.
+    pub fn merge(parts: Vec<FindingsPart>) -> FindingsPart {
+        let mut all = FindingsPart::default();
+        let path = |into: &mut PathSums, from: PathSums| {
+            into.requests += from.requests;
+            into.time.merge(from.time);
+            into.outside_tails.merge(from.outside_tails);
+            into.between_us += from.between_us;
+            into.failing += from.failing;
+        };
+        for part in parts {
+            all.requests += part.requests;
+            all.latency.merge(part.latency);
+            all.outside_tails.merge(part.outside_tails);
+            join(&mut all.endpoints, part.endpoints, path);
+            join(&mut all.services, part.services, path);
+            join(&mut all.tails, part.tails, |into, from| {
+                if into.tail_requests == 0 {
+                    into.latency_us = from.latency_us;
+                } else if from.tail_requests > 0 {
+                    into.latency_us.0 = into.latency_us.0.min(from.latency_us.0);
+                    into.latency_us.1 = into.latency_us.1.max(from.latency_us.1);
+                }
+                into.fast.merge(from.fast);
+                into.fast_requests += from.fast_requests;
+                into.tail.merge(from.tail);
+                into.tail_requests += from.tail_requests;
+                into.latency_sum_us += from.latency_sum_us;
+            });
+            join(&mut all.errors, part.errors, |into, from| {
+                into.requests += from.requests;
+                into.latency.merge(from.latency);
+                into.without.merge(from.without);
+                into.without_requests += from.without_requests;
+            });
+            join(&mut all.slowest, part.slowest, slower);
+            join(&mut all.failing, part.failing, slower);
+            join(&mut all.runs, part.runs, RunSums::merge);
+            join(&mut all.retries, part.retries, RetrySums::merge);
+            join(&mut all.durations, part.durations, Durations::merge);
+            join(&mut all.stretches, part.stretches, Durations::merge);
+            join(&mut all.waits, part.waits, WaitTimes::merge);
+            all.siblings.merge(part.siblings);
+            all.traces += part.traces;
+            all.rootless += part.rootless;
+            join(&mut all.skewed, part.skewed, |into, from| *into += from);
+            all.spans += part.spans;
+            all.orphans += part.orphans;
+            all.dropped += part.dropped;
+            all.clipped += part.clipped;
+            all.outside.merge(part.outside);
+        }
+        all
+    }
+}
+
+/// Sums the requests of one worker.
+pub struct FindingsObserver {
+    cuts: Vec<TypeCut>,
+    types: Arc<RequestTypes>,
+    /// By number of the type: that of its cut, [`NO_ROW`] if none.
+    cut_of: Vec<u32>,
+    service_of: Vec<u32>,
+    collapser: Collapser,
+    structure: Structure,
+    siblings: Siblings,
+    /// By the processes of a call and of its callee, each service and host.
+    skewed: FxHashMap<[(Symbol, Symbol); 2], u64>,
+    endpoints: Vec<PathSums>,
+    services: BTreeMap<u32, PathSums>,
+    tails: FxHashMap<(u32, u32), TailSums>,
+    failing: BTreeMap<u32, RequestRef>,
+    /// By endpoint: the request in which it was seen last with a call of its own, and in which errors began in it.
+    has_calls: Vec<u64>,
+    has_failed: Vec<u64>,
+    inclusive_us: FxHashMap<u32, u64>,
+    /// By endpoint of the call and number of the service's name; of the current request, and of all.
+    waits_here: Vec<((u32, u32), u64, bool)>,
+    waits: FxHashMap<(u32, u32), WaitTimes>,
+    number: u64,
+    last_trace: Option<u32>,
+    outside: Outside,
+    part: FindingsPart,
+}
+
+impl FindingsObserver {
+    /// Returns an observer of requests of this set, which are of these types, divided by these cuts.
+    pub fn new(set: &TraceSet, types: Arc<RequestTypes>, cuts: &[TypeCut]) -> FindingsObserver {
+        let endpoints = set.endpoints().len();
+        let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
+        let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
+        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+        let service_of = set.endpoints().map(|(service, _)| {
+            let next = numbers.len() as u32;
+            *numbers.entry(service).or_insert(next)
+        });
+        FindingsObserver {
+            cuts: cuts.to_vec(),
+            types,
+            cut_of,
+            service_of: service_of.collect(),
+            collapser: Collapser::new(set),
+            structure: Structure::new(set),
+            siblings: Siblings::new(set),
+            skewed: FxHashMap::default(),
+            endpoints: vec![PathSums::default(); endpoints],
+            services: BTreeMap::new(),
+            tails: FxHashMap::default(),
+            failing: BTreeMap::new(),
+            has_calls: vec![0; endpoints],
+            has_failed: vec![0; endpoints],
+            inclusive_us: FxHashMap::default(),
+            waits_here: Vec::new(),
+            waits: FxHashMap::default(),
+            number: 0,
+            last_trace: None,
+            outside: Outside::default(),
+            part: FindingsPart::default(),
+        }
+    }
+
+    /// Looks at every span of the request, once: whether errors begin in it, whether and how it calls anything.
+    fn sweep(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> Vec<u32> {
+        let mut origins = Vec::new();
+        for i in root..tree.subtree_end[root as usize] {
+            let row = tree.row(i);
+            if tree.role[i as usize] == Role::Dropped {
+                continue;
+            }
+            let endpoint = set.endpoint(row).0;
+            let is_leaf = tree.subtree_end[i as usize] == i + 1;
+            if !is_leaf && tree.sync_children(i).next().is_some() {
+                self.has_calls[endpoint as usize] = self.number;
+            }
+            self.structure.look(set, tree, (root, i), endpoint);
+            if !is_leaf {
+                self.siblings.look(set, tree, i, endpoint);
+            }
+            if set.flags(row).has(Flags::ERROR) {
+                let is_own = tree.children(i).all(|child| !set.flags(tree.row(child)).has(Flags::ERROR));
+                if is_own && self.has_failed[endpoint as usize] != self.number {
+                    self.has_failed[endpoint as usize] = self.number;
+                    origins.push(endpoint);
+                }
+            }
+        }
+        origins
+    }
+
+    /// Takes note of the data quality of a trace, once.
+    fn inspect(&mut self, set: &TraceSet, tree: &Tree) {
+        if self.last_trace.replace(tree.trace) == Some(tree.trace) {
+            return;
+        }
+        self.outside.look(set, tree);
+        let (part, shape) = (&mut self.part, set.traces()[tree.trace as usize].shape);
+        part.traces += 1;
+        part.rootless += u64::from(shape.is_incomplete());
+        part.spans += tree.len() as u64;
+        part.orphans += u64::from(shape.orphans);
+        for i in 0..tree.len() as u32 {
+            if let Some(pair) = skewed(set, tree, i) {
+                *self.skewed.entry(pair).or_default() += 1;
+            }
+            match tree.role[i as usize] {
+                Role::Dropped => part.dropped += 1,
+                Role::Sync => {
+                    let raw = set.duration_us(tree.row(i));
+                    part.clipped += u64::from(tree.duration_us(i) < raw);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Observer for FindingsObserver {
+    type Part = FindingsPart;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let facts = &table.requests[request as usize];
+        let (root, latency_us) = (facts.row - tree.first, facts.latency_us);
+        self.number += 1;
+        self.inspect(set, tree);
+        let origins = self.sweep(set, tree, root);
+        self.part.requests += 1;
+        self.part.latency.add(latency_us);
+        let cut = self.cut_of[self.types.of(request) as usize];
+        let (is_fast, is_tail) = self.cuts.get(cut as usize).map_or((false, false), |cut| {
+            let is_tail = cut.tail_from_us.is_some_and(|from| latency_us >= from);
+            (cut.tail_from_us.is_some() && latency_us <= cut.fast_to_us, is_tail)
+        });
+        if !is_tail {
+            self.part.outside_tails.add(latency_us);
+        }
+        let of = |context: u32| table.contexts()[context as usize].1.0;
+        let waits = table.waits(request).iter();
+        self.waits_here.extend(waits.map(|w| ((of(w.context), w.callee.0), w.us, w.is_certain)));
+        self.waits_here.sort();
+        for same in self.waits_here.chunk_by(|a, b| a.0 == b.0) {
+            let is_certain = same.iter().all(|wait| wait.2);
+            let us = same.iter().map(|wait| wait.1).sum();
+            self.waits.entry(same[0].0).or_default().add(us, is_certain);
+        }
+        self.waits_here.clear();
+        let mut services: Vec<(u32, u64, u64)> = Vec::new();
+        self.inclusive_us.clear();
+        for entry in self.collapser.collapse(table, request) {
+            let endpoint = entry.endpoint.0;
+            let us = entry.exclusive_us;
+            let between_us = if self.has_calls[endpoint as usize] == self.number { us } else { 0 };
+            let sums = &mut self.endpoints[endpoint as usize];
+            sums.requests += 1;
+            sums.time.add(us);
+            sums.between_us += between_us;
+            if !is_tail {
+                sums.outside_tails.add(us);
+            }
+            services.push((self.service_of[endpoint as usize], us, between_us));
+            self.inclusive_us.insert(endpoint, entry.inclusive_us);
+            if is_fast || is_tail {
+                let sums = self.tails.entry((cut, endpoint)).or_default();
+                if is_fast {
+                    sums.fast.add(us);
+                    sums.fast_requests += 1;
+                } else {
+                    let (low, high) = sums.latency_us;
+                    let is_first = sums.tail_requests == 0;
+                    sums.latency_us =
+                        (if is_first { latency_us } else { low.min(latency_us) }, high.max(latency_us));
+                    sums.tail.add(us);
+                    sums.tail_requests += 1;
+                    sums.latency_sum_us += latency_us;
+                }
+            }
+        }
+        services.sort();
+        for same in services.chunk_by(|a, b| a.0 == b.0) {
+            let sums = self.services.entry(same[0].0).or_default();
+            let us = same.iter().map(|s| s.1).sum();
+            sums.requests += 1;
+            sums.time.add(us);
+            if !is_tail {
+                sums.outside_tails.add(us);
+            }
+            sums.between_us += same.iter().map(|s| s.2).sum::<u64>();
+        }
+        let errors = self.part.errors.entry(cut).or_default();
+        if facts.errors > 0 {
+            errors.requests += 1;
+            errors.latency.add(latency_us);
+        } else {
+            errors.without_requests += 1;
+            errors.without.add(latency_us);
+        }
+        for endpoint in origins {
+            self.endpoints[endpoint as usize].failing += 1;
+            note_slowest(&mut self.failing, endpoint, set, facts);
+        }
+        if cut != NO_ROW {
+            note_slowest(&mut self.part.slowest, cut, set, facts);
+        }
+        let inclusive_us = &self.inclusive_us;
+        self.structure.end_request(|endpoint| inclusive_us.get(&endpoint.0).copied().unwrap_or(0));
+    }
+
+    fn finish(self, set: &TraceSet) -> FindingsPart {
+        let name = |number: u32| set.owned_endpoint(EndpointId(number));
+        let mut part = self.part;
+        part.outside = self.outside.finish(set);
+        let mut services: BTreeMap<u32, &str> = BTreeMap::new();
+        for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {
+            services.insert(*number, service);
+        }
+        for (number, sums) in self.services {
+            part.services.insert(services.get(&number).copied().unwrap_or_default().to_owned(), sums);
+        }
+        for (number, sums) in self.endpoints.into_iter().enumerate() {
+            if sums.requests + sums.failing > 0 {
+                part.endpoints.insert(name(number as u32), sums);
+            }
+        }
+        part.tails = self.tails.into_iter().map(|((cut, e), sums)| ((cut, name(e)), sums)).collect();
+        part.failing = self.failing.into_iter().map(|(e, request)| (name(e), request)).collect();
+        let waits = self.waits.into_iter();
+        part.waits = waits
+            .map(|((call, callee), times)| ((name(call), set.names.get(Symbol(callee)).to_owned()), times))
+            .collect();
+        let structure = self.structure;
+        part.runs = structure.runs.into_iter().map(|((a, b), sums)| ((name(a), name(b)), sums)).collect();
+        part.retries = structure.retries.into_iter().map(|(e, sums)| (name(e), sums)).collect();
+        let named = |of: Vec<Durations>| {
+            let of = of.into_iter().enumerate().filter(|(_, of)| of.spans > 0);
+            of.map(|(endpoint, of)| (name(endpoint as u32), of)).collect()
+        };
+        part.durations = named(structure.durations);
+        part.stretches = named(structure.stretches);
+        part.siblings = self.siblings.finish(set);
+        let process = |process| process_name(set, process);
+        part.skewed =
+            self.skewed.into_iter().map(|([a, b], spans)| ((process(a), process(b)), spans)).collect();
+        part
+    }
+}
+
+/// Returns the processes of a span's parent and of the span, if it begins a millisecond before its parent, or lies
+/// outside it, although clocks were set: what ends after its parent may be a call that was given up, but nothing
+/// begins before it is called.
+fn skewed(set: &TraceSet, tree: &Tree, span: u32) -> Option<[(Symbol, Symbol); 2]> {
+    let parent = tree.parent_of(span).filter(|&parent| tree.role[parent as usize] != Role::Dropped)?;
+    let is_skewed = match tree.role[span as usize] {
+        Role::Dropped => true,
+        Role::Sync => {
+            let start_us = |of| i128::from(set.start_us(tree.row(of))) + i128::from(tree.clock_shift_us(of));
+            start_us(span) + SKEW_US < start_us(parent)
+        }
+        _ => false,
+    };
+    let pair = [parent, span].map(|span| process_of(set, tree.row(span)));
+    (is_skewed && pair[0] != pair[1]).then_some(pair)
+}
+
+/// Keeps a request if it is slower than the one known.
+fn note_slowest(
+    known: &mut BTreeMap<u32, RequestRef>,
+    key: u32,
+    set: &TraceSet,
+    request: &crate::requests::RequestEntry,
+) {
+    match known.get_mut(&key) {
+        // Most are faster: their ids need not be written.
+        Some(into) if into.latency_us > request.latency_us => {}
+        Some(into) => slower(into, RequestRef::of(set, request)),
+        None => {
+            known.insert(key, RequestRef::of(set, request));
+        }
+    }
+}

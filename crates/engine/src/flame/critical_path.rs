@@ -1,0 +1,236 @@
+//! The critical path of one request (`docs/definitions/critical-path.md` section 3; paper section 5.1, Listing 1).
+
+use pathlight_trace::Overlap;
+use pathlight_trace::{NO_ROW, TraceSet, Tree};
+
+/// A stretch of the critical path spent in one span itself, on the moved clock; never empty.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Local index of the span in its [`Tree`].
+    pub span: u32,
+    /// Start in microseconds.
+    pub start_us: u64,
+    /// End in microseconds.
+    pub end_us: u64,
+}
+
+/// A span on the critical path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathEntry {
+    /// Local index of the span in its [`Tree`].
+    pub span: u32,
+    /// Index of the entry of its parent, [`NO_ROW`] for the request's root.
+    pub parent: u32,
+    /// Sum of its own segments in microseconds.
+    pub exclusive_us: u64,
+}
+
+/// Finds critical paths; keeps its scratch space from request to request.
+///
+/// ```
+/// use crate::flame::PathFinder;
+/// use crate::requests::{Overlap, PathSettings};
+/// use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut set = TraceSet::new();
+/// let process = set.process("shop", "", TagSetId::EMPTY);
+/// let operation = set.names.intern("checkout");
+/// let span = |id, parent, start_us, duration_us| RawSpan {
+///     id: SpanId::hex(id),
+///     parent: SpanId::hex(parent),
+///     start_us,
+///     duration_us,
+///     operation,
+///     process,
+///     tags: TagSetId::EMPTY,
+///     flags: Flags::default(),
+/// };
+/// // Span 1 takes 100 us and waits for its child from 20 to 80.
+/// set.add_trace(TraceId::hex(7), &mut vec![span(1, 0, 0, 100), span(2, 1, 20, 60)])?;
+/// set.seal()?;
+///
+/// let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
+/// tree.load(&set, 0, PathSettings::default());
+/// finder.find(&set, &tree, 0, Overlap::default());
+/// let path: Vec<_> = finder.segments().map(|s| (s.span, s.start_us, s.end_us)).collect();
+/// assert_eq!(path, [(0, 0, 20), (1, 20, 80), (0, 80, 100)]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct PathFinder {
+    overlap: Overlap,
+    entries: Vec<PathEntry>,
+    /// Latest first.
+    reversed: Vec<Segment>,
+    stack: Vec<Frame>,
+    /// Last finishing children of all open frames, each frame's latest first.
+    waited_for: Vec<u32>,
+    sorted: Vec<u32>,
+    starts: Vec<u64>,
+}
+
+/// A span being walked from its end to its start. Times on the moved clock are signed: a child moved before its parent
+/// may begin before zero in a trace that starts there.
+struct Frame {
+    entry: u32,
+    span: u32,
+    /// How far this span has moved left.
+    shift: i64,
+    /// Its start as moved and clipped.
+    start: i64,
+    /// Everything from here to its end is settled.
+    cursor: i64,
+    /// Start of the child settled last, as moved.
+    limit: i64,
+    /// Its last finishing children are `waited_for[next..]` of this frame.
+    base: usize,
+    next: usize,
+}
+
+/// Where a span lies on the moved clock.
+struct Window {
+    shift: i64,
+    start: i64,
+    end: i64,
+}
+
+impl PathFinder {
+    /// Finds the path of the request whose root is span `root` of `tree`.
+    pub fn find(&mut self, set: &TraceSet, tree: &Tree, root: u32, overlap: Overlap) {
+        self.begin(set, tree, root, overlap);
+        while !self.step(set, tree, usize::MAX) {}
+    }
+
+    /// Starts a resumable search; call [`step`](Self::step) until it returns true.
+    pub fn begin(&mut self, set: &TraceSet, tree: &Tree, root: u32, overlap: Overlap) {
+        self.overlap = overlap;
+        self.entries.clear();
+        self.reversed.clear();
+        self.stack.clear();
+        self.waited_for.clear();
+        let (start, end) = (tree.start_us[root as usize] as i64, tree.end_us[root as usize] as i64);
+        self.enter(set, tree, root, NO_ROW, Window { shift: 0, start, end });
+    }
+
+    /// Walks up to about `spans` spans; true when the path is complete.
+    pub fn step(&mut self, set: &TraceSet, tree: &Tree, spans: usize) -> bool {
+        let mut left = spans;
+        while let Some(frame) = self.stack.last_mut() {
+            if frame.next == self.waited_for.len() {
+                let (span, from, to) = (frame.span, frame.start, frame.cursor);
+                let entry = frame.entry;
+                self.waited_for.truncate(frame.base);
+                self.stack.pop();
+                self.push_segment(entry, span, from, to);
+                continue;
+            }
+            if left == 0 {
+                return false;
+            }
+            let child = self.waited_for[frame.next];
+            frame.next += 1;
+            let (start, end) = (tree.start_us[child as usize] as i64, tree.end_us[child as usize] as i64);
+            // An accepted overlap is skew: the child moves left until it ends where the later one starts.
+            let shift = frame.shift.max(end - frame.limit);
+            let (moved_start, moved_end) = (start - shift, end - shift);
+            frame.limit = moved_start;
+            let parent = frame.entry;
+            if moved_end < frame.start || moved_end == frame.start && start != end {
+                self.entries.push(PathEntry { span: child, parent, exclusive_us: 0 });
+                left -= 1;
+                continue;
+            }
+            let (span, cursor) = (frame.span, frame.cursor);
+            let clipped_start = moved_start.max(frame.start);
+            frame.cursor = clipped_start;
+            self.push_segment(parent, span, moved_end, cursor);
+            let entered =
+                self.enter(set, tree, child, parent, Window { shift, start: clipped_start, end: moved_end });
+            left = left.saturating_sub(entered);
+        }
+        true
+    }
+
+    fn push_segment(&mut self, entry: u32, span: u32, from: i64, to: i64) {
+        if from < to {
+            self.entries[entry as usize].exclusive_us += (to - from) as u64;
+            self.reversed.push(Segment { span, start_us: from as u64, end_us: to as u64 });
+        }
+    }
+
+    /// Opens a span; returns how many spans were looked at.
+    fn enter(&mut self, set: &TraceSet, tree: &Tree, span: u32, parent: u32, window: Window) -> usize {
+        let Window { shift, start, end } = window;
+        let entry = self.entries.len() as u32;
+        self.entries.push(PathEntry { span, parent, exclusive_us: 0 });
+        let base = self.waited_for.len();
+        self.find_waited_for(set, tree, span);
+        // The later siblings of this span were all settled before: the frame below reads from its own `next` again.
+        self.stack.push(Frame { entry, span, shift, start, cursor: end, limit: i64::MAX, base, next: base });
+        1 + self.sorted.len()
+    }
+
+    /// Appends the last finishing children of `span`, latest first.
+    fn find_waited_for(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        let children = &mut self.sorted;
+        children.clear();
+        children.extend(tree.sync_children(span));
+        if children.is_empty() {
+            return;
+        }
+        let (starts, ends) = (&tree.start_us, &tree.end_us);
+        children.sort_unstable_by(|&a, &b| {
+            (ends[b as usize].cmp(&ends[a as usize]))
+                .then_with(|| starts[a as usize].cmp(&starts[b as usize]))
+                .then_with(|| {
+                    let id = |i| set.span_id(tree.row(i));
+                    id(a).compare(id(b), &set.id_texts).then(a.cmp(&b))
+                })
+        });
+        self.starts.clear();
+        let parent_us = tree.duration_us(span);
+        let mut last = children[0];
+        self.waited_for.push(last);
+        for &child in &children[1..] {
+            let (last_start, last_end) = (starts[last as usize], ends[last as usize]);
+            let (start, end) = (starts[child as usize], ends[child as usize]);
+            let happens_before = end <= last_start
+                || start < last_start
+                    && end < last_end
+                    && self.overlap.tolerates(end - last_start, parent_us)
+                    && is_quiet(children, &mut self.starts, tree, last_start, end);
+            if happens_before {
+                last = child;
+                self.waited_for.push(child);
+            }
+        }
+    }
+
+    /// Returns the spans on the path: each parent before its children, siblings latest first.
+    pub fn entries(&self) -> &[PathEntry] {
+        &self.entries
+    }
+
+    /// Returns the segments in order of time; they partition the request's root.
+    pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
+        self.reversed.iter().rev().copied()
+    }
+}
+
+/// Returns whether no child starts or ends inside the open interval `(from, to)`. `children` are sorted by end, latest
+/// first; `starts` is filled on first use.
+fn is_quiet(children: &[u32], starts: &mut Vec<u64>, tree: &Tree, from: u64, to: u64) -> bool {
+    let end = |&c: &u32| tree.end_us[c as usize];
+    let first_before = children.partition_point(|c| end(c) >= to);
+    if children.get(first_before).is_some_and(|c| end(c) > from) {
+        return false;
+    }
+    if starts.is_empty() {
+        starts.extend(children.iter().map(|&c| tree.start_us[c as usize]));
+        starts.sort_unstable();
+    }
+    let first_after = starts.partition_point(|&s| s <= from);
+    starts.get(first_after).is_none_or(|&s| s >= to)
+}

@@ -1,0 +1,28 @@
+//! Sizes of requests and endpoints.
+
+use crate::EngineError;
+use crate::flame::{HistogramsPart, HistogramsReport};
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use serde::{Deserialize, Serialize};
+
+/// Reports the sizes of requests and endpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histograms {
+    /// The selected requests.
+    pub selection: Selection,
+}
+
+impl Query for Histograms {
+    type Report = HistogramsReport;
+
+    async fn run(self, workers: Workers) -> Result<HistogramsReport, EngineError> {
+        if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
+            return Ok(summary.histograms(&choice));
+        }
+        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Histograms).await?;
+        Ok(HistogramsPart::finish(parts, self.selection.range, facts))
+    }
+}

@@ -1,0 +1,80 @@
+//! The six predictors of a parent's latency, compared.
+
+use super::parent_of;
+use crate::EngineError;
+use crate::flow::paper::{FlowSettings, InvocationKey, Training};
+use crate::flow::{Estimates, EvaluationReport, NodeTable};
+use crate::queries::FlowPass;
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::workers::Workers;
+use pathlight_base::sort::CompactSort as _;
+use serde::{Deserialize, Serialize};
+
+/// Reports how well the six predictors do: they learn from the earlier half of each parent's invocations, and are tested
+/// on the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowEvaluation {
+    /// Whose invocations; pooled over all parents without a root endpoint.
+    pub selection: Selection,
+    /// How flows are learned.
+    pub settings: FlowSettings,
+    /// Parents none of whose invocations has so many calls are left out when pooling.
+    pub min_children: u32,
+}
+
+impl Query for FlowEvaluation {
+    type Report = EvaluationReport;
+
+    async fn run(self, workers: Workers) -> Result<EvaluationReport, EngineError> {
+        let FlowEvaluation { selection, settings, min_children } = self;
+        let parent = parent_of(&selection);
+        // A parent that was chosen is compared whatever its size.
+        let least = if parent.is_none() { min_children } else { 0 };
+        let (mut tables, mut starts_us, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
+        let mut counts = (0, 0);
+        for (name, (callees, mut starts)) in workers.callees(&selection, parent.clone(), true).await? {
+            if callees.most < least {
+                continue;
+            }
+            starts.sort_unstable();
+            let half = starts.len() / 2;
+            let Some(&start) = starts.get(half) else { continue };
+            counts = (counts.0 + half as u64, counts.1 + (starts.len() - half) as u64);
+            ranks.push(half - starts.partition_point(|&s| s < start));
+            starts_us.push(start);
+            tables.push(NodeTable::new(name, &callees));
+        }
+        let mut keys: Vec<Vec<InvocationKey>> = vec![Vec::new(); tables.len()];
+        let pass = FlowPass::Keys { tables: tables.clone(), starts_us };
+        for part in workers.flow::<Vec<Vec<InvocationKey>>>(&selection, pass).await? {
+            keys.iter_mut().zip(part).for_each(|(into, from)| into.extend(from));
+        }
+        let cuts: Vec<Option<InvocationKey>> = (keys.into_iter().zip(ranks))
+            .map(|(mut keys, rank)| {
+                keys.compact_sort();
+                keys.into_iter().nth(rank)
+            })
+            .collect();
+        let mut trainings: Vec<Training> = tables.iter().map(|table| Training::new(table.len)).collect();
+        let pass = FlowPass::Train { tables: tables.clone(), cuts: cuts.clone() };
+        for part in workers.flow::<Vec<Training>>(&selection, pass).await? {
+            trainings.iter_mut().zip(part).for_each(|(into, from)| into.merge(from));
+        }
+        let predictors = trainings.into_iter().map(|training| training.finish(settings)).collect();
+        let parents = tables.len() as u64;
+        let mut estimates = Estimates::default();
+        for part in workers.flow(&selection, FlowPass::Test { tables, cuts, predictors }).await? {
+            estimates.merge(part);
+        }
+        estimates.sort();
+        Ok(EvaluationReport {
+            parent,
+            parents,
+            min_children,
+            train: counts.0,
+            test: counts.1,
+            methods: EvaluationReport::methods_of(&estimates),
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Execution flows: what waits for what below an endpoint, within the requests of a selection. What-ifs learn from all
+//! requests, and change those of the selection.
+
+mod evaluation;
+mod parents;
+mod passes;
+mod savings;
+mod target;
+mod timeout;
+mod what_if;
+
+pub use evaluation::FlowEvaluation;
+pub use parents::FlowParents;
+pub(crate) use passes::{FlowCache, FlowPass, FlowTask};
+pub use savings::Savings;
+pub use target::Target;
+pub use timeout::Timeout;
+pub use what_if::WhatIf;
+
+use self::passes::CalleesPartial;
+use crate::EngineError;
+use crate::flame::unpack_sorted;
+use crate::flow::paper::FlowSettings;
+use crate::flow::{Bindings, FlowReport, FlowSample, Model, NodeTable, PairCounts};
+use crate::queries::Query;
+use crate::requests::{RootEndpoint, Selection};
+use crate::run::pass::Pass;
+use crate::run::workers::Workers;
+use pathlight_trace::Endpoint;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Reports the execution flow of an endpoint; without one, the flow has no nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// The requests whose invocations are looked at.
+    pub selection: Selection,
+    /// The parent within them; `None`: their root endpoint.
+    pub parent: Option<Endpoint>,
+    /// How the flow is learned.
+    pub settings: FlowSettings,
+}
+
+impl Query for Flow {
+    type Report = FlowReport;
+
+    async fn run(self, workers: Workers) -> Result<FlowReport, EngineError> {
+        let Flow { selection, parent, settings } = self;
+        let Some(parent) = parent.or_else(|| parent_of(&selection)) else { return Ok(FlowReport::default()) };
+        if let Some((summary, choice)) = workers.summary_of(&selection).await? {
+            return Ok(summary.flow(&choice, &parent, settings.tau_ppm)?);
+        }
+        let found = workers.callees(&selection, Some(parent.clone()), false).await?;
+        let callees = found.into_iter().next().map(|(_, (callees, _))| callees).unwrap_or_default();
+        let table = NodeTable::new(parent, &callees);
+        let mut sample = FlowSample::new(table.len);
+        for mut part in
+            workers.flow::<FlowSample>(&selection, FlowPass::Sample { table: table.clone() }).await?
+        {
+            part.unpack();
+            sample.merge(part);
+        }
+        let flow = sample.pairs.flow(settings.tau_ppm);
+        let pass = FlowPass::Bind { table: table.clone(), flow: flow.clone() };
+        let mut bindings = Bindings { flow, counts: BTreeMap::new() };
+        for part in workers.flow::<BTreeMap<(u32, u32), u64>>(&selection, pass).await? {
+            part.into_iter().for_each(|(edge, count)| *bindings.counts.entry(edge).or_default() += count);
+        }
+        Ok(FlowReport::new(&table, &callees, &sample, &bindings))
+    }
+}
+
+impl Workers {
+    /// Returns what the partials of a pass of a flow hold.
+    async fn flow<T: DeserializeOwned>(
+        &self,
+        selection: &Selection,
+        pass: FlowPass,
+    ) -> Result<Vec<T>, EngineError> {
+        if self.summary_of(selection).await?.is_some() {
+            return Err(EngineError::Summary(NEEDS_SPANS.to_owned()));
+        }
+        let cut = if selection.range.is_all() { None } else { Some(self.cut(selection).await?.0.cut) };
+        let selection = selection.at_any_latency();
+        self.partials(Pass::Flow { selection, cut, pass: Box::new(pass) }).await
+    }
+
+    async fn callees(
+        &self,
+        selection: &Selection,
+        parent: Option<Endpoint>,
+        with_starts: bool,
+    ) -> Result<CalleesPartial, EngineError> {
+        Ok(merge_callees(self.flow(selection, FlowPass::Callees { parent, with_starts }).await?))
+    }
+}
+
+/// What is said where a summary cannot answer.
+const NEEDS_SPANS: &str = "a summary holds which calls wait for which; what would happen if something were otherwise, and \
+                           how well that is predicted, needs the spans of single requests: load the traces, or some of them";
+
+/// Returns the parent that a selection names; `None`: all.
+fn parent_of(selection: &Selection) -> Option<Endpoint> {
+    match &selection.root {
+        RootEndpoint::Endpoint(endpoint) => Some(endpoint.clone()),
+        RootEndpoint::TraceRoots => None,
+    }
+}
+
+/// Learns the flows of all parents from the whole group.
+async fn model(
+    workers: &Workers,
+    selection: &Selection,
+    settings: FlowSettings,
+) -> Result<Model, EngineError> {
+    let selection = selection.of_all_requests();
+    let found = workers.callees(&selection, None, false).await?;
+    let tables: Vec<NodeTable> =
+        found.into_iter().map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
+    let mut pairs: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
+    let pass = FlowPass::Pairs { tables: tables.clone() };
+    for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
+        pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
+    }
+    Ok(Model::new(tables, &pairs, settings.tau_ppm))
+}
+
+fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {
+    let mut sum = CalleesPartial::new();
+    for part in parts {
+        for (name, (callees, starts)) in part {
+            let into = sum.entry(name).or_default();
+            into.0.merge(callees);
+            into.1.extend(unpack_sorted(starts));
+        }
+    }
+    sum.retain(|_, (callees, _)| callees.invocations > 0);
+    sum
+}

@@ -1,0 +1,38 @@
+//! The endpoints that have a flow.
+
+use super::parent_of;
+use crate::EngineError;
+use crate::flow::{FlowParent, NodeTable};
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::workers::Workers;
+use serde::{Deserialize, Serialize};
+
+/// Reports the endpoints that have a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowParents {
+    /// Whose invocations; those of all parents without a root endpoint.
+    pub selection: Selection,
+}
+
+impl Query for FlowParents {
+    /// The parents, sorted by (service, operation).
+    type Report = Vec<FlowParent>;
+
+    async fn run(self, workers: Workers) -> Result<Vec<FlowParent>, EngineError> {
+        let FlowParents { selection } = self;
+        if let Some((summary, choice)) = workers.summary_of(&selection).await? {
+            return Ok(summary.flow_parents(&choice, parent_of(&selection).as_ref())?);
+        }
+        let found = workers.callees(&selection, parent_of(&selection), false).await?;
+        let parents = found.into_iter().map(|(name, (callees, _))| FlowParent {
+            invocations: callees.invocations,
+            childless: callees.childless,
+            nodes: NodeTable::new(name.clone(), &callees).len,
+            most_calls: callees.most,
+            service: name.service,
+            operation: name.operation,
+        });
+        Ok(parents.collect())
+    }
+}

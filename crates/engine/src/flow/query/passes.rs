@@ -1,0 +1,266 @@
+//! The passes of execution flows: what a worker does in each.
+
+use crate::EngineError;
+use crate::flame::pack_sorted;
+use crate::flow::paper::{InvocationKey, Predictors, Training};
+use crate::flow::{
+    Bindings, CalleeCounter, Callees, CallsOf, Changes, Flow, FlowSample, Invocations, KeyFinder, Model,
+    NodeIndex, NodeTable, PairCounts, Requests, SavingsRun, Tester, Trainer, Walk, WhatIfRun, Within,
+};
+use crate::requests::{RootEndpoint, Selection};
+use crate::run::Session;
+use crate::run::pass::Pass;
+use pathlight_base::encoding;
+use pathlight_trace::{Endpoint, TraceSet};
+use pathlight_trace::{Overlap, RequestRoots};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What every worker does once for a flow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum FlowPass {
+    /// Callees of one parent or of all.
+    Callees { parent: Option<Endpoint>, with_starts: bool },
+    /// Keys of the invocations that start at these instants.
+    Keys { tables: Vec<NodeTable>, starts_us: Vec<u64> },
+    /// Invocations before the cuts.
+    Train { tables: Vec<NodeTable>, cuts: Vec<Option<InvocationKey>> },
+    /// Estimates of the others.
+    Test { tables: Vec<NodeTable>, cuts: Vec<Option<InvocationKey>>, predictors: Vec<Predictors> },
+    /// All that a drawing shows but the edges that bind.
+    Sample { table: NodeTable },
+    /// The edges that bind.
+    Bind { table: NodeTable, flow: Flow },
+    /// Pairs of all parents.
+    Pairs { tables: Vec<NodeTable> },
+    /// Latencies before and after a change: of requests, and of these calls.
+    WhatIf { model: Model, changes: Changes, calls: CallsOf },
+    /// What every endpoint would save.
+    Savings { model: Model },
+}
+
+impl FlowPass {
+    /// Returns whether it looks at all requests of the selection's root endpoint, or at all there are: then all spans
+    /// of the parent are invocations.
+    pub fn is_of_all(&self, selection: &Selection) -> bool {
+        let parent = match self {
+            FlowPass::Callees { parent, .. } => parent.as_ref(),
+            FlowPass::Sample { table } | FlowPass::Bind { table, .. } => Some(&table.parent),
+            _ => None,
+        };
+        let is_within = match (parent, &selection.root) {
+            (Some(parent), RootEndpoint::Endpoint(root)) => parent != root,
+            _ => false,
+        };
+        selection.filters.is_empty() && !is_within
+    }
+}
+
+/// Callees with starts, by parent.
+pub(crate) type CalleesPartial = BTreeMap<Endpoint, (Callees, Vec<u64>)>;
+
+/// Partials of passes that a what-if repeats with every move of a slider.
+#[derive(Default)]
+pub(crate) struct FlowCache {
+    entries: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl FlowCache {
+    const ENTRIES: usize = 4;
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    fn find(&self, pass: &[u8]) -> Option<Vec<u8>> {
+        self.entries.iter().find(|(key, _)| key == pass).map(|(_, partial)| partial.clone())
+    }
+
+    fn keep(&mut self, pass: Vec<u8>, partial: Vec<u8>) {
+        if self.entries.len() == FlowCache::ENTRIES {
+            self.entries.remove(0);
+        }
+        self.entries.push((pass, partial));
+    }
+}
+
+enum Running {
+    Callees(Box<CalleeCounter>),
+    Keys(Box<Invocations<KeyFinder>>),
+    Train(Box<Invocations<Trainer>>),
+    Test(Box<Invocations<Tester>>),
+    Sample(Box<Invocations<FlowSample>>),
+    Bind(Box<Invocations<Bindings>>),
+    Pairs(Box<Invocations<Vec<PairCounts>>>),
+    WhatIf(Box<WhatIfRun>),
+    Savings(Box<SavingsRun>),
+}
+
+/// A pass of a flow being run over one session, in steps.
+pub(crate) struct FlowTask {
+    /// The bytes of the pass, if what-ifs repeat it.
+    key: Option<Vec<u8>>,
+    run: Option<(Walk, Running)>,
+    progress: (u64, u64),
+}
+
+impl Running {
+    /// Returns the work of a pass over requests with these roots, `None`: none. `rows` are those of the roots of the selected
+    /// requests; `None`: all there are.
+    fn new(
+        set: &TraceSet,
+        overlap: Overlap,
+        roots: Option<RequestRoots>,
+        pass: &FlowPass,
+        rows: Option<Vec<u32>>,
+    ) -> Running {
+        let within = rows.clone().map_or_else(Within::default, Within::requests);
+        let requests = || match (rows, roots) {
+            (Some(mut rows), _) => {
+                rows.sort_unstable();
+                Requests::Rows(rows)
+            }
+            (None, None) => Requests::Rows(Vec::new()),
+            (None, Some(RequestRoots::Of(endpoint))) => Requests::All(Some(endpoint)),
+            (None, Some(_)) => Requests::All(None),
+        };
+        match pass {
+            FlowPass::Callees { parent, with_starts } => {
+                Running::Callees(Box::new(CalleeCounter::new(set, parent.as_ref(), within, *with_starts)))
+            }
+            FlowPass::Keys { tables, starts_us } => {
+                let found = KeyFinder { starts_us: starts_us.clone(), keys: vec![Vec::new(); tables.len()] };
+                Running::Keys(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, found)))
+            }
+            FlowPass::Train { tables, cuts } => {
+                let trainings = tables.iter().map(|table| Training::new(table.len)).collect();
+                let trainer = Trainer { cuts: cuts.clone(), trainings };
+                Running::Train(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, trainer)))
+            }
+            FlowPass::Test { tables, cuts, predictors } => {
+                let tester = Tester::new(cuts.clone(), predictors.clone());
+                Running::Test(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, tester)))
+            }
+            FlowPass::Sample { table } => {
+                let sample = FlowSample::new(table.len);
+                Running::Sample(Box::new(Invocations::new(
+                    NodeIndex::new(set, [table]),
+                    within,
+                    Some(overlap),
+                    sample,
+                )))
+            }
+            FlowPass::Bind { table, flow } => {
+                let bindings = Bindings { flow: flow.clone(), counts: BTreeMap::new() };
+                Running::Bind(Box::new(Invocations::new(
+                    NodeIndex::new(set, [table]),
+                    within,
+                    Some(overlap),
+                    bindings,
+                )))
+            }
+            FlowPass::Pairs { tables } => {
+                let counts: Vec<PairCounts> = tables.iter().map(|table| PairCounts::new(table.len)).collect();
+                Running::Pairs(Box::new(Invocations::new(
+                    NodeIndex::new(set, tables),
+                    within,
+                    Some(overlap),
+                    counts,
+                )))
+            }
+            FlowPass::WhatIf { model, changes, calls } => {
+                let model = Arc::new(model.clone());
+                Running::WhatIf(Box::new(WhatIfRun::new(set, model, overlap, requests(), changes, calls)))
+            }
+            FlowPass::Savings { model } => {
+                let model = Arc::new(model.clone());
+                Running::Savings(Box::new(SavingsRun::new(set, model, overlap, requests())))
+            }
+        }
+    }
+
+    /// Works until done (true) or until `time_is_up` says so.
+    fn step(&mut self, walk: &mut Walk, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        match self {
+            Running::Callees(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Keys(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Train(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Test(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Sample(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Bind(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Pairs(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::WhatIf(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::Savings(visit) => walk.step(set, visit.as_mut(), time_is_up),
+        }
+    }
+
+    /// Returns the partial.
+    fn finish(self, set: &TraceSet) -> Vec<u8> {
+        match self {
+            Running::Callees(counter) => {
+                let mut found: CalleesPartial = counter.finish(set);
+                for (_, starts) in found.values_mut() {
+                    starts.sort_unstable();
+                    *starts = pack_sorted(std::mem::take(starts));
+                }
+                encoding::write(&found)
+            }
+            Running::Keys(visit) => encoding::write(&visit.observer.keys),
+            Running::Train(visit) => encoding::write(&visit.observer.trainings),
+            Running::Test(visit) => encoding::write(&visit.observer.estimates),
+            Running::Sample(mut visit) => {
+                visit.observer.pack();
+                encoding::write(&visit.observer)
+            }
+            Running::Bind(visit) => encoding::write(&visit.observer.counts),
+            Running::Pairs(visit) => encoding::write(&visit.observer),
+            Running::WhatIf(run) => encoding::write(&run.finish(set)),
+            Running::Savings(run) => encoding::write(&run.finish(set)),
+        }
+    }
+}
+
+impl FlowTask {
+    /// Returns the task of a pass, if it is a flow's; `bytes` is the bytes of the pass.
+    pub fn new(pass: &Pass, bytes: &[u8]) -> Option<FlowTask> {
+        let Pass::Flow { pass, .. } = pass else { return None };
+        let is_repeated = matches!(**pass, FlowPass::Callees { .. } | FlowPass::Pairs { .. });
+        Some(FlowTask { key: is_repeated.then(|| bytes.to_vec()), run: None, progress: (0, 0) })
+    }
+
+    /// Returns the traces done and traces in all.
+    pub fn progress(&self) -> (u64, u64) {
+        self.progress
+    }
+
+    /// Works until done, then returns the partial; or until `time_is_up` returns true. `roots` are those of all requests of
+    /// the root endpoint, `rows` those of the selected ones; `None`: all there are.
+    pub fn step(
+        &mut self,
+        session: &mut Session,
+        (selection, roots): (&Selection, Option<RequestRoots>),
+        pass: &FlowPass,
+        rows: Option<Vec<u32>>,
+        time_is_up: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        if self.run.is_none()
+            && let Some(partial) = self.key.as_ref().and_then(|key| session.flows.find(key))
+        {
+            return Ok(Some(partial));
+        }
+        let set = &session.set;
+        let (walk, running) = self.run.get_or_insert_with(|| {
+            let walk = Walk::new(selection.group, selection.settings(), roots.unwrap_or_default());
+            (walk, Running::new(set, selection.overlap, roots, pass, rows))
+        });
+        let is_done = running.step(walk, set, time_is_up);
+        self.progress = walk.progress(set);
+        let Some((_, running)) = self.run.take_if(|_| is_done) else { return Ok(None) };
+        let partial = running.finish(set);
+        if let Some(key) = self.key.take() {
+            session.flows.keep(key, partial.clone());
+        }
+        Ok(Some(partial))
+    }
+}

@@ -1,0 +1,31 @@
+//! Savings by faster endpoints.
+
+use super::model;
+use crate::EngineError;
+use crate::flow;
+use crate::flow::SavingsReport;
+use crate::flow::paper::FlowSettings;
+use crate::queries::FlowPass;
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::workers::Workers;
+use serde::{Deserialize, Serialize};
+
+/// Reports what every endpoint below the requests of a selection would save if it were faster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Savings {
+    /// The selected requests.
+    pub selection: Selection,
+    /// How flows are learned.
+    pub settings: FlowSettings,
+}
+
+impl Query for Savings {
+    type Report = SavingsReport;
+
+    async fn run(self, workers: Workers) -> Result<SavingsReport, EngineError> {
+        let Savings { selection, settings } = self;
+        let model = model(&workers, &selection, settings).await?;
+        Ok(flow::Savings::merge(workers.flow(&selection, FlowPass::Savings { model }).await?).finish())
+    }
+}

@@ -1,0 +1,198 @@
+//! Changes that bring a percentile of the latency down to a target.
+
+use super::model;
+use super::what_if::what_if;
+use crate::EngineError;
+use crate::anomalies::paper::vae::TrainingProgress;
+use crate::flow;
+use crate::flow::paper::FlowSettings;
+use crate::flow::{CallsOf, Model, Quantile, ShareChange, TargetReport, TargetWay};
+use crate::queries::Query;
+use crate::queries::Savings;
+use crate::requests::Selection;
+use crate::run::workers::Workers;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// Reports which endpoints, and how much faster, would bring a percentile of the latency of the selected requests down to a
+/// target: own work, learned and computed as by a what-if.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The selected requests.
+    pub selection: Selection,
+    /// How flows are learned.
+    pub settings: FlowSettings,
+    /// The percentile of the target.
+    pub quantile: Quantile,
+    /// What it is to be, in microseconds.
+    pub target_us: u64,
+}
+
+impl Query for Target {
+    type Report = TargetReport;
+
+    async fn run(self, workers: Workers) -> Result<TargetReport, EngineError> {
+        let Target { selection, settings, quantile, target_us } = self;
+        let savings = Savings { selection: selection.clone(), settings }.run(workers.clone()).await?;
+        let mut report = TargetReport::new(&savings, quantile, target_us);
+        if report.is_reached() {
+            return Ok(TargetReport { single: Vec::new(), ..report });
+        }
+        let model = model(&workers, &selection, settings).await?;
+        let of = LEAST * (report.reaching + 2 * FINAL as u64) + GROWN + 1;
+        let before_us = report.before_us;
+        let mut search = Search { workers, model, selection, quantile, target_us, before_us, done: 0, of };
+        for way in &mut report.single {
+            search.least(way).await?;
+        }
+        search.find_together(&mut report).await?;
+        if let Some((way, percent)) = report.reaching_way().and_then(|way| Some((way, way.faster_percent?))) {
+            let calls = search.at(way, percent, CallsOf::All).await?.take_calls();
+            report.set_budgets(calls);
+        }
+        Ok(report)
+    }
+}
+
+/// Steps towards the least percentage that are guesses; the rest halve what is left.
+const GUESSES: u64 = 3;
+/// What-ifs that find a whole percentage from 1 to 100, at most: the guesses, and 7 halvings.
+const LEAST: u64 = GUESSES + 7;
+
+/// Endpoints tried beside those that are gone already: so many of those that then decide most of the latency...
+const DECIDING: usize = 4;
+/// ...and so many of those that bring the percentile down most alone.
+const SINGLE: usize = 3;
+const BESIDE: u64 = (DECIDING + SINGLE) as u64;
+/// Ways of one size of which the least percentage is found, and from which larger ones are grown.
+const FINAL: usize = 3;
+/// What-ifs at most for all ways to be grown: none, one, two and three endpoints.
+const GROWN: u64 = 1 + BESIDE + BESIDE * BESIDE + (FINAL as u64 + 1) * BESIDE;
+
+/// A way at its best, and who decides the latency then.
+struct Grown {
+    way: TargetWay,
+    deciding: Vec<Endpoint>,
+}
+
+struct Search {
+    workers: Workers,
+    model: Model,
+    selection: Selection,
+    quantile: Quantile,
+    target_us: u64,
+    /// The percentile as it is.
+    before_us: f64,
+    /// What-ifs made, and made at most.
+    done: u64,
+    of: u64,
+}
+
+impl Search {
+    /// Returns the requests, and these calls, if the endpoints are so many percent faster.
+    async fn at(
+        &mut self,
+        way: &TargetWay,
+        percent: u32,
+        calls: CallsOf,
+    ) -> Result<flow::WhatIf, EngineError> {
+        let (done, of) = (self.done, self.of);
+        self.workers.working(TrainingProgress { done, of, ..TrainingProgress::default() }).await;
+        self.done += 1;
+        what_if(&self.workers, &self.selection, self.model.clone(), way.changes(percent), calls).await
+    }
+
+    /// Finds the least percentage that reaches the target, if any does. No latency rises as something gets faster.
+    async fn least(&mut self, way: &mut TargetWay) -> Result<(), EngineError> {
+        if !way.reaches(self.target_us) {
+            return Ok(());
+        }
+        let (target_us, until) = (self.target_us as f64, self.done + LEAST);
+        let (mut low, mut high) = ((0, self.before_us), (100, way.at_best_us));
+        for step in 0.. {
+            if high.0 - low.0 <= 1 {
+                break;
+            }
+            // What is saved is nearly proportional to the percentage.
+            let share = (low.1 - target_us) / (low.1 - high.1);
+            let guess = low.0 + (share * f64::from(high.0 - low.0)).ceil() as u32;
+            let middle = if step < GUESSES { guess } else { (low.0 + high.0) / 2 };
+            let percent = middle.clamp(low.0 + 1, high.0 - 1);
+            let report = self.at(way, percent, CallsOf::Nobody).await?.finish();
+            let us = self.quantile.of(&report.after_us);
+            let reached = if us <= target_us { &mut high } else { &mut low };
+            *reached = (percent, us);
+        }
+        way.faster_percent = Some(high.0);
+        self.done = until;
+        Ok(())
+    }
+
+    /// Returns endpoints without any own work, and who decides then.
+    async fn gone(&mut self, endpoints: Vec<Endpoint>) -> Result<Grown, EngineError> {
+        let mut way = TargetWay { endpoints, faster_percent: None, at_best_us: self.before_us };
+        let mut report = self.at(&way, 100, CallsOf::Nobody).await?.finish();
+        way.at_best_us = self.quantile.of(&report.after_us);
+        // Stable: equal ones stay as they were.
+        report.endpoints.compact_sort_by(|a, b| {
+            b.after_us
+                .cmp(&a.after_us)
+                .then_with(|| (&a.service, &a.operation).cmp(&(&b.service, &b.operation)))
+        });
+        let name = |of: &ShareChange| Endpoint::new(&of.service, &of.operation);
+        let deciding = report.endpoints.iter().filter(|of| of.after_us > 0).map(name);
+        let deciding: Vec<Endpoint> =
+            deciding.filter(|of| !way.endpoints.contains(of)).take(DECIDING).collect();
+        Ok(Grown { way, deciding })
+    }
+
+    /// Returns ways with one endpoint more: who decides then, or is best alone.
+    async fn grow(&mut self, from: &[Grown], single: &[Endpoint]) -> Result<Vec<Grown>, EngineError> {
+        let mut grown: Vec<Grown> = Vec::new();
+        for Grown { way, deciding } in from {
+            for one in deciding.iter().chain(single) {
+                let endpoints = [way.endpoints.as_slice(), std::slice::from_ref(one)].concat();
+                if !way.endpoints.contains(one) && !grown.iter().any(|grown| grown.way.is_of(&endpoints)) {
+                    grown.push(self.gone(endpoints).await?);
+                }
+            }
+        }
+        Ok(grown)
+    }
+
+    /// Finds the best two and the best three endpoints. Of calls side by side each alone may save nothing, so the second is looked
+    /// for with the first gone. Not all pairs are tried.
+    async fn find_together(&mut self, report: &mut TargetReport) -> Result<(), EngineError> {
+        let single: Vec<Endpoint> =
+            report.single.iter().take(SINGLE).filter_map(|way| way.endpoints.first().cloned()).collect();
+        let none = self.gone(Vec::new()).await?;
+        let mut from = self.grow(&[none], &single).await?;
+        let percents = report.single.iter().map(|way| way.rank().0);
+        let mut fewer = (percents.min().unwrap_or(u32::MAX), self.before_us);
+        fewer.1 = report.single.first().map_or(fewer.1, |way| way.at_best_us);
+        for _ in [2, 3] {
+            from = self.grow(&from, &single).await?;
+            // Those that decide one after the other, whatever each saves before all of them are gone.
+            let Some(chain) = from.first().map(|grown| grown.way.endpoints.clone()) else { break };
+            // Stable: equal ones stay as they were.
+            from.compact_sort_by(|a, b| a.way.at_best_us.total_cmp(&b.way.at_best_us));
+            if let Some(chain) = from.iter().skip(FINAL).position(|grown| grown.way.is_of(&chain)) {
+                from.swap(FINAL, FINAL + chain);
+            }
+            from.truncate(FINAL + 1);
+            for grown in from.iter_mut().take(FINAL) {
+                self.least(&mut grown.way).await?;
+            }
+            let best = from.iter().map(|grown| &grown.way).take(FINAL).min_by(|a, b| {
+                let (a, b) = (a.rank(), b.rank());
+                a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1))
+            });
+            if let Some(best) = best.filter(|way| way.rank().0 <= fewer.0 && way.at_best_us < fewer.1) {
+                fewer = best.rank();
+                report.together.push(best.clone());
+            }
+        }
+        Ok(())
+    }
+}

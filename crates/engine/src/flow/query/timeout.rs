@@ -1,0 +1,51 @@
+//! The effect of a timeout of calls.
+
+use super::model;
+use super::what_if::what_if;
+use crate::EngineError;
+use crate::flow::paper::FlowSettings;
+use crate::flow::{CallsOf, Changes, TimeoutReport};
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::workers::Workers;
+use pathlight_trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// Reports what a timeout of the calls of an endpoint cuts, and what the selected requests take if such calls fail fast or are
+/// made once more: learned and computed as by a what-if.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeout {
+    /// The selected requests.
+    pub selection: Selection,
+    /// How flows are learned.
+    pub settings: FlowSettings,
+    /// Endpoint whose calls get the timeout.
+    pub endpoint: Endpoint,
+    /// The timeout in microseconds; `None`: the one that cuts 0.1 % of the calls.
+    pub timeout_us: Option<u64>,
+}
+
+impl Query for Timeout {
+    type Report = TimeoutReport;
+
+    async fn run(self, workers: Workers) -> Result<TimeoutReport, EngineError> {
+        let Timeout { selection, settings, endpoint, timeout_us } = self;
+        let model = model(&workers, &selection, settings).await?;
+        let of = CallsOf::Endpoint(endpoint.clone());
+        let mut before = what_if(&workers, &selection, model.clone(), Changes::default(), of).await?;
+        let calls = before.take_calls().remove(&endpoint).unwrap_or_default();
+        let mut report = TimeoutReport::new(endpoint, timeout_us, &before.finish(), &calls);
+        if report.calls == 0 {
+            return Ok(report);
+        }
+        let with = async |is_retried: bool| {
+            let changes = Changes { timeouts: vec![report.change(is_retried)], ..Changes::default() };
+            let after = what_if(&workers, &selection, model.clone(), changes, CallsOf::Nobody).await?;
+            Ok::<_, EngineError>((after.cut(), after.finish().after_us))
+        };
+        let (failing_fast, (_, retried_us)) = (with(false).await?, with(true).await?);
+        ((report.cut_calls, report.cut_requests), report.failing_fast_us) = failing_fast;
+        report.retried_us = retried_us;
+        Ok(report)
+    }
+}

@@ -1,0 +1,46 @@
+//! Requests before and after a change.
+
+use super::model;
+use crate::EngineError;
+use crate::flow;
+use crate::flow::paper::FlowSettings;
+use crate::flow::{CallsOf, Changes, Model, WhatIfReport};
+use crate::queries::FlowPass;
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::workers::Workers;
+use serde::{Deserialize, Serialize};
+
+/// Reports the requests of a selection before and after a change. Flows are learned from all traces of the selection's
+/// group, whatever its root endpoint and filters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The selected requests.
+    pub selection: Selection,
+    /// How flows are learned.
+    pub settings: FlowSettings,
+    /// The changes.
+    pub changes: Changes,
+}
+
+impl Query for WhatIf {
+    type Report = WhatIfReport;
+
+    async fn run(self, workers: Workers) -> Result<WhatIfReport, EngineError> {
+        let WhatIf { selection, settings, changes } = self;
+        let model = model(&workers, &selection, settings).await?;
+        Ok(what_if(&workers, &selection, model, changes, CallsOf::Nobody).await?.finish())
+    }
+}
+
+/// Returns the requests before and after a change, and these of their calls.
+pub(crate) async fn what_if(
+    workers: &Workers,
+    selection: &Selection,
+    model: Model,
+    changes: Changes,
+    calls: CallsOf,
+) -> Result<flow::WhatIf, EngineError> {
+    let pass = FlowPass::WhatIf { model, changes, calls };
+    Ok(flow::WhatIf::merge(workers.flow(selection, pass).await?))
+}

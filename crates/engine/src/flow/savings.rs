@@ -1,0 +1,451 @@
+//! Where a week of work is best spent: what every endpoint would save if its own work were faster.
+
+use super::Model;
+use super::Requests;
+use super::Visit;
+use super::changes::scaled_us;
+use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
+use crate::flame::{pack_sorted, unpack_sorted};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{Interval, Moments, Summary};
+use pathlight_trace::Overlap;
+use pathlight_trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// By how many percent endpoints are made faster.
+pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
+
+/// Latencies that one endpoint changes, before and after; both sorted, as differences.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Changed {
+    before_us: Vec<u64>,
+    after_us: Vec<u64>,
+    /// Time that these requests save.
+    saved: Moments,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct EndpointChanges {
+    spans: u64,
+    requests: u64,
+    levels: [Changed; 3],
+}
+
+/// Latencies, and by endpoint those it changes: the accumulator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Savings {
+    /// Sorted, as differences.
+    latencies_us: Vec<u64>,
+    by_endpoint: BTreeMap<Endpoint, EndpointChanges>,
+}
+
+/// What is saved at each quantile of the requests' latency, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Saving {
+    /// Saved of the mean.
+    pub mean: f64,
+    /// The 95 % interval of that, over requests; how far the model is off comes on top.
+    pub mean_interval: Option<Interval>,
+    /// Saved of the median.
+    pub p50: f64,
+    /// Saved of the 95th percentile.
+    pub p95: f64,
+    /// Saved of the 99th percentile.
+    pub p99: f64,
+}
+
+/// What an endpoint would save if it were faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SavedAt {
+    /// If its own work were 10 % faster.
+    pub faster_10: Saving,
+    /// If its own work were 50 % faster.
+    pub faster_50: Saving,
+    /// If its own work took no time.
+    pub faster_100: Saving,
+}
+
+impl SavedAt {
+    /// Returns the savings at each of [`FASTER_PERCENT`].
+    pub fn levels(&self) -> [Saving; 3] {
+        [self.faster_10, self.faster_50, self.faster_100]
+    }
+}
+
+/// What one endpoint would save.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EndpointSaving {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Its spans in the requests, but those that nothing waits for.
+    pub spans: u64,
+    /// Requests that have such a span.
+    pub requests: u64,
+    /// Requests that become faster if its own work takes no time.
+    pub affected: u64,
+    /// What the requests' latency loses.
+    pub saved_us: SavedAt,
+}
+
+/// The ranked table of possible savings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SavingsReport {
+    /// Selected requests.
+    pub requests: u64,
+    /// Latencies of these requests as they are.
+    pub latency_us: Summary,
+    /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names).
+    pub endpoints: Vec<EndpointSaving>,
+}
+
+fn merge_sorted(lists: &mut Vec<u64>, packed: Vec<u64>) {
+    let mut values = unpack_sorted(std::mem::take(lists));
+    values.append(&mut unpack_sorted(packed));
+    values.sort();
+    *lists = pack_sorted(values);
+}
+
+impl Savings {
+    /// Joins accumulators of disjoint requests; the result does not depend on their order.
+    pub fn merge(parts: Vec<Savings>) -> Savings {
+        let mut sum = Savings::default();
+        for part in parts {
+            merge_sorted(&mut sum.latencies_us, part.latencies_us);
+            for (name, changes) in part.by_endpoint {
+                let into = sum.by_endpoint.entry(name).or_default();
+                into.spans += changes.spans;
+                into.requests += changes.requests;
+                for (level, changed) in into.levels.iter_mut().zip(changes.levels) {
+                    merge_sorted(&mut level.before_us, changed.before_us);
+                    merge_sorted(&mut level.after_us, changed.after_us);
+                    level.saved.merge(changed.saved);
+                }
+            }
+        }
+        sum
+    }
+
+    /// Returns the report.
+    pub fn finish(self) -> SavingsReport {
+        let sorted = unpack_sorted(self.latencies_us);
+        let latency_us = Summary::of_sorted(&sorted);
+        let mut endpoints: Vec<EndpointSaving> = Vec::with_capacity(self.by_endpoint.len());
+        for (Endpoint { service, operation }, changes) in self.by_endpoint {
+            let affected = changes.levels[2].before_us.len() as u64;
+            let [faster_10, faster_50, faster_100] = changes.levels.map(|changed| {
+                let (before, after) = (unpack_sorted(changed.before_us), unpack_sorted(changed.after_us));
+                saving((&sorted, &latency_us), (&before, &after), changed.saved)
+            });
+            let (spans, requests) = (changes.spans, changes.requests);
+            let saved_us = SavedAt { faster_10, faster_50, faster_100 };
+            endpoints.push(EndpointSaving { service, operation, spans, requests, affected, saved_us });
+        }
+        // Stable: equal ones stay by name.
+        endpoints.compact_sort_by(|a, b| {
+            let (a, b) = (a.saved_us, b.saved_us);
+            (b.faster_50.mean.total_cmp(&a.faster_50.mean))
+                .then_with(|| b.faster_100.mean.total_cmp(&a.faster_100.mean))
+        });
+        SavingsReport { requests: sorted.len() as u64, latency_us, endpoints }
+    }
+}
+
+/// Returns the saving if the latencies `before` among all become `after`; all three sorted. `saved` are the
+/// differences.
+fn saving(
+    (all, latency_us): (&[u64], &Summary),
+    (before, after): (&[u64], &[u64]),
+    saved: Moments,
+) -> Saving {
+    let n = all.len() as u64;
+    let quantile = |millionths: u64, was: f64| was - quantile_of_changed(all, before, after, millionths);
+    Saving {
+        mean: saved.mean(n),
+        mean_interval: saved.interval(n),
+        p50: quantile(500_000, latency_us.p50),
+        p95: quantile(950_000, latency_us.p95),
+        p99: quantile(990_000, latency_us.p99),
+    }
+}
+
+/// Returns a quantile of `all` without `removed` and with `added`, without building that list: all three are sorted
+/// and the last two equally long.
+fn quantile_of_changed(all: &[u64], removed: &[u64], added: &[u64], millionths: u64) -> f64 {
+    let Some(last) = all.len().checked_sub(1) else { return 0.0 };
+    let place = millionths * last as u64;
+    let (below, part) = (place / 1_000_000, place % 1_000_000);
+    let up_to = |list: &[u64], value: u64| list.partition_point(|&v| v <= value) as u64;
+    let at_rank = |rank: u64| {
+        let (mut low, mut high) = (0, all[last].max(added.last().copied().unwrap_or(0)));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let count = up_to(all, middle) + up_to(added, middle) - up_to(removed, middle);
+            if count > rank { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    let (low, high) = (at_rank(below), at_rank((below + 1).min(last as u64)));
+    (u128::from(low) * 1_000_000 + u128::from(high - low) * u128::from(part)) as f64 / 1e6
+}
+
+enum Stage {
+    /// The next span to prepare is the one before this.
+    Prepare(u32),
+    /// The next group of spans of one endpoint.
+    Endpoint(usize),
+    Done,
+}
+
+#[derive(Clone, Default)]
+struct Found {
+    spans: u64,
+    requests: u64,
+    /// Latencies (before, after) at each level of speed-up, in microseconds.
+    levels: [Vec<(u64, u64)>; 3],
+}
+
+/// Tries every endpoint at every level in every trace of a set.
+pub struct SavingsRun {
+    preparer: Preparer,
+    requests: Requests,
+    prepared: Prepared,
+    evaluator: Evaluator,
+    stretches: Stretches,
+    stage: Stage,
+    roots: Vec<u32>,
+    /// (endpoint, request, span) of the spans of the requests, sorted.
+    spans: Vec<(u32, u32, u32)>,
+    /// (span, number) of folded groups, sorted.
+    groups: Vec<(u32, u32)>,
+    /// By target: the trial that changed it last, and to what.
+    tried: Vec<(u64, u64)>,
+    /// By target: the trial that queued it last.
+    queued: Vec<u64>,
+    /// By target, for the trial that queued it last: the call of it that changed last.
+    changed: Vec<u32>,
+    /// By target, if it changed: the call that changed before it, of the same caller.
+    changed_before: Vec<u32>,
+    calls: Vec<u32>,
+    trial: u64,
+    queue: BinaryHeap<(u32, u32)>,
+    latencies: Vec<u64>,
+    /// Calls evaluated since the last piece.
+    cost: usize,
+    /// One per endpoint of the set.
+    found: Vec<Found>,
+}
+
+impl SavingsRun {
+    /// Returns a run over the traces `set` holds now.
+    pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, requests: Requests) -> SavingsRun {
+        SavingsRun {
+            preparer: Preparer::new(set, model, overlap, &[]),
+            requests,
+            prepared: Prepared::default(),
+            evaluator: Evaluator::default(),
+            stretches: Stretches::default(),
+            stage: Stage::Done,
+            roots: Vec::new(),
+            spans: Vec::new(),
+            groups: Vec::new(),
+            tried: Vec::new(),
+            queued: Vec::new(),
+            changed: Vec::new(),
+            changed_before: Vec::new(),
+            calls: Vec::new(),
+            trial: 0,
+            queue: BinaryHeap::new(),
+            latencies: Vec::new(),
+            cost: 0,
+            found: vec![Found::default(); set.endpoints().len()],
+        }
+    }
+
+    /// Finishes the run; returns its accumulator.
+    pub fn finish(mut self, set: &TraceSet) -> Savings {
+        self.latencies.sort_unstable();
+        let packed = |mut values: Vec<u64>| {
+            values.sort_unstable();
+            pack_sorted(values)
+        };
+        let mut by_endpoint = BTreeMap::new();
+        for ((service, operation), found) in set.endpoints().zip(self.found) {
+            if found.spans > 0 {
+                let levels = found.levels.map(|pairs| {
+                    let mut saved = Moments::default();
+                    pairs.iter().for_each(|p| saved.add(p.0.saturating_sub(p.1)));
+                    Changed {
+                        before_us: packed(pairs.iter().map(|p| p.0).collect()),
+                        after_us: packed(pairs.iter().map(|p| p.1).collect()),
+                        saved,
+                    }
+                });
+                let changes = EndpointChanges { spans: found.spans, requests: found.requests, levels };
+                by_endpoint.insert(Endpoint::new(service, operation), changes);
+            }
+        }
+        Savings { latencies_us: pack_sorted(self.latencies), by_endpoint }
+    }
+
+    fn list_spans(&mut self, set: &TraceSet, tree: &Tree) {
+        let mut roots = std::mem::take(&mut self.roots);
+        self.requests.of(set, tree, &mut roots);
+        self.spans.clear();
+        for &root in &roots {
+            self.latencies.push(self.prepared.before_us[root as usize]);
+            for span in root..tree.subtree_end[root as usize] {
+                // Only what somebody waits for can save anything.
+                if self.prepared.is_waited_for(span, root) {
+                    self.spans.push((set.endpoint(tree.row(span)).0, root, span));
+                }
+            }
+        }
+        self.roots = roots;
+        self.spans.sort_unstable();
+        let targets = self.prepared.before_us.len();
+        self.groups.clear();
+        self.groups.extend((tree.len()..targets).map(|g| (self.prepared.caller_of[g], g as u32)));
+        self.groups.sort_unstable();
+        self.tried.clear();
+        self.tried.resize(targets, (0, 0));
+        self.queued.clear();
+        self.queued.resize(targets, 0);
+        for list in [&mut self.changed, &mut self.changed_before] {
+            list.clear();
+            list.resize(targets, NO_ROW);
+        }
+        self.stretches.set(&self.prepared, &mut self.evaluator);
+        self.trial = 0;
+    }
+
+    /// Returns the latency of a request's root if the own work of the given spans were faster.
+    fn try_level(&mut self, from: usize, to: usize, percent: u32, root: u32, spans: u32) -> u64 {
+        self.trial += 1;
+        let trial = self.trial;
+        let share_ppm = -i64::from(percent) * 10_000;
+        for at in from..to {
+            let span = self.spans[at].2;
+            self.enqueue(span, spans);
+            // Some of its own work may lie within its folded calls.
+            let first = self.groups.partition_point(|group| group.0 < span);
+            for group in first..self.groups.len() {
+                if self.groups[group].0 != span {
+                    break;
+                }
+                self.enqueue(self.groups[group].1, spans);
+            }
+        }
+        let endpoint = self.spans[from].0;
+        while let Some((_, target)) = self.queue.pop() {
+            let (t, prepared) = (target as usize, &self.prepared);
+            let tried = &self.tried;
+            let latency = |c: u32| match tried[c as usize] {
+                (at, us) if at == trial => us,
+                _ => prepared.before_us[c as usize],
+            };
+            let own_ppm = if prepared.endpoint_of[t] == endpoint { share_ppm } else { 0 };
+            let us = match prepared.invocations.get(prepared.invocation_of[t] as usize) {
+                Some(&invocation) if invocation.is_group && own_ppm == 0 => {
+                    self.calls.clear();
+                    let mut changed = self.changed[t];
+                    while changed != NO_ROW {
+                        self.calls.push(prepared.call_of[changed as usize]);
+                        changed = self.changed_before[changed as usize];
+                    }
+                    let (evaluator, calls) = (&mut self.evaluator, &mut self.calls);
+                    let (us, cost) = self.stretches.faster(prepared, invocation, evaluator, calls, latency);
+                    self.cost += cost;
+                    us
+                }
+                Some(&invocation) => {
+                    self.cost += invocation.len();
+                    self.evaluator.run(prepared, invocation, own_ppm, latency)
+                }
+                None => scaled_us(prepared.before_us[t], own_ppm),
+            };
+            self.tried[t] = (trial, us);
+            let caller = self.prepared.caller_of[t];
+            if us != self.prepared.before_us[t] && target != root && caller != NO_ROW {
+                self.enqueue(caller, spans);
+                self.changed_before[t] = self.changed[caller as usize];
+                self.changed[caller as usize] = target;
+            }
+        }
+        match self.tried[root as usize] {
+            (at, us) if at == trial => us,
+            _ => self.prepared.before_us[root as usize],
+        }
+    }
+
+    fn enqueue(&mut self, target: u32, spans: u32) {
+        if self.queued[target as usize] != self.trial {
+            self.queued[target as usize] = self.trial;
+            self.changed[target as usize] = NO_ROW;
+            self.queue.push((place(target, &self.prepared, spans), target));
+        }
+    }
+}
+
+/// Returns the place of a target; callees have greater places than their callers: a folded group stands right after the
+/// span it is of.
+fn place(target: u32, prepared: &Prepared, spans: u32) -> u32 {
+    if target < spans { 2 * target } else { 2 * prepared.caller_of[target as usize] + 1 }
+}
+
+impl Visit for SavingsRun {
+    fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
+        self.requests.wants(set, trace)
+    }
+
+    fn begin(&mut self, set: &TraceSet, tree: &Tree) {
+        self.preparer.begin(set, tree, &mut self.prepared);
+        self.stage = Stage::Prepare(tree.len() as u32);
+    }
+
+    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+        match self.stage {
+            Stage::Prepare(0) => {
+                self.list_spans(set, tree);
+                self.stage = Stage::Endpoint(0);
+                Some(tree.len())
+            }
+            Stage::Prepare(next) => {
+                let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
+                self.stage = Stage::Prepare(next - 1);
+                Some(cost)
+            }
+            Stage::Endpoint(from) => {
+                let Some(&(endpoint, root, _)) = self.spans.get(from) else {
+                    self.stage = Stage::Done;
+                    return Some(1);
+                };
+                let same = self.spans[from..].iter().take_while(|s| (s.0, s.1) == (endpoint, root)).count();
+                let before = self.prepared.before_us[root as usize];
+                // The fastest first: no prediction falls as a callee gets slower, so what this leaves alone all do.
+                for (level, percent) in FASTER_PERCENT.into_iter().enumerate().rev() {
+                    let after = self.try_level(from, from + same, percent, root, tree.len() as u32);
+                    if after != before {
+                        self.found[endpoint as usize].levels[level].push((before, after));
+                    } else if percent == 100 {
+                        break;
+                    }
+                }
+                let found = &mut self.found[endpoint as usize];
+                found.spans += same as u64;
+                found.requests += 1;
+                self.stage = Stage::Endpoint(from + same);
+                Some(same + std::mem::take(&mut self.cost))
+            }
+            Stage::Done => None,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Every query, one in a file. A query is a plain struct; its plan says which passes it needs and what becomes of their
+//! partials.
+
+pub use crate::anomalies::query::{Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors};
+pub use crate::compare::query::Compare;
+pub use crate::compare::services::query::Culprit;
+pub use crate::diagnosis::query::{AggregateTraces, CompareDiagnoses, Diagnosis};
+pub use crate::endpoints::impact_query::BottomUp;
+pub use crate::endpoints::query::{AtLatencies, Endpoints};
+pub use crate::errors::query::Errors;
+pub use crate::findings::late_query::LateFindingsQuery;
+pub use crate::findings::query::Findings;
+pub use crate::findings::tags_query::Tags;
+pub use crate::flame::histograms_query::Histograms;
+pub use crate::flame::query::CriticalPath;
+pub use crate::flow::query::{Flow, FlowEvaluation, FlowParents, Savings, Target, Timeout, WhatIf};
+pub use crate::heatmap::query::Heatmap;
+pub use crate::requests::overview::{
+    EndpointCount, MOST_TIME, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow, most_time,
+};
+pub use crate::requests::pseudonyms::Pseudonyms;
+pub use crate::requests::query::Range;
+pub use crate::requests::search::find_spans::FindSpans;
+pub use crate::requests::search::query::Search;
+pub use crate::requests_list::per_request::{PerRequest, PerRequestReport};
+pub use crate::requests_list::query::Requests;
+pub use crate::split::proposals_query::Proposals;
+pub use crate::split::query::Split;
+pub use crate::split::tag_values_query::TagValues;
+pub use crate::timeline::query::{Pressures, Trace};
+pub use crate::timeline::span::{Span, SpanKey, SpanReport};
+pub use crate::trend::query::{Trend, TrendDay, TrendReport};
+
+pub(crate) use crate::anomalies::query::{InjectionPlan, VectorKind, VectorPass};
+pub(crate) use crate::diagnosis::query::TracesPass;
+pub(crate) use crate::flow::query::{FlowCache, FlowPass, FlowTask};
+pub(crate) use crate::requests::overview::OverviewPass;
+pub(crate) use crate::requests::search::find_spans::find_spans;
+pub(crate) use crate::timeline::query::{pressures, trace};
+pub(crate) use crate::timeline::span::span;
+
+use crate::EngineError;
+use crate::run::workers::Workers;
+use pathlight_base::encoding;
+use pathlight_base::encoding::Damaged;
+use pathlight_base::steps::Job;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// What can be found out about loaded traces: a plain struct, with the type of its report.
+pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
+    /// The report that comes back.
+    type Report: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static;
+
+    /// Runs the query: has the workers run one pass after the other and merges their partials.
+    #[doc(hidden)]
+    fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
+
+    /// Runs the query; returns its report as bytes. A query whose report is the partial of one worker passes that on unread.
+    #[doc(hidden)]
+    fn run_to_bytes(self, workers: Workers) -> impl Future<Output = Result<Vec<u8>, EngineError>> + Send {
+        async move { Ok(encoding::write(&self.run(workers).await?)) }
+    }
+
+    /// Writes the query as a message to the worker that merges, see [`Plan::of_message`](crate::run::Plan::of_message).
+    fn to_message(&self) -> Vec<u8> {
+        encoding::write_after(vec![Self::NUMBER], self)
+    }
+
+    /// Reads a report from the bytes that a plan of a message gives.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if they are not such a report.
+    fn read_report(bytes: &[u8]) -> Result<Self::Report, EngineError> {
+        Ok(encoding::read(bytes)?)
+    }
+}
+
+/// A query in the list below.
+pub trait Listed {
+    /// Its place in the list: the first byte of its messages.
+    #[doc(hidden)]
+    const NUMBER: u8;
+}
+
+/// The work of a query that gives its report as bytes.
+pub(crate) type Run = Job<Result<Vec<u8>, EngineError>>;
+
+macro_rules! list {
+    ($($query:ident,)*) => {
+        enum Number { $($query),* }
+
+        $(impl Listed for $query {
+            const NUMBER: u8 = Number::$query as u8;
+        })*
+
+        /// By number: reads a query and starts it.
+        const START: &[fn(&[u8], Workers) -> Result<Run, EngineError>] = &[$(start::<$query>),*];
+    };
+}
+
+list! {
+    AggregateTraces,
+    Anomalies,
+    AnomalyEvaluation,
+    AnomalyModel,
+    AnomalyVectors,
+    AtLatencies,
+    BottomUp,
+    Compare,
+    CompareDiagnoses,
+    CriticalPath,
+    Culprit,
+    Diagnosis,
+    Endpoints,
+    Errors,
+    FindSpans,
+    Findings,
+    Flow,
+    FlowEvaluation,
+    FlowParents,
+    LateFindingsQuery,
+    Heatmap,
+    Histograms,
+    Overview,
+    PerRequest,
+    Pressures,
+    Proposals,
+    Pseudonyms,
+    Range,
+    Requests,
+    Savings,
+    Search,
+    Span,
+    Split,
+    TagValues,
+    Tags,
+    Target,
+    Timeout,
+    Trace,
+    Trend,
+    WhatIf,
+}
+
+/// Number of queries; the first byte of a message is below it.
+#[doc(hidden)]
+pub const COUNT: u8 = START.len() as u8;
+
+fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
+    let query: Q = encoding::read(bytes)?;
+    Ok(Box::pin(query.run_to_bytes(workers)))
+}
+
+/// Starts the query of a message.
+pub(crate) fn start_message(message: &[u8], workers: Workers) -> Result<Run, EngineError> {
+    let no_query = || EngineError::from(Damaged);
+    let (number, bytes) = message.split_first().ok_or_else(no_query)?;
+    let start = START.get(usize::from(*number)).ok_or_else(no_query)?;
+    start(bytes, workers)
+}

@@ -1,0 +1,21 @@
+//! The requests that an analysis is about: a [`Selection`] names them, and [`SelectedRequests`] are those of one worker.
+
+mod entry;
+mod latencies;
+pub(crate) mod overview;
+pub(crate) mod pseudonyms;
+pub(crate) mod query;
+mod range;
+pub mod search;
+mod selected;
+mod selection;
+mod types;
+
+pub use entry::{RequestEntry, RequestKey, RequestRef};
+pub use latencies::{TypeCut, TypeLatencies};
+pub use range::{PercentileRange, RangeFacts, RangeMark, RangeReport};
+pub use selected::{Cut, Ends, SelectedRequests};
+pub use selection::{Filter, RootEndpoint, Selection};
+pub use types::{GroupBy, RequestType, RequestTypes, TypeFacts, TypeNames};
+
+pub use pathlight_trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};

@@ -1,0 +1,538 @@
+//! An overview of what is loaded: counts, request types, data quality.
+
+use crate::EngineError;
+use crate::findings::{Outside, OutsidePart};
+use crate::flame::{pack_sorted, unpack_sorted};
+use crate::queries::Query;
+use crate::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
+use crate::run::pass::Pass;
+use crate::run::workers::Workers;
+use crate::summaries::Summary as SummedUp;
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_trace::{
+    AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
+    ReadingCounts, ReadingObserver, RequestRoots, Role, TraceSet, Tree,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+const HISTOGRAM_BINS: u32 = 96;
+const SPARK_BINS: u32 = 24;
+/// Services in [`OverviewReport::most_time`] and in a legend: more than a dozen colours nobody tells apart.
+pub const MOST_TIME: usize = 12;
+/// Traces between two looks at the clock.
+const CHUNK: usize = 64;
+
+/// Reports what is loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overview {
+    /// How it is read.
+    pub settings: PathSettings,
+    /// How requests are grouped.
+    pub by: GroupBy,
+    /// Whether requests whose caller is not recorded count, although enough traces have their root.
+    pub incomplete: bool,
+}
+
+impl Query for Overview {
+    type Report = OverviewReport;
+
+    async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
+        let summaries = workers.summaries().await?;
+        let pass = Pass::Overview { settings: self.settings, by: self.by, incomplete: self.incomplete };
+        let mut report = OverviewPartial::merge(workers.partials(pass).await?).finish();
+        if let Some(joined) = summaries {
+            if let Some(summary) = joined.group(0)? {
+                let files = joined.groups.get(&0).map_or(0, |(files, _)| *files);
+                report.take_summary(summary, files);
+            }
+            if let Some(summary) = joined.group(1)? {
+                (report.other_traces, report.other_spans) = (summary.traces, summary.spans);
+                report.is_other_summary = true;
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// The requests of one type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypeRow {
+    /// The type.
+    pub kind: RequestType,
+    /// Number of requests.
+    pub requests: u64,
+    /// Requests whose root span is an error.
+    pub errors: u64,
+    /// Their latency in microseconds.
+    pub latency_us: Summary,
+    /// A small histogram of their latency, for a spark line.
+    pub spark: LogHistogram,
+}
+
+/// An endpoint with its spans, for search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointCount {
+    /// Service name.
+    pub service: String,
+    /// Operation name.
+    pub operation: String,
+    /// Number of spans.
+    pub spans: u64,
+}
+
+/// A tag key, for filters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagKey {
+    /// The key.
+    pub key: String,
+    /// Distinct values, sorted; empty if there are more than [`TagKey::LISTED`].
+    pub values: Vec<String>,
+    /// Whether there are too many to list or split by.
+    pub high_cardinality: bool,
+}
+
+impl TagKey {
+    /// Most values listed.
+    pub const LISTED: usize = 256;
+}
+
+/// What is loaded. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with is about group
+/// 0, the set looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverviewReport {
+    /// Number of traces.
+    pub traces: u64,
+    /// Number of spans.
+    pub spans: u64,
+    /// Traces of the set to compare with (group 1).
+    pub other_traces: u64,
+    /// Spans of the set to compare with.
+    pub other_spans: u64,
+    /// Number of services.
+    pub services: u64,
+    /// Spans that are errors.
+    pub error_spans: u64,
+    /// Log records.
+    pub logs: u64,
+    /// Earliest start, microseconds since the epoch.
+    pub start_us: u64,
+    /// Latest end.
+    pub end_us: u64,
+    /// Bytes of worker heap that hold it.
+    pub heap_bytes: u64,
+    /// What was odd.
+    pub quality: Quality,
+    /// Overlaps of calls in sequence that pass for clock skew.
+    pub overlaps: AcceptedOverlaps,
+    /// What the rules for real traces found.
+    pub reading: ReadingCounts,
+    /// What of their traces no request holds.
+    pub outside: OutsidePart,
+    /// Latency of all requests.
+    pub latency_us: Summary,
+    /// Histogram of these latencies.
+    pub histogram: LogHistogram,
+    /// How requests are grouped; never automatic.
+    pub by: GroupBy,
+    /// Request types, most total time first.
+    pub request_types: Vec<TypeRow>,
+    /// Endpoints by (service, operation).
+    pub endpoints: Vec<EndpointCount>,
+    /// The services with the most self time that somebody waits for, at most 12 (ties: by name).
+    pub most_time: Vec<String>,
+    /// Tag keys by name.
+    pub tag_keys: Vec<TagKey>,
+    /// What is looked at are summaries of traces.
+    pub summary: Option<SummaryFacts>,
+    /// So is the set to compare with.
+    pub is_other_summary: bool,
+}
+
+/// What is known of the summaries that are looked at, beside what is known of traces.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryFacts {
+    /// Summaries that were joined.
+    pub files: u64,
+    /// How far percentiles of latency may be off, as a share of themselves; 0 if they are exact.
+    pub percentile_error: f64,
+    /// Whose latency was summed.
+    pub root: RootEndpoint,
+    /// Traces that were loaded with them and are left out.
+    pub traces_left_out: u64,
+    /// What they lack, each in words.
+    pub lacks: Vec<String>,
+    /// Names of sections of a newer Pathlight that are left out.
+    pub unknown: Vec<String>,
+}
+
+impl OverviewReport {
+    /// Puts summaries in the place of traces of the set looked at.
+    fn take_summary(&mut self, summary: &SummedUp, files: u64) {
+        let traces_left_out = std::mem::replace(&mut self.traces, summary.traces);
+        self.spans = summary.spans;
+        (self.start_us, self.end_us) = summary.start_us.unwrap_or_default();
+        let all = summary.root(None).unwrap_or_default();
+        self.latency_us = all.percentiles();
+        self.histogram = LogHistogram::of_counts(&all.latency.counts(), HISTOGRAM_BINS);
+        self.by = GroupBy::Root;
+        self.request_types = (summary.roots.iter())
+            .map(|(root, part)| TypeRow {
+                kind: RequestType::whole(root.clone()),
+                requests: part.requests(),
+                errors: part.failed,
+                latency_us: part.percentiles(),
+                spark: LogHistogram::of_counts(&part.latency.counts(), SPARK_BINS),
+            })
+            .collect();
+        let total = |row: &TypeRow| summary.roots.get(&row.kind.root).map_or(0, |part| part.latency_us.sum);
+        // Stable: equal totals stay by name.
+        self.request_types.compact_sort_by_key(|row| std::cmp::Reverse(total(row)));
+        // Where these are lacking, the facts say so.
+        let parts = summary.endpoint_parts(None).unwrap_or_default();
+        let endpoints = parts.iter().map(|(endpoint, part)| EndpointCount {
+            service: endpoint.service.clone(),
+            operation: endpoint.operation.clone(),
+            spans: part.spans,
+        });
+        self.endpoints = endpoints.collect();
+        self.error_spans = parts.values().map(|part| part.errors).sum();
+        let services: BTreeSet<&str> = parts.keys().map(|of| of.service.as_str()).collect();
+        self.services = services.len() as u64;
+        let own = parts.iter().map(|(of, part)| (of.service.as_str(), part.self_time.sum_us()));
+        self.most_time = most_time(own).into_iter().map(|(service, _)| service).collect();
+        self.tag_keys.clear();
+        self.summary = Some(SummaryFacts {
+            files,
+            percentile_error: all.latency.error(),
+            root: summary.settings.root.clone(),
+            traces_left_out,
+            lacks: summary.lacks().iter().map(ToString::to_string).collect(),
+            unknown: summary.unknown.iter().cloned().collect(),
+        });
+    }
+}
+
+/// The accumulator.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct OverviewPartial {
+    traces: u64,
+    spans: u64,
+    other_traces: u64,
+    other_spans: u64,
+    error_spans: u64,
+    logs: u64,
+    start_us: Option<u64>,
+    end_us: u64,
+    heap_bytes: u64,
+    quality: Quality,
+    overlaps: AcceptedOverlaps,
+    reading: ReadingCounts,
+    outside: OutsidePart,
+    by: GroupBy,
+    /// By type: errors, and latencies sorted and packed.
+    types: BTreeMap<RequestType, (u64, Vec<u64>)>,
+    /// By endpoint: spans, and the time in which somebody waits for them and for none of their calls.
+    endpoints: BTreeMap<Endpoint, [u64; 2]>,
+    tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
+}
+
+/// Returns the services with the most time, at most [`MOST_TIME`], with their shares of all of it (ties: by name).
+pub fn most_time(times: impl Iterator<Item = (impl Into<String>, u64)>) -> Vec<(String, f64)> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    let mut whole = 0;
+    for (service, us) in times {
+        *sums.entry(service.into()).or_default() += us;
+        whole += us;
+    }
+    let mut services: Vec<(String, u64)> = sums.into_iter().collect();
+    // Stable: equal times stay by name.
+    services.compact_sort_by_key(|(_, us)| std::cmp::Reverse(*us));
+    services.truncate(MOST_TIME);
+    services.into_iter().map(|(service, us)| (service, us as f64 / whole.max(1) as f64)).collect()
+}
+
+impl OverviewPartial {
+    pub fn merge(parts: Vec<OverviewPartial>) -> OverviewPartial {
+        let mut sum = OverviewPartial::default();
+        for part in parts {
+            sum.traces += part.traces;
+            sum.spans += part.spans;
+            sum.other_traces += part.other_traces;
+            sum.other_spans += part.other_spans;
+            sum.error_spans += part.error_spans;
+            sum.logs += part.logs;
+            sum.start_us = [sum.start_us, part.start_us].into_iter().flatten().min();
+            sum.end_us = sum.end_us.max(part.end_us);
+            sum.heap_bytes += part.heap_bytes;
+            sum.quality.merge(&part.quality);
+            sum.overlaps.merge(&part.overlaps);
+            sum.reading.merge(part.reading);
+            sum.outside.merge(part.outside);
+            sum.by = part.by;
+            for (name, (errors, latencies)) in part.types {
+                let into = sum.types.entry(name).or_default();
+                into.0 += errors;
+                let mut values = unpack_sorted(std::mem::take(&mut into.1));
+                values.append(&mut unpack_sorted(latencies));
+                values.sort();
+                into.1 = pack_sorted(values);
+            }
+            for (name, of) in part.endpoints {
+                let into = sum.endpoints.entry(name).or_default();
+                *into = [into[0] + of[0], into[1] + of[1]];
+            }
+            for (key, (high, values)) in part.tag_keys {
+                let into = sum.tag_keys.entry(key).or_default();
+                into.0 |= high;
+                into.1.extend(values);
+            }
+        }
+        sum
+    }
+
+    pub fn finish(mut self) -> OverviewReport {
+        self.reading.settle();
+        let mut all = Vec::with_capacity(self.traces as usize);
+        let mut request_types: Vec<(u128, TypeRow)> = Vec::new();
+        for (kind, (errors, latencies)) in self.types {
+            let sorted = unpack_sorted(latencies);
+            let total = sorted.iter().map(|&v| u128::from(v)).sum();
+            request_types.push((
+                total,
+                TypeRow {
+                    kind,
+                    requests: sorted.len() as u64,
+                    errors,
+                    latency_us: Summary::of_sorted(&sorted),
+                    spark: LogHistogram::of_sorted(&sorted, SPARK_BINS),
+                },
+            ));
+            all.extend(sorted);
+        }
+        // Stable: equal totals stay by name.
+        request_types.compact_sort_by_key(|&(total, _)| std::cmp::Reverse(total));
+        all.sort_unstable();
+        let services: BTreeSet<&str> =
+            self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
+        let services = services.len() as u64;
+        let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.as_str(), sums[1])));
+        let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
+            let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
+            let listed = !high_cardinality && values.len() <= TagKey::LISTED;
+            let values = if listed { values.into_iter().collect() } else { Vec::new() };
+            TagKey { key, values, high_cardinality }
+        });
+        OverviewReport {
+            traces: self.traces,
+            spans: self.spans,
+            other_traces: self.other_traces,
+            other_spans: self.other_spans,
+            services,
+            error_spans: self.error_spans,
+            logs: self.logs,
+            start_us: self.start_us.unwrap_or(0),
+            end_us: self.end_us,
+            heap_bytes: self.heap_bytes,
+            quality: self.quality,
+            overlaps: self.overlaps,
+            reading: self.reading,
+            outside: self.outside,
+            latency_us: Summary::of_sorted(&all),
+            histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
+            by: self.by,
+            request_types: request_types.into_iter().map(|(_, t)| t).collect(),
+            endpoints: self
+                .endpoints
+                .into_iter()
+                .map(|(Endpoint { service, operation }, [spans, _])| EndpointCount {
+                    service,
+                    operation,
+                    spans,
+                })
+                .collect(),
+            most_time: most_time.into_iter().map(|(service, _)| service).collect(),
+            tag_keys: tag_keys.collect(),
+            summary: None,
+            is_other_summary: false,
+        }
+    }
+}
+
+/// Builds the partial of one set in resumable steps.
+pub(crate) struct OverviewPass {
+    partial: OverviewPartial,
+    tree: Tree,
+    settings: PathSettings,
+    request_roots: RequestRoots,
+    trace: u32,
+    /// Whether a tree is half loaded.
+    is_loading: bool,
+    types: TypeNames,
+    /// By endpoint number, as in the partial.
+    endpoints: Vec<[u64; 2]>,
+    /// By span of the trace under way: until when its calls have covered it.
+    covered_us: Vec<u64>,
+    /// Row, latency, and whether it is an error, of the root of every request.
+    roots: Vec<(u32, u64, bool)>,
+    reading: ReadingObserver,
+    outside: Outside,
+    sweep: OverlapSweep,
+    /// Requests of the trace under way.
+    requests: Vec<u32>,
+}
+
+impl OverviewPass {
+    /// Returns the pass; without `incomplete` requests whose caller is not recorded do not count.
+    pub fn new(settings: PathSettings, types: TypeNames, incomplete: bool) -> OverviewPass {
+        OverviewPass {
+            request_roots: if incomplete { RequestRoots::All } else { RequestRoots::Complete },
+            types,
+            partial: OverviewPartial::default(),
+            tree: Tree::default(),
+            settings,
+            trace: 0,
+            is_loading: false,
+            endpoints: Vec::new(),
+            covered_us: Vec::new(),
+            roots: Vec::new(),
+            reading: ReadingObserver::default(),
+            outside: Outside::default(),
+            sweep: OverlapSweep::default(),
+            requests: Vec::new(),
+        }
+    }
+
+    pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
+        (u64::from(self.trace), set.traces().len() as u64)
+    }
+
+    pub fn partial(&self) -> &OverviewPartial {
+        &self.partial
+    }
+
+    /// Works on for a while; returns true when done; then [`partial`](Self::partial) is complete.
+    pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+        let mut left = CHUNK;
+        // Names may have come.
+        self.endpoints.resize(set.endpoints().len(), [0; 2]);
+        while (self.trace as usize) < set.traces().len() {
+            if left == 0 {
+                if time_is_up() {
+                    return false;
+                }
+                left = CHUNK;
+            }
+            left -= 1;
+            let trace = set.traces()[self.trace as usize];
+            if trace.id.group != 0 {
+                self.partial.other_traces += 1;
+                self.partial.other_spans += trace.len() as u64;
+                self.trace += 1;
+                continue;
+            }
+            if !self.is_loading {
+                self.tree.begin(set, self.trace, self.settings, self.request_roots);
+                self.is_loading = true;
+            }
+            if !self.tree.step(set, 1 << 16) {
+                left = 0;
+                continue;
+            }
+            self.is_loading = false;
+            self.partial.quality.observe_trace(set, &self.tree);
+            self.partial.overlaps.observe_trace(&self.tree, &mut self.sweep);
+            self.reading.observe(set, &self.tree);
+            self.observe(set);
+            self.trace += 1;
+        }
+        self.finish(set);
+        true
+    }
+
+    fn observe(&mut self, set: &TraceSet) {
+        let partial = &mut self.partial;
+        partial.traces += 1;
+        partial.spans += self.tree.len() as u64;
+        for i in 0..self.tree.len() as u32 {
+            let row = self.tree.row(i);
+            self.endpoints[set.endpoint(row).0 as usize][0] += 1;
+            partial.error_spans += u64::from(set.flags(row).has(Flags::ERROR));
+            let start = set.start_us(row);
+            partial.start_us = Some(partial.start_us.map_or(start, |s| s.min(start)));
+            partial.end_us = partial.end_us.max(start + set.duration_us(row));
+        }
+        self.observe_self_time(set);
+        self.tree.requests(set, &mut self.requests);
+        self.outside.look(set, &self.tree);
+        for &request in &self.requests {
+            let row = self.tree.row(request);
+            self.roots.push((row, self.tree.duration_us(request), set.flags(row).has(Flags::ERROR)));
+        }
+    }
+
+    /// Adds the time of each span that none of its calls covers, of those that somebody waits for: calls that lie within
+    /// the time of another one beside them are left out with all below them, which is nearly what critical paths leave out.
+    fn observe_self_time(&mut self, set: &TraceSet) {
+        const NOBODY: u64 = u64::MAX;
+        let tree = &self.tree;
+        // Parents come before their children, and those by start, the longer ones first.
+        self.covered_us.clone_from(&tree.start_us);
+        for i in 0..tree.len() as u32 {
+            let (role, duration_us) = (tree.role[i as usize], tree.duration_us(i));
+            let more_us = match tree.parent_of(i) {
+                None => duration_us,
+                Some(parent) if role == Role::Sync && self.covered_us[parent as usize] != NOBODY => {
+                    let covered_us = &mut self.covered_us[parent as usize];
+                    let end_us = tree.end_us[i as usize];
+                    let more_us = end_us.saturating_sub(tree.start_us[i as usize].max(*covered_us));
+                    *covered_us = end_us.max(*covered_us);
+                    let of_parent = &mut self.endpoints[set.endpoint(tree.row(parent)).0 as usize][1];
+                    *of_parent = of_parent.saturating_sub(more_us);
+                    more_us
+                }
+                Some(_) => 0,
+            };
+            if more_us == 0 {
+                self.covered_us[i as usize] = NOBODY;
+            } else {
+                self.endpoints[set.endpoint(tree.row(i)).0 as usize][1] += duration_us;
+            }
+        }
+    }
+
+    fn finish(&mut self, set: &TraceSet) {
+        let partial = &mut self.partial;
+        partial.logs = set.logs;
+        partial.heap_bytes = set.heap_bytes() as u64;
+        partial.quality.observe_set(set);
+        partial.reading = std::mem::take(&mut self.reading).finish(set);
+        partial.outside = std::mem::take(&mut self.outside).finish(set);
+        for (number, (service, operation)) in set.endpoints().enumerate() {
+            if self.endpoints[number][0] > 0 {
+                partial.endpoints.insert(Endpoint::new(service, operation), self.endpoints[number]);
+            }
+        }
+        let of = (self.request_roots, self.settings.reading);
+        let types = RequestTypes::new(set, self.roots.iter().map(|root| root.0), &self.types, of);
+        let mut by_type: Vec<(u64, Vec<u64>)> = vec![Default::default(); types.names().len()];
+        for (request, (_, latency_us, is_error)) in (0..).zip(self.roots.drain(..)) {
+            let of = &mut by_type[types.of(request) as usize];
+            of.0 += u64::from(is_error);
+            of.1.push(latency_us);
+        }
+        for (name, (errors, mut latencies)) in types.names().iter().zip(by_type) {
+            latencies.sort_unstable();
+            partial.types.insert(name.clone(), (errors, pack_sorted(latencies)));
+        }
+        partial.by = self.types.by.clone();
+        for (key, facts, mut values) in set.tags.keys_with_values() {
+            if facts.high_cardinality {
+                values.clear();
+            }
+            let values = values.into_iter().map(str::to_owned).collect();
+            partial.tag_keys.insert(key.to_owned(), (facts.high_cardinality, values));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The selection of requests for an analysis, and the settings of their paths.
+
+use super::PercentileRange;
+use super::{GroupBy, RequestType};
+use crate::requests::search::{Condition, SpanSearch, Term};
+use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, RequestRoots, Rule, TraceSet};
+use serde::{Deserialize, Serialize};
+
+/// The root endpoint of the requests that a report is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RootEndpoint {
+    /// The roots of every trace.
+    #[default]
+    TraceRoots,
+    /// Every topmost span of one endpoint.
+    Endpoint(Endpoint),
+}
+
+impl RootEndpoint {
+    /// Returns the roots of the requests in a set; without `incomplete` but for those whose caller is not recorded. `None`: the
+    /// set does not know the endpoint.
+    pub fn of(&self, set: &TraceSet, incomplete: bool) -> Option<RequestRoots> {
+        match self {
+            RootEndpoint::TraceRoots if incomplete => Some(RequestRoots::All),
+            RootEndpoint::TraceRoots => Some(RequestRoots::Complete),
+            RootEndpoint::Endpoint(Endpoint { service, operation }) => {
+                set.find_endpoint(service, operation).map(RequestRoots::Of)
+            }
+        }
+    }
+}
+
+/// One condition on requests; several must all hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Filter {
+    /// Some span of the request, or its process, has this tag.
+    Tag {
+        /// Tag key.
+        key: String,
+        /// Tag value.
+        value: String,
+    },
+    /// The request starts in `[from_us, to_us)`, microseconds since the epoch.
+    Time {
+        /// First microsecond.
+        from_us: u64,
+        /// End in microseconds since the epoch, exclusive.
+        to_us: u64,
+    },
+    /// Some span of the request is an error.
+    HasError,
+    /// Some span of the request is of this endpoint.
+    Contains(Endpoint),
+    /// What a search says of the request: some span has the tag or the name, or with `-` none has.
+    Search(SpanSearch),
+    /// The request is of this type.
+    Type(RequestType),
+}
+
+impl Filter {
+    /// Returns the filters that keep the requests a search finds: one for each of its terms, if they must all hold.
+    pub fn of_search(search: SpanSearch) -> Vec<Filter> {
+        search.apart().into_iter().map(Filter::of_term).collect()
+    }
+
+    fn of_term(search: SpanSearch) -> Filter {
+        if let [terms] = search.alternatives.as_slice()
+            && let [Term { negated: false, condition: Condition::Tag { key, value: Some(value) } }] =
+                terms.as_slice()
+        {
+            return Filter::Tag { key: key.clone(), value: value.clone() };
+        }
+        Filter::Search(search)
+    }
+}
+
+/// The requests an analysis is about, and how their paths are found. It always travels whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Selection {
+    /// Which set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
+    pub group: u8,
+    /// The root endpoint, whose latency is looked at.
+    pub root: RootEndpoint,
+    /// Conditions that must all hold.
+    pub filters: Vec<Filter>,
+    /// Which overlaps of siblings pass for clock skew.
+    pub overlap: Overlap,
+    /// Which rules for real traces apply.
+    pub reading: Reading,
+    /// Whether places are services, whatever their operations.
+    pub by_service: bool,
+    /// Which of the requests, by latency.
+    pub range: PercentileRange,
+    /// How requests are grouped into types.
+    pub by: GroupBy,
+    /// Whether the percentile range is cut out of all requests together, not out of each type.
+    pub over_all: bool,
+    /// Whether requests whose caller is not recorded count, although enough traces have their root.
+    pub incomplete: bool,
+}
+
+impl Selection {
+    /// Returns all that decides what trees and paths look like.
+    pub fn settings(&self) -> PathSettings {
+        PathSettings { overlap: self.overlap, reading: self.reading, by_service: self.by_service }
+    }
+
+    /// Returns this selection cut by another percentile range.
+    #[must_use]
+    pub fn with_range(&self, range: PercentileRange) -> Selection {
+        Selection { range, ..self.clone() }
+    }
+
+    /// Returns the trace roots of the same group, read the same way.
+    #[must_use]
+    pub fn of_all_requests(&self) -> Selection {
+        Selection {
+            group: self.group,
+            overlap: self.overlap,
+            reading: self.reading,
+            by_service: self.by_service,
+            by: self.by.clone(),
+            incomplete: self.incomplete,
+            ..Selection::default()
+        }
+    }
+
+    /// Returns a selection of the same requests with calls named as recorded: for what is kept and used on other
+    /// traces, in which other calls may need to say what they call.
+    #[must_use]
+    pub fn with_recorded_calls(&self) -> Selection {
+        Selection { reading: self.reading.with(Rule::Callees, false), ..self.clone() }
+    }
+
+    /// Returns a selection of the same requests whatever their latency: what stands before a percentile range is cut.
+    #[must_use]
+    pub fn at_any_latency(&self) -> Selection {
+        self.with_range(PercentileRange::ALL)
+    }
+}

@@ -1,0 +1,141 @@
+use crate::queries::Query;
+use crate::queries::{BottomUp, CriticalPath, Histograms, Range};
+use crate::requests::PercentileRange;
+use crate::run::cuts::*;
+use crate::run::pass::NamedPass;
+use crate::run::{Next, Plan, Session};
+use pathlight_base::encoding;
+use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
+
+const TAIL: PercentileRange = PercentileRange::open(50_000, 100_000);
+
+fn tail() -> Selection {
+    Selection::default().with_range(TAIL)
+}
+
+/// Adds requests of one span each; two of each latency, so that the range ends between ties.
+fn add(set: &mut TraceSet, numbers: std::ops::Range<u64>) -> Result<(), EngineError> {
+    for number in numbers {
+        let span = RawSpan {
+            id: SpanId::hex(1),
+            parent: SpanId::hex(0),
+            start_us: 1000 * number,
+            duration_us: 10 * (number / 2 + 1),
+            operation: set.names.intern("get"),
+            process: set.process("shop", "", TagSetId::EMPTY),
+            tags: TagSetId::EMPTY,
+            flags: Flags::default(),
+        };
+        set.stage(TraceId::hex(u128::from(number) + 1), span)?;
+    }
+    Ok(set.seal()?)
+}
+
+fn session() -> Result<Session, EngineError> {
+    let mut set = TraceSet::new();
+    add(&mut set, 0..10)?;
+    Ok(Session::of(set))
+}
+
+/// Runs a plan; returns its report and how many passes looked for a cut.
+fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), EngineError> {
+    let (mut partials, mut cutting) = (Vec::new(), 0);
+    loop {
+        partials = match plan.next(partials)? {
+            Next::Pass(pass) => {
+                let read: NamedPass = encoding::read(&pass)?;
+                cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
+                vec![session.run_pass(&pass)?]
+            }
+            Next::Working(_) => Vec::new(),
+            Next::Waiting => return Err(EngineError::Ended),
+            Next::Done(report) => return Ok((report, cutting)),
+        };
+    }
+}
+
+#[test]
+fn a_cut_is_computed_once_for_all_queries_of_a_selection() -> Result<(), EngineError> {
+    let (mut session, cuts) = (session()?, Cuts::default());
+    let (report, passes) = run(Plan::new(Range { selection: tail() }, &cuts), &mut session)?;
+    assert_eq!((report.facts.requests, passes), (5, 2), "latencies, then ties");
+    let (path, passes) = run(Plan::new(CriticalPath { selection: tail() }, &cuts), &mut session)?;
+    assert_eq!((path.facts, passes), (report.facts.clone(), 0));
+    let (_, passes) = run(Plan::new(Histograms { selection: tail() }, &cuts), &mut session)?;
+    assert_eq!(passes, 0);
+    let (_, passes) = run(Plan::new(Range { selection: Selection::default() }, &cuts), &mut session)?;
+    assert_eq!(passes, 1, "another range; all of it has no ties");
+    Ok(())
+}
+
+#[test]
+fn a_known_cut_changes_no_report() -> Result<(), EngineError> {
+    fn check<Q: Query>(query: Q) -> Result<(), EngineError> {
+        let (mut session, cuts) = (session()?, Cuts::default());
+        let (first, passes) = run(Plan::new(query.clone(), &cuts), &mut session)?;
+        assert!(passes > 0);
+        let (second, passes) = run(Plan::new(query.clone(), &cuts), &mut session)?;
+        assert_eq!((second, passes), (first.clone(), 0));
+        assert_eq!(session.run(query)?, first);
+        Ok(())
+    }
+    check(Range { selection: tail() })?;
+    check(CriticalPath { selection: tail() })?;
+    check(BottomUp { selection: tail() })?;
+    check(Histograms { selection: Selection::default() })
+}
+
+#[test]
+fn a_session_forgets_cuts_when_its_data_changes() -> Result<(), EngineError> {
+    let mut session = session()?;
+    assert_eq!(session.run(Range { selection: tail() })?.facts.requests, 5);
+    add(&mut session.set, 10..20)?;
+    session.invalidate();
+    assert_eq!(session.run(Range { selection: tail() })?.facts.requests, 10);
+    Ok(())
+}
+
+#[test]
+fn a_plan_waits_for_the_cut_of_another_and_takes_its_place_if_that_ends() -> Result<(), EngineError> {
+    let (mut session, cuts) = (session()?, Cuts::default());
+    let mut first = Plan::new(Range { selection: tail() }, &cuts);
+    let Next::Pass(pass) = first.next(Vec::new())? else { return Err(EngineError::Ended) };
+    let mut second = Plan::new(Histograms { selection: tail() }, &cuts);
+    assert!(matches!(second.next(Vec::new())?, Next::Waiting));
+    let ties = first.next(vec![session.run_pass(&pass)?])?;
+    assert!(matches!(ties, Next::Pass(_)));
+    assert!(matches!(second.next(Vec::new())?, Next::Waiting));
+    drop(first);
+    let (report, passes) = run(second, &mut session)?;
+    assert_eq!((report.facts.requests, passes), (5, 2));
+    let third = Plan::new(BottomUp { selection: tail() }, &cuts);
+    assert_eq!(run(third, &mut session)?.1, 0);
+    Ok(())
+}
+
+#[test]
+fn not_more_than_a_few_cuts_are_kept() -> Result<(), EngineError> {
+    let (mut session, cuts) = (session()?, Cuts::default());
+    let of =
+        |lo: u32| Range { selection: Selection::default().with_range(PercentileRange::open(lo, 100_000)) };
+    for lo in 1..=3 * CUTS_KEPT as u32 {
+        run(Plan::new(of(lo), &cuts), &mut session)?;
+    }
+    assert_eq!(cuts.list().len(), CUTS_KEPT);
+    let last = 3 * CUTS_KEPT as u32;
+    assert_eq!(run(Plan::new(of(last), &cuts), &mut session)?.1, 0);
+    assert!(run(Plan::new(of(1), &cuts), &mut session)?.1 > 0);
+    Ok(())
+}
+
+#[test]
+fn a_plan_of_a_message_gives_the_report_as_bytes() -> Result<(), EngineError> {
+    let mut session = session()?;
+    let query = CriticalPath { selection: tail() };
+    let plan = Plan::of_message(&query.to_message(), &Cuts::default())?;
+    let (bytes, _) = run(plan, &mut session)?;
+    assert_eq!(CriticalPath::read_report(&bytes)?, session.run(query)?);
+    assert!(Plan::of_message(&[], &Cuts::default()).is_err());
+    assert!(Plan::of_message(&[255], &Cuts::default()).is_err());
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! Running a query over one or many trace sets: the traces of a worker ([`Session`]), a pass over them, the plan that asks
+//! for passes and merges their partials ([`Plan`]), and native threads.
+
+pub mod clock;
+mod cuts;
+mod moves;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod native;
+pub(crate) mod pass;
+mod plan;
+pub(crate) mod request_pass;
+mod session;
+pub(crate) mod workers;
+
+pub use cuts::Cuts;
+pub use moves::{JoinPlan, Moves, plan_joining};
+pub use plan::{Next, Plan};
+pub use session::{Session, Task};

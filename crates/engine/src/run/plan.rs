@@ -1,0 +1,108 @@
+//! From a query to its report, pass by pass.
+
+use super::Cuts;
+use super::workers::{Workers, opened, sealed};
+use crate::EngineError;
+use crate::anomalies::paper::vae::TrainingProgress;
+use crate::queries::Query;
+use crate::queries::start_message;
+use pathlight_base::steps;
+use pathlight_base::steps::Job;
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Next<R> {
+    /// Run this pass on every worker and come back with the partials.
+    Pass(Vec<u8>),
+    /// There is more to work out: call [`Plan::next`] again without partials, after a look at what else is wanted.
+    Working(TrainingProgress),
+    /// Another plan over the same data is computing what this one needs: call [`Plan::next`] again without partials
+    /// once that one has gone on, or has ended.
+    Waiting,
+    /// The report.
+    Done(R),
+}
+
+/// A query on its way to its report: an `async` function that waits for nothing but the partials of workers.
+pub struct Plan<R> {
+    workers: Workers,
+    /// `None` once it has ended.
+    job: Option<Job<Result<R, EngineError>>>,
+}
+
+impl<R> Plan<R> {
+    /// Returns the plan of a query. `cuts` are those known of the same data.
+    pub fn new<Q: Query<Report = R>>(query: Q, cuts: &Cuts) -> Plan<R> {
+        let workers = Workers::new(cuts);
+        Plan { job: Some(Box::pin(query.run(workers.clone()))), workers }
+    }
+
+    /// Returns the next step. `partials` are those of the last pass, one per worker in any order; none at first.
+    ///
+    /// # Errors
+    /// [`EngineError`] if a partial is not one of the last pass.
+    pub fn next(&mut self, mut partials: Vec<Vec<u8>>) -> Result<Next<R>, EngineError> {
+        let mut job = self.job.take().ok_or(EngineError::Ended)?;
+        for partial in &mut partials {
+            let length = opened(partial)?.len();
+            partial.truncate(length);
+        }
+        self.workers.put(partials);
+        if let Some(report) = steps::step(&mut job) {
+            return Ok(Next::Done(report?));
+        }
+        self.job = Some(job);
+        Ok(match self.workers.wanted() {
+            Wanted::Pass(pass) => Next::Pass(sealed(pass)),
+            Wanted::Working(progress) => Next::Working(progress),
+            Wanted::Cut => Next::Waiting,
+        })
+    }
+
+    /// Runs all steps in one go; no other plan may be under way with the same cuts. `run` has a pass run by every
+    /// worker and gives the partials; `watch` hears how long work goes.
+    ///
+    /// # Errors
+    /// [`EngineError`] as [`next`](Self::next), and what `run` says.
+    pub fn finish(
+        mut self,
+        mut run: impl FnMut(&[u8]) -> Result<Vec<Vec<u8>>, EngineError>,
+        watch: &mut dyn FnMut(&TrainingProgress),
+    ) -> Result<R, EngineError> {
+        let mut partials = Vec::new();
+        loop {
+            partials = match self.next(partials)? {
+                Next::Pass(pass) => run(&pass)?,
+                Next::Working(progress) => {
+                    watch(&progress);
+                    Vec::new()
+                }
+                Next::Done(report) => return Ok(report),
+                // Whoever could end the wait is not here.
+                Next::Waiting => return Err(EngineError::Ended),
+            };
+        }
+    }
+}
+
+impl Plan<Vec<u8>> {
+    /// Returns the plan of the query in a message that [`Query::to_message`] wrote; its report comes as bytes, for
+    /// [`Query::read_report`].
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the bytes are no such message.
+    pub fn of_message(message: &[u8], cuts: &Cuts) -> Result<Plan<Vec<u8>>, EngineError> {
+        let workers = Workers::new(cuts);
+        Ok(Plan { job: Some(start_message(message, workers.clone())?), workers })
+    }
+}
+
+/// What a plan waits for.
+pub(crate) enum Wanted {
+    /// The partials of a pass.
+    Pass(Vec<u8>),
+    /// Its next step of work of its own.
+    Working(TrainingProgress),
+    /// A cut that another plan is computing.
+    Cut,
+}

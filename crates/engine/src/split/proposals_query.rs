@@ -1,0 +1,28 @@
+//! The tags to split by.
+
+use crate::EngineError;
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use crate::split::{ProposalsPart, ProposalsReport, SplitOf};
+use serde::{Deserialize, Serialize};
+
+/// Reports the tags whose values differ most, to split by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposals {
+    /// The selected requests.
+    pub selection: Selection,
+    /// The quantity that would be split.
+    pub of: SplitOf,
+}
+
+impl Query for Proposals {
+    type Report = ProposalsReport;
+
+    async fn run(self, workers: Workers) -> Result<ProposalsReport, EngineError> {
+        let pass = RequestPass::Proposals { of: self.of.clone() };
+        let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
+        Ok(ProposalsPart::finish(parts, self.of, self.selection.range, facts))
+    }
+}

@@ -1,0 +1,30 @@
+//! Times by the values of a tag.
+
+use crate::EngineError;
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use crate::split::{SplitOf, SplitPart, SplitReport};
+use serde::{Deserialize, Serialize};
+
+/// Reports latency, or the time of one endpoint, by the values of a tag.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// The selected requests.
+    pub selection: Selection,
+    /// The quantity that is split.
+    pub of: SplitOf,
+    /// The tag or process tag.
+    pub key: String,
+}
+
+impl Query for Split {
+    type Report = SplitReport;
+
+    async fn run(self, workers: Workers) -> Result<SplitReport, EngineError> {
+        let pass = RequestPass::Split { of: self.of.clone(), key: self.key.clone() };
+        let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
+        Ok(SplitPart::finish(parts, (self.of, self.key), self.selection.range, facts))
+    }
+}

@@ -1,0 +1,28 @@
+//! The values of a tag.
+
+use crate::EngineError;
+use crate::queries::Query;
+use crate::requests::Selection;
+use crate::run::request_pass::RequestPass;
+use crate::run::workers::Workers;
+use crate::split::{TagValuesPart, TagValuesReport};
+use serde::{Deserialize, Serialize};
+
+/// Reports the values of a tag, with the requests that have them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagValues {
+    /// The selected requests.
+    pub selection: Selection,
+    /// The tag or process tag.
+    pub key: String,
+}
+
+impl Query for TagValues {
+    type Report = TagValuesReport;
+
+    async fn run(self, workers: Workers) -> Result<TagValuesReport, EngineError> {
+        let pass = RequestPass::TagValues { key: self.key.clone() };
+        let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
+        Ok(TagValuesPart::finish(parts, self.key, facts))
+    }
+}

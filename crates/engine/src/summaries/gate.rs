@@ -1,0 +1,261 @@
+//! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
+
+use super::Lacks;
+use super::Sketch;
+use super::{Estimate, Statistic};
+use super::{RootPart, Summary};
+use crate::endpoints::summed::SummedEndpoints;
+use pathlight_base::statistics::{Moments, false_discovery, fisher_p, normal_p};
+use pathlight_trace::Endpoint;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// Fewer values on a side are not judged, unless a rule says so.
+const LEAST: u64 = 30;
+/// At most this share of the regressions reported is expected to be chance. Where nothing changed it is also how often a
+/// check finds a difference: a job that runs a hundred times a day would fail for nothing five times at 5 %.
+const FALSE_DISCOVERIES: f64 = 0.01;
+
+/// A number that a rule limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measured {
+    /// The latency of the requests of each root endpoint.
+    Latency,
+    /// The self time of each endpoint on the critical paths of each root endpoint's requests.
+    EndpointSelf,
+    /// The share of requests with an error, of each root endpoint.
+    Errors,
+}
+
+/// A rule, as text `p95>10%`, `endpoint self p95>20% n>=30` or `errors>1%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// The number that the rule limits.
+    pub measured: Measured,
+    /// Which number of it; unused for errors.
+    pub statistic: Statistic,
+    /// It is broken by growth of more than this share of the baseline (of errors: of the requests).
+    pub limit: f64,
+    /// Fewer values on either side are not judged.
+    pub least: u64,
+}
+
+/// One comparison that a rule asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The rule.
+    pub rule: Rule,
+    /// The root endpoint of the requests.
+    pub root: Endpoint,
+    /// The endpoint, if the rule is about endpoints.
+    pub endpoint: Option<Endpoint>,
+    /// Values of the baseline and of the candidate.
+    pub n: [u64; 2],
+    /// The number before and after: microseconds, or a share from 0 to 1.
+    pub values: [f64; 2],
+    /// How likely growth this large is by chance.
+    pub p: f64,
+    /// It grew by more than the rule allows, and by more than noise.
+    pub is_broken: bool,
+}
+
+impl Verdict {
+    /// Returns the growth as a share of the baseline; of errors in the share of requests.
+    pub fn growth(&self) -> f64 {
+        let [before, after] = self.values;
+        match self.rule.measured {
+            Measured::Errors => after - before,
+            _ if before == after => 0.0,
+            _ => (after - before) / before,
+        }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rule, String> {
+        let wrong = || {
+            format!(
+                "{text:?} is no rule: write `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%` or `errors>1%`"
+            )
+        };
+        let mut least = LEAST;
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        if let Some(number) = words.last().and_then(|word| word.strip_prefix("n>=")) {
+            least = number.parse().map_err(|_| wrong())?;
+            words.pop();
+        }
+        let (measured, rest) = match words.as_slice() {
+            ["endpoint", "self", rest] => (Measured::EndpointSelf, *rest),
+            ["latency", rest] | [rest] => (Measured::Latency, *rest),
+            _ => return Err(wrong()),
+        };
+        let (name, limit) = rest.split_once('>').ok_or_else(wrong)?;
+        let limit: f64 = limit.strip_suffix('%').and_then(|text| text.parse().ok()).ok_or_else(wrong)?;
+        if !(limit.is_finite() && limit >= 0.0) {
+            return Err(wrong());
+        }
+        let (measured, statistic) = match (name, measured) {
+            ("errors", Measured::Latency) => (Measured::Errors, Statistic::Mean),
+            _ => (measured, name.parse().map_err(|()| wrong())?),
+        };
+        Ok(Rule { measured, statistic, limit: limit / 100.0, least: least.max(2) })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.measured {
+            Measured::Latency => write!(f, "{}", self.statistic)?,
+            Measured::EndpointSelf => write!(f, "endpoint self {}", self.statistic)?,
+            Measured::Errors => write!(f, "errors")?,
+        }
+        // Rounded, as 100 times 0.07 is 7.000000000000001.
+        write!(f, ">{}%", (1e8 * self.limit).round() / 1e6)?;
+        if self.least == LEAST { Ok(()) } else { write!(f, " n>={}", self.least) }
+    }
+}
+
+/// Values of one side: their sketch, and their exact sums.
+type Times<'a> = (&'a Sketch, Moments);
+
+impl Rule {
+    fn judge(
+        &self,
+        root: &Endpoint,
+        endpoint: Option<&Endpoint>,
+        n: [u64; 2],
+        test: impl FnOnce() -> ([f64; 2], f64),
+    ) -> Option<Verdict> {
+        let enough = self.least.max(self.statistic.least());
+        if n[0] < enough || n[1] < enough {
+            return None;
+        }
+        let (values, p) = test();
+        let (root, endpoint) = (root.clone(), endpoint.cloned());
+        Some(Verdict { rule: *self, root, endpoint, n, values, p, is_broken: false })
+    }
+
+    fn judge_times(
+        &self,
+        root: &Endpoint,
+        endpoint: Option<&Endpoint>,
+        [a, b]: [Times; 2],
+    ) -> Option<Verdict> {
+        self.judge(root, endpoint, [a.0.n(), b.0.n()], || match self.statistic.p() {
+            None => {
+                let [a, b] = [a, b].map(|(sketch, sums)| Estimate::of_mean(sums, sketch.n()));
+                let (change, error) = (b.value - a.value, a.error.hypot(b.error));
+                let p = if change <= 0.0 {
+                    1.0
+                } else if error > 0.0 {
+                    normal_p(change / error) / 2.0
+                } else {
+                    0.0
+                };
+                ([a.value, b.value], p)
+            }
+            Some(quantile) => {
+                let [above_a, above_b] = Sketch::above(a.0, b.0, quantile);
+                let values = [a, b].map(|(sketch, _)| sketch.quantiles([quantile])[0]);
+                (values, fisher_p(above_b, b.0.n(), above_a, a.0.n()))
+            }
+        })
+    }
+
+    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Option<Verdict> {
+        if self.measured != Measured::Errors {
+            let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
+            return self.judge_times(root, None, sides);
+        }
+        let n = [a.requests(), b.requests()];
+        self.judge(root, None, n, || {
+            let share = |failed: u64, n: u64| failed as f64 / n.max(1) as f64;
+            let p = fisher_p(b.failed, n[1], a.failed, n[0]);
+            ([share(a.failed, n[0]), share(b.failed, n[1])], p)
+        })
+    }
+
+    fn judge_endpoints(&self, root: &Endpoint, a: &SummedEndpoints, b: &SummedEndpoints) -> Vec<Verdict> {
+        let both = b.iter().filter_map(|(endpoint, b)| {
+            let a = a.get(endpoint)?;
+            let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];
+            self.judge_times(root, Some(endpoint), sides)
+        });
+        both.collect()
+    }
+}
+
+/// Judges a candidate by some rules; returns every comparison, the broken ones first, then in the order of the rules, the
+/// most growth of each first (ties: by names).
+///
+/// # Errors
+/// [`Lacks`] if a rule is about endpoints and a side lacks them.
+pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Result<Vec<Verdict>, Lacks> {
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for rule in rules {
+        if rule.measured == Measured::EndpointSelf {
+            let [a, b] = [baseline, candidate].map(|side| side.sections.endpoints.get());
+            verdicts.extend(in_both(a?, b?).flat_map(|(root, a, b)| rule.judge_endpoints(root, a, b)));
+        } else {
+            let both = in_both(&baseline.roots, &candidate.roots);
+            verdicts.extend(both.filter_map(|(root, a, b)| rule.judge_root(root, a, b)));
+        }
+    }
+    let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
+    for (verdict, is_certain) in verdicts.iter_mut().zip(false_discovery(&p, FALSE_DISCOVERIES)) {
+        verdict.is_broken = is_certain && verdict.growth() > verdict.rule.limit;
+    }
+    // Growth is a share of the latency or points of the error rate, which are not compared.
+    let place = |rule: &Rule| rules.iter().position(|other| other == rule);
+    verdicts.sort_by(|x, y| {
+        (y.is_broken.cmp(&x.is_broken))
+            .then_with(|| place(&x.rule).cmp(&place(&y.rule)))
+            .then_with(|| y.growth().total_cmp(&x.growth()))
+            .then_with(|| (&x.root, &x.endpoint).cmp(&(&y.root, &y.endpoint)))
+    });
+    Ok(verdicts)
+}
+
+/// Returns what both sides have of each root endpoint that both have, by name.
+fn in_both<'a, T>(
+    a: &'a BTreeMap<Endpoint, T>,
+    b: &'a BTreeMap<Endpoint, T>,
+) -> impl Iterator<Item = (&'a Endpoint, &'a T, &'a T)> {
+    b.iter().filter_map(|(root, b)| Some((root, a.get(root)?, b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_and_written() {
+        for text in [
+            "p95>10%",
+            "mean>5% n>=100",
+            "endpoint self p95>20%",
+            "errors>1%",
+            "endpoint self mean>0.5% n>=3",
+        ] {
+            assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
+        }
+        assert_eq!("latency p50>7%".parse::<Rule>(), "p50>7%".parse());
+        for text in [
+            "",
+            "p95",
+            "p95>10",
+            "p95>-1%",
+            "p95>x%",
+            "p42>1%",
+            "endpoint p95>1%",
+            "self errors>1%",
+            "p95>1% n>=x",
+            "p95>NaN%",
+        ] {
+            assert!(text.parse::<Rule>().unwrap_err().contains("is no rule"), "{text}");
+        }
+    }
+}

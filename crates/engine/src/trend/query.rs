@@ -1,0 +1,96 @@
+//! Summaries over time.
+
+use crate::EngineError;
+use crate::queries::Query;
+use crate::run::pass::Pass;
+use crate::run::workers::Workers;
+use crate::summaries::loaded::Named;
+use crate::summaries::{Merger, Summary};
+use crate::trend::Trend as OverTime;
+use pathlight_base::sort::CompactSort as _;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reports how latencies and self times move from one summary to the next, and since when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trend {
+    /// Which set of summaries, see [`Selection::group`](crate::requests::Selection::group).
+    pub group: u8,
+}
+
+/// A summary, or those of a folder, as a point in time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrendDay {
+    /// Name of the file or the folder, without an ending.
+    pub name: String,
+    /// Summaries.
+    pub files: u64,
+    /// Requests.
+    pub requests: u64,
+    /// When the first request begins, microseconds since the epoch; `None` without requests.
+    pub start_us: Option<u64>,
+}
+
+/// Numbers over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrendReport {
+    /// The points in time, in order.
+    pub days: Vec<TrendDay>,
+    /// Series and changes over them.
+    pub trend: OverTime,
+}
+
+impl Query for Trend {
+    type Report = TrendReport;
+
+    async fn run(self, workers: Workers) -> Result<TrendReport, EngineError> {
+        if workers.summaries().await?.is_none() {
+            return Ok(TrendReport::default());
+        }
+        let parts: Vec<Vec<Named>> = workers.partials(Pass::NamedSummaries { group: self.group }).await?;
+        of(parts.into_iter().flatten().collect())
+    }
+}
+
+fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
+    let of_settings = |error: crate::summaries::OtherSettings| EngineError::Summary(error.to_string());
+    let mut days: Vec<(TrendDay, Summary)> = Vec::new();
+    for (name, summaries) in in_days(named) {
+        let files = summaries.len() as u64;
+        let mut sum = Merger::default();
+        summaries.into_iter().try_for_each(|summary| sum.add(summary)).map_err(of_settings)?;
+        let sum = sum.finish().map_err(of_settings)?;
+        let (requests, start_us) = (sum.requests(), sum.start_us.map(|(first, _)| first));
+        days.push((TrendDay { name, files, requests, start_us }, sum));
+    }
+    // By name, and by time where the days follow each other: copies of one day would be in any order.
+    days.compact_sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    let mut by_time: Vec<(u64, u64)> = days.iter().filter_map(|(_, sum)| sum.start_us).collect();
+    by_time.compact_sort();
+    if by_time.len() == days.len() && by_time.windows(2).all(|two| two[1].0 > two[0].0.midpoint(two[0].1)) {
+        days.compact_sort_by_key(|(day, _)| day.start_us);
+    }
+    let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
+    let trend = OverTime::of(&sums).map_err(|error| EngineError::Summary(error.to_string()))?;
+    Ok(TrendReport { trend, days })
+}
+
+/// Puts summaries together that are one point in time: those of one folder if there are several folders, else each alone.
+fn in_days(named: Vec<Named>) -> Vec<(String, Vec<Summary>)> {
+    let folder = |name: &str| name.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+    let folders: BTreeSet<String> = named.iter().map(|(name, _)| folder(name)).collect();
+    let by_folder = folders.len() > 1;
+    let mut days: BTreeMap<String, Vec<Summary>> = BTreeMap::new();
+    for (name, summary) in named {
+        let folder = folder(&name);
+        let is_alone = !by_folder || folder.is_empty();
+        days.entry(if is_alone { name } else { folder }).or_default().push(summary);
+    }
+    days.into_iter().map(|(name, summaries)| (short(&name).to_owned(), summaries)).collect()
+}
+
+/// Returns the last part of a path without an ending.
+fn short(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".pathlight").unwrap_or(name)
+}

@@ -1,0 +1,289 @@
+//! Numbers over time and the days on which they changed (`docs/definitions/summary.md` section 8).
+
+use crate::compare::compare;
+use crate::compare::services::CulpritReport;
+use crate::endpoints::SummedEndpoint;
+use crate::endpoints::summed::SummedEndpoints;
+use crate::summaries::Lacks;
+use crate::summaries::{Estimate, Statistic};
+use crate::summaries::{Merger, OtherSettings};
+use crate::summaries::{RootPart, Summary};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::{false_discovery, normal_p, student_p};
+use pathlight_trace::Endpoint;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer values on a day give no point.
+const LEAST: u64 = 30;
+/// Fewer days show no change.
+const LEAST_DAYS: usize = 4;
+/// A change smaller than this share of what was before is not told.
+const LEAST_CHANGE: f64 = 0.05;
+/// An endpoint below this share of the latency on every day has no series.
+const LEAST_SHARE: f64 = 0.01;
+/// At most this share of the changes told is expected to be chance.
+const FALSE_DISCOVERIES: f64 = 0.01;
+/// Latency has a series for each of these.
+const OF_LATENCY: [Statistic; 4] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99];
+
+/// One number over the days.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The root endpoint of the requests.
+    pub root: Endpoint,
+    /// The endpoint whose self time per request it is; `None`: it is about latency.
+    pub endpoint: Option<Endpoint>,
+    /// The statistic of the series.
+    pub statistic: Statistic,
+    /// By day the number in microseconds; `None` where too few requests are.
+    pub points: Vec<Option<Estimate>>,
+    /// The day from which on it differs most; `None` if nothing can be said.
+    pub change: Option<DayChange>,
+}
+
+/// A change of level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DayChange {
+    /// The first day of the new level, from 0.
+    pub day: usize,
+    /// Level before, in microseconds.
+    pub before_us: f64,
+    /// Level from that day on.
+    pub after_us: f64,
+    /// How likely a change this clear is by chance, on any day.
+    pub p: f64,
+    /// It is told: more than chance among all series, and at least 5 %.
+    pub is_certain: bool,
+}
+
+/// What changed of one root endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The root endpoint of the requests.
+    pub root: Endpoint,
+    /// The first day of the new level, from 0.
+    pub day: usize,
+    /// Number of its clearest series.
+    pub series: usize,
+    /// The days before against the days since.
+    pub culprit: CulpritReport,
+}
+
+/// Why there is no trend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoTrend {
+    /// The days were not summarised in the same way.
+    #[error(transparent)]
+    Settings(#[from] OtherSettings),
+    /// A day lacks what a trend needs.
+    #[error(transparent)]
+    Lacks(#[from] Lacks),
+}
+
+/// Summaries over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// By root endpoint, latency first, then endpoints by name.
+    pub series: Vec<Series>,
+    /// Root endpoints with a change that is told, the clearest first.
+    pub moved: Vec<Moved>,
+}
+
+impl DayChange {
+    /// Returns the change as a share of the level before.
+    pub fn growth(&self) -> f64 {
+        if self.before_us == 0.0 { f64::INFINITY } else { self.after_us / self.before_us - 1.0 }
+    }
+
+    /// Finds the split of the days into before and after that is clearest: the likelihood ratio for a shift of the mean of
+    /// normal values, with the maximum over all splits bounded by Bonferroni (Worsley 1979). The variance of a day is
+    /// known from its requests; where days scatter more than that, it is scaled up to what they scatter (Birge 1932), and
+    /// the normal distribution gives way to Student's.
+    fn of(points: &[Option<Estimate>]) -> Option<DayChange> {
+        let known: Vec<(usize, Estimate)> =
+            points.iter().enumerate().filter_map(|(day, point)| Some((day, (*point)?))).collect();
+        if known.len() < LEAST_DAYS {
+            return None;
+        }
+        // The variance of a single value, over all days, so that no day weighs more because it happens to vary less.
+        let days = known.len() as f64;
+        let variance =
+            known.iter().map(|(_, point)| point.error * point.error * point.n as f64).sum::<f64>() / days;
+        let mean = |part: &[(usize, Estimate)]| {
+            let n: f64 = part.iter().map(|(_, point)| point.n as f64).sum();
+            (n, part.iter().map(|(_, point)| point.value * point.n as f64).sum::<f64>() / n)
+        };
+        let freedom = days - 2.0;
+        let split = |at: usize| {
+            let (before, after) = known.split_at(at);
+            let ((n_a, a), (n_b, b)) = (mean(before), mean(after));
+            let scatter = |part: &[(usize, Estimate)], level: f64| {
+                part.iter().map(|(_, point)| point.n as f64 * (point.value - level).powi(2)).sum::<f64>()
+            };
+            let scatter = scatter(before, a) + scatter(after, b);
+            let is_scattered = scatter > variance * chi_square_95(freedom);
+            let spread = variance.max(scatter / freedom) * (1.0 / n_a + 1.0 / n_b);
+            let p = if a == b {
+                1.0
+            } else if spread <= 0.0 {
+                0.0
+            } else if is_scattered {
+                student_p((b - a) / spread.sqrt(), freedom)
+            } else {
+                normal_p((b - a) / spread.sqrt())
+            };
+            let p = (p * (days - 1.0)).min(1.0);
+            DayChange { day: after[0].0, before_us: a, after_us: b, p, is_certain: false }
+        };
+        (1..known.len()).map(split).min_by(|x, y| {
+            x.p.total_cmp(&y.p).then_with(|| {
+                // Beyond the least positive number the larger change is the clearer one.
+                (y.after_us - y.before_us).abs().total_cmp(&(x.after_us - x.before_us).abs())
+            })
+        })
+    }
+}
+
+/// Returns the 95 % quantile of chi squared (Wilson and Hilferty).
+fn chi_square_95(freedom: f64) -> f64 {
+    let spread = 2.0 / (9.0 * freedom);
+    freedom * (1.0 - spread + 1.644_854 * spread.sqrt()).powi(3)
+}
+
+impl Trend {
+    /// Returns the trend over summaries in the order of time.
+    ///
+    /// # Errors
+    /// [`NoTrend`].
+    pub fn of(days: &[Summary]) -> Result<Trend, NoTrend> {
+        let endpoints_of_days = days.iter().map(|day| day.sections.endpoints.get());
+        let endpoints_of_days = endpoints_of_days.collect::<Result<Vec<_>, Lacks>>()?;
+        let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
+        let mut series: Vec<Series> = Vec::new();
+        for root in roots {
+            let parts: Vec<_> = days.iter().map(|day| day.roots.get(root)).collect();
+            let mut add =
+                |endpoint: Option<&Endpoint>, statistic: Statistic, points: Vec<Option<Estimate>>| {
+                    if points.iter().any(Option::is_some) {
+                        let change = DayChange::of(&points);
+                        series.push(Series {
+                            root: root.clone(),
+                            endpoint: endpoint.cloned(),
+                            statistic,
+                            points,
+                            change,
+                        });
+                    }
+                };
+            for statistic in OF_LATENCY {
+                let least = LEAST.max(statistic.least());
+                let points =
+                    parts.iter().map(|part| Some(statistic.of_latency((*part)?)).filter(|e| e.n >= least));
+                add(None, statistic, points.collect());
+            }
+            let mut endpoints: BTreeMap<&Endpoint, bool> = BTreeMap::new();
+            let of_root: Vec<_> = endpoints_of_days.iter().map(|day| day.get(root)).collect();
+            for (part, of_root) in parts.iter().zip(&of_root) {
+                let (Some(part), Some(of_root)) = (part, of_root) else { continue };
+                for (endpoint, sums) in *of_root {
+                    let is_large = sums.self_us.sum as f64 >= LEAST_SHARE * part.latency_us.sum as f64;
+                    *endpoints.entry(endpoint).or_default() |= is_large;
+                }
+            }
+            for endpoint in
+                endpoints.into_iter().filter(|(_, is_large)| *is_large).map(|(endpoint, _)| endpoint)
+            {
+                let point = |(part, of_root): (&Option<&RootPart>, &Option<&SummedEndpoints>)| {
+                    let requests = (*part)?.requests();
+                    let none = SummedEndpoint::default();
+                    let sums = of_root.and_then(|parts| parts.get(endpoint)).unwrap_or(&none);
+                    (requests >= LEAST).then(|| Statistic::mean_self(sums, requests))
+                };
+                let points = parts.iter().zip(&of_root).map(point);
+                add(Some(endpoint), Statistic::Mean, points.collect());
+            }
+        }
+        let p: Vec<f64> = series.iter().map(|one| one.change.map_or(f64::NAN, |change| change.p)).collect();
+        for (one, is_likely) in series.iter_mut().zip(false_discovery(&p, FALSE_DISCOVERIES)) {
+            if let Some(change) = &mut one.change {
+                change.is_certain = is_likely && change.growth().abs() >= LEAST_CHANGE;
+            }
+        }
+        let moved = moved(days, &series)?;
+        Ok(Trend { series, moved })
+    }
+}
+
+/// Returns the clearest change of each root endpoint that has one, with the services that explain it.
+fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
+    let mut clearest: BTreeMap<&Endpoint, (DayChange, usize)> = BTreeMap::new();
+    for (number, one) in series.iter().enumerate() {
+        let Some(change) = one.change.filter(|change| change.is_certain) else { continue };
+        let best = clearest.entry(&one.root).or_insert((change, number));
+        if change.p < best.0.p {
+            *best = (change, number);
+        }
+    }
+    let mut sorted: Vec<_> = clearest.into_iter().collect();
+    // Stable: equal ones stay by name.
+    sorted.compact_sort_by(|(_, (x, _)), (_, (y, _))| x.p.total_cmp(&y.p));
+    let sum = |days: &[Summary]| {
+        let mut sum = Merger::default();
+        days.iter().try_for_each(|day| sum.add(day.clone()))?;
+        sum.finish()
+    };
+    let mut sums: BTreeMap<usize, (Summary, Summary)> = BTreeMap::new();
+    let mut out = Vec::new();
+    for (root, (change, series)) in sorted {
+        let day = change.day;
+        if let std::collections::btree_map::Entry::Vacant(e) = sums.entry(day) {
+            e.insert((sum(&days[..day])?, sum(&days[day..])?));
+        }
+        let culprit = match sums.get(&day) {
+            Some((before, since)) => compare(before, since, Some(root))?.culprit,
+            None => CulpritReport::default(),
+        };
+        out.push(Moved { root: root.clone(), day, series, culprit });
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(values: &[f64], error: f64) -> Vec<Option<Estimate>> {
+        values.iter().map(|&value| Some(Estimate { n: 100, value, error })).collect()
+    }
+
+    #[test]
+    fn the_split_and_its_levels_are_found() {
+        let mut points = points(&[100.0, 101.0, 99.0, 100.0, 120.0, 121.0, 119.0], 1.0);
+        let change = DayChange::of(&points).unwrap();
+        assert_eq!((change.day, change.before_us, change.after_us), (4, 100.0, 120.0));
+        // z = 20 / sqrt(1/4 + 1/3) = 26.2.
+        assert!(change.p < 1e-100);
+        points[5] = None;
+        assert_eq!(DayChange::of(&points).unwrap().day, 4);
+        assert_eq!(DayChange::of(&points[..3]), None);
+    }
+
+    #[test]
+    fn days_that_scatter_more_than_their_requests_explain_need_more() {
+        // The same days, with 1 or 0.01 as the standard error of each: what decides is how the days scatter.
+        let values = [100.0, 104.0, 97.0, 101.0, 108.0, 105.0, 111.0];
+        let change = DayChange::of(&points(&values, 0.01)).unwrap();
+        // Levels 100.5 and 108 with squares 25 and 18 around them: t = 7.5 / sqrt(43 / 5 * 7 / 12) = 3.348, 5 degrees.
+        assert_eq!(change.day, 4);
+        assert!((change.p - 6.0 * 0.020_37).abs() < 2e-3, "{change:?}");
+        assert_eq!(DayChange::of(&points(&[5.0; 7], 0.0)).unwrap().p, 1.0);
+    }
+
+    #[test]
+    fn quantiles_of_chi_squared_are_those_of_the_tables() {
+        for (freedom, expected) in [(2.0, 5.991), (5.0, 11.070), (20.0, 31.410)] {
+            assert!((chi_square_95(freedom) / expected - 1.0).abs() < 0.015);
+        }
+    }
+}
