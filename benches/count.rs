@@ -26,9 +26,6 @@ fn main() {}
 mod counted {
     use super::shared;
     use gungraun::{library_benchmark, library_benchmark_group};
-    use pathlight::chart::Metrics;
-    use pathlight::chart::flame::{FlameLayout, FlameSize, FlameTree, FlameView, layout};
-    use pathlight::chart::text::Advances;
     use pathlight::engine::flame::CriticalPathReport;
     use pathlight::engine::requests::Selection;
     use pathlight::engine::run::{Cuts, Plan, Session};
@@ -36,6 +33,9 @@ mod counted {
     use pathlight::engine::{EngineError, queries};
     use pathlight::generate::{Generator, Options, TagValue, write_jaeger};
     use pathlight::trace::TraceSet;
+    use pathlight::view::draw::Metrics;
+    use pathlight::view::draw::text::Advances;
+    use pathlight::view::flame::chart::{FlameLayout, FlameSize, FlameTree, FlameView, layout};
     use serde_json::json;
     use std::error::Error;
 

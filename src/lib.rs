@@ -6,7 +6,6 @@
 
 pub use pathlight_backend as backend;
 pub use pathlight_base as base;
-pub use pathlight_chart as chart;
 #[cfg(not(target_arch = "wasm32"))]
 pub use pathlight_cli as cli;
 pub use pathlight_engine as engine;
@@ -14,6 +13,7 @@ pub use pathlight_generate as generate;
 pub use pathlight_ingest as ingest;
 pub use pathlight_trace as trace;
 pub use pathlight_view as view;
+pub use pathlight_view::draw as chart;
 
 #[cfg(target_arch = "wasm32")]
 pub mod boot;

@@ -127,7 +127,7 @@
     return reader.result.slice(reader.result.indexOf(",") + 1);
   };
 
-  // What the page came with (src/boot.rs). A saved report (crates/view/src/saved.rs) has its traces in data blocks, which
+  // What the page came with (src/boot.rs). A saved report (crates/view/src/export/saved.rs) has its traces in data blocks, which
   // are taken out; the page in one file keeps its own text, to write a report from.
   const given = () => {
     const facts = document.getElementById("report");

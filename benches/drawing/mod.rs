@@ -1,15 +1,16 @@
 //! The time of drawing before the canvas: layouts and pixels.
 
 use crate::shared::row;
-use pathlight::chart::dag::{DagLayout, DagSizes};
-use pathlight::chart::heatmap::{self, HeatModel, HeatSize, HeatView};
-use pathlight::chart::text::Advances;
-use pathlight::chart::{Metrics, Theme, Window};
 use pathlight::engine::endpoints::{EndpointRow, EndpointsReport};
 use pathlight::engine::flow::{FlowEdge, FlowNode, FlowReport};
 use pathlight::engine::heatmap::HeatmapReport;
 use pathlight::engine::ids::{EndpointId, NodeId};
 use pathlight::trace::Endpoint;
+use pathlight::view::draw::text::Advances;
+use pathlight::view::draw::{Metrics, Theme, Window};
+use pathlight::view::flow::chart::{DagLayout, DagSizes};
+use pathlight::view::heatmap::chart as heatmap;
+use pathlight::view::heatmap::chart::{HeatModel, HeatSize, HeatView};
 use std::hint::black_box;
 
 /// Measures the layout of a flow of 200 calls in 20 waves of 10: each waits for 3 calls of the wave before, and every

@@ -4,9 +4,9 @@
 //! which on wasm measures them through the document with an inline style, against a strict `style-src`.
 
 use super::Surface;
-use pathlight_chart::backend::ink;
-use pathlight_chart::scene::Align;
-use pathlight_chart::{Measure as _, Rgba};
+use pathlight_view::draw::backend::ink;
+use pathlight_view::draw::scene::Align;
+use pathlight_view::draw::{Measure as _, Rgba};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind, FontStyle,

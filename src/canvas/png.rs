@@ -2,7 +2,7 @@
 
 use super::Surface;
 use js_sys::{Function, Promise};
-use pathlight_chart::caption::canvas_scale;
+use pathlight_view::draw::caption::canvas_scale;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;

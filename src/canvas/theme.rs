@@ -1,6 +1,6 @@
 //! The page's custom properties as a theme.
 
-use pathlight_chart::{Rgba, Theme};
+use pathlight_view::draw::{Rgba, Theme};
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::JsCast as _;
@@ -39,7 +39,7 @@ fn with_leading(theme: Theme) -> Theme {
     LEADING.with_borrow(|leading| theme.with_leading(leading))
 }
 
-/// Gives services leading colours ([`color::leading`](pathlight_chart::color::leading)) from now on. Returns those that
+/// Gives services leading colours ([`color::leading`](pathlight_view::draw::color::leading)) from now on. Returns those that
 /// had them before, or `None` if they are the same.
 pub fn lead(leading: Vec<(u16, u8)>) -> Option<Vec<(u16, u8)>> {
     if LEADING.with_borrow(|before| *before == leading) {

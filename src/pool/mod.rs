@@ -228,7 +228,7 @@ impl Pool {
     }
 
     /// Returns the columns of all workers, one Blob a worker, as [`ingest`](pathlight_ingest) reads them, without what is
-    /// left out: `redaction` as [`saved`](pathlight_view::saved) writes it.
+    /// left out: `redaction` as [`saved`](pathlight_view::export::saved) writes it.
     ///
     /// # Errors
     /// In words: a load is under way or began meanwhile, a worker ended, the browser's memory ended.

@@ -1,6 +1,6 @@
 //! Building the page's elements: a little sugar over web-sys, no markup as text, no style attributes.
 
-use pathlight_chart::color;
+use pathlight_view::draw::color;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;

@@ -14,7 +14,7 @@ use dom::{El, Keep, button, div, el};
 use page::{Layer, Page, Part};
 use pathlight_engine::pool::UserError;
 use pathlight_view::address::{Address, Theme};
-use pathlight_view::intake::Intake;
+use pathlight_view::reading::intake::Intake;
 use pathlight_view::views::View;
 use shell::file_input::Picker;
 use shell::palette::Palette;

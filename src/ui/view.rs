@@ -6,8 +6,8 @@ use crate::ui::shell::search;
 use crate::ui::shell::search::{Last, Search};
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
-use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
 
 /// What a search found.
 pub struct SearchResult {

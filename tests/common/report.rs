@@ -1,7 +1,7 @@
 //! Saved reports, taken apart.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use pathlight::view::saved;
+use pathlight::view::export::saved;
 
 /// Returns what stands around the columns of a saved report, and each part of them as gzip.
 pub fn parts(report: &str) -> (String, Vec<Vec<u8>>) {

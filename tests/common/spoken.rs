@@ -26,7 +26,7 @@ use pathlight::trace::{
 };
 use pathlight::view::address::Address;
 use pathlight::view::contract::{Envelope, Incoming, follow};
-use pathlight::view::saved;
+use pathlight::view::export::saved;
 use std::sync::LazyLock;
 
 /// Steps of a plan, more than any query of these few traces takes.

@@ -2,17 +2,6 @@
 
 use crate::Golden;
 use crate::common::{Span, span, stage};
-use pathlight::chart::axis::{Scale, Unit};
-use pathlight::chart::caption::captioned;
-use pathlight::chart::curves::{self, Axis, CurvesView, Legend, NamedCurve};
-use pathlight::chart::flame::{self, DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
-use pathlight::chart::heatmap::{self, HeatModel};
-use pathlight::chart::histogram::{self, Bars, HistogramView};
-use pathlight::chart::pair::{align, signs};
-use pathlight::chart::plot::ChartSize;
-use pathlight::chart::timeline::{self, Timeline, TimelineView};
-use pathlight::chart::trend::{self, Line, Panel, TrendPanels};
-use pathlight::chart::{Metrics, Rgba, Shade, Theme, Window, anomalies, dag, multiples, violin};
 use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::diagnosis::{AggregateTrace, Aggregates, Settings as TprofSettings};
 use pathlight::engine::flame::TraceReport;
@@ -26,7 +15,26 @@ use pathlight::engine::split::SplitOf;
 use pathlight::trace::{Endpoint, TraceSet};
 use pathlight::trace::{Overlap, PathSettings, Reading};
 use pathlight::view::address::Address;
-use pathlight::view::exported::Exported;
+use pathlight::view::anomalies::chart as anomalies;
+use pathlight::view::draw::axis::{Scale, Unit};
+use pathlight::view::draw::caption::captioned;
+use pathlight::view::draw::curves;
+use pathlight::view::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
+use pathlight::view::draw::histogram;
+use pathlight::view::draw::histogram::{Bars, HistogramView};
+use pathlight::view::draw::pair::{align, signs};
+use pathlight::view::draw::plot::ChartSize;
+use pathlight::view::draw::{Metrics, Rgba, Shade, Theme, Window, multiples, violin};
+use pathlight::view::export::pictures::Exported;
+use pathlight::view::flame::chart as flame;
+use pathlight::view::flame::chart::{DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
+use pathlight::view::flow::chart as dag;
+use pathlight::view::heatmap::chart as heatmap;
+use pathlight::view::heatmap::chart::HeatModel;
+use pathlight::view::timeline::chart as timeline;
+use pathlight::view::timeline::chart::{Timeline, TimelineView};
+use pathlight::view::trend::chart as trend;
+use pathlight::view::trend::chart::{Line, Panel, TrendPanels};
 use pathlight::view::views::View;
 
 /// Compares the chart of a case.

@@ -1,10 +1,6 @@
 //! Pictures of analysed traces: what is drawn agrees with what was measured.
 
 use crate::common::{load, real_files};
-use pathlight::chart::flame::{self, FlameTree, FlameView, Inverted, Matches, endpoint_rows};
-use pathlight::chart::text::Advances;
-use pathlight::chart::timeline::{self, Minimap, Timeline, TimelineSize, TimelineView};
-use pathlight::chart::{Metrics, Theme};
 use pathlight::engine::flame::{CriticalPathReport, TraceReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
@@ -13,6 +9,12 @@ use pathlight::generate::{Defects, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
 use pathlight::trace::PathSettings;
 use pathlight::trace::TraceSet;
+use pathlight::view::draw::text::Advances;
+use pathlight::view::draw::{Metrics, Theme};
+use pathlight::view::flame::chart as flame;
+use pathlight::view::flame::chart::{FlameTree, FlameView, Inverted, Matches, endpoint_rows};
+use pathlight::view::timeline::chart as timeline;
+use pathlight::view::timeline::chart::{Minimap, Timeline, TimelineSize, TimelineView};
 
 fn generated(options: &Options) -> Pool {
     let mut json = Vec::new();

@@ -2,13 +2,13 @@
 
 use js_sys::{Array, Function, Promise, Uint8ClampedArray};
 use pathlight::base::statistics::LogHistogram;
-use pathlight::chart::color::SERVICE_STEPS;
-use pathlight::chart::flame::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
-use pathlight::chart::histogram::{Bars, HistogramAxis, HistogramView, draw};
-use pathlight::chart::plot::ChartSize;
-use pathlight::chart::svg::{Words, write};
-use pathlight::chart::{Measure, Rgba, Shade, Theme};
-use pathlight::pathlight::pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
+use pathlight::pathlight::pathlight::pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
+use pathlight::view::draw::color::SERVICE_STEPS;
+use pathlight::view::draw::histogram::{Bars, HistogramAxis, HistogramView, draw};
+use pathlight::view::draw::plot::ChartSize;
+use pathlight::view::draw::svg::{Words, write};
+use pathlight::view::draw::{Measure, Rgba, Shade, Theme};
+use pathlight::view::flame::chart::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -195,7 +195,7 @@ async fn pictures_become_png() {
     for (height, scale, is_smaller, size) in
         [(20, 2.0, false, [60.0, 40.0]), (32_768, 1.0, true, [15.0, 16_384.0])]
     {
-        let scene = pathlight::chart::Scene::new(30, height, Some(Rgba::hex(0xff0000)));
+        let scene = pathlight::view::draw::Scene::new(30, height, Some(Rgba::hex(0xff0000)));
         let words = Words { title: "Red", description: "", tip: &|_| None };
         let (png, smaller) = png_of(&blob(&write(&scene, &words)), scale).await.unwrap();
         assert_eq!((png.type_().as_str(), smaller), ("image/png", is_smaller));

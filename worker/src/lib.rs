@@ -31,7 +31,7 @@ use pathlight_engine::pool::{Answer, Server};
 use pathlight_engine::run::Session;
 use pathlight_generate::{Options, write_jaeger};
 use pathlight_trace::Sealing;
-use pathlight_view::saved;
+use pathlight_view::export::saved;
 use pathlight_wire as wire;
 
 /// Whether a call goes on.

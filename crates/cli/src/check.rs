@@ -5,13 +5,14 @@ use super::summarise::name;
 use super::summary_files::load_any;
 use super::{Failure, output};
 use pathlight_base::format::{change, counted, duration, markdown as cell};
-use pathlight_chart::Theme;
-use pathlight_chart::flame::{self, DiffFlame, DiffOptions, FlameView, FlameWords};
 use pathlight_engine::compare::DiffReport;
 use pathlight_engine::compare::compare;
 use pathlight_engine::summaries::{Measured, Rule, Summary, Verdict, check};
 use pathlight_trace::Endpoint;
-use pathlight_view::culprit;
+use pathlight_view::compare::services as culprit;
+use pathlight_view::draw::Theme;
+use pathlight_view::flame::chart as flame;
+use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -17,9 +17,9 @@ use pathlight_trace::PathSettings;
 use pathlight_trace::{Endpoint, Overlap, Reading};
 use pathlight_trace::{LoadedSummary, Pseudonyms, Redaction};
 use pathlight_view::address::Address;
-use pathlight_view::reading_words;
-use pathlight_view::saved::ExportRedaction;
-use pathlight_view::search_help;
+use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::reading::words as reading_words;
+use pathlight_view::search::help as search_help;
 use std::cell::OnceCell;
 use std::path::PathBuf;
 

@@ -13,8 +13,9 @@ use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{PercentileRange, Selection};
 use pathlight_view::compare::DESCRIPTIVE;
-use pathlight_view::culprit::excess_words;
-use pathlight_view::{culprit, json};
+use pathlight_view::compare::services as culprit;
+use pathlight_view::compare::services::excess_words;
+use pathlight_view::json;
 use std::fmt::Write as _;
 
 /// The options of `compare`.

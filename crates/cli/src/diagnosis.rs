@@ -8,7 +8,7 @@ use pathlight_engine::diagnosis::to_jaeger;
 use pathlight_engine::diagnosis::{Aggregates, Settings as TprofSettings};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{GroupBy, Selection};
-use pathlight_view::diagnosis_words::{markdown, sets_markdown};
+use pathlight_view::diagnosis::words::{markdown, sets_markdown};
 use pathlight_view::json;
 
 /// The options of `diagnosis`.

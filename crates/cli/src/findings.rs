@@ -4,10 +4,10 @@ use super::Failure;
 use super::common::{Common, RedactionOptions};
 use pathlight_engine::findings::TagsReport;
 use pathlight_engine::queries;
-use pathlight_view::finding_words;
+use pathlight_view::export::redacted;
+use pathlight_view::findings::tag_rows;
+use pathlight_view::findings::words as finding_words;
 use pathlight_view::json;
-use pathlight_view::redacted;
-use pathlight_view::tag_rows;
 use std::path::PathBuf;
 
 /// The options of `findings`.

@@ -13,7 +13,8 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::GroupBy;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_trace::{Overlap, PathSettings};
-use pathlight_view::{json, reading_words};
+use pathlight_view::json;
+use pathlight_view::reading::words as reading_words;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

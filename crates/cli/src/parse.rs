@@ -139,7 +139,7 @@ pub fn timeout(text: &str) -> Parsed<(String, Option<u64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_view::selection_words::filter_words;
+    use pathlight_view::say::selection::filter_words;
 
     #[test]
     fn numbers_stay_within_their_bounds() {

@@ -15,9 +15,10 @@ use super::parse;
 use pathlight_engine::queries;
 use pathlight_trace::TraceSet;
 use pathlight_view::address::Address;
-use pathlight_view::finding_words;
-use pathlight_view::redacted;
-use pathlight_view::saved::{self, ExportRedaction};
+use pathlight_view::export::redacted;
+use pathlight_view::export::saved;
+use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::findings::words as finding_words;
 use pathlight_view::views::View;
 
 /// Options of `pathlight report`.

@@ -4,8 +4,9 @@ use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::terminal;
 use pathlight_engine::queries;
+use pathlight_view::flame::note as summary;
+use pathlight_view::flame::note::ListsBy;
 use pathlight_view::json;
-use pathlight_view::summary::{self, ListsBy};
 
 /// Endpoints of each of the four lists.
 const TOP: usize = 10;

@@ -1,7 +1,7 @@
 //! The room that text has: columns of the terminal, rows of a list; and the look of its first sentence.
 
-use pathlight_chart::Measure;
-use pathlight_chart::text::elide_middle;
+use pathlight_view::draw::Measure;
+use pathlight_view::draw::text::elide_middle;
 use std::io::{self, IsTerminal as _};
 use unicode_width::UnicodeWidthChar as _;
 

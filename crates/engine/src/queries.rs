@@ -31,10 +31,6 @@ pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
 
-pub(crate) use crate::anomalies::query::{InjectionPlan, VectorKind, VectorPass};
-pub(crate) use crate::diagnosis::query::TracesPass;
-pub(crate) use crate::flow::query::{FlowCache, FlowPass, FlowTask};
-pub(crate) use crate::requests::overview::OverviewPass;
 pub(crate) use crate::requests::search::find_spans::find_spans;
 pub(crate) use crate::timeline::query::{pressures, trace};
 pub(crate) use crate::timeline::span::span;

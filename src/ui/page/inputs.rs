@@ -9,12 +9,12 @@ use crate::ui::shell::undo::Undo;
 use pathlight_backend::source::Wanted;
 use pathlight_ingest::Keep;
 use pathlight_view::address::Address;
-use pathlight_view::comparing::{Side, set_name};
-use pathlight_view::intake::Intake;
-use pathlight_view::saved;
-use pathlight_view::saved::ExportRedaction;
-use pathlight_view::selection_words::range_words;
-use pathlight_view::sharing::NAMES_KEPT;
+use pathlight_view::address::comparing::{Side, set_name};
+use pathlight_view::address::sharing::NAMES_KEPT;
+use pathlight_view::export::saved;
+use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::reading::intake::Intake;
+use pathlight_view::say::selection::range_words;
 
 impl Page {
     /// Reads more data in addition to what is there, into the set that views speak of unless two are compared.

@@ -13,8 +13,6 @@ use crate::ui::widgets::links;
 use crate::ui::widgets::names;
 use crate::ui::widgets::show_in;
 use pathlight_base::format;
-use pathlight_chart::timeline;
-use pathlight_chart::timeline::Mark;
 use pathlight_engine::flame::{ContextNode, CriticalPathReport, TraceReport, Weight};
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries::SpanReport;
@@ -23,10 +21,12 @@ use pathlight_trace::Endpoint;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::errors;
 use pathlight_view::flame;
+use pathlight_view::flame::tree;
 use pathlight_view::keys::Command;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
-use pathlight_view::trace;
-use pathlight_view::tree;
+use pathlight_view::timeline as trace;
+use pathlight_view::timeline::chart as timeline;
+use pathlight_view::timeline::chart::Mark;
 use pathlight_view::views::View;
 
 /// Calling contexts of an endpoint that are listed.

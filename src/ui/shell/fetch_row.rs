@@ -10,7 +10,7 @@ use pathlight_backend::Explanation;
 use pathlight_backend::source::Wanted;
 use pathlight_base::format;
 use pathlight_base::format::counted;
-use pathlight_view::loading_words::fetched;
+use pathlight_view::reading::loading::fetched;
 
 /// Failed parts and missing traces that are named one by one.
 const NAMED: usize = 20;

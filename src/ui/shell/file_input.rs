@@ -10,7 +10,7 @@ use js_sys::{Array, Promise, Reflect};
 use pathlight_backend::source::DEMO;
 use pathlight_base::format::counted;
 use pathlight_engine::pool::UserError;
-use pathlight_view::intake::Intake;
+use pathlight_view::reading::intake::Intake;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;

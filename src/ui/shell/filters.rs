@@ -10,7 +10,7 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::Filter;
 use pathlight_engine::split::TagValuesReport;
 use pathlight_trace::Endpoint;
-use pathlight_view::selection_words::filter_words;
+use pathlight_view::say::selection::filter_words;
 use pathlight_view::table::fits;
 use web_sys::HtmlInputElement;
 

@@ -14,8 +14,8 @@ use crate::ui::shell::palette::Palette;
 use crate::ui::shell::saved_report::Origin;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::address::{Address, Theme};
-use pathlight_view::intake::Intake;
 use pathlight_view::keys::Command;
+use pathlight_view::reading::intake::Intake;
 
 /// The header.
 pub struct Header {

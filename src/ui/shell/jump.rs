@@ -6,7 +6,7 @@ use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
-use pathlight_view::tree;
+use pathlight_view::flame::tree;
 use pathlight_view::views::View;
 use std::cell::RefCell;
 use std::rc::Rc;

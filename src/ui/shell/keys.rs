@@ -5,9 +5,9 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::about::bundled;
 use crate::ui::shell::palette::Palette;
-use pathlight_view::glossary;
-use pathlight_view::glossary::WORDS;
 use pathlight_view::keys::{Command, HELP, Press};
+use pathlight_view::say::glossary;
+use pathlight_view::say::glossary::WORDS;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlDialogElement, KeyboardEvent};
 

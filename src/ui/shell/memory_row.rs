@@ -7,7 +7,7 @@ use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest as ingest;
 use pathlight_trace::Endpoint;
-use pathlight_view::loading_words::will_not_fit;
+use pathlight_view::reading::loading::will_not_fit;
 use std::collections::BTreeSet;
 use web_sys::HtmlSelectElement;
 

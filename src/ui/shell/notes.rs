@@ -8,9 +8,10 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
 use pathlight_trace::Rule;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::data_quality::{self, ending, has_problems};
-use pathlight_view::reading_words;
-use pathlight_view::reading_words::Note;
+use pathlight_view::reading::quality as data_quality;
+use pathlight_view::reading::quality::{ending, has_problems};
+use pathlight_view::reading::words as reading_words;
+use pathlight_view::reading::words::Note;
 use pathlight_view::summaries;
 use web_sys::HtmlInputElement;
 

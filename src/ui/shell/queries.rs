@@ -9,12 +9,12 @@ use pathlight_engine::queries::SpanKey;
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_view::address::Address;
-use pathlight_view::comparing::Side;
+use pathlight_view::address::comparing::Side;
 use pathlight_view::views::View;
 use std::cell::Cell;
 
 /// Requests listed at most; more are reached by narrowing the percentile range.
-pub const REQUESTS_LISTED: u32 = pathlight_view::requests::LISTED;
+pub const REQUESTS_LISTED: u32 = pathlight_view::requests_list::LISTED;
 
 /// Columns of the heat map at most; more requests are put together.
 pub const COLUMNS: u32 = 10_000;

@@ -12,7 +12,7 @@ use crate::ui::widgets::distribution::Distribution;
 use crate::ui::widgets::frame;
 use pathlight_engine::requests::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
-use pathlight_view::selection_words::{holds_hint, holds_words, range_words};
+use pathlight_view::say::selection::{holds_hint, holds_words, range_words};
 
 /// Windows less wide than this are narrow, as in the style sheet.
 const NARROW_PX: f64 = 720.0;

@@ -9,7 +9,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::page::Page;
 use pathlight_engine::requests::Filter;
 use pathlight_engine::requests::search::SpanSearch;
-use pathlight_view::search_help::{Completion, SYNTAX, completions, key_at, trouble};
+use pathlight_view::search::help::{Completion, SYNTAX, completions, key_at, trouble};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;

@@ -8,9 +8,9 @@ use crate::ui::shell::banners::copy_text;
 use crate::ui::shell::redaction_dialog::switches;
 use crate::ui::shell::saved_report::Origin;
 use pathlight_trace::Redaction;
-use pathlight_view::redacted;
-use pathlight_view::redacted::ShareKind;
-use pathlight_view::sharing::{Needs, link_words};
+use pathlight_view::address::sharing::{Needs, link_words};
+use pathlight_view::export::redacted;
+use pathlight_view::export::redacted::ShareKind;
 use web_sys::HtmlInputElement;
 
 /// Returns what the link of the page needs.

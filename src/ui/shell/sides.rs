@@ -7,10 +7,10 @@ use crate::ui::page::{Page, Part};
 use crate::ui::widgets::frame;
 use pathlight_base::format;
 use pathlight_engine::requests::PercentileRange;
+use pathlight_view::address::comparing::{Against, Comparison, Side};
 use pathlight_view::address::{Address, Normal, parse_range, range_name};
 use pathlight_view::anomalies;
-use pathlight_view::comparing::{Against, Comparison, Side};
-use pathlight_view::selection_words::range_words;
+use pathlight_view::say::selection::range_words;
 use pathlight_view::views::View;
 use web_sys::HtmlSelectElement;
 

@@ -9,7 +9,7 @@ use crate::ui::shell::file_input;
 use crate::ui::shell::file_input::Picker;
 use crate::ui::shell::files;
 use crate::ui::shell::jaeger_dialog;
-use pathlight_view::sharing::reopen_words;
+use pathlight_view::address::sharing::reopen_words;
 use wasm_bindgen_futures::spawn_local;
 
 /// The start screen.

@@ -17,10 +17,10 @@ use pathlight_engine::ids::NodeId;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::errors;
 use pathlight_view::errors::Line;
-use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 use std::rc::Rc;
 

@@ -7,11 +7,11 @@ use pathlight_base::format::duration;
 use pathlight_engine::findings::{Finding, FindingsReport};
 use pathlight_engine::requests::RequestRef;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::finder::Finder;
-use pathlight_view::finding_charts::{FindingChart, bar_places, finding_chart};
-use pathlight_view::finding_links::{show, show_words};
-use pathlight_view::finding_words::{kind_name, left_out, nothing, sentence, stake, why};
-use pathlight_view::sentence::Sentence;
+use pathlight_view::findings::charts::{FindingChart, bar_places, finding_chart};
+use pathlight_view::findings::links::{show, show_words};
+use pathlight_view::findings::words::{kind_name, left_out, nothing, sentence, stake, why};
+use pathlight_view::say::sentence::Sentence;
+use pathlight_view::search::finder::Finder;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -6,8 +6,8 @@ use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_engine::flame::RequestRow;
-use pathlight_view::finder::Finder;
-use pathlight_view::requests;
+use pathlight_view::requests_list as requests;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 
 /// The view.

@@ -5,7 +5,7 @@ use crate::ui::dom::{El, Keep, button, div, el, span};
 use crate::ui::page::Page;
 use crate::ui::shell::filters;
 use pathlight_engine::findings::TagsReport;
-use pathlight_view::tag_rows::{TagLine, about, lines, words};
+use pathlight_view::findings::tag_rows::{TagLine, about, lines, words};
 
 /// The list.
 pub struct TagRows {

@@ -5,7 +5,7 @@ use crate::ui::page::Page;
 use crate::ui::shell::filters;
 use pathlight_engine::findings::FindingsReport;
 use pathlight_engine::requests::Filter;
-use pathlight_view::over_time::{TimeColumn, columns};
+use pathlight_view::trend::over_time::{TimeColumn, columns};
 use std::cell::Cell;
 use std::rc::Rc;
 

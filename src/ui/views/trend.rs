@@ -11,17 +11,17 @@ use crate::ui::widgets::frame::Frame;
 use crate::ui::widgets::panels;
 use crate::ui::widgets::panels::{DrawPanels, PanelChart};
 use crate::ui::widgets::plot_chart;
-use pathlight_chart::Theme;
-use pathlight_chart::plot::{ChartError, ChartSize};
-use pathlight_chart::trend as drawing;
-use pathlight_chart::trend::TrendPanels;
 use pathlight_engine::requests::RootEndpoint;
-use pathlight_view::finder::Finder;
+use pathlight_view::draw::Theme;
+use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::json;
 use pathlight_view::keys::Command;
-use pathlight_view::tip::TipLine;
+use pathlight_view::say::tip::TipLine;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::trend;
 use pathlight_view::trend::Row;
+use pathlight_view::trend::chart as drawing;
+use pathlight_view::trend::chart::TrendPanels;
 use pathlight_view::views::View;
 
 /// Size of an exported chart.

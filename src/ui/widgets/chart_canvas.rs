@@ -5,7 +5,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::filled_canvas::FilledCanvas;
 use crate::ui::widgets::tip;
-use pathlight_chart::{Theme, Viewport};
+use pathlight_view::draw::{Theme, Viewport};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;

@@ -4,7 +4,7 @@ use super::grid::Grid;
 use crate::ui::dom::El;
 use crate::ui::page::Page;
 use pathlight_view::address::Sort;
-use pathlight_view::finder::Finder;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::table::Table;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;

@@ -3,7 +3,7 @@
 use crate::canvas::Surface;
 use crate::ui::dom;
 use crate::ui::dom::El;
-use pathlight_chart::plot::ChartSize;
+use pathlight_view::draw::plot::ChartSize;
 use std::cell::{RefCell, RefMut};
 use web_sys::HtmlCanvasElement;
 

@@ -7,7 +7,7 @@ use crate::ui::widgets::grid_columns;
 use crate::ui::widgets::grid_columns::ColumnMenu;
 use crate::ui::widgets::names;
 use pathlight_view::address::Sort;
-use pathlight_view::glossary;
+use pathlight_view::say::glossary;
 use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width, groups, neighbour, order};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

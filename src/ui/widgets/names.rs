@@ -5,8 +5,8 @@ use crate::ui::page::{Focus, Page};
 use pathlight_base::format;
 use pathlight_base::statistics::LogHistogram;
 use pathlight_trace::Endpoint;
-use pathlight_view::glossary::{WORDS, terms};
-use pathlight_view::sentence::{Part, Sentence};
+use pathlight_view::say::glossary::{WORDS, terms};
+use pathlight_view::say::sentence::{Part, Sentence};
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlCollection};
 

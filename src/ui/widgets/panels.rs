@@ -7,11 +7,11 @@ use super::tip;
 use crate::canvas::PlotBackend;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::{Focus, Page};
-use pathlight_chart::Theme;
-use pathlight_chart::multiples::Grid;
-use pathlight_chart::plot::{ChartError, ChartSize};
+use pathlight_view::draw::Theme;
+use pathlight_view::draw::multiples::Grid;
+use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::keys::Command;
-use pathlight_view::tip::TipLine;
+use pathlight_view::say::tip::TipLine;
 
 /// What panels show.
 pub trait DrawPanels: 'static {

@@ -5,8 +5,8 @@ use crate::ui::dom::{El, div};
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::export;
 use crate::ui::widgets::filled_canvas::chart_size;
-use pathlight_chart::plot::{ChartError, ChartSize};
-use pathlight_chart::{Metrics, Theme, Viewport};
+use pathlight_view::draw::plot::{ChartError, ChartSize};
+use pathlight_view::draw::{Metrics, Theme, Viewport};
 
 /// A chart of parts, drawn through plotters.
 pub trait Plot: 'static {

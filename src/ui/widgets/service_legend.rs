@@ -7,8 +7,8 @@ use crate::ui::widgets::export::LegendOf;
 use crate::ui::widgets::names;
 use crate::ui::widgets::popover::Popover;
 use pathlight_base::format;
-use pathlight_chart::Shade;
 use pathlight_engine::requests::search::{ServiceChoice, service_choice, with_service};
+use pathlight_view::draw::Shade;
 
 /// Returns a button with the legend under it; `services` gives those with the most time and their shares.
 pub fn legend(page: Page, keep: &Keep, services: impl Fn() -> Vec<(String, f64)> + 'static) -> El {

@@ -5,8 +5,8 @@ use crate::canvas::{PlotBackend, theme_of};
 use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::filled_canvas::{FilledCanvas, chart_size};
-use pathlight_chart::Theme;
-use pathlight_chart::plot::{ChartError, ChartSize};
+use pathlight_view::draw::Theme;
+use pathlight_view::draw::plot::{ChartError, ChartSize};
 use std::cell::RefCell;
 
 /// The canvas.

@@ -4,7 +4,7 @@ use crate::ui::dom;
 use crate::ui::dom::{El, div, el};
 use crate::ui::widgets::names;
 use pathlight_trace::Endpoint;
-use pathlight_view::tip::{Numbers, TipLine};
+use pathlight_view::say::tip::{Numbers, TipLine};
 use wasm_bindgen::JsValue;
 
 thread_local! {

@@ -4,7 +4,7 @@ use super::export;
 use crate::ui::dom::{El, Keep, button};
 use crate::ui::page::Page;
 use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas};
-use pathlight_chart::Theme;
+use pathlight_view::draw::Theme;
 use pathlight_view::keys::Command;
 
 /// Share of the visible width by which a key moves the chart.

@@ -9,7 +9,7 @@ use pathlight::engine::queries::Compare;
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::TraceSet;
-use pathlight::view::choices::Choices;
+use pathlight::view::address::choices::Choices;
 use pathlight::view::compare::{DESCRIPTIVE, DiffSource};
 use pathlight::view::json;
 use proptest::prelude::*;

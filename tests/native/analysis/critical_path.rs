@@ -12,7 +12,7 @@ use pathlight::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, Quality, RequestRoots, Role, SpanKind, TraceSet, TraceShape, Tree,
 };
 use pathlight::trace::{Overlap, PathSettings};
-use pathlight::view::reading_words;
+use pathlight::view::reading::words as reading_words;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Generator, Inject, Options, Place};
 use pathlight::trace::Reading;
 use pathlight::trace::{Endpoint, SpanKind, TraceId, TraceSet};
-use pathlight::view::culprit::{service_words, verdict};
+use pathlight::view::compare::services::{service_words, verdict};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -11,8 +11,8 @@ use pathlight::generate::{Options, write_jaeger};
 use pathlight::trace::Endpoint;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::address::Address;
+use pathlight::view::findings::{links as finding_links, words as finding_words};
 use pathlight::view::views::View;
-use pathlight::view::{finding_links, finding_words};
 
 fn findings(spans: &[Span]) -> FindingsReport {
     let mut pool = Pool::of(vec![set_of(spans)]).unwrap();
@@ -602,7 +602,7 @@ fn tags_of(spans: &[Span], selection: Selection) -> TagsReport {
 }
 
 fn names(report: &TagsReport) -> Vec<String> {
-    pathlight::view::tag_rows::lines(report).into_iter().map(|line| line.name).collect()
+    pathlight::view::findings::tag_rows::lines(report).into_iter().map(|line| line.name).collect()
 }
 
 #[test]

@@ -4,8 +4,6 @@ use crate::cases::case;
 use crate::common::{generated, set_of, span};
 use pathlight::base::statistics::Random;
 use pathlight::base::statistics::Summary;
-use pathlight::chart::Metrics;
-use pathlight::chart::dag::{DagItem, DagLayout, DagSizes};
 use pathlight::engine::flow::EndpointSaving;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
@@ -18,6 +16,8 @@ use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selecti
 use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
 use pathlight::trace::Endpoint;
+use pathlight::view::draw::Metrics;
+use pathlight::view::flow::chart::{DagItem, DagLayout, DagSizes};
 
 fn pool(options: &Options) -> Pool {
     Pool::of(vec![generated(options)]).unwrap()

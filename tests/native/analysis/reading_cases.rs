@@ -12,8 +12,9 @@ use pathlight::trace::Endpoint;
 use pathlight::trace::{Found, TraceSet};
 use pathlight::trace::{PathSettings, Reading};
 use pathlight::view::address::Address;
+use pathlight::view::findings::{links as finding_links, words as finding_words};
+use pathlight::view::reading::words as reading_words;
 use pathlight::view::views::View;
-use pathlight::view::{finding_links, finding_words, reading_words};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -20,7 +20,7 @@ use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Settings, Summary, re
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
 use pathlight::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
-use pathlight::view::diagnosis_words::of_summary;
+use pathlight::view::diagnosis::words::of_summary;
 use pathlight::view::summaries::notes;
 use std::collections::BTreeSet;
 

@@ -11,7 +11,7 @@ use pathlight::engine::requests::{RequestTypes, TypeNames};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::Reading;
 use pathlight::trace::{PathSettings, SpanKind, TraceSet, Tree};
-use pathlight::view::diagnosis_words::{lines, markdown, place_name};
+use pathlight::view::diagnosis::words::{lines, markdown, place_name};
 use pathlight::view::json;
 use proptest::prelude::*;
 use std::sync::Arc;

@@ -10,9 +10,9 @@ use pathlight::engine::requests::{GroupBy, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::compare::DESCRIPTIVE;
-use pathlight::view::diagnosis_tables::{changed_places, layers_csv, slow_tail};
-use pathlight::view::diagnosis_words;
-use pathlight::view::diagnosis_words::{lines, markdown, sets_markdown};
+use pathlight::view::diagnosis::tables::{changed_places, layers_csv, slow_tail};
+use pathlight::view::diagnosis::words as diagnosis_words;
+use pathlight::view::diagnosis::words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
 use pathlight::view::table::Rows;
 

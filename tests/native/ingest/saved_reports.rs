@@ -5,7 +5,7 @@ use crate::common::replay::read;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
 use pathlight::trace::{TraceSet, dump};
-use pathlight::view::saved;
+use pathlight::view::export::saved;
 
 /// What stands before the data of a block.
 const START: &str = "<script type=\"application/octet-stream;base64\" class=\"report-part\">";

@@ -1,7 +1,7 @@
 //! The style sheet says the same colours as the canvases.
 
-use pathlight::chart::Theme;
-use pathlight::chart::color::{LEADING, SERVICE_STEPS, leading_fill, service_fill};
+use pathlight::view::draw::Theme;
+use pathlight::view::draw::color::{LEADING, SERVICE_STEPS, leading_fill, service_fill};
 use std::path::Path;
 
 fn sheet() -> String {

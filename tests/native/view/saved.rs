@@ -3,7 +3,7 @@
 use pathlight::generate::{Options as Generate, write_jaeger};
 use pathlight::ingest::{Ended, Keep, Options, Reader};
 use pathlight::trace::{TraceSet, dump};
-use pathlight::view::saved;
+use pathlight::view::export::saved;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn read(name: &str, bytes: &[u8], chunk: usize, group: u8) -> (TraceSet, pathlight::ingest::FileReport) {

@@ -2,11 +2,15 @@
 
 use crate::EngineError;
 use crate::anomalies::AnomalySettings;
+use crate::anomalies::query::Anomalies;
+use crate::compare::services::query::Culprit;
+use crate::errors::query::Errors;
+use crate::findings::tags_query::Tags;
 use crate::findings::{FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart, TagValue};
 use crate::flow::paper::FlowSettings;
+use crate::flow::query::{FlowEvaluation, Savings, WhatIf};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::queries::Query;
-use crate::queries::{Anomalies, Culprit, Errors, FlowEvaluation, Savings, Tags, WhatIf};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
 use crate::run::request_pass::RequestPass;
 use crate::run::workers::Workers;
@@ -16,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// Slow tails of which a what-if is asked.
 const WHAT_IFS: usize = 3;
 
-/// Reports what takes longer than [`Findings`](crate::queries::Findings): [`FindingsReport::with`] adds it to them.
+/// Reports what takes longer than [`Findings`](crate::findings::query::Findings): [`FindingsReport::with`] adds it to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateFindingsQuery {
     selection: Selection,

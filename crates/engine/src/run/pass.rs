@@ -1,10 +1,11 @@
 //! A pass: what every worker does once for a plan.
 
 use super::request_pass::RequestPass;
-use crate::queries::SpanKey;
-use crate::queries::{FlowPass, Trace};
+use crate::flow::query::FlowPass;
 use crate::requests::search::SpanSearch;
 use crate::requests::{Cut, Filter, GroupBy, RequestType, RootEndpoint, Selection, TypeNames};
+use crate::timeline::query::Trace;
+use crate::timeline::span::SpanKey;
 use pathlight_trace::PathSettings;
 use pathlight_trace::PlaceNames;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,10 @@
 
 use super::workers::frame;
 use crate::EngineError;
+use crate::anomalies::query::{InjectionPlan, VectorKind, VectorPass};
 use crate::compare::DiffPart;
 use crate::compare::services::CulpritObserver;
+use crate::diagnosis::query::TracesPass;
 use crate::endpoints::{BottomUpPart, EndpointPart};
 use crate::errors::ErrorsObserver;
 use crate::findings::{FindingsObserver, PairsObserver, TagGroup, TagValue, TagsObserver};
@@ -11,7 +13,6 @@ use crate::flame::{
     Aggregate, ExemplarCandidates, ExemplarTargets, HistogramsObserver, Observer, PathTable, Walk,
 };
 use crate::heatmap::{ColumnEdge, ColumnOrder, HeatPart, sorted_column_keys, tied_column_keys};
-use crate::queries::{InjectionPlan, TracesPass, VectorKind, VectorPass};
 use crate::requests::search::{SearchObserver, SpanSearch};
 use crate::requests::{RequestTypes, TypeCut, TypeLatencies};
 use crate::requests_list::rows::{path_of, slowest};

@@ -7,9 +7,10 @@ use super::request_pass::RunningPass;
 use super::workers::{opened, sealed};
 use crate::EngineError;
 use crate::flame::{PathTable, TableBuilder, TraceReport, pack_sorted};
+use crate::flow::query::{FlowCache, FlowTask};
 use crate::queries;
 use crate::queries::Query;
-use crate::queries::{FlowCache, FlowTask, OverviewPass};
+use crate::requests::overview::OverviewPass;
 use crate::requests::{
     RequestKey, RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeFacts, TypeNames,
 };

@@ -2,7 +2,7 @@
 //! compare.
 
 use super::Address;
-use crate::comparing::{Against, Comparison, Side};
+use crate::address::comparing::{Against, Comparison, Side};
 use crate::views::View;
 use pathlight_engine::requests::{PercentileRange, Selection};
 
@@ -103,7 +103,7 @@ impl Address {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparing::BULK;
+    use crate::address::comparing::BULK;
 
     const P95: PercentileRange = PercentileRange::open(95_000, 99_000);
 

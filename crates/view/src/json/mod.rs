@@ -4,36 +4,24 @@
 //! A report whose fields are the public keys is written as it is. Every other report has one struct here that says, key by
 //! key, what it means and how it follows from the report.
 
-mod anomaly;
-mod compare;
-mod critical_path;
-mod culprit;
-mod diagnosis;
-mod endpoints;
-mod errors;
-mod findings;
-mod flow;
-mod inspect;
 #[cfg(feature = "schema")]
 pub mod schema;
-mod split;
-mod summaries;
-mod summary;
-mod trend;
 
-pub use anomaly::{anomaly, anomaly_evaluation, vectors};
-pub use compare::compare;
-pub use critical_path::{critical_path, per_request};
-pub use diagnosis::{aggregate_trace, diagnosis, diagnosis_sets};
-pub use endpoints::{endpoints, histograms};
-pub use errors::errors;
-pub use findings::findings;
-pub use flow::{flow, flow_evaluation, flow_parents, flow_target, flow_timeout, savings, what_if};
-pub use inspect::inspect;
-pub use split::{proposals, split};
-pub use summaries::show;
-pub use summary::{heatmap, summary};
-pub use trend::trend;
+pub use crate::anomalies::json::{anomaly, anomaly_evaluation, vectors};
+pub use crate::compare::json::compare;
+pub use crate::diagnosis::json::{aggregate_trace, diagnosis, diagnosis_sets};
+pub use crate::endpoints::json::{endpoints, histograms};
+pub use crate::errors::json::errors;
+pub use crate::findings::json::findings;
+pub use crate::flame::json::{critical_path, per_request};
+pub use crate::flow::json::{
+    flow, flow_evaluation, flow_parents, flow_target, flow_timeout, savings, what_if,
+};
+pub use crate::heatmap::json::{heatmap, summary};
+pub use crate::reading::json::inspect;
+pub use crate::split::json::{proposals, split};
+pub use crate::summaries::json::show;
+pub use crate::trend::json::trend;
 
 use pathlight_base::statistics::{Interval, Summary};
 use pathlight_engine::flame::Waiting;
@@ -41,7 +29,7 @@ use pathlight_engine::requests::{PercentileRange, RangeFacts};
 use serde::Serialize;
 
 /// The text of a report. Errors only if serde_json refuses a value, which no report holds.
-type Text = serde_json::Result<String>;
+pub(crate) type Text = serde_json::Result<String>;
 
 /// Declares a struct of public JSON together with its constructor `of`, so that every key stands once: its meaning, its
 /// name, its type, and its value in terms of the constructor's arguments.
@@ -55,18 +43,18 @@ macro_rules! public_json {
         $(#[$about])*
         #[derive(serde::Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub(super) struct $name $(<$life>)? {
+        pub(crate) struct $name $(<$life>)? {
             $($(#[$meaning])* $key: $type,)*
         }
 
         impl $(<$life>)? $name $(<$life>)? {
-            pub(super) fn of($($argument: $of),*) -> Self {
+            pub(crate) fn of($($argument: $of),*) -> Self {
                 Self { $($key: $value,)* }
             }
         }
     };
 }
-use public_json;
+pub(crate) use public_json;
 
 public_json! {
     /// Time on the critical path on the way to a service.
@@ -97,22 +85,22 @@ public_json! {
 }
 
 /// Returns a percentile range as `[from, to]` in percent; that of all requests if none is given.
-fn percent(range: Option<PercentileRange>) -> [f64; 2] {
+pub(crate) fn percent(range: Option<PercentileRange>) -> [f64; 2] {
     let range = range.unwrap_or(PercentileRange::ALL);
     [f64::from(range.lo) / 1000.0, f64::from(range.hi) / 1000.0]
 }
 
 /// Returns an interval as `[low, high]`.
-fn ends(interval: Interval) -> [f64; 2] {
+pub(crate) fn ends(interval: Interval) -> [f64; 2] {
     [interval.low, interval.high]
 }
 
 /// Writes a report for people: one key a line.
-fn pretty(report: &impl Serialize) -> Text {
+pub(crate) fn pretty(report: &impl Serialize) -> Text {
     serde_json::to_string_pretty(report)
 }
 
 /// Writes a report that is too long to be read: on one line.
-fn compact(report: &impl Serialize) -> Text {
+pub(crate) fn compact(report: &impl Serialize) -> Text {
     serde_json::to_string(report)
 }

@@ -1,9 +1,9 @@
 //! `docs/report-schema.md`: the keys of every report, from the JSON schemas that schemars derives. Natively only, for the
 //! test that keeps the document up to date.
 
-use super::{
-    anomaly, compare, critical_path, diagnosis, endpoints, errors, findings, flow, inspect, split, summaries,
-    summary, trend,
+use crate::{
+    anomalies, compare, diagnosis, endpoints, errors, findings, flame, flow, heatmap, reading, split,
+    summaries, trend,
 };
 use pathlight_engine::anomalies::paper::VectorsReport;
 use pathlight_engine::diagnosis::AggregateTrace;
@@ -50,33 +50,33 @@ impl Report {
 /// Returns every report, in the order of the document.
 fn reports() -> Vec<Report> {
     vec![
-        Report::new::<findings::Findings>("## findings"),
-        Report::new::<summary::Summary>("## summary"),
-        Report::new::<summaries::Show>("## show"),
-        Report::new::<trend::TrendOf>("## trend"),
-        Report::new::<critical_path::CriticalPath>("## critical-path"),
-        Report::new::<critical_path::PerRequest>("### critical-path --per-trace"),
-        Report::new::<compare::Comparison>("## compare"),
-        Report::new::<summary::Heatmap>("## heatmap"),
-        Report::new::<endpoints::Endpoints>("## endpoints"),
-        Report::new::<endpoints::Histograms>("## histograms"),
-        Report::new::<split::Split>("## split --tag"),
-        Report::new::<split::Proposals>("## split, without a tag"),
-        Report::new::<flow::Flow>("## flow"),
-        Report::new::<flow::Parents>("### flow, without a parent"),
+        Report::new::<findings::json::Findings>("## findings"),
+        Report::new::<heatmap::json::Summary>("## summary"),
+        Report::new::<summaries::json::Show>("## show"),
+        Report::new::<trend::json::TrendOf>("## trend"),
+        Report::new::<flame::json::CriticalPath>("## critical-path"),
+        Report::new::<flame::json::PerRequest>("### critical-path --per-trace"),
+        Report::new::<compare::json::Comparison>("## compare"),
+        Report::new::<heatmap::json::Heatmap>("## heatmap"),
+        Report::new::<endpoints::json::Endpoints>("## endpoints"),
+        Report::new::<endpoints::json::Histograms>("## histograms"),
+        Report::new::<split::json::Split>("## split --tag"),
+        Report::new::<split::json::Proposals>("## split, without a tag"),
+        Report::new::<flow::json::Flow>("## flow"),
+        Report::new::<flow::json::Parents>("### flow, without a parent"),
         Report::new::<EvaluationReport>("### flow --evaluate"),
-        Report::new::<flow::WhatIf>("### flow --what-if"),
-        Report::new::<flow::Savings>("### flow --savings"),
-        Report::new::<flow::Target>("### flow --target"),
-        Report::new::<flow::Timeout>("### flow --timeout"),
-        Report::new::<diagnosis::Diagnosis>("## diagnosis"),
+        Report::new::<flow::json::WhatIf>("### flow --what-if"),
+        Report::new::<flow::json::Savings>("### flow --savings"),
+        Report::new::<flow::json::Target>("### flow --target"),
+        Report::new::<flow::json::Timeout>("### flow --timeout"),
+        Report::new::<diagnosis::json::Diagnosis>("## diagnosis"),
         Report::new::<AggregateTrace>("### diagnosis --aggregate N"),
-        Report::new::<diagnosis::Sets>("### diagnosis -a FILE... -b FILE..."),
-        Report::new::<anomaly::Anomaly>("## anomaly"),
-        Report::new::<anomaly::Evaluation>("### anomaly --evaluate"),
+        Report::new::<diagnosis::json::Sets>("### diagnosis -a FILE... -b FILE..."),
+        Report::new::<anomalies::json::Anomaly>("## anomaly"),
+        Report::new::<anomalies::json::Evaluation>("### anomaly --evaluate"),
         Report::new::<VectorsReport>("### anomaly --export-vectors"),
-        Report::new::<errors::Errors>("## errors"),
-        Report::new::<inspect::Inspect>("## inspect"),
+        Report::new::<errors::json::Errors>("## errors"),
+        Report::new::<reading::json::Inspect>("## inspect"),
     ]
 }
 

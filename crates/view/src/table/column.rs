@@ -120,10 +120,10 @@ enum Content<R> {
 
 /// A column of rows of one kind.
 pub struct Column<R> {
-    pub(super) head: Head,
+    pub(crate) head: Head,
     content: Content<R>,
     /// Heads of its fields in CSV; none: it is not in files.
-    pub(super) heads: Vec<Cow<'static, str>>,
+    pub(crate) heads: Vec<Cow<'static, str>>,
     /// Its fields where they are not what the cell has.
     fields: Option<fn(&R) -> Vec<String>>,
     /// What it is sorted by where that is not what the cell has.
@@ -317,7 +317,7 @@ impl<R> Column<R> {
         Column { fields: Some(fields), ..self.csv(heads) }
     }
 
-    pub(super) fn cell(&self, row: &R) -> Cell {
+    pub(crate) fn cell(&self, row: &R) -> Cell {
         match &self.content {
             Content::Text(of) => Cell::Text(of(row).into_owned()),
             Content::Number(of, unit) => number_cell(of(row), |number| unit.words(number)),
@@ -341,7 +341,7 @@ impl<R> Column<R> {
         }
     }
 
-    pub(super) fn compare(&self, a: &R, b: &R) -> Ordering {
+    pub(crate) fn compare(&self, a: &R, b: &R) -> Ordering {
         if let Some(order) = self.order {
             return order(a, b);
         }
@@ -357,7 +357,7 @@ impl<R> Column<R> {
         }
     }
 
-    pub(super) fn write(&self, row: &R, out: &mut Vec<String>) {
+    pub(crate) fn write(&self, row: &R, out: &mut Vec<String>) {
         if self.heads.is_empty() {
             return;
         }

@@ -33,7 +33,7 @@ impl Number {
         }
     }
 
-    pub(super) fn compare(self, other: Number) -> Ordering {
+    pub(crate) fn compare(self, other: Number) -> Ordering {
         match (self, other) {
             (Number::None, Number::None) => Ordering::Equal,
             (Number::None, _) => Ordering::Less,

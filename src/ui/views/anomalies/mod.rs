@@ -24,11 +24,11 @@ use pathlight_engine::anomalies::SPLITS;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
+use pathlight_view::address::comparing::Side;
 use pathlight_view::anomalies;
 use pathlight_view::anomalies::AnomalyLine;
-use pathlight_view::comparing::Side;
-use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 use std::rc::Rc;
 

@@ -11,15 +11,15 @@ use crate::ui::widgets::names;
 use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use pathlight_base::format;
-use pathlight_chart::pair::{align, signs};
 use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::anomalies::NOT_LOADED;
-use pathlight_view::finder::Finder;
+use pathlight_view::draw::pair::{align, signs};
 use pathlight_view::keys::Command;
-use pathlight_view::trace;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::timeline as trace;
 use pathlight_view::views::WORKING;
 use std::rc::Rc;
 

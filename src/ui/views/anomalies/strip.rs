@@ -9,13 +9,13 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::plot_chart;
 use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::tip;
-use pathlight_chart::Theme;
-use pathlight_chart::anomalies;
-use pathlight_chart::anomalies::AnomalyLayout;
-use pathlight_chart::plot::{ChartError, ChartSize};
 use pathlight_engine::anomalies::AnomalyReport;
 use pathlight_view::anomalies as view;
 use pathlight_view::anomalies::AnomalyLine;
+use pathlight_view::anomalies::chart as anomalies;
+use pathlight_view::anomalies::chart::AnomalyLayout;
+use pathlight_view::draw::Theme;
+use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::json;
 use std::rc::Rc;
 

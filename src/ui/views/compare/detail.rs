@@ -9,9 +9,9 @@ use pathlight_engine::compare::FrameSums;
 use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
 use pathlight_view::address::TraceChoice;
+use pathlight_view::address::comparing::Side;
 use pathlight_view::compare::{DiffSource, one_sided};
-use pathlight_view::comparing::Side;
-use pathlight_view::tree;
+use pathlight_view::flame::tree;
 
 /// Fills the panel for a call path; false if no side has it.
 pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {

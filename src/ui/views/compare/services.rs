@@ -6,9 +6,9 @@ use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_engine::compare::services::CulpritReport;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::comparing::Side;
-use pathlight_view::culprit;
-use pathlight_view::culprit::{PlaceRow, ServiceRow};
+use pathlight_view::address::comparing::Side;
+use pathlight_view::compare::services as culprit;
+use pathlight_view::compare::services::{PlaceRow, ServiceRow};
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -2,12 +2,12 @@
 
 use crate::ui::page::{Focus, Page};
 use crate::ui::views::trace::chart::Spans;
-use pathlight_chart::timeline::Timeline;
 use pathlight_engine::diagnosis::AggregateTrace;
 use pathlight_trace::Endpoint;
 use pathlight_view::diagnosis;
-use pathlight_view::finder::Finder;
-use pathlight_view::tip::TipLine;
+use pathlight_view::say::tip::TipLine;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::timeline::chart::Timeline;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

@@ -8,21 +8,21 @@ use crate::ui::widgets::chart_canvas::{CanvasChart, ChartCanvas, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
 use pathlight_base::format;
-use pathlight_chart::flame::{
-    FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
-    layout, scene,
-};
-use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
-use pathlight_view::finder::Finder;
+use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_view::flame;
 use pathlight_view::flame::FlameSource;
+use pathlight_view::flame::chart::{
+    FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
+    layout, scene,
+};
+use pathlight_view::flame::tree;
 use pathlight_view::keys::Command;
+use pathlight_view::say::tip::TipLine;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
-use pathlight_view::tip::TipLine;
-use pathlight_view::tree;
 use std::rc::Rc;
 
 /// Callers narrower than this are not looked for.

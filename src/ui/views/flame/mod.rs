@@ -15,12 +15,12 @@ use crate::ui::widgets::service_legend;
 use crate::ui::widgets::zoom;
 use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_engine::ids::NodeId;
-use pathlight_view::finder::Finder;
 use pathlight_view::flame;
 use pathlight_view::flame::Row;
+use pathlight_view::flame::tree;
 use pathlight_view::json;
 use pathlight_view::keys::Command;
-use pathlight_view::tree;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 
 /// The view.

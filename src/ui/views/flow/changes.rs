@@ -9,7 +9,7 @@ use pathlight_engine::flow::{ChangeOf, Changes, FlowReport};
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
-use pathlight_view::flow_changes::{
+use pathlight_view::flow::changes::{
     Amount, CHANGE_CHOICES, amount_words, chips, latency_change, neighbours, set_latency, set_parallel,
 };
 use std::cell::{Cell, RefCell};

@@ -7,16 +7,18 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
-use pathlight_chart::dag::{DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene};
-use pathlight_chart::{Theme, Viewport};
 use pathlight_engine::flow::FlowNode;
 use pathlight_engine::flow::{Changes, FlowReport};
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
-use pathlight_view::finder::Finder;
+use pathlight_view::draw::{Theme, Viewport};
 use pathlight_view::flow;
-use pathlight_view::flow_changes::changed_nodes;
+use pathlight_view::flow::changes::changed_nodes;
+use pathlight_view::flow::chart::{
+    DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene,
+};
 use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
 

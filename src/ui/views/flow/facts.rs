@@ -5,7 +5,7 @@ use crate::ui::dom::{El, Keep, button, div, el};
 use crate::ui::page::Page;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
-use pathlight_view::flow_choice::FlowPanel;
+use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::views::View;
 
 /// Returns its latency, wait and share of being critical as the flow in sight has them, and ways on; `None` in other views

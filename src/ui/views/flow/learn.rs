@@ -5,7 +5,7 @@ use crate::ui::page::Page;
 use crate::ui::widgets::controls;
 use crate::ui::widgets::popover::Popover;
 use pathlight_view::flow;
-use pathlight_view::flow_choice::{FlowPanel, parse_tau, tau_text};
+use pathlight_view::flow::choice::{FlowPanel, parse_tau, tau_text};
 use web_sys::HtmlInputElement;
 
 /// Preset and tau.

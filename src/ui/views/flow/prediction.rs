@@ -7,10 +7,10 @@ use crate::ui::widgets::controls;
 use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::still_chart::StillChart;
-use pathlight_chart::curves::{draw, export_svg};
 use pathlight_engine::flow::EvaluationReport;
-use pathlight_view::flow_prediction;
-use pathlight_view::flow_prediction::{CAPTION, HEADS, LEAST_CHILDREN, Plot, color_of, curves, is_flow};
+use pathlight_view::draw::curves::{draw, export_svg};
+use pathlight_view::flow::prediction as flow_prediction;
+use pathlight_view::flow::prediction::{CAPTION, HEADS, LEAST_CHILDREN, Plot, color_of, curves, is_flow};
 use pathlight_view::json;
 use pathlight_view::views::WORKING;
 

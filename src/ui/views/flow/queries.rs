@@ -7,7 +7,7 @@ use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::flow;
-use pathlight_view::flow_choice::FlowPanel;
+use pathlight_view::flow::choice::FlowPanel;
 
 /// Asks what the view shows.
 pub fn query(page: Page, address: &Address) {

@@ -3,7 +3,7 @@
 use crate::ui::dom;
 use crate::ui::dom::{El, Keep, el};
 use crate::ui::page::Page;
-use pathlight_view::flow_target::{parse_time, time_text};
+use pathlight_view::flow::target::{parse_time, time_text};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::HtmlInputElement;

@@ -7,10 +7,10 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip::numbers_element;
 use pathlight_trace::Endpoint;
-use pathlight_view::flow_changes::set_timeout;
-use pathlight_view::flow_choice::FlowPanel;
-use pathlight_view::flow_prediction::back_test_words;
-use pathlight_view::flow_timeout;
+use pathlight_view::flow::changes::set_timeout;
+use pathlight_view::flow::choice::FlowPanel;
+use pathlight_view::flow::prediction::back_test_words;
+use pathlight_view::flow::timeout as flow_timeout;
 use pathlight_view::json;
 use pathlight_view::views::WORKING;
 

@@ -7,16 +7,16 @@ use crate::ui::shell::filters;
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
-use pathlight_chart::heatmap::{
-    HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, alike_rows, export_svg, layout, marks, raster, scene,
-    with_alike_columns,
-};
-use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};
 use pathlight_engine::ids::EndpointId;
 use pathlight_engine::requests::{Filter, PercentileRange};
 use pathlight_view::address::TraceChoice;
+use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_view::heatmap;
+use pathlight_view::heatmap::chart::{
+    HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, alike_rows, export_svg, layout, marks, raster, scene,
+    with_alike_columns,
+};
 use pathlight_view::keys::Command;
 use std::ops::Range;
 use std::rc::Rc;

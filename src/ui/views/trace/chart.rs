@@ -6,17 +6,17 @@ use crate::ui::page::{Focus, Page};
 use crate::ui::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::ui::widgets::tip;
 use crate::ui::widgets::zoom::ZoomableChart;
-use pathlight_chart::timeline::{
+use pathlight_engine::flame::TraceReport;
+use pathlight_engine::flow::RequestPressure;
+use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
+use pathlight_view::keys::Command;
+use pathlight_view::say::tip::TipLine;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::timeline as trace;
+use pathlight_view::timeline::chart::{
     Minimap, NUMBERS, Part, Row, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView,
     export_svg, layout, scene,
 };
-use pathlight_chart::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_engine::flame::TraceReport;
-use pathlight_engine::flow::RequestPressure;
-use pathlight_view::finder::Finder;
-use pathlight_view::keys::Command;
-use pathlight_view::tip::TipLine;
-use pathlight_view::trace;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

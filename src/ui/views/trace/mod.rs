@@ -20,10 +20,10 @@ use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::pool::UserError;
 use pathlight_trace::Endpoint;
-use pathlight_view::finder::Finder;
 use pathlight_view::keys::Command;
-use pathlight_view::trace;
-use pathlight_view::trace::{SpanRow, spans_csv};
+use pathlight_view::search::finder::Finder;
+use pathlight_view::timeline as trace;
+use pathlight_view::timeline::{SpanRow, spans_csv};
 use pathlight_view::views::View;
 use std::rc::Rc;
 

@@ -14,10 +14,10 @@ use e2e::process::{Server, dist, pathlight, renderer_bytes, root, scratch};
 use e2e::site::{Site, reply};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pathlight_chart::Rgba;
-use pathlight_chart::curves::{Axis, CurvesView, Legend, NamedCurve, export_svg};
-use pathlight_chart::plot::ChartSize;
-use pathlight_chart::{Metrics, Theme};
+use pathlight_view::draw::Rgba;
+use pathlight_view::draw::curves::{Axis, CurvesView, Legend, NamedCurve, export_svg};
+use pathlight_view::draw::plot::ChartSize;
+use pathlight_view::draw::{Metrics, Theme};
 use serde_json::{Value, json};
 
 use super::access::VIEWS;

@@ -3,8 +3,8 @@
 use super::parent_of;
 use crate::EngineError;
 use crate::flow::paper::{FlowSettings, InvocationKey, Training};
+use crate::flow::query::FlowPass;
 use crate::flow::{Estimates, EvaluationReport, NodeTable};
-use crate::queries::FlowPass;
 use crate::queries::Query;
 use crate::requests::Selection;
 use crate::run::workers::Workers;

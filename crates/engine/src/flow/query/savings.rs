@@ -5,7 +5,7 @@ use crate::EngineError;
 use crate::flow;
 use crate::flow::SavingsReport;
 use crate::flow::paper::FlowSettings;
-use crate::queries::FlowPass;
+use crate::flow::query::FlowPass;
 use crate::queries::Query;
 use crate::requests::Selection;
 use crate::run::workers::Workers;

@@ -1,6 +1,9 @@
+use crate::endpoints::impact_query::BottomUp;
+use crate::flame::histograms_query::Histograms;
+use crate::flame::query::CriticalPath;
 use crate::queries::Query;
-use crate::queries::{BottomUp, CriticalPath, Histograms, Range};
 use crate::requests::PercentileRange;
+use crate::requests::query::Range;
 use crate::run::cuts::*;
 use crate::run::pass::NamedPass;
 use crate::run::{Next, Plan, Session};

@@ -1,0 +1,234 @@
+//! Requests that are not like the normal ones. Keys are in alphabetical order.
+
+use crate::json::{Text, compact, pretty, public_json};
+use pathlight_base::format::duration;
+use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
+use pathlight_engine::anomalies::{
+    AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, Part, ReasonGroup, ReasonKind,
+    ReasonRow, Thresholds,
+};
+
+public_json! {
+    /// Judged requests, and why they are abnormal.
+    ///
+    /// With the auto-encoder (`--vae`) `score` is minus the log-likelihood, and `p` the share of the density of training
+    /// log-likelihoods at or below that of the request; 0 where a call path was never seen in training.
+    Anomaly<'a>(report: &'a AnomalyReport) {
+        /// How many of `traces` are abnormal.
+        abnormal: usize = report.abnormal(),
+        /// The accepted rate of false alarms that requests are judged by, 0 to 1. It is greater than `asked_alpha` where so
+        /// few training requests could raise no alarm at that. With the auto-encoder 0.001, the p-value of the paper.
+        alpha: f64 = report.alpha,
+        /// The accepted rate of false alarms asked for.
+        asked_alpha: f64 = report.asked_alpha,
+        /// Share of the training requests that may be abnormal, 0 to 1: so many of the most anomalous were left out
+        /// (`--contaminated`). Up to `alpha` + `contaminated` of normal requests may be called abnormal.
+        contaminated: f64 = report.contaminated,
+        /// `whole tree` or `VAE`.
+        detector: &'static str = report.detector.name(),
+        /// Whether more requests are abnormal than chance explains: then the load or the release has changed.
+        drifted: bool = report.has_drifted(),
+        /// Call paths that the training requests have.
+        features: u64 = report.features,
+        /// The abnormal requests by their first reason, the largest group first. Without verdicts all that have a reason.
+        groups: Vec<Group> = report.groups().iter().map(Group::of).collect(),
+        /// The least score that is abnormal, as far as the training requests tell.
+        threshold: f64 = report.threshold(),
+        /// Of the auto-encoder: its two thresholds; of a sliding window those of the last network. Else `null`.
+        thresholds: Option<Densities> = report.thresholds.as_ref().map(Densities::of),
+        /// The judged requests, the most anomalous first.
+        traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
+        /// Training requests.
+        trained: u64 = report.trained,
+        /// How many of `traces` are abnormal (without verdicts: lead the list) and are not explained, see `--explain`.
+        unexplained: usize = report.unexplained(),
+        /// Whether there are verdicts. Each request against all others (no `--test`) has none, only a rank.
+        verdicts: bool = report.has_verdicts,
+    }
+}
+
+public_json! {
+    /// The thresholds of the auto-encoder.
+    Densities(thresholds: &Thresholds) {
+        /// Judged requests that are abnormal by `held_out`; `abnormal` of each request goes by `learned`.
+        abnormal_held_out: u64 = thresholds.abnormal_held_out,
+        /// The score above which a request is abnormal by training requests that were held out; `null` if none were.
+        held_out: Option<f64> = thresholds.held_out,
+        /// Training requests that were held out.
+        held_out_requests: Option<u64> = thresholds.held_out_requests,
+        /// The score above which a request is abnormal by the requests learned from, as in the paper.
+        learned: f64 = thresholds.learned,
+    }
+}
+
+public_json! {
+    /// Requests with one leading reason.
+    Group(group: &ReasonGroup) {
+        /// How many.
+        requests: usize = group.rows.len(),
+        /// The reason in words.
+        text: String = group.words.clone(),
+    }
+}
+
+public_json! {
+    /// One judged request.
+    Row<'a>(report: &'a AnomalyReport, row: &'a AnomalyRow) {
+        /// Whether it is abnormal; `null` without a verdict: no baseline, or a root that training has never seen.
+        abnormal: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_abnormal(row)),
+        /// Its latency.
+        latency_us: u64 = row.request.latency_us,
+        /// The normal request most like it; `null` if none was looked for.
+        nearest_trace_id: Option<&'a str> = row.nearest.as_ref().map(|nearest| nearest.trace_id.as_str()),
+        /// Share of training requests at least as anomalous, 0 to 1.
+        p: f64 = row.p,
+        /// The part of the request that leads: `structure`, `on_path` or `off_path`.
+        part: &'static str = part(row.part),
+        /// Why; of the most anomalous requests only.
+        reasons: Vec<Reason<'a>> = row.reasons.iter().map(|reason| Reason::of(report, reason)).collect(),
+        /// Canonical id of the request's root span.
+        root_span_id: &'a str = &row.request.root_span_id,
+        /// How anomalous it is; without a bound.
+        score: f64 = row.score,
+        /// Start, microseconds since the epoch.
+        start_us: u64 = row.start_us,
+        /// Canonical trace id.
+        trace_id: &'a str = &row.request.trace_id,
+        /// Whether it may have reasons that were not looked for, as it is not among the first that `--explain` asks for.
+        unexplained: bool = row.is_unexplained,
+    }
+}
+
+public_json! {
+    /// One reason.
+    Reason<'a>(report: &'a AnomalyReport, reason: &ReasonRow) {
+        /// Of an order the endpoint that the call begins after; `null` for none.
+        after: Option<Endpoint<'a>> = reason.after.map(|endpoint| Endpoint::of(report.endpoints[endpoint as usize].names())),
+        /// Training calls that are like this one; of structure.
+        alike: u32 = reason.alike,
+        /// 5th and 95th percentile of training, microseconds or a number of calls; `null` of what is neither.
+        baseline: Option<(f64, f64)> = reason.baseline,
+        /// Training calls compared with.
+        calls: u32 = reason.calls,
+        /// What it says.
+        kind: ReasonKind = reason.kind,
+        /// The call path, from the root.
+        path: Vec<Endpoint<'a>> = report.path(reason.path).map(Endpoint::of).collect(),
+        /// The reason in words.
+        text: String = report.words(reason, duration),
+        /// Microseconds; of `call_count` a number of calls; of `error` and `critical_path` 1 for yes and 0 for no.
+        value: u64 = reason.value,
+    }
+}
+
+/// Returns the name of a part of a request.
+fn part(part: Part) -> &'static str {
+    match part {
+        Part::Structure => "structure",
+        Part::OnPath => "on_path",
+        Part::OffPath | Part::Covering => "off_path",
+    }
+}
+
+public_json! {
+    /// One endpoint.
+    Endpoint<'a>(name: (&'a str, &'a str)) {
+        /// Operation name.
+        operation: &'a str = name.1,
+        /// Service name.
+        service: &'a str = name.0,
+    }
+}
+
+public_json! {
+    /// With `--evaluate`: detectors and vectors side by side, on held-out requests some of which were made abnormal.
+    Evaluation(table: &EvaluationTable) {
+        /// The accepted rate of false alarms, 0 to 1.
+        alpha: f64 = table.alpha,
+        /// Share of all spans that "spans dropped" really takes away, subtrees included, 0 to 1.
+        dropped_share: f64 = table.dropped_share,
+        /// Normal requests that the whole-tree detector calls abnormal, by the number of training requests.
+        false_alarms: Vec<FalseAlarms> = table.false_alarms.iter().map(FalseAlarms::of).collect(),
+        /// Normal requests held out.
+        held_out: u64 = table.held_out,
+        /// By detector, vectors and injection.
+        rows: Vec<EvaluatedRow> = table.rows.iter().map(EvaluatedRow::of).collect(),
+        /// Requests trained on.
+        trained: u64 = table.trained,
+    }
+}
+
+public_json! {
+    /// Normal requests called abnormal, over several ways to halve all of them (`--splits`).
+    FalseAlarms(row: &FalseAlarmRow) {
+        /// The accepted rate of false alarms, 0 to 1; raised where so few training requests could raise no alarm.
+        alpha: f64 = row.alpha,
+        /// The greatest share of any split, 0 to 1.
+        greatest: f64 = row.greatest,
+        /// Share of the normal requests held out, 0 to 1, mean of the splits.
+        mean: f64 = row.mean,
+        /// How many splits.
+        splits: u32 = row.splits,
+        /// Requests trained on, mean of the splits.
+        trained: f64 = row.trained,
+    }
+}
+
+public_json! {
+    /// One detector on one injection.
+    EvaluatedRow(row: &EvaluationRow) {
+        /// Abnormal requests judged.
+        abnormal: u64 = row.accuracy.abnormal,
+        /// Area under the curve of precision over recall (average precision), 0 to 1.
+        auprc: f64 = row.accuracy.auprc,
+        /// Share of the training requests that were abnormal too, 0 to 1.
+        contaminated: f64 = row.contaminated,
+        /// `whole tree`, `rule`, `VAE` or `VAE, held-out threshold`.
+        detector: &'static str = row.detector.name(),
+        /// Normal requests called abnormal.
+        false_alarms: u64 = row.accuracy.false_alarms,
+        /// Call paths that the training requests have.
+        features: u64 = row.features,
+        /// How requests were made abnormal, in words.
+        injection: String = row.injection.name(),
+        /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made
+        /// abnormal; `null` without such a place, or without reasons.
+        named: Option<f64> = row.named,
+        /// Normal requests judged.
+        normal: u64 = row.accuracy.normal,
+        /// Of the requests called abnormal, the share that is, 0 to 1.
+        precision: f64 = row.accuracy.precision,
+        /// Of the abnormal requests, the share that is called so, 0 to 1.
+        recall: f64 = row.accuracy.recall,
+        /// Time to judge all requests; `null` without a clock.
+        score_ms: Option<f64> = row.score_ms,
+        /// Time to train; `null` without a clock.
+        train_ms: Option<f64> = row.train_ms,
+        /// What the vectors hold: `SCPV` or `STV`; `null` of the whole tree.
+        vectors: Option<&'static str> = row.encoding.map(Encoding::name),
+    }
+}
+
+/// Returns the JSON of `anomaly`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn anomaly(report: &AnomalyReport) -> Text {
+    pretty(&Anomaly::of(report))
+}
+
+/// Returns the JSON of `anomaly --evaluate`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no table holds.
+pub fn anomaly_evaluation(table: &EvaluationTable) -> Text {
+    pretty(&Evaluation::of(table))
+}
+
+/// Returns the JSON of `anomaly --export-vectors`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn vectors(report: &VectorsReport) -> Text {
+    compact(report)
+}

@@ -1,0 +1,173 @@
+//! The settings of finding abnormal requests, as a part of the [address](crate::address).
+
+use pathlight_base::fragment::Writer;
+use pathlight_engine::anomalies::EXPLAINED;
+use pathlight_engine::anomalies::paper::vae::VaeSettings;
+
+/// A size of the network of the auto-encoder: its name, its key in tests, the least and greatest that may be chosen, and
+/// where it stands in the settings.
+pub type Size = (&'static str, &'static str, (u32, u32), fn(&mut VaeSettings) -> &mut u32);
+
+const MOST: VaeSettings = VaeSettings::MOST;
+
+/// The sizes that may be chosen.
+pub const SIZES: [Size; 5] = [
+    ("Hidden", "hidden", (1, MOST.hidden), |network| &mut network.hidden),
+    ("Latent", "latent", (1, MOST.latent), |network| &mut network.latent),
+    ("Flow steps", "flow", (0, MOST.flow), |network| &mut network.flow),
+    ("Epochs", "epochs", (1, MOST.epochs), |network| &mut network.epochs),
+    ("Time parts", "parts", (0, MOST.parts), |network| &mut network.parts),
+];
+
+/// What requests are judged against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normal {
+    /// Set A where set B is compared with it, else each against all others.
+    #[default]
+    Default,
+    /// Each against all others.
+    Others,
+    /// Those that began at this time or later against those before it, microseconds since the epoch.
+    Before(u64),
+    /// Those of the set to compare with against those of the set looked at.
+    SetA,
+}
+
+impl Normal {
+    /// Returns its key in the list of choices.
+    pub fn key(self) -> &'static str {
+        match self {
+            Normal::Default | Normal::Others => "others",
+            Normal::Before(_) => "before",
+            Normal::SetA => "a",
+        }
+    }
+
+    /// Returns what is normal by a key of the list; `half_us` is the middle of all that is loaded.
+    pub fn from_key(key: &str, half_us: u64) -> Normal {
+        match key {
+            "before" => Normal::Before(half_us),
+            "a" => Normal::SetA,
+            _ => Normal::Others,
+        }
+    }
+}
+
+/// How abnormal requests are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnomalyChoice {
+    /// What is normal.
+    pub normal: Normal,
+    /// Accepted rate of false alarms in millionths.
+    pub alpha_ppm: u32,
+    /// Share of the baseline that may be abnormal, in millionths (`contaminated=0.05`).
+    pub contaminated_ppm: u32,
+    /// Whether the auto-encoder judges.
+    pub vae: bool,
+    /// The sizes of its network (`network=500,10,10,20,1,0`: hidden, latent, steps of the flow, epochs, seed, parts of time).
+    pub network: VaeSettings,
+    /// Whether the evaluation is shown.
+    pub evaluate: bool,
+    /// How many requests are explained, the most anomalous (`explain=1000`).
+    pub explain: u32,
+}
+
+impl Default for AnomalyChoice {
+    fn default() -> AnomalyChoice {
+        let network = VaeSettings::default();
+        AnomalyChoice {
+            normal: Normal::default(),
+            alpha_ppm: 10_000,
+            contaminated_ppm: 0,
+            vae: false,
+            network,
+            evaluate: false,
+            explain: EXPLAINED,
+        }
+    }
+}
+
+impl AnomalyChoice {
+    /// Sets the share of the baseline that may be abnormal, in percent up to 50; what is no number changes nothing.
+    pub fn contaminate(&mut self, percent: Option<f64>) {
+        if let Some(percent) = percent.filter(|percent| percent.is_finite()) {
+            self.contaminated_ppm = (percent.clamp(0.0, 50.0) * 1e4).round() as u32;
+        }
+    }
+
+    /// Takes a key of a fragment; false if it is none of these.
+    pub(crate) fn take(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "normal" => {
+                self.normal = match value.strip_prefix("before:").and_then(|us| us.parse().ok()) {
+                    Some(us) => Normal::Before(us),
+                    None if value == "a" => Normal::SetA,
+                    None if value == "others" => Normal::Others,
+                    None => Normal::Default,
+                }
+            }
+            "alpha" => {
+                let share = value.parse().ok().filter(|share: &f64| *share > 0.0 && *share <= 1.0);
+                self.alpha_ppm = share.map_or(10_000, |share| ((share * 1e6).round() as u32).max(1));
+            }
+            "contaminated" => {
+                let share = value.parse().ok().filter(|share: &f64| (0.0..=1.0).contains(share));
+                self.contaminated_ppm = share.map_or(0, |share| (share * 1e6).round() as u32);
+            }
+            "detector" => self.vae = value == "vae",
+            "network" => self.network = network(value).unwrap_or_default(),
+            "explain" => self.explain = value.parse().unwrap_or(EXPLAINED),
+            "evaluate" => self.evaluate = value == "1",
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds the keys that are not as by default.
+    pub(crate) fn put(&self, out: &mut Writer) {
+        match self.normal {
+            Normal::Default => {}
+            Normal::Others => out.put("normal", "others"),
+            Normal::Before(us) => out.put("normal", &format!("before:{us}")),
+            Normal::SetA => out.put("normal", "a"),
+        }
+        if self.alpha_ppm != AnomalyChoice::default().alpha_ppm {
+            out.put("alpha", &(f64::from(self.alpha_ppm) / 1e6).to_string());
+        }
+        if self.contaminated_ppm > 0 {
+            out.put("contaminated", &(f64::from(self.contaminated_ppm) / 1e6).to_string());
+        }
+        if self.vae {
+            out.put("detector", "vae");
+        }
+        if self.network != VaeSettings::default() {
+            let VaeSettings { hidden, latent, flow, epochs, parts, seed } = self.network;
+            let parts = if parts > 0 { format!(",{parts}") } else { String::new() };
+            out.put("network", &format!("{hidden},{latent},{flow},{epochs},{seed}{parts}"));
+        }
+        if self.explain != EXPLAINED {
+            out.put("explain", &self.explain.to_string());
+        }
+        if self.evaluate {
+            out.put("evaluate", "1");
+        }
+    }
+}
+
+/// Returns the sizes of a network as they are written; `None` where they make no sense.
+fn network(value: &str) -> Option<VaeSettings> {
+    let mut numbers = value.split(',').map(|number| number.parse::<u64>().ok());
+    let mut network = VaeSettings::default();
+    for (at, (_, _, (least, most), of)) in SIZES.into_iter().enumerate() {
+        // The last came after the seed.
+        let size = match at + 1 < SIZES.len() {
+            true => numbers.next()??,
+            false => {
+                network.seed = numbers.next().flatten().unwrap_or(1);
+                numbers.next().flatten().unwrap_or(0)
+            }
+        };
+        *of(&mut network) = u32::try_from(size).ok().filter(|size| (least..=most).contains(size))?;
+    }
+    Some(network.with_whole_window())
+}

@@ -1,0 +1,87 @@
+//! Services by what they explain of a difference.
+
+use crate::compare::services::service_words;
+use crate::json::public_json;
+use pathlight_engine::compare::services::{
+    CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, ServicePart,
+};
+use pathlight_engine::requests::RequestRef;
+
+/// Returns an excess as `[excess, uncertainty]`.
+fn pair(excess: Excess) -> [f64; 2] {
+    [excess.excess_us, excess.uncertainty_us]
+}
+
+public_json! {
+    /// What one service has to do with the difference. Times are microseconds per request of side B.
+    Service<'a>(report: &'a CulpritReport, row: &'a CulpritService) {
+        /// Service name.
+        service: &'a str = &row.service,
+        /// Place in the list, from 1; `null` if side A has nothing to compare the service with.
+        rank: Option<u32> = row.rank,
+        /// Time beyond drift and chance; negative if the service got faster, 0 if nothing of it is significant.
+        score_us: f64 = row.score_us,
+        /// Of the mean latency of side B.
+        share: f64 = row.share,
+        /// Its own work on critical paths, as `[excess, uncertainty]`: B minus A at the numbers of calls of side B. Not the own time
+        /// of `diagnosis`.
+        own_us: [f64; 2] = pair(row.own),
+        /// Calls into it, outside its own spans, as `[excess, uncertainty]`.
+        in_us: [f64; 2] = pair(row.incoming),
+        /// Calls it makes, outside the spans of the services that answer, as `[excess, uncertainty]`.
+        out_us: [f64; 2] = pair(row.outgoing),
+        /// Requests of side B that use it.
+        requests: u64 = row.requests,
+        /// Whether the score is positive and below 5 % of the latency of these requests.
+        weak: bool = row.is_weak,
+        /// Whether the score is positive and rests on so few calls that it may be chance.
+        may_be_chance: bool = row.may_be_chance,
+        /// The sentence of the service.
+        text: String = service_words(report, row).to_text(),
+        /// How many places there are, of which `places` lists at most 10.
+        places_in_all: u64 = row.places_in_all,
+        /// Where in the service, what explains most first; at most 10.
+        places: Vec<Place<'a>> = row.places.iter().map(Place::of).collect(),
+    }
+}
+
+impl Service<'_> {
+    /// Returns every service of a report.
+    pub fn all(report: &CulpritReport) -> Vec<Service<'_>> {
+        report.services.iter().map(|row| Service::of(report, row)).collect()
+    }
+}
+
+public_json! {
+    /// A kind of call or of visit.
+    Place<'a>(place: &'a CulpritPlace) {
+        /// Which part of the service it belongs to: `own`, `in` or `out`.
+        part: &'static str = match place.part {
+            ServicePart::Own => "own",
+            ServicePart::In => "in",
+            ServicePart::Out => "out",
+        },
+        /// The service on the other side of a call; `null` for own work.
+        other: Option<&'a str> = place.other.as_deref(),
+        /// The operation that answers, or where the service was entered.
+        operation: &'a str = &place.operation,
+        /// Calls or visits of side B.
+        calls: u64 = place.calls,
+        /// The service's part of the excess, as `[excess, uncertainty]`; `null` if side A has nothing to compare with.
+        excess_us: Option<[f64; 2]> = place.excess.map(pair),
+        /// The request of side B in which it took longest; `null` if it took no time on any critical path.
+        exemplar: Option<Longest<'a>> = place.exemplar.as_ref().map(Longest::of),
+    }
+}
+
+public_json! {
+    /// The call or visit that took longest.
+    Longest<'a>(exemplar: &'a CulpritExemplar) {
+        #[serde(flatten)]
+        request: &'a RequestRef = &exemplar.request,
+        /// The calling span, or the span where the service was entered.
+        span_id: &'a str = &exemplar.span_id,
+        /// The time of this call or visit on the critical path.
+        time_us: u64 = exemplar.time_us,
+    }
+}

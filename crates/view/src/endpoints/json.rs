@@ -1,0 +1,132 @@
+//! Endpoints ranked over all root endpoints, and histograms.
+
+use crate::json::{Text, ends, percent, pretty, public_json};
+use pathlight_base::statistics::Distribution;
+use pathlight_engine::endpoints::{Affected, BottomUpReport, ImpactRow, RootRow};
+use pathlight_engine::flame::HistogramsReport;
+use std::collections::BTreeMap;
+
+public_json! {
+    /// Endpoints over all root endpoints at once: first those that occur below some root, by impact; then those that are only
+    /// roots.
+    Endpoints<'a>(report: &'a BottomUpReport, faster: f64) {
+        /// How many requests lie in the percentile range.
+        requests: u64 = report.facts.requests,
+        /// The percentile range as `[from, to]`, in percent.
+        band: [f64; 2] = percent(report.range),
+        /// Sum of their latencies.
+        latency_sum_us: u64 = report.facts.latency_sum_us,
+        /// How much faster an endpoint is taken to become (`--faster`), in percent.
+        faster_percent: f64 = faster,
+        /// Root endpoints, the one with the greatest sum of latencies first.
+        roots: Vec<Root<'a>> =
+            report.roots.iter().enumerate().map(|(id, root)| Root::of(report, id, root)).collect(),
+        /// Endpoints.
+        rows: Vec<Row<'a>> =
+            report.rows.iter().enumerate().map(|(place, row)| Row::of(report, place, row, faster)).collect(),
+    }
+}
+
+public_json! {
+    /// One root endpoint.
+    Root<'a>(report: &'a BottomUpReport, id: usize, root: &RootRow) {
+        /// Number of the root endpoint.
+        id: usize = id,
+        /// Service name.
+        service: &'a str = report.name(root.endpoint).0,
+        /// Operation name.
+        operation: &'a str = report.name(root.endpoint).1,
+        /// Number of requests.
+        requests: u64 = root.requests,
+        /// Sum of their latencies.
+        latency_us: u64 = root.latency_us,
+    }
+}
+
+public_json! {
+    /// One endpoint.
+    Row<'a>(report: &'a BottomUpReport, place: usize, row: &ImpactRow, faster: f64) {
+        /// Place in the list, from 1.
+        rank: usize = place + 1,
+        /// Service name.
+        service: &'a str = report.name(row.endpoint).0,
+        /// Operation name.
+        operation: &'a str = report.name(row.endpoint).1,
+        /// Whether it occurs below the root of any request.
+        interior: bool = row.is_interior,
+        /// Exclusive time on the critical paths of all requests; the impacts add up to `latency_sum_us`.
+        impact_us: u64 = row.exclusive_us,
+        /// The part of it below the roots of requests; the rest is time of requests of this endpoint itself.
+        interior_us: u64 = row.interior_us,
+        /// `impact_us` of `latency_sum_us`.
+        share: f64 = report.share(row),
+        /// The 95 % bootstrap interval of `share` over the requests, as `[low, high]`; `null` from 1,000 requests on, where it
+        /// is narrow.
+        share_interval: Option<[f64; 2]> = row.share_interval.map(ends),
+        /// Requests that have it on their critical path.
+        traces: u64 = row.requests,
+        /// How many root endpoints it takes time of.
+        root_endpoints: usize = row.affected.len(),
+        /// `faster_percent` of `impact_us`: the upper bound of what that would save. What is really saved is less wherever
+        /// other work then becomes the last to finish.
+        saving_at_most_us: f64 = report.saving_at_most_us(row, faster),
+        /// By root endpoint, most time first.
+        affected: Vec<AffectedRoot> =
+            row.affected.iter().map(|of| AffectedRoot::of(of, report.share_in(of), faster)).collect(),
+    }
+}
+
+public_json! {
+    /// What an endpoint costs one root endpoint.
+    AffectedRoot(affected: &Affected, share: f64, faster: f64) {
+        /// `id` of the root endpoint in `roots`.
+        root: u32 = affected.root,
+        /// Exclusive time on the critical paths of its requests.
+        exclusive_us: u64 = affected.exclusive_us,
+        /// Share of the root endpoint's latency.
+        share: f64 = share,
+        /// Its requests that have the endpoint on their critical path.
+        traces: u64 = affected.requests,
+        /// `faster_percent` of `share`.
+        saving_at_most_share: f64 = share * faster.clamp(0.0, 100.0) / 100.0,
+    }
+}
+
+public_json! {
+    /// How large, deep and parallel the requests are.
+    ///
+    /// | key of `histograms` | values |
+    /// |---|---|
+    /// | `spans`, `endpoints` | spans, distinct endpoints of each request; what lies outside its parent does not count |
+    /// | `latency_us` | latency of each request, in microseconds |
+    /// | `longest_call_chain` | spans on the longest call chain of each request, its root included |
+    /// | `max_concurrency` | most spans of each request that overlap in time; spans that touch do not |
+    /// | `critical_path_spans`, `critical_path_endpoints` | spans, distinct endpoints on the critical path of each request |
+    /// | `callers_per_endpoint` | distinct endpoints that call each endpoint |
+    /// | `spans_per_endpoint`, `critical_path_spans_per_endpoint` | spans of each endpoint over all requests, and those of them on critical paths |
+    Histograms<'a>(report: &'a HistogramsReport) {
+        /// How many requests lie in the percentile range.
+        requests: u64 = report.facts.requests,
+        /// The percentile range as `[from, to]`, in percent.
+        band: [f64; 2] = percent(report.range),
+        /// By key, in its own unit.
+        histograms: BTreeMap<&'static str, &'a Distribution> =
+            report.distributions.iter().map(|(quantity, of)| (quantity.key(), of)).collect(),
+    }
+}
+
+/// Returns the JSON of `endpoints`, with what could be saved at most if an endpoint took `faster` percent less time.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn endpoints(report: &BottomUpReport, faster: f64) -> Text {
+    pretty(&Endpoints::of(report, faster))
+}
+
+/// Returns the JSON of `histograms`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn histograms(report: &HistogramsReport) -> Text {
+    pretty(&Histograms::of(report))
+}

@@ -1,0 +1,9 @@
+//! Endpoints over all root endpoints at once: how large requests are, and which endpoint is worth improving.
+
+pub(crate) mod json;
+mod table;
+
+pub use table::{
+    ImpactLine, label, ranking, ranking_csv, ranking_title, savings, share_range, sizes_csv, sizes_tip,
+    sizes_title, why_empty, why_no_endpoint,
+};

@@ -1,0 +1,245 @@
+//! Endpoints over all root endpoints at once: how large requests are, and which endpoint is worth improving.
+
+use crate::draw::multiples;
+use crate::say::selection::range_words;
+use crate::say::tip::{Numbers, TipLine};
+use crate::table::{Attributes, Column, Number, PER_REQUEST, Table, csv, endpoint_attributes};
+use pathlight_base::format;
+use pathlight_base::format::counted;
+use pathlight_base::statistics::Interval;
+use pathlight_engine::endpoints::Affected as AffectedRoot;
+use pathlight_engine::endpoints::{BottomUpReport, ImpactRow};
+use pathlight_engine::flame::HistogramsReport;
+use pathlight_engine::flow::SavingsReport;
+use pathlight_engine::flow::{EndpointSaving, FASTER_PERCENT};
+use pathlight_engine::requests::{PercentileRange, RangeFacts};
+use pathlight_trace::Endpoint;
+use std::collections::BTreeMap;
+
+/// Returns which requests the view speaks of: those of all root endpoints in a percentile range.
+pub fn label(range: PercentileRange) -> String {
+    if range.is_all() { "all requests".to_owned() } else { format!("requests in {}", range_words(range)) }
+}
+
+/// Returns why there are no requests; empty if there are.
+pub fn why_empty(range: PercentileRange, facts: &RangeFacts) -> String {
+    match (facts.requests, facts.all_requests) {
+        (0, 0) => "No request passes the filters.".to_owned(),
+        (0, _) => format!("No request lies in {}.", range_words(range)),
+        _ => String::new(),
+    }
+}
+
+/// Returns why the ranking is empty, if it is.
+pub fn why_no_endpoint(range: PercentileRange, report: &BottomUpReport) -> String {
+    let why = why_empty(range, &report.facts);
+    if why.is_empty() {
+        return "No request waits for another endpoint: all its time is spent at its root.".to_owned();
+    }
+    why
+}
+
+/// Returns the title of the histograms.
+pub fn sizes_title(range: PercentileRange, report: &HistogramsReport) -> String {
+    format!("Sizes of {}: {}", label(range), counted(report.facts.requests, "request"))
+}
+
+/// Returns what the tip says of a histogram.
+pub fn sizes_tip(report: &HistogramsReport, at: usize, is_enlarged: bool) -> Vec<TipLine> {
+    let Some((quantity, of)) = report.distributions.get(at) else { return Vec::new() };
+    let hint = if is_enlarged { "Click to see all" } else { "Click to enlarge" };
+    vec![
+        TipLine::Strong(quantity.title().to_owned()),
+        TipLine::Text(multiples::figures(*quantity, of)),
+        TipLine::Hint(hint.to_owned()),
+    ]
+}
+
+/// Returns every bin of every histogram as comma-separated values.
+pub fn sizes_csv(report: &HistogramsReport) -> String {
+    struct Bin(&'static str, [u64; 3]);
+    let columns = [
+        Column::text_field("quantity", |bin: &Bin| bin.0.into()),
+        Column::field("from", |bin| bin.1[0].into()),
+        Column::field("to", |bin| bin.1[1].into()),
+        Column::field("count", |bin| bin.1[2].into()),
+    ];
+    let bins = report.distributions.iter().flat_map(|(quantity, of)| {
+        let bins = of.edges.windows(2).zip(&of.counts);
+        bins.map(|(edges, count)| Bin(quantity.key(), [edges[0], edges[1], *count]))
+    });
+    let bins: Vec<Bin> = bins.collect();
+    csv(&columns, &bins)
+}
+
+/// Returns the title of the ranking. `is_all`: nothing of it is still to come.
+pub fn ranking_title(range: PercentileRange, report: &BottomUpReport, is_all: bool) -> String {
+    let rows = report.rows.iter().filter(|row| row.is_interior).count() as u64;
+    let over = counted(report.roots.len() as u64, "root endpoint");
+    let words = format!("{} below {over}, {}", counted(rows, "endpoint"), label(range));
+    if is_all { words } else { format!("{words}; what-if follows\u{2026}") }
+}
+
+/// An endpoint with what it costs all root endpoints together.
+pub struct ImpactLine {
+    /// Service and operation.
+    pub endpoint: Endpoint,
+    row: ImpactRow,
+    share: f64,
+    /// What its self time would be less if it were faster, in microseconds a request: an upper bound.
+    at_most_us: f64,
+    /// What-if: by how much the mean latency would fall, in microseconds; `None` where that is not known.
+    saved_us: Option<f64>,
+    /// By how many percent it is faster.
+    percent: u64,
+}
+
+impl ImpactLine {
+    /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
+    pub fn of(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
+        let saved: BTreeMap<(&str, &str), f64> = savings
+            .iter()
+            .flat_map(|savings| &savings.endpoints)
+            .map(|saving| {
+                ((saving.service.as_str(), saving.operation.as_str()), saving.saved_us.levels()[level].mean)
+            })
+            .collect();
+        let requests = report.facts.requests.max(1) as f64;
+        let percent = FASTER_PERCENT[level];
+        let rows = report.rows.iter().filter(|row| row.is_interior);
+        rows.map(|row| {
+            let (service, operation) = report.name(row.endpoint);
+            ImpactLine {
+                endpoint: Endpoint::new(service, operation),
+                row: row.clone(),
+                share: report.share(row),
+                at_most_us: report.saving_at_most_us(row, f64::from(percent)) / requests,
+                saved_us: saved.get(&(service, operation)).copied(),
+                percent: u64::from(percent),
+            }
+        })
+        .collect()
+    }
+
+    fn name(&self) -> (&str, &str) {
+        self.endpoint.names()
+    }
+
+    fn attributes(&self) -> Attributes {
+        endpoint_attributes("impact", self.name(), self.row.exclusive_us)
+    }
+}
+
+/// Returns the interval of a share in words.
+pub fn share_range(interval: Interval) -> String {
+    format!("{} to {}", format::share(interval.low), format::share(interval.high))
+}
+
+/// Returns the ranking.
+pub fn ranking() -> Table<ImpactLine> {
+    let columns = vec![
+        Column::endpoint("Endpoint", "Operation and service, below the root of some request", ImpactLine::name),
+        Column::duration(
+            "impact",
+            "Impact",
+            "Its self time on the critical paths of all requests",
+            |line: &ImpactLine| line.row.exclusive_us.into(),
+        ),
+        Column::share("share", "Share", "Part of the latency of all requests", |line: &ImpactLine| {
+            line.share.into()
+        })
+        .by(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us))
+        .low(2),
+        Column::text(
+            "share-interval",
+            "95\u{202f}%",
+            "Where the share may lie: bootstrap over the requests, told for fewer than 1\u{202f}000",
+            |line: &ImpactLine| line.row.share_interval.map(share_range).unwrap_or_default().into(),
+        )
+        .low(3),
+        Column::count(
+            "roots",
+            "Roots",
+            "Root endpoints whose requests spend time in it",
+            |line: &ImpactLine| line.row.affected.len().into(),
+        )
+        .tiny(),
+        Column::count(
+            "requests",
+            "Requests",
+            "Requests that have it on their critical path",
+            |line: &ImpactLine| line.row.requests.into(),
+        )
+        .low(3),
+        Column::duration(
+            "most",
+            "At most",
+            "Upper bound by its self time: what a request saves on average if nothing else then becomes the last to finish",
+            |line: &ImpactLine| line.at_most_us.into(),
+        )
+        .group(PER_REQUEST)
+        .low(3),
+        Column::duration(
+            "saved",
+            "What-if",
+            "By how much the mean latency falls if its own work (self time, not its calls) took that much less, and what waits for it moved along: from the flows of all traces",
+            |line: &ImpactLine| line.saved_us.into(),
+        )
+        .group(PER_REQUEST)
+        .low(2),
+    ];
+    Table::new("impact-table", "Endpoints by impact over all root endpoints", ("impact", true), columns)
+        .with_attributes(ImpactLine::attributes)
+        .search(|line, finder| finder.fits_endpoint((&line.endpoint.service, &line.endpoint.operation)))
+        .share(|line| line.share)
+}
+
+/// Returns the ranking as comma-separated values: a line for each root endpoint that an endpoint affects.
+pub fn ranking_csv(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> String {
+    struct Affected<'a> {
+        report: &'a BottomUpReport,
+        line: &'a ImpactLine,
+        root: &'a AffectedRoot,
+    }
+    let number = |head, of: fn(&Affected) -> Number| Column::field(head, of);
+    let columns = [
+        Column::endpoint("", "", |row: &Affected| row.line.name()).csv(&["service", "operation"]),
+        number("impact_us", |row| row.line.row.exclusive_us.into()),
+        number("share", |row| row.line.share.into()),
+        number("share_low", |row| row.line.row.share_interval.map(|found| found.low).into()),
+        number("share_high", |row| row.line.row.share_interval.map(|found| found.high).into()),
+        number("requests", |row| row.line.row.requests.into()),
+        number("faster_percent", |row| row.line.percent.into()),
+        number("saving_at_most_us", |row| row.line.at_most_us.into()),
+        number("what_if_saving_us", |row| row.line.saved_us.into()),
+        Column::endpoint("", "", |row: &Affected| {
+            row.report.name(row.report.roots[row.root.root as usize].endpoint)
+        })
+        .csv(&["root_service", "root_operation"]),
+        number("root_exclusive_us", |row| row.root.exclusive_us.into()),
+        number("root_share", |row| row.report.share_in(row.root).into()),
+        number("root_requests", |row| row.root.requests.into()),
+    ];
+    let lines = ImpactLine::of(report, savings, level);
+    let affected = |line| ImpactLine::affected(line).iter().map(move |root| Affected { report, line, root });
+    let rows: Vec<Affected> = lines.iter().flat_map(affected).collect();
+    csv(&columns, &rows)
+}
+
+impl ImpactLine {
+    fn affected(&self) -> &[AffectedRoot] {
+        &self.row.affected
+    }
+}
+
+/// Returns what faster versions of an endpoint would save of the latency of all requests.
+pub fn savings(saving: &EndpointSaving) -> Numbers {
+    let rows = FASTER_PERCENT.iter().zip(saving.saved_us.levels()).map(|(percent, level)| {
+        let cells = [level.mean, level.p50, level.p95, level.p99];
+        (
+            format!("{percent}{}%", format::THIN),
+            cells.map(|us| (format::duration(us), us.to_string())).to_vec(),
+        )
+    });
+    Numbers { heads: ["mean", "p50", "p95", "p99"].map(str::to_owned).to_vec(), rows: rows.collect() }
+}

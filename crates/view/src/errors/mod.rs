@@ -1,0 +1,6 @@
+//! Errors: in words, as the flame graph of the paths that lead to them, and by endpoint.
+
+pub(crate) mod json;
+mod table;
+
+pub use table::{ANY_LATENCY, Line, facts, no_errors, sentences, table, tip, title, why_no_graph};

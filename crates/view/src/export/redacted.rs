@@ -1,0 +1,469 @@
+//! Findings, diagnoses and addresses as they are saved and copied: without tags, or with pseudonyms of names. Traces are redacted
+//! where they are copied ([`Portable::redact`](pathlight_trace::Portable::redact)), by the same [`Pseudonyms`].
+
+use crate::address::choices::Choices;
+use crate::address::{Address, SplitChoice};
+use crate::flow::choice::FlowChoice;
+use pathlight_backend::source::{Source, Wanted};
+use pathlight_engine::compare::services::CulpritReport;
+use pathlight_engine::diagnosis::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
+use pathlight_engine::findings::{Facts, FindingsReport, Place, TagsReport};
+use pathlight_engine::heatmap::ColumnOrder;
+use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
+use pathlight_engine::split::SplitOf;
+use pathlight_trace::Endpoint;
+use pathlight_trace::{Pseudonyms, Redaction};
+use std::collections::BTreeSet;
+
+/// What a report names.
+enum Named<'a> {
+    Endpoint(&'a mut Endpoint),
+    Service(&'a mut String),
+    Type(&'a mut RequestType),
+    /// Of the operation of a service.
+    Operation(&'a str, &'a mut String),
+}
+
+/// Returns findings without what is left out. Those about a tag are left out with the tags, and reasons of anomalies,
+/// which are sentences with names, with the names.
+pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> FindingsReport {
+    let mut out = report.clone();
+    if redaction.is_nothing() {
+        return out;
+    }
+    if redaction.tags {
+        out.findings.retain(|finding| !matches!(finding.place, Place::Tag { .. }));
+        out.findings.iter_mut().for_each(|finding| drop_tags(&mut finding.facts));
+    }
+    for finding in &mut out.findings {
+        if redaction.names {
+            finding.example = None;
+        }
+        match &mut finding.facts {
+            Facts::Abnormal { reasons, .. } if redaction.names => reasons.clear(),
+            // Processes are named by host.
+            Facts::ReadWithCare { skew: Some((_, names, _)), .. } => {
+                *names = ["one process".to_owned(), "another".to_owned()];
+            }
+            _ => {}
+        }
+    }
+    // Parts of request types are routes, calls or tags: they have numbers among themselves.
+    let mut parts = BTreeSet::default();
+    walk(&mut out, &mut |named| {
+        if let Named::Type(kind) = named
+            && !kind.part.is_empty()
+        {
+            parts.insert(kind.part.clone());
+        }
+    });
+    let parts: Vec<String> = parts.into_iter().collect();
+    walk(&mut out, &mut |named| match named {
+        Named::Endpoint(endpoint) if redaction.names => *endpoint = pseudonyms.endpoint(endpoint),
+        Named::Service(service) if redaction.names => *service = pseudonyms.service(service),
+        Named::Operation(service, operation) if redaction.names => {
+            *operation = pseudonyms.operation(service, operation);
+        }
+        Named::Type(kind) => {
+            if let Ok(place) = parts.binary_search(&kind.part) {
+                kind.part = format!("type-{}", place + 1);
+            }
+            if redaction.names {
+                kind.root = pseudonyms.endpoint(&kind.root);
+            }
+        }
+        Named::Endpoint(_) | Named::Service(_) | Named::Operation(..) => {}
+    });
+    out
+}
+
+/// Returns the tags of a report, none of them if they are left out.
+pub fn tags(report: &TagsReport, redaction: Redaction) -> TagsReport {
+    let mut out = report.clone();
+    if redaction.tags {
+        (out.tested, out.rows) = (0, Vec::new());
+    }
+    out
+}
+
+fn drop_tags(facts: &mut Facts) {
+    match facts {
+        Facts::SlowTail { tag, .. } => *tag = None,
+        Facts::Who { only_with, .. } => *only_with = None,
+        Facts::OneAfterTheOther { grows_with, .. } => {
+            grows_with.take_if(|grows| grows.tag.is_some());
+        }
+        _ => {}
+    }
+}
+
+/// Goes to everything that a report names.
+fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
+    for finding in &mut report.findings {
+        match &mut finding.place {
+            Place::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
+            Place::Service(service) => see(Named::Service(service)),
+            Place::RequestType(kind) => see(Named::Type(kind)),
+            Place::Tag { .. } | Place::Data => {}
+        }
+        match &mut finding.facts {
+            Facts::Changed(report) => walk_culprit(report, see),
+            Facts::SlowTail { root, tag, .. } => {
+                see(Named::Type(root));
+                tag.iter_mut().filter_map(|tag| tag.at.as_mut()).for_each(|at| see(Named::Endpoint(at)));
+            }
+            Facts::Waiting { callee, .. } => see(Named::Service(callee)),
+            Facts::HotSpot { largest, beside, gap, .. } => {
+                largest.iter_mut().for_each(|(endpoint, _)| see(Named::Endpoint(endpoint)));
+                beside.iter_mut().for_each(|call| see(Named::Endpoint(&mut call.endpoint)));
+                let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
+                between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
+            }
+            Facts::NotInstrumented { gap, .. } => {
+                let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
+                between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
+            }
+            Facts::OneAfterTheOther { caller, grows_with, .. } => {
+                see(Named::Endpoint(caller));
+                grows_with.iter_mut().for_each(|grows| see(Named::Endpoint(&mut grows.endpoint)));
+            }
+            Facts::Who { root, .. } => see(Named::Type(root)),
+            Facts::SinceWhen { change, .. } => {
+                change.iter_mut().for_each(|change| see(Named::Service(&mut change.service)));
+            }
+            Facts::Bursts { .. }
+            | Facts::WorthMakingFaster(_)
+            | Facts::OutsideRequests { .. }
+            | Facts::Abnormal { .. }
+            | Facts::Timeout { .. }
+            | Facts::Retries { .. }
+            | Facts::Errors { .. }
+            | Facts::ReadWithCare { .. } => {}
+        }
+    }
+}
+
+fn walk_culprit(report: &mut CulpritReport, see: &mut dyn FnMut(Named<'_>)) {
+    for row in &mut report.services {
+        for place in &mut row.places {
+            // The operation that answers is of the other side.
+            see(Named::Operation(place.other.as_deref().unwrap_or(&row.service), &mut place.operation));
+            place.other.iter_mut().for_each(|service| see(Named::Service(service)));
+        }
+        if let Some(lead) = &mut row.lead {
+            lead.slower_callees.iter_mut().flatten().for_each(|service| see(Named::Service(service)));
+            lead.only_caller.iter_mut().for_each(|service| see(Named::Service(service)));
+        }
+        see(Named::Service(&mut row.service));
+    }
+    report.vanished.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
+    report.failing.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
+}
+
+/// Returns what the words of a diagnosis are made of, without what is left out.
+pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> TprofReport {
+    let mut out = report.clone();
+    if redaction.is_nothing() {
+        return out;
+    }
+    out.layers.clear();
+    let mut parts = Vec::new();
+    for row in &mut out.report {
+        let recorded = row.service.clone();
+        let operation = |name: &mut String| {
+            if redaction.names {
+                *name = position(pseudonyms, &recorded, name);
+            }
+        };
+        operation(&mut row.operation);
+        for kind in &mut row.types {
+            request_type((&mut kind.service, &mut kind.operation), redaction, pseudonyms, &mut parts);
+            for span in &mut kind.spans {
+                operation(&mut span.name);
+                let around = span.previous.iter_mut().chain(&mut span.next);
+                around.filter(|_| redaction.names).for_each(|child| *child = pseudonyms.endpoint(child));
+                for group in &mut span.groups {
+                    group.exemplars.clear();
+                    for GroupSubspan { subspan, name, after, before, .. } in &mut group.subspans {
+                        let number = format!(" {subspan}");
+                        name.truncate(name.strip_suffix(&number).map_or(name.len(), str::len));
+                        operation(name);
+                        name.push_str(&number);
+                        after.iter_mut().chain(before).for_each(operation);
+                    }
+                }
+            }
+        }
+        if redaction.names {
+            row.service = pseudonyms.service(&recorded);
+        }
+    }
+    places(&mut out.tail, redaction, pseudonyms, parts);
+    out
+}
+
+/// Replaces names in what changed between two sets.
+pub fn sets(report: &SetsReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> SetsReport {
+    let mut out = report.clone();
+    if redaction.names {
+        walk_culprit(&mut out.culprit, &mut |named| match named {
+            Named::Endpoint(endpoint) => *endpoint = pseudonyms.endpoint(endpoint),
+            Named::Service(service) => *service = pseudonyms.service(service),
+            Named::Operation(service, name) => *name = pseudonyms.operation(service, name),
+            Named::Type(_) => {}
+        });
+    }
+    places(&mut out.places, redaction, pseudonyms, Vec::new());
+    out
+}
+
+fn places(report: &mut PlacesReport, redaction: Redaction, pseudonyms: &Pseudonyms, mut parts: Vec<String>) {
+    if redaction.is_nothing() {
+        return;
+    }
+    for kind in &mut report.left_out {
+        request_type((&mut kind.service, &mut kind.operation), redaction, pseudonyms, &mut parts);
+    }
+    for kind in report.all.iter_mut().chain(&mut report.types) {
+        request_type((&mut kind.service, &mut kind.operation), redaction, pseudonyms, &mut parts);
+        for place in kind.places.iter_mut().filter(|_| redaction.names) {
+            // Of a gap the operation is the callee's.
+            let own = place.gap_to.as_ref().unwrap_or(&place.service);
+            place.operation = pseudonyms.operation(own, &place.operation);
+            let services = std::iter::once(&mut place.service).chain(&mut place.gap_to);
+            services.for_each(|service| *service = pseudonyms.service(service));
+            let around = place.previous.iter_mut().chain(&mut place.next);
+            around.for_each(|child| *child = pseudonyms.endpoint(child));
+        }
+    }
+}
+
+/// Returns the pseudonym of a span's position, `operation#2`.
+fn position(pseudonyms: &Pseudonyms, service: &str, name: &str) -> String {
+    let number = name.rsplit_once('#').filter(|(_, number)| number.parse::<u32>().is_ok());
+    match (pseudonyms.known_operation(service, name), number) {
+        (None, Some((operation, number))) => {
+            format!("{}#{number}", pseudonyms.operation(service, operation))
+        }
+        (known, _) => known.unwrap_or_else(|| pseudonyms.operation(service, name)),
+    }
+}
+
+/// Replaces the name of a request type: service, and operation with what tells the type from others of its root, which may
+/// be the value of a tag. Such parts have numbers, as they come.
+fn request_type(
+    (service, name): (&mut String, &mut String),
+    redaction: Redaction,
+    pseudonyms: &Pseudonyms,
+    parts: &mut Vec<String>,
+) {
+    let mut ends = name.match_indices(' ').map(|(at, _)| at).chain([name.len()]);
+    let known = ends.rfind(|&end| pseudonyms.known_operation(service, &name[..end]).is_some());
+    let part = name.split_off(known.unwrap_or(0));
+    if redaction.names {
+        *name = pseudonyms.operation(service, name);
+        // All request types as one have no name.
+        *service = if service.is_empty() { String::new() } else { pseudonyms.service(service) };
+    }
+    if !part.is_empty() {
+        let number = parts.iter().position(|known| *known == part).unwrap_or_else(|| {
+            parts.push(part);
+            parts.len() - 1
+        });
+        name.push_str(&format!("{}type-{}", if name.is_empty() { "" } else { " " }, number + 1));
+    }
+}
+
+/// Returns an address that names nothing that is left out: choices stay, what was searched for goes.
+pub fn address(address: &Address, redaction: Redaction) -> Address {
+    if redaction.is_nothing() {
+        return address.clone();
+    }
+    let Redaction { tags, names } = redaction;
+    // Every field by its name, so that a new field does not compile until somebody decides whether it is left out.
+    let Address {
+        view,
+        source,
+        root,
+        range,
+        over_all,
+        incomplete,
+        by,
+        chosen: _,
+        comparison,
+        filters,
+        overlap,
+        reading,
+        by_service,
+        trace,
+        focus,
+        inverted,
+        search: _,
+        choices,
+        sort,
+        split,
+        anomaly,
+        theme,
+        embed,
+        allow: _,
+        unknown: _,
+    } = address.clone();
+    let filters = filters.into_iter().filter(|filter| match filter {
+        Filter::HasError | Filter::Time { .. } => true,
+        Filter::Tag { .. } => !tags,
+        Filter::Contains(_) => !names,
+        // The first may be any text, the second a route or the value of a tag.
+        Filter::Search(_) | Filter::Type(_) => false,
+    });
+    let mut source = if names && !source.is_demo() { Source::default() } else { source };
+    if let Wanted::Search(search) = &mut source.wanted {
+        search.tags.clear();
+    }
+    let Choices { diff, row_time, row_stat, alike_rows, columns, alike_columns, flow, diagnosis } = choices;
+    let choices = Choices {
+        diff,
+        row_time,
+        row_stat,
+        alike_rows,
+        alike_columns,
+        columns: if names && matches!(columns, ColumnOrder::Row(_)) {
+            ColumnOrder::default()
+        } else {
+            columns
+        },
+        flow: if names { FlowChoice::default() } else { flow },
+        diagnosis,
+    };
+    let of = if names { SplitOf::default() } else { split.of };
+    Address {
+        view,
+        source,
+        root: if names { RootEndpoint::default() } else { root },
+        range,
+        over_all,
+        incomplete,
+        by: if tags && matches!(by, GroupBy::Tag(_)) { GroupBy::default() } else { by },
+        chosen: None,
+        comparison,
+        filters: filters.collect(),
+        overlap,
+        reading,
+        by_service,
+        trace: trace.filter(|_| !names),
+        focus: if names { Vec::new() } else { focus },
+        inverted,
+        search: String::new(),
+        choices,
+        sort: sort.filter(|_| !names),
+        split: SplitChoice { key: split.key.filter(|_| !tags), of, linear: split.linear },
+        anomaly,
+        theme,
+        embed,
+        allow: Vec::new(),
+        unknown: Vec::new(),
+    }
+}
+
+/// Returns the address that a saved report opens with.
+pub fn report_address(shown: &Address, redaction: Redaction) -> Address {
+    let mut out = address(shown, redaction);
+    out.reading = redaction.reading(out.reading);
+    out
+}
+
+/// What is saved, copied or linked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareKind {
+    /// A saved report.
+    Report,
+    /// An incident note.
+    Note,
+    /// A diagnosis in words.
+    List,
+    /// A summary in words: it has no tags.
+    Summary,
+    /// A link.
+    Link,
+}
+
+/// Returns what it will contain, in one line.
+pub fn contents(share: ShareKind, redaction: Redaction) -> String {
+    let Redaction { tags, names } = redaction;
+    let always = match share {
+        ShareKind::Report => "times and errors of every span",
+        ShareKind::Note => "what was found, with numbers",
+        ShareKind::List | ShareKind::Summary => "times and numbers of calls",
+        ShareKind::Link => "the address of this page and its view",
+    };
+    let named = match (share, names) {
+        (ShareKind::Link, true) => "",
+        (_, true) => ", services and operations as service-1 and operation-1",
+        (ShareKind::Report, false) => ", names of services and operations, ids",
+        (ShareKind::Note, false) => {
+            ", names of services and operations, ids, names of files, and links to this page"
+        }
+        (ShareKind::List | ShareKind::Summary, false) => ", names of services and operations",
+        (ShareKind::Link, false) => {
+            ", names of services and operations that were chosen, where traces come from"
+        }
+    };
+    let tagged = match (share, tags) {
+        (_, true) | (ShareKind::Summary, _) => "",
+        (ShareKind::Report, false) => ", all tags with their values",
+        (ShareKind::Note, false) => ", tags that findings name",
+        (ShareKind::List, false) => ", tags that request types are named by",
+        (ShareKind::Link, false) => ", tags that were filtered by",
+    };
+    let is_searched = redaction.is_nothing() && matches!(share, ShareKind::Report | ShareKind::Link);
+    let searched = if is_searched { ", what was searched for" } else { "" };
+    let warned =
+        if names && !tags && share != ShareKind::Summary { " Tags may hold the same names." } else { "" };
+    format!("Contains: {always}{named}{tagged}{searched}.{warned}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "v=1&view=flame&api=%2Fjaegerx&service=alfax&operation=bravox&tags=%7B%22charliex%22%3A%22deltax%22%7D\
+         &rootEndpoint=%5B%22alfax%22%2C%22bravox%22%5D&tag.charliex=deltax&contains.alfax=bravox&where=echox\
+         &type.alfax=%5B%22bravox%22%2C%22foxtrotx%22%5D&traceID=golfx&root=hotelx&span=indiax&focus=%5B%22alfax%22%2C%22bravox%22%5D\
+         &search=juliettx&columns=%5B%22alfax%22%2C%22bravox%22%5D&parent=%5B%22alfax%22%2C%22bravox%22%5D&sort=kilox&split=charliex\
+         &of=%5B%22alfax%22%2C%22bravox%22%5D&allow=limax&mikex=novemberx&by=tag%3Dcharliex&range=P95-99&error=1";
+
+    #[test]
+    fn a_redacted_address_names_nothing_that_is_left_out() {
+        let whole = Address::parse(SECRET);
+        assert_eq!(address(&whole, Redaction::default()), whole);
+        let all = address(&whole, Redaction { tags: true, names: true }).to_fragment();
+        assert_eq!(all, "v=1&view=flame&range=P95-99&error=1");
+        let tags = address(&whole, Redaction { tags: true, names: false }).to_fragment();
+        assert!(tags.contains("alfax") && tags.contains("golfx"), "{tags}");
+        for word in ["charliex", "deltax", "echox", "foxtrotx", "juliettx", "novemberx", "limax"] {
+            assert!(!tags.contains(word), "{word} in {tags}");
+        }
+        let names = address(&whole, Redaction { tags: false, names: true }).to_fragment();
+        assert!(names.contains("tag.charliex=deltax"), "{names}");
+        for word in ["alfax", "bravox", "golfx", "hotelx", "indiax", "jaegerx", "echox", "juliettx", "kilox"]
+        {
+            assert!(!names.contains(word), "{word} in {names}");
+        }
+        let report = report_address(&whole, Redaction { tags: true, names: true }).to_fragment();
+        assert_eq!(report, "v=1&view=flame&range=P95-99&error=1&reading=real,-templates");
+    }
+
+    #[test]
+    fn the_contents_are_said_in_one_line() {
+        let all = Redaction { tags: true, names: true };
+        for share in [ShareKind::Report, ShareKind::Note, ShareKind::List, ShareKind::Link] {
+            let (whole, none) = (contents(share, Redaction::default()), contents(share, all));
+            assert!(whole.contains("tags") && whole.contains("names"), "{whole}");
+            assert!(!none.contains("tags") && !none.contains("names"), "{none}");
+            assert!(contents(share, Redaction { tags: false, names: true }).contains("Tags may hold"));
+        }
+        for names in [false, true] {
+            let words = contents(ShareKind::Summary, Redaction { tags: false, names });
+            assert!(!words.to_lowercase().contains("tags"), "{words}");
+        }
+    }
+}

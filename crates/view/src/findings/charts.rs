@@ -1,0 +1,145 @@
+//! The small charts of findings, as data: bars, strips, points and steps with places from 0 to 1.
+
+use crate::findings::words::reaches_p99;
+use pathlight_base::statistics::Interval;
+use pathlight_engine::findings::{Facts, Finding};
+
+/// The chart of a finding. Places are 0 to 1, from left to right and from below.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FindingChart {
+    /// Bars from a common left end.
+    Bars(Vec<Bar>),
+    /// Two rows of ticks, one for each request: what the finding is about, and the others. The last is what stands below:
+    /// the least and the greatest latency.
+    Strips([(&'static str, Vec<f64>); 2], [f64; 2]),
+    /// Latencies over time, and whether the finding is about them; the last is the greatest latency.
+    Points(Vec<([f64; 2], bool)>, f64),
+    /// Calls one after the other: where each begins, and how long it is.
+    Steps(Vec<[f64; 2]>),
+}
+
+/// A bar: microseconds, and how sure they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Name of the bar.
+    pub name: &'static str,
+    /// Length of the bar in microseconds.
+    pub us: f64,
+    /// The 95 % interval of the length.
+    pub interval: Option<Interval>,
+}
+
+/// Calls that are drawn of a run.
+const STEPS: f64 = 12.0;
+
+fn bar(name: &'static str, us: f64) -> Bar {
+    Bar { name, us, interval: None }
+}
+
+/// Returns the chart of a finding; `None` if there is nothing to draw.
+pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
+    let stake = |name| Bar { name, us: finding.stake_us, interval: finding.interval };
+    let bars = match &finding.facts {
+        Facts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
+        Facts::SlowTail { .. } => return strips(finding),
+        Facts::SinceWhen { .. } | Facts::Bursts { .. } => return over_time(finding),
+        Facts::OneAfterTheOther { calls, .. } => {
+            let drawn = calls.round().clamp(2.0, STEPS);
+            return Some(FindingChart::Steps(
+                (0..drawn as u32).map(|at| [f64::from(at) / drawn, 0.8 / drawn]).collect(),
+            ));
+        }
+        Facts::HotSpot { latency_us, .. } => vec![stake("here"), bar("latency", *latency_us)],
+        Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
+        Facts::WorthMakingFaster(halved) if reaches_p99(halved) => {
+            vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
+        }
+        Facts::WorthMakingFaster(_) => vec![stake("saves")],
+        Facts::Timeout { duration_us, p50_us, .. } => {
+            vec![bar("these", *duration_us), bar("median", *p50_us)]
+        }
+        Facts::Who { means_us, .. } => vec![bar("with it", means_us.0), bar("others", means_us.1)],
+        Facts::Retries { .. } | Facts::Errors { .. } if finding.stake_us > 0.0 => vec![stake("costs")],
+        _ => return None,
+    };
+    Some(FindingChart::Bars(bars))
+}
+
+/// Returns where values lie between the least and the greatest.
+fn places(of: impl Iterator<Item = u64> + Clone) -> impl Fn(u64) -> f64 {
+    let (least, most) = (of.clone().min().unwrap_or(0), of.max().unwrap_or(0));
+    move |value| (value - least) as f64 / (most - least).max(1) as f64
+}
+
+fn strips(finding: &Finding) -> Option<FindingChart> {
+    let latencies = finding.points.iter().map(|point| point.latency_us);
+    let place = places(latencies.clone());
+    let row = |is_meant| {
+        let points = finding.points.iter().filter(|point| point.is_meant == is_meant);
+        points.map(|point| place(point.latency_us)).collect::<Vec<f64>>()
+    };
+    let ends = [latencies.clone().min()? as f64, latencies.max()? as f64];
+    Some(FindingChart::Strips([("slowest", row(true)), ("others", row(false))], ends))
+}
+
+fn over_time(finding: &Finding) -> Option<FindingChart> {
+    let x = places(finding.points.iter().map(|point| point.start_us));
+    let most = finding.points.iter().map(|point| point.latency_us).max()?;
+    let point = |latency_us: u64| latency_us as f64 / most.max(1) as f64;
+    let points = finding.points.iter().map(|p| ([x(p.start_us), point(p.latency_us)], p.is_meant));
+    Some(FindingChart::Points(points.collect(), most as f64))
+}
+
+/// Returns where a bar of a chart ends, and where its interval begins and ends, 0 to 1.
+pub fn bar_places(bars: &[Bar]) -> Vec<(f64, Option<[f64; 2]>)> {
+    let high = |bar: &Bar| bar.interval.map_or(bar.us, |interval| interval.high.max(bar.us));
+    let most = bars.iter().map(high).fold(f64::MIN_POSITIVE, f64::max);
+    let of = |bar: &Bar| {
+        (bar.us / most, bar.interval.map(|interval| [interval.low.max(0.0) / most, interval.high / most]))
+    };
+    bars.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_engine::findings::{FindingPoint, Place};
+
+    fn finding(facts: Facts) -> Finding {
+        let point = |start_us, latency_us, is_meant| FindingPoint { start_us, latency_us, is_meant };
+        Finding {
+            place: Place::Data,
+            stake_us: 10.0,
+            interval: Some(Interval { low: 5.0, high: 20.0 }),
+            n: 1,
+            of: 2,
+            facts,
+            p: None,
+            example: None,
+            also: Vec::new(),
+            is_as_before: false,
+            points: vec![point(100, 50, false), point(150, 100, true), point(200, 75, false)],
+        }
+    }
+
+    #[test]
+    fn a_stake_is_drawn_with_its_interval_on_one_scale() {
+        let found = finding(Facts::Errors { requests: 1, ratio: Some(2.0), saved: None });
+        let Some(FindingChart::Bars(bars)) = finding_chart(&found) else { panic!() };
+        assert_eq!(bar_places(&bars), [(0.5, Some([0.25, 1.0]))]);
+        assert_eq!(finding_chart(&Finding { stake_us: 0.0, ..found }), None);
+    }
+
+    #[test]
+    fn requests_are_points_between_the_first_and_the_last_and_up_to_the_slowest() {
+        let bursts = Facts::Bursts { bursts: Vec::new(), requests: 3 };
+        let Some(FindingChart::Points(points, most)) = finding_chart(&finding(bursts)) else { panic!() };
+        let expected = [([0.0, 0.5], false), ([0.5, 1.0], true), ([1.0, 0.75], false)];
+        assert_eq!((points.as_slice(), most), (expected.as_slice(), 100.0));
+        let strips = strips(&finding(Facts::NotInstrumented { share: 0.0, gap: None })).unwrap();
+        assert_eq!(
+            strips,
+            FindingChart::Strips([("slowest", vec![1.0]), ("others", vec![0.0, 0.5])], [50.0, 100.0])
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! Findings: what is slow, where, why and for whom.
+
+use crate::findings::words::sentence;
+use crate::json::{Text, ends, percent, pretty, public_json};
+use crate::say::sentence::Part;
+use pathlight_base::statistics::Summary;
+use pathlight_engine::findings::{
+    Finding as Found, FindingKind, FindingsReport, Place as At, TagsReport, TimeBin,
+};
+use pathlight_engine::requests::{PercentileRange, RequestRef};
+
+public_json! {
+    /// What is slow, where, why and for whom, best first.
+    Findings<'a>(report: &'a FindingsReport, tags: &'a TagsReport, range: PercentileRange) {
+        /// How many requests lie in the percentile range.
+        requests: u64 = report.facts.requests,
+        /// The percentile range as `[from, to]`, in percent.
+        band: [f64; 2] = percent(Some(range)),
+        /// Latencies of the requests.
+        latency_us: Summary = report.facts.latency_us,
+        /// At most ten; empty if nothing stands out.
+        findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
+        /// Differences that were tested.
+        tested: u64 = report.tested,
+        /// Findings that hold too, but are not among the ten that are told.
+        left_out: u64 = report.left_out,
+        /// Latency over time, in at most 60 bins of equal length.
+        over_time: &'a [TimeBin] = &report.over_time,
+        /// The same of the baseline; empty without one.
+        over_time_before: &'a [TimeBin] = &report.over_time_before,
+        /// The tags that tell slow requests from the others.
+        tags: &'a TagsReport = tags,
+    }
+}
+
+public_json! {
+    /// One finding.
+    Finding<'a>(finding: &'a Found) {
+        /// The kind of finding.
+        kind: FindingKind = finding.kind(),
+        /// The finding in words.
+        text: String = sentence(finding).to_text(),
+        /// The same, with names and numbers apart.
+        parts: Vec<Part> = sentence(finding).parts,
+        /// What it costs per request, in microseconds on average; 0 where time is not what it is about.
+        stake_us: f64 = finding.stake_us,
+        /// The 95 % interval of the stake as `[low, high]`.
+        interval: Option<[f64; 2]> = finding.interval.map(ends),
+        /// How many requests, calls or spans it is about.
+        n: u64 = finding.n,
+        /// How many of them there are in all.
+        of: u64 = finding.of,
+        /// The place that the finding names.
+        place: Place<'a> = Place::of(&finding.place),
+        /// How likely it is by chance; `null` for what is only described.
+        p: Option<f64> = finding.p,
+        /// The slowest request that it is about.
+        evidence: Option<&'a RequestRef> = finding.example.as_ref(),
+        /// Other kinds of findings that name the same place.
+        also: &'a [FindingKind] = &finding.also,
+        /// Whether it is as much so in the baseline.
+        as_before: bool = finding.is_as_before,
+    }
+}
+
+public_json! {
+    /// What a finding names: what is not `null`.
+    Place<'a>(place: &'a At) {
+        /// Service name.
+        service: Option<&'a str> = match place {
+            At::Endpoint(endpoint) => Some(&endpoint.service),
+            At::RequestType(kind) => Some(&kind.root.service),
+            At::Service(service) => Some(service),
+            At::Tag { .. } | At::Data => None,
+        },
+        /// Operation name.
+        operation: Option<&'a str> = match place {
+            At::Endpoint(endpoint) => Some(&endpoint.operation),
+            At::RequestType(kind) => Some(&kind.root.operation),
+            _ => None,
+        },
+        /// Of a request type that is a part of a root endpoint's requests: which.
+        part: Option<&'a str> = match place {
+            At::RequestType(kind) => Some(kind.part.as_str()).filter(|part| !part.is_empty()),
+            _ => None,
+        },
+        /// Tag as `[key, value]`.
+        tag: Option<[&'a str; 2]> = match place {
+            At::Tag { key, value } => Some([key, value]),
+            _ => None,
+        },
+    }
+}
+
+/// Returns the JSON of `findings`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn findings(report: &FindingsReport, tags: &TagsReport, range: PercentileRange) -> Text {
+    pretty(&Findings::of(report, tags, range))
+}

@@ -1,0 +1,14 @@
+//! The first view: what is loaded, and findings as sentences with their charts, reasons and links.
+
+pub mod charts;
+pub(crate) mod json;
+pub mod links;
+mod overview;
+pub mod tag_rows;
+mod why;
+pub mod words;
+
+pub use overview::{
+    Card, Cost, ShareBar, TypeLine, about, all_loaded, by_service, by_type, cards, coming, loaded,
+    ranking_title, top, types,
+};

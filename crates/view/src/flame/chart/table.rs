@@ -1,0 +1,165 @@
+//! The numbers of a flame graph per endpoint: its companion table.
+
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::{EndpointId, NodeId};
+
+/// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
+/// follow from those of each.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EndpointRow {
+    /// Index into [`CriticalPathReport::endpoints`].
+    pub endpoint: EndpointId,
+    /// Time on the critical path in its own spans.
+    pub exclusive_us: u64,
+    /// The same per request of the percentile range.
+    pub exclusive_mean_us: f64,
+    /// `exclusive_us` as a share of all latency; NaN if that is nothing.
+    pub exclusive_share: f64,
+    /// Time on the critical path in it and in all it calls, each microsecond once.
+    pub subtree_us: u64,
+    /// `subtree_us` as a share of all latency; NaN if that is nothing.
+    pub subtree_share: f64,
+    /// Durations of its spans on the path, without those within another span of the same endpoint.
+    pub inclusive_us: u64,
+    /// Spans on the path.
+    pub spans: u64,
+    /// Error spans among them.
+    pub errors: u64,
+    /// In how many calling contexts it stands.
+    pub contexts: u32,
+    /// Requests that contain it: at least this many (exactly, if `requests_most` is the same).
+    pub requests: u64,
+    /// Requests that contain it: at most this many.
+    pub requests_most: u64,
+}
+
+/// Returns one row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
+pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
+    let requests = report.facts.requests;
+    let total_us: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
+    let share = |us: u64| us as f64 / if total_us == 0 { f64::NAN } else { total_us as f64 };
+    let topmost = topmost(report);
+    let mut rows: Vec<Option<EndpointRow>> = vec![None; report.endpoints.len()];
+    for (i, node) in report.nodes.iter().enumerate() {
+        let Some(slot) = rows.get_mut(node.endpoint.index()) else { continue };
+        let row = slot.get_or_insert_with(|| EndpointRow {
+            endpoint: node.endpoint,
+            exclusive_us: 0,
+            exclusive_mean_us: 0.0,
+            exclusive_share: 0.0,
+            subtree_us: 0,
+            subtree_share: 0.0,
+            inclusive_us: 0,
+            spans: 0,
+            errors: 0,
+            contexts: 0,
+            requests: 0,
+            requests_most: 0,
+        });
+        row.exclusive_us += node.exclusive_us.sum;
+        row.spans += node.spans;
+        row.errors += node.errors;
+        row.contexts += 1;
+        if topmost[i] {
+            row.subtree_us += node.subtree_us;
+            row.inclusive_us += node.inclusive_us.sum;
+            // A request with a lower node has a topmost one above it.
+            row.requests = row.requests.max(node.requests);
+            row.requests_most = (row.requests_most + node.requests).min(requests.max(row.requests));
+        }
+    }
+    let mut rows: Vec<EndpointRow> = rows.into_iter().flatten().collect();
+    for row in &mut rows {
+        row.exclusive_mean_us = if requests == 0 { 0.0 } else { row.exclusive_us as f64 / requests as f64 };
+        row.exclusive_share = share(row.exclusive_us);
+        row.subtree_share = share(row.subtree_us);
+    }
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.exclusive_us), row.endpoint));
+    rows
+}
+
+/// Returns the depth of each node, for the rows of a table of nodes (which is the report's own list).
+pub fn node_depths(report: &CriticalPathReport) -> Vec<u32> {
+    let mut depths = vec![0u32; report.nodes.len()];
+    for (i, node) in report.nodes.iter().enumerate() {
+        if let Some(parent) = node.parent.map(NodeId::index).filter(|&parent| parent < i) {
+            depths[i] = depths[parent] + 1;
+        }
+    }
+    depths
+}
+
+/// Returns for each node whether no node above it is of the same endpoint.
+pub(crate) fn topmost(report: &CriticalPathReport) -> Vec<bool> {
+    // A pre-order walk that keeps, per endpoint, how many nodes of it are open.
+    let mut open = vec![0u32; report.endpoints.len()];
+    let mut path: Vec<NodeId> = Vec::new();
+    let mut topmost = Vec::with_capacity(report.nodes.len());
+    for (i, node) in report.nodes.iter().enumerate() {
+        while let Some(&last) = path.last()
+            && Some(last) != node.parent
+        {
+            path.pop();
+            if let Some(count) = open.get_mut(report.nodes[last.index()].endpoint.index()) {
+                *count -= 1;
+            }
+        }
+        path.push(NodeId(i as u32));
+        let count = open.get_mut(node.endpoint.index());
+        topmost.push(count.is_none_or(|count| {
+            *count += 1;
+            *count == 1
+        }));
+    }
+    topmost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tests::{large, report};
+    use super::*;
+
+    #[test]
+    fn an_endpoint_sums_its_contexts_and_counts_recursion_once() {
+        // 0(1) { 1(2) { 1(3) { 2(4) } }, 1(5) }
+        let mut report =
+            report(&[(None, 0, 1), (Some(0), 1, 2), (Some(1), 1, 3), (Some(2), 2, 4), (Some(0), 1, 5)]);
+        report.facts.requests = 2;
+        let rows = endpoint_rows(&report);
+        assert_eq!(rows.iter().map(|r| r.endpoint.0).collect::<Vec<_>>(), [1, 2, 0]);
+        let one = &rows[0];
+        assert_eq!((one.exclusive_us, one.subtree_us, one.inclusive_us), (10, 14, 14));
+        assert_eq!((one.contexts, one.spans, one.requests, one.requests_most), (3, 3, 1, 2));
+        assert_eq!(one.exclusive_mean_us, 5.0);
+        assert!((one.exclusive_share - 10.0 / 15.0).abs() < 1e-12);
+        assert_eq!(rows[1].requests, rows[1].requests_most);
+    }
+
+    #[test]
+    fn exclusive_shares_add_up_to_one() {
+        let rows = endpoint_rows(&large(4_000));
+        let sum: f64 = rows.iter().map(|row| row.exclusive_share).sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+        assert!(rows.iter().all(|row| row.subtree_us >= row.exclusive_us.min(row.subtree_us)));
+        assert!(rows.windows(2).all(|pair| pair[0].exclusive_us >= pair[1].exclusive_us));
+    }
+
+    #[test]
+    fn topmost_agrees_with_looking_at_every_ancestor() {
+        let report = large(2_000);
+        let fast = topmost(&report);
+        for (i, node) in report.nodes.iter().enumerate() {
+            let parent = |at: &NodeId| report.nodes[at.index()].parent;
+            let mut above = std::iter::successors(node.parent, parent);
+            let first = above.all(|at| report.nodes[at.index()].endpoint != node.endpoint);
+            assert_eq!(fast[i], first, "node {i}");
+        }
+    }
+
+    #[test]
+    fn depths_count_from_the_root() {
+        let report = report(&[(None, 0, 1), (Some(0), 1, 2), (Some(1), 1, 3), (None, 2, 4)]);
+        assert_eq!(node_depths(&report), [0, 1, 2, 0]);
+        assert_eq!(endpoint_rows(&CriticalPathReport::default()), []);
+    }
+}

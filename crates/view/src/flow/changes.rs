@@ -1,0 +1,244 @@
+//! What-if: some calls faster, slower, gone, or side by side: the changes in words, and the requests before and after.
+
+use crate::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
+use crate::draw::{Shade, Theme};
+use crate::say::tip::Numbers;
+use crate::table::{Column, csv};
+use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
+use pathlight_engine::flow::FlowNode;
+use pathlight_engine::flow::{
+    CallTimeout, ChangeOf, Changes, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
+};
+use pathlight_engine::ids::NodeId;
+use pathlight_trace::Endpoint;
+
+/// Endpoints listed of those whose share changed.
+const LISTED: usize = 12;
+
+fn is_of(change: &LatencyChange, endpoint: &Endpoint) -> bool {
+    change.service == endpoint.service && change.operation == endpoint.operation
+}
+
+/// How much of what of an endpoint changes: what, a share in percent, and microseconds that are added.
+pub type Amount = (ChangeOf, i64, i64);
+
+/// Returns the change of an endpoint's latency.
+pub fn latency_change(changes: &Changes, endpoint: &Endpoint) -> Amount {
+    let change = changes.latencies.iter().find(|change| is_of(change, endpoint));
+    change.map_or_else(Amount::default, |change| (change.of, change.share_ppm / 10_000, change.add_us))
+}
+
+/// Makes one latency change of an endpoint; one that changes nothing takes it away.
+pub fn set_latency(changes: &mut Changes, endpoint: &Endpoint, (of, percent, add_us): Amount) {
+    let at = changes.latencies.iter().position(|change| is_of(change, endpoint));
+    let Endpoint { service, operation } = endpoint.clone();
+    let change = LatencyChange { service, operation, of, share_ppm: percent * 10_000, add_us };
+    match (at, percent == 0 && add_us == 0) {
+        (Some(at), true) => {
+            changes.latencies.remove(at);
+        }
+        (Some(at), false) => changes.latencies[at] = change,
+        (None, true) => {}
+        (None, false) => changes.latencies.push(change),
+    }
+}
+
+/// Returns what is said of a change of a latency while it is made.
+pub fn amount_words((of, percent, add_us): Amount) -> String {
+    let words = amount(of, percent * 10_000, add_us);
+    if words.is_empty() { "as it is".to_owned() } else { words }
+}
+
+/// What a what-if can change of an endpoint: the change, its name, its hint and its key.
+pub const CHANGE_CHOICES: [(ChangeOf, &str, &str, &str); 2] = [
+    (
+        ChangeOf::OwnWork,
+        "Own work",
+        "The self time of the endpoint, wherever it is called. Its calls take what they took, and what waits for it moves along",
+        "own",
+    ),
+    (
+        ChangeOf::WholeCall,
+        "Whole call",
+        "The total time of the call: all that happens in it, as if all below were that much faster or slower",
+        "whole",
+    ),
+];
+
+fn amount(of: ChangeOf, share_ppm: i64, add_us: i64) -> String {
+    let of_latency = share((share_ppm as f64 / 10_000.0).abs() / 100.0);
+    let faster = match share_ppm {
+        0 => None,
+        ppm if ppm <= -1_000_000 => Some("gone".to_owned()),
+        ppm if ppm < 0 => Some(format!("{of_latency} faster")),
+        _ => Some(format!("{of_latency} slower")),
+    };
+    let add = (add_us != 0).then(|| change(add_us as f64));
+    let words = [faster, add].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    match of {
+        ChangeOf::OwnWork if !words.is_empty() => format!("own work {words}"),
+        ChangeOf::WholeCall if share_ppm > -1_000_000 && !words.is_empty() => format!("whole call {words}"),
+        _ => words,
+    }
+}
+
+/// One of some changes, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeAt {
+    /// A change of a latency.
+    Latency(usize),
+    /// A change that runs calls side by side.
+    Parallel(usize),
+    /// A timeout.
+    Timeout(usize),
+}
+
+impl ChangeAt {
+    /// Removes the change at this place from `changes`.
+    pub fn remove(self, changes: &mut Changes) {
+        match self {
+            ChangeAt::Latency(at) => drop(changes.latencies.remove(at)),
+            ChangeAt::Parallel(at) => drop(changes.parallel.remove(at)),
+            ChangeAt::Timeout(at) => drop(changes.timeouts.remove(at)),
+        }
+    }
+}
+
+/// Returns all changes with what is said of them.
+pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
+    let latencies = changes.latencies.iter().enumerate().map(|(at, change)| {
+        let words = amount(change.of, change.share_ppm, change.add_us);
+        (ChangeAt::Latency(at), format!("{}: {words}", printable(&change.operation)))
+    });
+    let parallel = changes.parallel.iter().enumerate().map(|(at, change)| {
+        let [a, b] = [&change.first, &change.second].map(|node| printable(&node.operation));
+        (ChangeAt::Parallel(at), format!("{a} beside {b}"))
+    });
+    let timeouts = changes.timeouts.iter().enumerate().map(|(at, change)| {
+        // Their mean, without a sum that may be too large.
+        let n = change.retry_us.len() as u64;
+        let mean_us = change.retry_us.iter().map(|us| us / n.max(1)).sum();
+        let retry = (n > 0).then(|| format!(", retried once ({})", duration_us(mean_us)));
+        let (operation, after) = (printable(&change.operation), duration_us(change.after_us));
+        (ChangeAt::Timeout(at), format!("{operation}: given up after {after}{}", retry.unwrap_or_default()))
+    });
+    latencies.chain(parallel).chain(timeouts).collect()
+}
+
+/// Makes one timeout of an endpoint.
+pub fn set_timeout(changes: &mut Changes, timeout: CallTimeout) {
+    changes
+        .timeouts
+        .retain(|other| (&other.service, &other.operation) != (&timeout.service, &timeout.operation));
+    changes.timeouts.push(timeout);
+}
+
+/// Returns, for each node of a flow, whether a what-if changes it.
+pub fn changed_nodes(report: &FlowReport, changes: &Changes) -> Vec<bool> {
+    let Endpoint { service, operation } = &report.parent;
+    let here: Vec<&Parallel> =
+        changes.parallel.iter().filter(|p| p.service == *service && p.operation == *operation).collect();
+    let is_changed = |node: &FlowNode| {
+        let is_node = |name: &NodeName| {
+            (&name.service, &name.operation, name.index) == (&node.service, &node.operation, node.index)
+        };
+        changes.latencies.iter().any(|c| c.service == node.service && c.operation == node.operation)
+            || changes.timeouts.iter().any(|c| c.service == node.service && c.operation == node.operation)
+            || here.iter().any(|parallel| is_node(&parallel.first) || is_node(&parallel.second))
+    };
+    report.nodes.iter().map(is_changed).collect()
+}
+
+/// Returns the calls that a call waits for or that wait for it, which could run beside it, with their labels.
+pub fn neighbours(report: &FlowReport, node: NodeId) -> Vec<(NodeId, String)> {
+    let edges = report.edges.iter();
+    let mut near: Vec<NodeId> = edges
+        .filter_map(|edge| match (edge.from == Some(node), edge.to == Some(node)) {
+            (true, _) => edge.to,
+            (_, true) => edge.from,
+            _ => None,
+        })
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().map(|node| (node, printable(report.label(node)))).collect()
+}
+
+/// Lets two calls of a flow run side by side, unless they do already.
+pub fn set_parallel(changes: &mut Changes, report: &FlowReport, nodes: [NodeId; 2]) {
+    let name = |node: NodeId| {
+        let FlowNode { service, operation, index, .. } = report.nodes.get(node.index())?;
+        Some(NodeName { service: service.clone(), operation: operation.clone(), index: *index })
+    };
+    let [Some(first), Some(second)] = nodes.map(name) else { return };
+    let Endpoint { service, operation } = report.parent.clone();
+    let parallel = Parallel { service, operation, first, second };
+    if !changes.parallel.contains(&parallel) {
+        changes.parallel.push(parallel);
+    }
+}
+
+/// Returns the percentiles and mean of the latency with their names: before, after.
+fn figures(report: &WhatIfReport) -> [(&'static str, f64, f64); 4] {
+    let (a, b) = (&report.before_us, &report.after_us);
+    [("p50", a.p50, b.p50), ("p95", a.p95, b.p95), ("p99", a.p99, b.p99), ("mean", a.mean, b.mean)]
+}
+
+/// Returns the latency before and after as a table.
+pub fn numbers(report: &WhatIfReport) -> Numbers {
+    let rows = figures(report).map(|(name, before, after)| {
+        let by = if before == after { DASH.to_owned() } else { change(after - before) };
+        let [before_us, after_us] = [before, after].map(|us| (duration(us), us.to_string()));
+        (name.to_owned(), vec![before_us, after_us, (by, (after - before).to_string())])
+    });
+    Numbers { heads: ["before", "after", "change"].map(str::to_owned).to_vec(), rows: rows.to_vec() }
+}
+
+/// Returns how many requests change.
+pub fn changed_words(report: &WhatIfReport) -> String {
+    format!("{} of {} requests change.", count(report.changed), count(report.requests))
+}
+
+/// Returns the endpoints whose share of the latency changes most, with the share before and after.
+pub fn shares(report: &WhatIfReport) -> Vec<(Endpoint, String)> {
+    let changed = report.endpoints.iter().filter(|row| row.before_us != row.after_us);
+    let words = changed.map(|row| {
+        let words = format!("{} \u{2192} {}", share(row.before_share), share(row.after_share));
+        (Endpoint::new(&row.service, &row.operation), words)
+    });
+    words.take(LISTED).collect()
+}
+
+/// Returns the latency before and after as comma-separated values.
+pub fn what_if_csv(report: &WhatIfReport) -> String {
+    type Row = (&'static str, f64, f64);
+    let columns = [
+        Column::text_field("quantile", |row: &Row| row.0.into()),
+        Column::field("before_us", |row| row.1.into()),
+        Column::field("after_us", |row| row.2.into()),
+    ];
+    csv(&columns, &figures(report))
+}
+
+/// Returns both curves: latency, and the share of the requests that take at most so long.
+pub fn curves(report: &WhatIfReport, theme: &Theme) -> CurvesView<'static> {
+    let curve = |name, color, strong, us: &[f64]| {
+        let last = us.len().saturating_sub(1).max(1) as f64;
+        let points = us.iter().enumerate().map(|(at, us)| (*us, at as f64 / last)).collect();
+        NamedCurve { name, color, strong, points }
+    };
+    let ends = || [&report.before_curve_us, &report.after_curve_us].into_iter().flatten().copied();
+    let from_us = ends().fold(f64::INFINITY, f64::min);
+    let to_us = ends().fold(0.0, f64::max);
+    let from_us = if from_us.is_finite() { from_us as u64 } else { 0 };
+    CurvesView {
+        x: (Axis::Latency { from_us, to_us: (to_us as u64).max(from_us + 1) }, "latency of the request"),
+        y: (Axis::Share, "share of requests"),
+        curves: vec![
+            curve("before", theme.muted, false, &report.before_curve_us),
+            curve("after", theme.fill(Shade::Change(100)), true, &report.after_curve_us),
+        ],
+        rule: None,
+        legend: Legend::TopLeft,
+    }
+}

@@ -1,0 +1,342 @@
+//! The choices of the flow view, as keys of the address: `parents`, `panel`, `pooled`, `children`,
+//! `learn`, `tau`, `whatif`, `target`, `timeout`.
+
+use crate::address::focus::{focus_name, parse_focus};
+use pathlight_engine::flow::paper::FlowSettings;
+use pathlight_engine::flow::{CallTimeout, ChangeOf, Changes, LatencyChange, NodeName, Parallel, Quantile};
+use pathlight_trace::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// What stands below the chart of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FlowPanel {
+    /// The calls as a table.
+    #[default]
+    Calls,
+    /// Latencies before and after a change.
+    WhatIf,
+    /// What would bring a percentile of the latency down to a target.
+    Target,
+    /// What a timeout of a call would cut.
+    Timeout,
+    /// How well the flow predicts.
+    Prediction,
+    /// What every endpoint would save.
+    Savings,
+}
+
+impl FlowPanel {
+    /// Every panel, in the order of the page.
+    pub const ALL: [FlowPanel; 6] = [
+        FlowPanel::Calls,
+        FlowPanel::WhatIf,
+        FlowPanel::Target,
+        FlowPanel::Timeout,
+        FlowPanel::Prediction,
+        FlowPanel::Savings,
+    ];
+
+    /// Returns whether it needs the room beside it too.
+    pub fn is_wide(self) -> bool {
+        !matches!(self, FlowPanel::Calls | FlowPanel::Savings)
+    }
+
+    /// Returns its value of `panel=`.
+    pub fn key(self) -> &'static str {
+        match self {
+            FlowPanel::Calls => "calls",
+            FlowPanel::WhatIf => "whatif",
+            FlowPanel::Target => "target",
+            FlowPanel::Timeout => "timeout",
+            FlowPanel::Prediction => "prediction",
+            FlowPanel::Savings => "savings",
+        }
+    }
+}
+
+/// What the flow view shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowChoice {
+    /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
+    /// root endpoint's own.
+    pub parents: Vec<Endpoint>,
+    /// The panel below the flow.
+    pub panel: FlowPanel,
+    /// Whether the prediction is that of all parents pooled, not of the one shown.
+    pub pooled: bool,
+    /// Parents none of whose invocations has so many calls are left out when pooling; `None`: as many as the preset.
+    pub min_children: Option<u32>,
+    /// Learned as the paper does.
+    pub paper: bool,
+    /// Share of the invocations an edge must hold in, in millionths; `None`: that of the preset.
+    pub tau_ppm: Option<u32>,
+    /// The what-if.
+    pub changes: Changes,
+    /// Which percentile is to be how long, in microseconds.
+    pub target: Option<(Quantile, u64)>,
+    /// Whose calls have a timeout, and in microseconds which; without one, the one that is suggested.
+    pub timeout: Option<(Endpoint, Option<u64>)>,
+}
+
+/// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
+const OWN_WORK: &str = "own";
+
+/// A change as it is written: short, and told apart by its length.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ChangeText {
+    /// Parent, then both calls with their numbers.
+    Parallel(String, String, String, String, u32, String, String, u32),
+    /// Endpoint, share in millionths, microseconds, [`OWN_WORK`].
+    OwnWork(String, String, i64, i64, String),
+    /// Endpoint, share in millionths, microseconds: a change of whole calls.
+    WholeCall(String, String, i64, i64),
+    /// Endpoint whose calls are given up: after how many microseconds, and what retries take if there are any.
+    Timeout(String, String, Vec<u64>),
+}
+
+impl FlowChoice {
+    /// Returns the timeout that was chosen for an endpoint, in microseconds.
+    pub fn timeout_us(&self, endpoint: Option<&Endpoint>) -> Option<u64> {
+        self.timeout.as_ref().filter(|(of, _)| Some(of) == endpoint).and_then(|(_, us)| *us)
+    }
+
+    /// Returns how flows are learned.
+    pub fn settings(&self) -> FlowSettings {
+        let preset = if self.paper { FlowSettings::paper() } else { FlowSettings::default() };
+        FlowSettings { tau_ppm: self.tau_ppm.unwrap_or(preset.tau_ppm), ..preset }
+    }
+
+    /// Returns how many calls some invocation of a parent must have when pooling: 5 in the paper.
+    pub fn least_children(&self) -> u32 {
+        self.min_children.unwrap_or(if self.paper { 5 } else { 2 })
+    }
+
+    /// Goes to the flow of an endpoint from the one that is shown.
+    pub fn go_to(&mut self, endpoint: Endpoint, shown: Option<Endpoint>) {
+        if self.parents.is_empty() {
+            self.parents.extend(shown);
+        }
+        // Going back to one on the way makes the way shorter.
+        if let Some(at) = self.parents.iter().position(|parent| *parent == endpoint) {
+            self.parents.truncate(at);
+        }
+        self.parents.push(endpoint);
+    }
+
+    /// Takes a key of the address; tells whether it was one of these. A value that makes no sense is as if it were not
+    /// there.
+    pub(crate) fn read(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "parents" => self.parents = parse_focus(value).unwrap_or_default(),
+            "panel" => {
+                self.panel = FlowPanel::ALL.into_iter().find(|p| p.key() == value).unwrap_or_default();
+            }
+            "pooled" => self.pooled = value == "1",
+            "children" => self.min_children = value.parse().ok(),
+            "learn" => self.paper = value == "paper",
+            "tau" => self.tau_ppm = parse_tau(value),
+            "whatif" => self.changes = parse_changes(value),
+            "target" => self.target = parse_target(value),
+            "timeout" => {
+                let timeout: Option<(Endpoint, Option<u64>)> = serde_json::from_str(value).ok();
+                self.timeout = timeout.filter(|(_, us)| *us != Some(0));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Returns keys and values of all that differs from the defaults.
+    pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let path = || focus_name(&self.parents);
+        let all = [
+            ("parents", (!self.parents.is_empty()).then(path)),
+            ("panel", (self.panel != FlowPanel::default()).then(|| self.panel.key().to_owned())),
+            ("pooled", self.pooled.then(|| "1".to_owned())),
+            ("children", self.min_children.map(|children| children.to_string())),
+            ("learn", self.paper.then(|| "paper".to_owned())),
+            ("tau", self.tau_ppm.map(tau_text)),
+            ("whatif", (self.changes != Changes::default()).then(|| changes_text(&self.changes))),
+            ("target", self.target.map(|(quantile, us)| format!("{}:{us}", quantile.name()))),
+            ("timeout", self.timeout.as_ref().and_then(|timeout| serde_json::to_string(timeout).ok())),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// Returns a share in millionths as a decimal fraction.
+pub fn tau_text(tau_ppm: u32) -> String {
+    let text = format!("{}.{:06}", tau_ppm / 1_000_000, tau_ppm % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Reads a decimal fraction from 0 to 1 as millionths.
+pub fn parse_tau(text: &str) -> Option<u32> {
+    let tau: f64 = text.trim().parse().ok()?;
+    (0.0..=1.0).contains(&tau).then(|| (tau * 1e6).round() as u32)
+}
+
+/// Reads `p99:300000`: which percentile, and what it is to be in microseconds.
+fn parse_target(text: &str) -> Option<(Quantile, u64)> {
+    let (name, us) = text.split_once(':')?;
+    let quantile = Quantile::ALL.into_iter().find(|quantile| quantile.name() == name)?;
+    Some((quantile, us.parse().ok().filter(|us| *us > 0)?))
+}
+
+fn changes_text(changes: &Changes) -> String {
+    let latencies = changes.latencies.iter().cloned();
+    let latencies = latencies.map(|c| match c.of {
+        ChangeOf::OwnWork => {
+            ChangeText::OwnWork(c.service, c.operation, c.share_ppm, c.add_us, OWN_WORK.to_owned())
+        }
+        ChangeOf::WholeCall => ChangeText::WholeCall(c.service, c.operation, c.share_ppm, c.add_us),
+    });
+    let parallel = changes.parallel.iter().cloned().map(|c| {
+        let (a, b) = (c.first, c.second);
+        ChangeText::Parallel(
+            c.service,
+            c.operation,
+            a.service,
+            a.operation,
+            a.index,
+            b.service,
+            b.operation,
+            b.index,
+        )
+    });
+    let timeouts = changes.timeouts.iter().cloned().map(|c| {
+        let us = [c.after_us].into_iter().chain(c.retry_us).collect();
+        ChangeText::Timeout(c.service, c.operation, us)
+    });
+    let list: Vec<ChangeText> = latencies.chain(parallel).chain(timeouts).collect();
+    serde_json::to_string(&list).unwrap_or_default()
+}
+
+fn parse_changes(text: &str) -> Changes {
+    let mut changes = Changes::default();
+    for change in serde_json::from_str::<Vec<ChangeText>>(text).unwrap_or_default() {
+        let mut latency = |of, service, operation, share_ppm, add_us| {
+            changes.latencies.push(LatencyChange { service, operation, of, share_ppm, add_us });
+        };
+        match change {
+            ChangeText::OwnWork(service, operation, share_ppm, add_us, _) => {
+                latency(ChangeOf::OwnWork, service, operation, share_ppm, add_us);
+            }
+            ChangeText::WholeCall(service, operation, share_ppm, add_us) => {
+                latency(ChangeOf::WholeCall, service, operation, share_ppm, add_us);
+            }
+            ChangeText::Timeout(service, operation, us) => {
+                if let Some((&after_us, retry)) = us.split_first() {
+                    let retry_us = retry.to_vec();
+                    changes.timeouts.push(CallTimeout { service, operation, after_us, retry_us });
+                }
+            }
+            ChangeText::Parallel(service, operation, sa, oa, a, sb, ob, b) => {
+                changes.parallel.push(Parallel {
+                    service,
+                    operation,
+                    first: NodeName { service: sa, operation: oa, index: a },
+                    second: NodeName { service: sb, operation: ob, index: b },
+                });
+            }
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+    use crate::address::choices::Choices;
+
+    #[test]
+    fn a_what_if_survives_its_address() {
+        let node = |operation: &str, index| NodeName {
+            service: "s,\"".to_owned(),
+            operation: operation.to_owned(),
+            index,
+        };
+        let flow = FlowChoice {
+            parents: vec![Endpoint::new("gateway", "GET /x"), Endpoint::new("a", "")],
+            panel: FlowPanel::WhatIf,
+            pooled: true,
+            min_children: Some(5),
+            paper: true,
+            tau_ppm: Some(950_000),
+            changes: Changes {
+                latencies: [ChangeOf::OwnWork, ChangeOf::WholeCall]
+                    .map(|of| LatencyChange {
+                        service: "a&b".to_owned(),
+                        operation: "GET".to_owned(),
+                        of,
+                        share_ppm: -1_000_000,
+                        add_us: 500,
+                    })
+                    .to_vec(),
+                parallel: vec![Parallel {
+                    service: "a".to_owned(),
+                    operation: "b".to_owned(),
+                    first: node("x", 1),
+                    second: node("y", 0),
+                }],
+                timeouts: [vec![], vec![40_000], vec![40_000, 90_000]]
+                    .map(|retry_us| CallTimeout {
+                        service: "s".to_owned(),
+                        operation: "GET".to_owned(),
+                        after_us: 90_000,
+                        retry_us,
+                    })
+                    .to_vec(),
+            },
+            target: Some((Quantile::P95, 300_000)),
+            timeout: Some((Endpoint::new("a", "GET /"), Some(200_000))),
+        };
+        let choices = Choices { flow, ..Choices::default() };
+        let address = Address { choices, ..Address::default() };
+        let text = address.to_fragment();
+        assert!(text.contains("&panel=whatif&pooled=1&children=5&learn=paper&tau=0.95&whatif="), "{text}");
+        assert!(text.contains("&target=p95:300000"), "{text}");
+        assert_eq!(Address::parse(&text), address);
+    }
+
+    #[test]
+    fn a_timeout_stands_in_the_address_also_as_suggested() {
+        for (us, text) in
+            [(Some(200_000), r#"timeout=[["a","GET /"],200000]"#), (None, r#"timeout=[["a","GET /"],null]"#)]
+        {
+            let mut address = Address::default();
+            address.choices.flow.timeout = Some((Endpoint::new("a", "GET /"), us));
+            assert_eq!(Address::parse(text), address);
+            assert_eq!(Address::parse(&address.to_fragment()), address);
+            let escaped = [("%22", "\""), ("%20", " "), ("%5B", "["), ("%5D", "]")];
+            let decoded = escaped.iter().fold(address.to_fragment(), |text, (a, b)| text.replace(a, b));
+            assert!(decoded.contains(text), "{decoded}");
+        }
+    }
+
+    #[test]
+    fn a_link_of_version_1_0_is_about_whole_calls() {
+        let address = Address::parse(r#"whatif=[["s","o",-500000,0]]"#);
+        let of: Vec<ChangeOf> = address.choices.flow.changes.latencies.iter().map(|c| c.of).collect();
+        assert_eq!(of, [ChangeOf::WholeCall]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_there() {
+        let address = Address::parse(
+            "parents=[1&panel=x&learn=1&tau=2&whatif=[[1]]&target=p98:3&timeout=[[\"a\",\"b\"],0]",
+        );
+        assert_eq!(address, Address::default());
+    }
+
+    #[test]
+    fn settings_follow_preset_and_tau() {
+        let paper = FlowChoice { paper: true, ..FlowChoice::default() };
+        assert_eq!(paper.settings(), FlowSettings::paper());
+        assert_eq!(FlowChoice { tau_ppm: Some(5), ..paper }.settings().tau_ppm, 5);
+        assert_eq!(FlowChoice::default().settings(), FlowSettings::default());
+        assert_eq!(["1", "0.99", "0"].map(|t| parse_tau(t).map(tau_text).unwrap()), ["1", "0.99", "0"]);
+    }
+}

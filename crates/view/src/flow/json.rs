@@ -1,0 +1,191 @@
+//! Execution flows, how well they predict, and what-if.
+
+use crate::json::{Text, pretty, public_json};
+use pathlight_base::statistics::Summary;
+use pathlight_engine::flow::{
+    ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
+    TargetReport, TimeoutReport, WhatIfReport,
+};
+use pathlight_trace::Endpoint;
+
+public_json! {
+    /// With `--service` and `--operation`: the execution flow of that parent endpoint, learned from all its spans that wait
+    /// for some call (with filters: those within the requests that pass).
+    Flow<'a>(report: &'a FlowReport) {
+        /// The parent endpoint as `[service, operation]`.
+        parent: &'a Endpoint = &report.parent,
+        /// Its spans that wait for some call.
+        invocations: u64 = report.invocations,
+        /// Its spans that wait for none.
+        childless: u64 = report.childless,
+        /// Latency of the invocations.
+        latency_us: Summary = report.latency_us,
+        /// Time from the end of the last call to the end of the invocation.
+        return_us: Summary = report.return_us,
+        /// Repeats of a callee above this one are folded into one node `#rest`; `null` if nothing is. A flow has at most 512
+        /// nodes: first the repeats above #8 fold, then those above #1, then all calls of a callee; beyond that the rarest
+        /// callees share the node `(other callees)`.
+        repeats_kept: Option<u32> = report.repeats_kept,
+        /// The nodes, sorted by (service, operation, index).
+        nodes: Vec<Node<'a>> = report.nodes.iter().map(Node::of).collect(),
+        /// The transitive reduction by (from, to).
+        edges: Vec<Edge<'a>> = report.edges.iter().map(|edge| Edge::of(report, edge)).collect(),
+        /// Groups of edges that a drawing replaces by one synchronisation node.
+        sync_nodes: Vec<Sync<'a>> = report.sync_nodes.iter().map(|sync| Sync::of(report, sync)).collect(),
+    }
+}
+
+public_json! {
+    /// One callee, or one of its repeats.
+    Node<'a>(node: &'a FlowNode) {
+        /// `service:operation`, with `#k` where the callee repeats (numbered by start), `#rest` for folded repeats.
+        name: &'a str = &node.label,
+        /// Service name.
+        service: &'a str = &node.service,
+        /// Operation name.
+        operation: &'a str = &node.operation,
+        /// Which call of the callee it is, from 1; 0 is a folded node.
+        index: u32 = node.index,
+        /// Invocations that have it.
+        invocations: u64 = node.invocations,
+        /// Latencies of the node.
+        latency_us: Summary = node.latency_us,
+        /// Time to its start from the latest end before it (or from the parent's start).
+        wait_us: Summary = node.wait_us,
+        /// Share of the invocations that have it in which it is on the parent's critical path.
+        critical_share: f64 = node.critical_share(),
+    }
+}
+
+public_json! {
+    /// One node waits for another.
+    Edge<'a>(report: &'a FlowReport, edge: &FlowEdge) {
+        /// Name of a node, or `start`.
+        from: &'a str = report.labels(edge)[0],
+        /// Name of a node, or `return`.
+        to: &'a str = report.labels(edge)[1],
+        /// Share of the invocations with both ends in which `from` ends before `to` starts (overlaps that pass for clock skew
+        /// included), 0 to 1.
+        support: f64 = edge.support(),
+        /// Invocations with both ends.
+        invocations: u64 = edge.both,
+        /// Share of them in which `from` ends last of all that `to` waits for.
+        binding_share: f64 = edge.binding_share(),
+    }
+}
+
+public_json! {
+    /// Each node of `to` waits for each node of `from`.
+    Sync<'a>(report: &'a FlowReport, sync: &'a SyncNode) {
+        /// Names of nodes that end.
+        from: Vec<&'a str> = sync.from.iter().map(|&node| report.label(node)).collect(),
+        /// Names of nodes that start.
+        to: Vec<&'a str> = sync.to.iter().map(|&node| report.label(node)).collect(),
+    }
+}
+
+public_json! {
+    /// Without a parent: every endpoint that waits for some call.
+    Parents<'a>(parents: &'a [FlowParent]) {
+        /// The parents, sorted by name.
+        parents: &'a [FlowParent] = parents,
+    }
+}
+
+public_json! {
+    /// With `--what-if 'service:operation=-50%'` (also `+500us`, `-2ms`, `+1s`; several at once) or `--parallel PARENT A B`:
+    /// the selected requests, every tree recomputed bottom-up with flows learned from all traces.
+    WhatIf<'a>(report: &'a WhatIfReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a WhatIfReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// With `--savings`: where work is best spent.
+    Savings<'a>(report: &'a SavingsReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a SavingsReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// With `--target p99=300ms` (also p50, p95): how much faster the own work of endpoints has to be for it.
+    Target<'a>(report: &'a TargetReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a TargetReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+public_json! {
+    /// With `--timeout 'service:operation=200ms'`, or without a time: what a timeout of the calls of an endpoint would cut, and
+    /// what the requests would take then.
+    Timeout<'a>(report: &'a TimeoutReport, back_test: Option<&EvaluationReport>) {
+        #[serde(flatten)]
+        report: &'a TimeoutReport = report,
+        /// Error of the aggregate flow on held-out invocations, pooled as by `--evaluate`; `null` if there are none.
+        model_error: Option<ErrorQuantiles> = back_test.and_then(EvaluationReport::flow_error),
+    }
+}
+
+/// Returns the JSON of `flow` with a parent.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow(report: &FlowReport) -> Text {
+    pretty(&Flow::of(report))
+}
+
+/// Returns the JSON of `flow` without a parent.
+///
+/// # Errors
+/// Only if serde_json refuses a string, which it does not.
+pub fn flow_parents(parents: &[FlowParent]) -> Text {
+    pretty(&Parents::of(parents))
+}
+
+/// Returns the JSON of `flow --evaluate`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_evaluation(report: &EvaluationReport) -> Text {
+    pretty(report)
+}
+
+/// Returns the JSON of `flow --what-if`; `back_test` is an evaluation on held-out traces, whose aggregate flow is the model.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn what_if(report: &WhatIfReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&WhatIf::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --savings`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn savings(report: &SavingsReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Savings::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --target`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_target(report: &TargetReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Target::of(report, back_test))
+}
+
+/// Returns the JSON of `flow --timeout`; `back_test` as for [`what_if`].
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no report holds.
+pub fn flow_timeout(report: &TimeoutReport, back_test: Option<&EvaluationReport>) -> Text {
+    pretty(&Timeout::of(report, back_test))
+}

@@ -1,0 +1,18 @@
+//! The execution flow of a parent endpoint: its chart, its calls, predictions, and what changes would save.
+
+pub mod changes;
+pub mod chart;
+pub mod choice;
+pub(crate) mod json;
+pub mod prediction;
+pub mod savings;
+mod table;
+pub mod target;
+#[cfg(test)]
+mod tests;
+pub mod timeout;
+
+pub use table::{
+    CallFacts, CallLine, called_words, chart_title, endpoint_of, facts, found, opens, panel_words,
+    parent_options, services, shown_parent, table, tip, title, why_empty,
+};

@@ -1,0 +1,100 @@
+//! Traces that come when others are loaded already: added, replaced or compared.
+
+use crate::address::comparing::Side;
+use pathlight_base::format::counted;
+
+/// What a person can do with traces that come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intake {
+    /// Side B of a comparison with what is loaded.
+    Compare,
+    /// New traces join what is loaded.
+    Add,
+    /// They join one side of a comparison.
+    AddTo(Side),
+    /// New traces replace what is loaded.
+    Replace,
+}
+
+impl Intake {
+    /// Returns what can be done, in the order of the zones of a drop: with two loaded sets each side takes more; without
+    /// a second one it can come now.
+    pub fn choices(has_both_sets: bool) -> [Intake; 3] {
+        if has_both_sets {
+            [Intake::AddTo(Side::A), Intake::AddTo(Side::B), Intake::Replace]
+        } else {
+            [Intake::Compare, Intake::Add, Intake::Replace]
+        }
+    }
+
+    /// Returns what is done with files that are dropped on the box of side B.
+    pub fn on_side_b(has_both_sets: bool) -> Intake {
+        if has_both_sets { Intake::AddTo(Side::B) } else { Intake::Compare }
+    }
+
+    /// Returns the name that tests and styles know it by.
+    pub fn key(self) -> &'static str {
+        match self {
+            Intake::Compare => "compare",
+            Intake::Add => "add",
+            Intake::AddTo(Side::A) => "add-a",
+            Intake::AddTo(Side::B) => "add-b",
+            Intake::Replace => "replace",
+        }
+    }
+
+    /// Returns the words of its zone, button or menu entry.
+    pub fn title(self) -> &'static str {
+        match self {
+            Intake::Compare => "Compare as B",
+            Intake::Add => "Add",
+            Intake::AddTo(Side::A) => "Add to A",
+            Intake::AddTo(Side::B) => "Add to B",
+            Intake::Replace => "Replace",
+        }
+    }
+
+    /// Returns a sentence that says what it does.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Intake::Compare => "What is loaded is side A.",
+            Intake::Add => "Joined with what is loaded into one set.",
+            Intake::AddTo(Side::A) => "Joined with side A into one set.",
+            Intake::AddTo(Side::B) => "Joined with side B into one set.",
+            Intake::Replace => "What is loaded now is removed.",
+        }
+    }
+
+    /// Returns the sentence that says what was done with so many files.
+    pub fn done(self, files: usize) -> String {
+        let files = counted(files as u64, "file");
+        match self {
+            Intake::Compare => format!("Compared with {files} as side B."),
+            Intake::Add => format!("Added {files}."),
+            Intake::AddTo(side) => format!("Added {files} to side {}.", side.name()),
+            Intake::Replace => format!("Replaced what was loaded by {files}."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_set_is_offered_once_and_then_each_side_takes_more() {
+        let titles = |both| Intake::choices(both).map(Intake::title);
+        assert_eq!(titles(false), ["Compare as B", "Add", "Replace"]);
+        assert_eq!(titles(true), ["Add to A", "Add to B", "Replace"]);
+        for both in [false, true] {
+            assert!(Intake::choices(both).contains(&Intake::on_side_b(both)));
+        }
+    }
+
+    #[test]
+    fn what_was_done_is_said_with_the_number_of_files() {
+        assert_eq!(Intake::Compare.done(1), "Compared with 1 file as side B.");
+        assert_eq!(Intake::AddTo(Side::B).done(3), "Added 3 files to side B.");
+        assert_eq!(Intake::Replace.done(2), "Replaced what was loaded by 2 files.");
+    }
+}

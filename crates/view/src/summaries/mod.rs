@@ -1,0 +1,9 @@
+//! Summaries (`.pathlight`): their statements in words, and what views say that need spans.
+
+pub(crate) mod json;
+mod words;
+
+pub use words::{
+    COMPARES_ALL, DIAGNOSIS_ONLY, EndpointRow, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES,
+    NO_FINDINGS, Node, Selected, facts, known_requests, lacking, lacks, notes,
+};

@@ -1,0 +1,11 @@
+//! Numbers over time: what changed, since when, and where.
+
+pub mod chart;
+pub(crate) mod json;
+pub mod over_time;
+mod table;
+
+pub use table::{
+    MovedWords, NEEDS_SUMMARIES, Row, changes, clearness, day_names, dim, explanation, moved_words, name,
+    note, panels, table, tip, to_csv,
+};
