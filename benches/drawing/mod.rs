@@ -9,7 +9,7 @@ use pathlight::trace::Endpoint;
 use pathlight::view::draw::text::Advances;
 use pathlight::view::draw::{Metrics, Theme, Window};
 use pathlight::view::flow::chart::{DagLayout, DagSizes};
-use pathlight::view::heatmap::chart as heatmap;
+use pathlight::view::heatmap;
 use pathlight::view::heatmap::chart::{HeatModel, HeatSize, HeatView};
 use std::hint::black_box;
 
@@ -98,8 +98,8 @@ pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
     {
         let view = HeatView { order: &order, window, scroll_px: 4000, step_px: 1, selected: None };
         let seconds = seconds_of(&mut || {
-            let layout = heatmap::layout(&model, &view, size, &mut Advances { font_px: 12.0 });
-            black_box(heatmap::raster(&layout, &theme));
+            let layout = heatmap::chart::layout(&model, &view, size, &mut Advances { font_px: 12.0 });
+            black_box(heatmap::chart::raster(&layout, &theme));
         });
         put(&format!("heat map frame, {what}"), seconds);
     }

@@ -17,8 +17,8 @@ use pathlight_view::address::comparing::Side;
 use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::anomalies;
 use pathlight_view::keys::Command;
+use pathlight_view::reading;
 use pathlight_view::reading::file_errors::file_errors;
-use pathlight_view::reading::words as reading_words;
 use pathlight_view::summaries;
 use pathlight_view::views::View;
 use std::cell::{Cell, Ref, RefCell};
@@ -239,8 +239,8 @@ impl Page {
     /// Returns a text about the requests in sight under the line that says of what traces they are, as the binary writes it.
     pub fn with_scope(self, text: &str) -> String {
         let facts = self.queries().range.fresh();
-        let line = facts.map(|of| reading_words::scope_line(&of.facts.coverage, of.facts.all_requests));
-        reading_words::under_scope(&line.unwrap_or_default(), text)
+        let line = facts.map(|of| reading::words::scope_line(&of.facts.coverage, of.facts.all_requests));
+        reading::words::under_scope(&line.unwrap_or_default(), text)
     }
 
     /// Returns whether any set that is loaded is a summary.

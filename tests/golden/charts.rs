@@ -15,7 +15,7 @@ use pathlight::engine::split::SplitOf;
 use pathlight::trace::{Endpoint, TraceSet};
 use pathlight::trace::{Overlap, PathSettings, Reading};
 use pathlight::view::address::Address;
-use pathlight::view::anomalies::chart as anomalies;
+use pathlight::view::anomalies;
 use pathlight::view::draw::axis::{Scale, Unit};
 use pathlight::view::draw::caption::captioned;
 use pathlight::view::draw::curves;
@@ -26,14 +26,14 @@ use pathlight::view::draw::pair::{align, signs};
 use pathlight::view::draw::plot::ChartSize;
 use pathlight::view::draw::{Metrics, Rgba, Shade, Theme, Window, multiples, violin};
 use pathlight::view::export::pictures::Exported;
-use pathlight::view::flame::chart as flame;
+use pathlight::view::flame;
 use pathlight::view::flame::chart::{DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
-use pathlight::view::flow::chart as dag;
-use pathlight::view::heatmap::chart as heatmap;
+use pathlight::view::flow;
+use pathlight::view::heatmap;
 use pathlight::view::heatmap::chart::HeatModel;
-use pathlight::view::timeline::chart as timeline;
+use pathlight::view::timeline;
 use pathlight::view::timeline::chart::{Timeline, TimelineView};
-use pathlight::view::trend::chart as trend;
+use pathlight::view::trend;
 use pathlight::view::trend::chart::{Line, Panel, TrendPanels};
 use pathlight::view::views::View;
 
@@ -101,14 +101,14 @@ fn size(width: i32, height: i32) -> ChartSize {
 
 fn flame_svg(tree: &FlameTree, words: &FlameWords) -> String {
     let view = FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };
-    flame::export_svg(tree, &view, 1000, &Theme::light(), words)
+    flame::chart::export_svg(tree, &view, 1000, &Theme::light(), words)
 }
 
 fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
     let window = timeline.full();
     let view =
         TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: true };
-    timeline::export_svg(timeline, &view, 1000, theme, "One request")
+    timeline::chart::export_svg(timeline, &view, 1000, theme, "One request")
 }
 
 fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
@@ -141,7 +141,7 @@ fn a_chart_with_its_caption() {
     address.view = View::Flame;
     // 2026-11-24 03:06:12.345.
     let lines = Exported::of(&address, names).lines(1_795_489_572_345_000);
-    let services = pathlight::view::flame::services(&report).into_iter();
+    let services = flame::services(&report).into_iter();
     let theme = Theme::light();
     let legend: Vec<_> =
         services.map(|(service, _)| (Some(theme.fill(Shade::service(&service))), service)).collect();
@@ -182,7 +182,10 @@ fn heat_map() {
     let model = HeatModel::new(&report);
     let rows: Vec<_> = (0..model.rows()).map(EndpointId).collect();
     let window = Window::full(model.columns().into());
-    check("heatmap", &heatmap::export_svg(&model, &rows, window, 900, &Theme::light(), "Who is slow when"));
+    check(
+        "heatmap",
+        &heatmap::chart::export_svg(&model, &rows, window, 900, &Theme::light(), "Who is slow when"),
+    );
 }
 
 #[test]
@@ -191,11 +194,11 @@ fn execution_flow() {
     let selection = Selection { root, ..all() };
     let flow =
         pool().run(queries::Flow { selection, parent: None, settings: FlowSettings::default() }).unwrap();
-    check("flow", &dag::export_svg(&flow, &[], &Theme::light(), "What waits for what"));
+    check("flow", &flow::chart::export_svg(&flow, &[], &Theme::light(), "What waits for what"));
     // As in a what-if: the first node is changed.
     let mut changed = vec![false; flow.nodes.len()];
     changed[0] = true;
-    check("flow-changed", &dag::export_svg(&flow, &changed, &Theme::dark(), "What if"));
+    check("flow-changed", &flow::chart::export_svg(&flow, &changed, &Theme::dark(), "What if"));
 }
 
 #[test]
@@ -234,7 +237,7 @@ fn timelines_of_an_anomalous_request_and_a_normal_one() {
     }
     check(
         "anomalies",
-        &anomalies::export_svg(&report, size(900, 300), &Theme::light(), "A slow database").unwrap(),
+        &anomalies::chart::export_svg(&report, size(900, 300), &Theme::light(), "A slow database").unwrap(),
     );
 }
 
@@ -313,7 +316,7 @@ fn numbers_over_days() {
     let title = "Latency over days";
     for (enlarged, theme, case) in [(None, Theme::light(), "trend"), (Some(0), Theme::dark(), "trend-panel")]
     {
-        let svg = trend::export_svg(&panels, enlarged, size(900, 320), &theme, title);
+        let svg = trend::chart::export_svg(&panels, enlarged, size(900, 320), &theme, title);
         check(case, &svg.unwrap());
     }
 }

@@ -11,9 +11,9 @@ use pathlight::trace::PathSettings;
 use pathlight::trace::TraceSet;
 use pathlight::view::draw::text::Advances;
 use pathlight::view::draw::{Metrics, Theme};
-use pathlight::view::flame::chart as flame;
+use pathlight::view::flame;
 use pathlight::view::flame::chart::{FlameTree, FlameView, Inverted, Matches, endpoint_rows};
-use pathlight::view::timeline::chart as timeline;
+use pathlight::view::timeline;
 use pathlight::view::timeline::chart::{Minimap, Timeline, TimelineSize, TimelineView};
 
 fn generated(options: &Options) -> Pool {
@@ -90,8 +90,8 @@ fn check_flame(report: &CriticalPathReport) {
             assert_eq!(matches.matched_us(), row.subtree_us, "{label}");
         }
     }
-    let words = flame::FlameWords::of_times(&tree, "Flame <graph>");
-    check_xml(&flame::export_svg(&tree, &all_of(&tree), 1200, &Theme::light(), &words));
+    let words = flame::chart::FlameWords::of_times(&tree, "Flame <graph>");
+    check_xml(&flame::chart::export_svg(&tree, &all_of(&tree), 1200, &Theme::light(), &words));
 }
 
 fn check_timeline(report: TraceReport) {
@@ -106,7 +106,7 @@ fn check_timeline(report: TraceReport) {
         slack: false,
     };
     let (mut label, mut small) = (Advances { font_px: 12.0 }, Advances { font_px: 11.0 });
-    let layout = timeline::layout(&timeline, &view, size, &mut label, &mut small);
+    let layout = timeline::chart::layout(&timeline, &view, size, &mut label, &mut small);
     assert_eq!(layout.rows.len(), timeline.len());
     let report = timeline.report();
     // Marks stand only in rows on the path, and together they cover the request's root from end to end.
@@ -125,12 +125,12 @@ fn check_timeline(report: TraceReport) {
         assert!(covered[px(first)..px(last)].iter().all(|&c| c), "{}", report.trace_id);
     }
     assert_eq!(Minimap::new(&timeline, 500).active.len(), 500);
-    check_xml(&timeline::export_svg(&timeline, &view, 1000, &Theme::dark(), "A & B"));
+    check_xml(&timeline::chart::export_svg(&timeline, &view, 1000, &Theme::dark(), "A & B"));
     // Closed, the root carries the whole path.
     timeline.open_to(Some(0));
-    let layout = timeline::layout(&timeline, &view, size, &mut label, &mut small);
+    let layout = timeline::chart::layout(&timeline, &view, size, &mut label, &mut small);
     assert!(layout.rows.len() <= timeline.len());
-    check_xml(&timeline::export_svg(&timeline, &view, 1000, &Theme::light(), "A & B"));
+    check_xml(&timeline::chart::export_svg(&timeline, &view, 1000, &Theme::light(), "A & B"));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn one_trace_of_many_spans_is_laid_out_a_window_at_a_time() {
                 matches: None,
                 slack: false,
             };
-            let layout = timeline::layout(&timeline, &view, size, &mut label, &mut small);
+            let layout = timeline::chart::layout(&timeline, &view, size, &mut label, &mut small);
             assert!((26..=28).contains(&layout.rows.len()));
             assert!(layout.marks.len() < 28 * 800);
         }

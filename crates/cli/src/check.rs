@@ -9,9 +9,9 @@ use pathlight_engine::compare::DiffReport;
 use pathlight_engine::compare::compare;
 use pathlight_engine::summaries::{Measured, Rule, Summary, Verdict, check};
 use pathlight_trace::Endpoint;
-use pathlight_view::compare::services as culprit;
+use pathlight_view::compare;
 use pathlight_view::draw::Theme;
-use pathlight_view::flame::chart as flame;
+use pathlight_view::flame;
 use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ fn picture(report: &DiffReport, root: Option<&Endpoint>) -> String {
         ),
         tip: Box::new(|node| tree.frame(node).map(|frame| frame.label.clone()).unwrap_or_default()),
     };
-    flame::export_svg(&tree, &view, WIDTH, &Theme::light(), &words)
+    flame::chart::export_svg(&tree, &view, WIDTH, &Theme::light(), &words)
 }
 
 /// Rows of each table.
@@ -156,7 +156,7 @@ fn markdown(
             out,
             "\n### Where {} changed\n\n{}",
             cell(&name(root)),
-            cell(&culprit::summary(&report.culprit))
+            cell(&compare::services::summary(&report.culprit))
         );
         let _ = writeln!(out, "\n| service | explains | requests |\n|---|--:|--:|");
         for row in report.culprit.services.iter().filter(|row| row.rank.is_some()).take(5) {

@@ -18,8 +18,8 @@ use pathlight_trace::{Endpoint, Overlap, Reading};
 use pathlight_trace::{LoadedSummary, Pseudonyms, Redaction};
 use pathlight_view::address::Address;
 use pathlight_view::export::saved::ExportRedaction;
-use pathlight_view::reading::words as reading_words;
-use pathlight_view::search::help as search_help;
+use pathlight_view::reading;
+use pathlight_view::search;
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
@@ -261,7 +261,7 @@ impl OutputOptions {
     /// # Errors
     /// [`Failure::Io`].
     pub fn print_text(&self, text: &str) -> Result<(), Failure> {
-        let text = reading_words::under_scope(self.over.get().map_or("", String::as_str), text);
+        let text = reading::words::under_scope(self.over.get().map_or("", String::as_str), text);
         match self.out {
             Some(_) => self.print(&text),
             None => self.print(&terminal::styled(&text)),
@@ -413,7 +413,7 @@ impl Settings {
             }
         }
         if let Some(key) = self.search.iter().find_map(|filter| unknown_tag(&pool, filter)) {
-            return Err(Failure::NoMatch(search_help::too_many_values(key)));
+            return Err(Failure::NoMatch(search::help::too_many_values(key)));
         }
         let address = self.address();
         let mut over = String::new();
@@ -424,7 +424,7 @@ impl Settings {
             if facts.requests == 0 {
                 return Err(Failure::NoMatch(format!("{side}{}", address.why_empty(&facts))));
             }
-            let line = reading_words::scope_line(&facts.coverage, facts.all_requests);
+            let line = reading::words::scope_line(&facts.coverage, facts.all_requests);
             if !line.is_empty() {
                 over += side;
                 over += &line;

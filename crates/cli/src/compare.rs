@@ -12,8 +12,8 @@ use pathlight_engine::compare::{Basis, DiffReport, Measure, Presence};
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{PercentileRange, Selection};
+use pathlight_view::compare;
 use pathlight_view::compare::DESCRIPTIVE;
-use pathlight_view::compare::services as culprit;
 use pathlight_view::compare::services::excess_words;
 use pathlight_view::json;
 use std::fmt::Write as _;
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> String {
-    let mut out = culprit::summary(&report.culprit) + "\n\n";
+    let mut out = compare::services::summary(&report.culprit) + "\n\n";
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let facts = &side.facts;

@@ -5,8 +5,8 @@ use super::common::{Common, RedactionOptions};
 use pathlight_engine::findings::TagsReport;
 use pathlight_engine::queries;
 use pathlight_view::export::redacted;
+use pathlight_view::findings;
 use pathlight_view::findings::tag_rows;
-use pathlight_view::findings::words as finding_words;
 use pathlight_view::json;
 use std::path::PathBuf;
 
@@ -56,10 +56,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         "json" => json::findings(&report, &tags, range)? + "\n",
         "markdown" => {
             let loaded = if redaction.names { String::new() } else { loaded(args) };
-            finding_words::to_markdown(&report, &loaded, None) + &of_tags(tag_rows::to_markdown)
+            findings::words::to_markdown(&report, &loaded, None) + &of_tags(tag_rows::to_markdown)
         }
         _ => {
-            let text = finding_words::to_text(&report) + &of_tags(tag_rows::to_text);
+            let text = findings::words::to_text(&report) + &of_tags(tag_rows::to_text);
             return args.common.print_text(&text);
         }
     };
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn loaded(args: &Args) -> String {
     let names = |paths: &[PathBuf]| {
         let names: Vec<_> = paths.iter().map(|path| path.to_string_lossy()).collect();
-        finding_words::files(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+        findings::words::files(&names.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     };
     let files = names(&args.common.files);
     match args.baseline.as_slice() {

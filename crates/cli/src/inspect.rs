@@ -14,7 +14,7 @@ use pathlight_engine::requests::GroupBy;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_trace::{Overlap, PathSettings};
 use pathlight_view::json;
-use pathlight_view::reading::words as reading_words;
+use pathlight_view::reading;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -102,13 +102,13 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         counted(quality.multi_root_traces, "trace") + " with several roots",
         counted(quality.incomplete_traces, "incomplete trace"),
     );
-    if let Some(words) = reading_words::left_out(quality) {
+    if let Some(words) = reading::words::left_out(quality) {
         let lack = agreeing(quality.orphan_roots, "lacks its parent", "lack their parent");
         let _ = writeln!(out, "Warning: {words}: {} {lack}.", counted(quality.orphan_roots, "span"));
     }
     let requests = overview.request_types.iter().map(|row| row.requests).sum();
     if requests > 0 || overview.outside.coverage.left_out > 0 {
-        let scope = reading_words::scope(&overview.outside.coverage, requests);
+        let scope = reading::words::scope(&overview.outside.coverage, requests);
         let _ = writeln!(out, "All requests: {} {scope}.", count(requests));
         for (is_async, words) in [(true, "asynchronous"), (false, "unattached")] {
             for (endpoint, tops) in overview.outside.by_time(is_async).into_iter().take(OUTSIDE) {
@@ -119,13 +119,13 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
             }
         }
     }
-    if let Some((words, bins)) = reading_words::overlaps(overview) {
+    if let Some((words, bins)) = reading::words::overlaps(overview) {
         let _ = writeln!(out, "{} overlap the one before. {words}", counted(overview.overlaps.calls, "call"));
         for (range, number) in bins {
             let _ = writeln!(out, "{:>12}  {range}", count(number));
         }
     }
-    for note in reading_words::notes(&overview.reading) {
+    for note in reading::words::notes(&overview.reading) {
         let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
         let _ = match note.example.as_str() {
             "" => writeln!(out),

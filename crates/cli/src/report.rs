@@ -18,7 +18,7 @@ use pathlight_view::address::Address;
 use pathlight_view::export::redacted;
 use pathlight_view::export::saved;
 use pathlight_view::export::saved::ExportRedaction;
-use pathlight_view::findings::words as finding_words;
+use pathlight_view::findings;
 use pathlight_view::views::View;
 
 /// Options of `pathlight report`.
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let query = queries::Findings { selection: args.common.selection(), baseline: None };
     let report = pool.run(query)?;
     let redaction = args.redaction.export_redaction(&mut pool)?;
-    let headline = finding_words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
+    let headline = findings::words::headline(&redacted::findings(&report, redaction.0, &redaction.1));
     let address = redacted::report_address(&address, redaction.0);
     let mut out = head.to_owned();
     out += &saved::facts(&address.to_fragment(), &headline);

@@ -4,7 +4,7 @@ use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::terminal;
 use pathlight_engine::queries;
-use pathlight_view::flame::note as summary;
+use pathlight_view::flame;
 use pathlight_view::flame::note::ListsBy;
 use pathlight_view::json;
 
@@ -46,10 +46,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let top = args.top.unwrap_or(if args.common.all { usize::MAX } else { TOP });
     match format {
         "json" => args.common.print(&(json::summary(&report, &at)? + "\n")),
-        "markdown" => args.common.print(&summary::to_markdown(&report, &at, by, top, None)),
-        "csv" => args.common.print(&summary::to_csv(&report, &at, None)),
+        "markdown" => args.common.print(&flame::note::to_markdown(&report, &at, by, top, None)),
+        "csv" => args.common.print(&flame::note::to_csv(&report, &at, None)),
         _ => args
             .common
-            .print_text(&terminal::fit_lines(&summary::to_text(&report, &at, by, top, None), CHAIN_AT)),
+            .print_text(&terminal::fit_lines(&flame::note::to_text(&report, &at, by, top, None), CHAIN_AT)),
     }
 }

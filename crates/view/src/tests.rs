@@ -2,18 +2,15 @@
 
 use crate::address::choices::Choices;
 use crate::address::{Address, TraceChoice};
-use crate::compare::services as culprit;
 use crate::compare::{ChangeRow, DiffSource};
-use crate::diagnosis::tables as diagnosis_tables;
-use crate::flow::savings as flow_savings;
+use crate::diagnosis;
 use crate::heatmap::chart::HeatModel;
 use crate::say::sentence::{Part, Sentence};
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
 use crate::table::{Cell, Rows, Table, groups};
 use crate::{
-    anomalies, compare, endpoints, errors, findings, flame, flow, heatmap, requests_list as requests, split,
-    timeline as trace,
+    anomalies, compare, endpoints, errors, findings, flame, flow, heatmap, requests_list, split, timeline,
 };
 use pathlight_base::statistics::Interval;
 use pathlight_engine::compare::services::{
@@ -88,20 +85,20 @@ fn every_table_names_its_columns_once_and_has_one_wide_column() {
     check(&heatmap::table());
     check(&flame::table());
     check(&compare::changes());
-    check(&culprit::services());
-    check(&culprit::places());
+    check(&compare::services::services());
+    check(&compare::services::places());
     check(&findings::types());
     check(&findings::top());
-    check(&requests::table());
+    check(&requests_list::table());
     check(&endpoints::ranking());
     check(&errors::table());
     check(&split::table());
-    check(&trace::table());
+    check(&timeline::table());
     check(&anomalies::table());
     check(&flow::table());
-    check(&flow_savings::table());
-    check(&diagnosis_tables::slow_tail());
-    check(&diagnosis_tables::changed_places());
+    check(&flow::savings::table());
+    check(&diagnosis::tables::slow_tail());
+    check(&diagnosis::tables::changed_places());
 }
 
 #[test]
@@ -261,13 +258,14 @@ fn requests_are_listed_and_lead_to_their_traces() {
     };
     assert_eq!(TraceChoice::from(&row).root_span_id, None);
     let mut report = RequestsReport { facts: facts(1, 5), rows: vec![row] };
-    assert!(requests::note("All requests", &report).starts_with("All requests. A click"));
-    report.rows = vec![report.rows[0].clone(); requests::LISTED as usize];
+    assert!(requests_list::note("All requests", &report).starts_with("All requests. A click"));
+    report.rows = vec![report.rows[0].clone(); requests_list::LISTED as usize];
     report.facts.requests = 20_000;
     assert!(
-        requests::note("All requests", &report).starts_with("The slowest 10\u{202f}000 of 20\u{202f}000")
+        requests_list::note("All requests", &report)
+            .starts_with("The slowest 10\u{202f}000 of 20\u{202f}000")
     );
-    let mut table = requests::table();
+    let mut table = requests_list::table();
     table.set_rows(report.rows);
     assert_eq!(table.cell(6, 0), Cell::Text("ab".to_owned()));
     assert_eq!(table.find(&Finder::of_text("00AB")).matches, 10_000);
@@ -375,15 +373,15 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
 #[test]
 fn files_of_the_diagnosis_have_their_columns() {
     assert_eq!(
-        head(&diagnosis_tables::places_csv(&PlacesReport::default())),
+        head(&diagnosis::tables::places_csv(&PlacesReport::default())),
         "request_type,rank,service,operation,subspan,previous,next,gap_to,a_us,b_us,change_us,low,high"
     );
     assert_eq!(
-        head(&diagnosis_tables::report_csv(&TprofReport::default())),
+        head(&diagnosis::tables::report_csv(&TprofReport::default())),
         "level,service,operation,ranked_by_us,aggregate_trace,words"
     );
     assert_eq!(
-        head(&diagnosis_tables::services_csv(&CulpritReport::default())),
+        head(&diagnosis::tables::services_csv(&CulpritReport::default())),
         "rank,service,score_us,share,own_us,own_uncertainty_us,in_us,in_uncertainty_us,out_us,\
          out_uncertainty_us,requests,remark,text"
     );
@@ -426,7 +424,7 @@ fn slow_service() -> CulpritReport {
 fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     let report = slow_service();
     let plain = |words: &Sentence| words.to_text().replace(['\u{202f}', '\u{2009}', '\u{a0}'], " ");
-    let words = culprit::verdict(&report);
+    let words = compare::services::verdict(&report);
     assert_eq!(
         plain(&words),
         "Calls into basic wait 1.52 s outside its own spans (3.50 ms before); at least 100.0 % of 82 calls got slower; \
@@ -437,19 +435,19 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     assert!(words.parts.contains(&Part::Number("82 calls".to_owned())));
     let faster = CulpritReport { mean_us: [900_000.0, 300_000.0], ..report.clone() };
     assert_eq!(
-        plain(&culprit::verdict(&faster)),
+        plain(&compare::services::verdict(&faster)),
         format!("B is faster as a whole: mean 900 ms \u{2192} 300 ms. {}", plain(&words))
     );
     let vanished = vec![Vanished { service: "pay".to_owned(), requests: [120, 0] }];
     let looks_faster = CulpritReport { vanished, mix_us: -600_000.0, ..faster };
     assert_eq!(
-        plain(&culprit::verdict(&looks_faster)),
+        plain(&compare::services::verdict(&looks_faster)),
         plain(&words),
         "calls vanish: that is no improvement"
     );
     let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
     assert_eq!(
-        plain(&culprit::verdict(&of_one_set)),
+        plain(&compare::services::verdict(&of_one_set)),
         "Where the time of slow requests goes: Calls into basic wait 1.52 s outside its own spans (3.50 ms in the fast \
          ones); at least 100.0 % of 82 calls are slower; that is +1.03 s \u{b1} 1.00 ms per request over all requests (66 \
          of 120 use it). Mostly POST /query, 64 calls. No service it calls differs."
@@ -458,9 +456,9 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     for place in &mut of_many.services[0].places {
         place.excess = Some(Excess { excess_us: 400_000.0, uncertainty_us: 1000.0 });
     }
-    let words = plain(&culprit::verdict(&of_many));
+    let words = plain(&compare::services::verdict(&of_many));
     assert!(!words.contains("Mostly"), "no place has half of it: {words}");
-    let words = plain(&culprit::explanation(&of_one_set));
+    let words = plain(&compare::services::explanation(&of_one_set));
     assert!(words.contains("3.50 ms in the fast ones, outside its own spans"), "{words}");
     assert!(words.ends_with("No other service differs beyond the usual drift."), "{words}");
 
@@ -469,7 +467,7 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
         let mut lead = report.services[0].lead.take().unwrap();
         change(&mut report.services[0], &mut lead);
         report.services[0].lead = Some(lead);
-        plain(&culprit::verdict(&report))
+        plain(&compare::services::verdict(&report))
     };
     let own = changed(&|row, lead| {
         lead.part = ServicePart::Own;
@@ -528,19 +526,19 @@ fn what_changed_weakly_is_not_said_to_have_not_changed() {
         ..slow_service().services.remove(0)
     };
     report.services.push(weak("cart"));
-    let words = culprit::explanation(&report).to_text();
+    let words = compare::services::explanation(&report).to_text();
     assert!(words.ends_with(" No other service clearly changed; weakly, or by chance: cart."), "{words}");
     report.services.push(CulpritService { is_weak: false, ..weak("pay") });
-    let words = culprit::explanation(&report).to_text();
+    let words = compare::services::explanation(&report).to_text();
     assert!(words.ends_with(" Slower too: pay."), "{words}");
 
     let faster = CulpritService { score_us: -2000.0, is_weak: false, ..weak("quick") };
     report.services = vec![weak("cart"), weak("pay"), weak("ship"), faster];
-    let words = culprit::verdict(&report).to_text();
+    let words = compare::services::verdict(&report).to_text();
     let start = "No service clearly got slower; quick got faster, by 2.00\u{202f}ms per request. Weakly: Calls into cart";
     assert!(words.starts_with(start), "{words}");
     assert!(words.ends_with(" Weakly, or by chance, also: pay and ship."), "{words}");
-    assert_eq!(culprit::explanation(&report), culprit::verdict(&report));
+    assert_eq!(compare::services::explanation(&report), compare::services::verdict(&report));
 }
 
 #[test]
@@ -555,24 +553,24 @@ fn services_that_fail_more_often_are_named_beside_the_verdict() {
     };
     let report =
         CulpritReport { failing: vec![failing("pay", 31, 0.3), failing("cart", 0, -0.1)], ..slow_service() };
-    let words = culprit::summary(&report).replace('\u{202f}', " ");
+    let words = compare::services::summary(&report).replace('\u{202f}', " ");
     assert!(words.ends_with("changed. pay fails in 31.0 % of its calls (0.2 % before)."), "{words}");
-    let mut table = culprit::services();
-    table.set_rows(culprit::ServiceRow::of(&report));
+    let mut table = compare::services::services();
+    table.set_rows(compare::services::ServiceRow::of(&report));
     assert_eq!(table.find(&Finder::of_text("basic")).matches, 1);
-    assert_eq!(culprit::PlaceRow::of(&report.services[0]).len(), 2);
+    assert_eq!(compare::services::PlaceRow::of(&report.services[0]).len(), 2);
 }
 
 #[test]
 fn places_and_vanished_services_that_are_not_named_are_counted() {
     let mut row = CulpritService { places_in_all: 2, ..slow_service().services.remove(0) };
-    assert_eq!(culprit::places_cut(&row), "");
+    assert_eq!(compare::services::places_cut(&row), "");
     row.places_in_all = 37;
-    assert_eq!(culprit::places_cut(&row), "2 of 37 places");
+    assert_eq!(compare::services::places_cut(&row), "2 of 37 places");
     let words = |services: usize| {
         let gone = |at| Vanished { service: format!("s{at}"), requests: [100, 1] };
         let vanished = (0..services).map(gone).collect();
-        culprit::vanished_words(&CulpritReport { vanished, ..slow_service() }).to_text()
+        compare::services::vanished_words(&CulpritReport { vanished, ..slow_service() }).to_text()
     };
     assert!(words(3).ends_with("100 of 120 before"), "{}", words(3));
     assert!(words(4).ends_with("100 of 120 before; likewise 1 other service"), "{}", words(4));

@@ -5,7 +5,7 @@ use crate::ui::dom::{El, Keep, button, div, el, icon, span};
 use crate::ui::moved;
 use crate::ui::page::{Focus, Page, Part};
 use crate::ui::shell::selection_bar::look_at;
-use crate::ui::views::compare::detail as compare_detail;
+use crate::ui::views::compare;
 use crate::ui::views::endpoints::affected;
 use crate::ui::views::flow;
 use crate::ui::widgets::frame;
@@ -24,8 +24,7 @@ use pathlight_view::flame;
 use pathlight_view::flame::tree;
 use pathlight_view::keys::Command;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
-use pathlight_view::timeline as trace;
-use pathlight_view::timeline::chart as timeline;
+use pathlight_view::timeline;
 use pathlight_view::timeline::chart::Mark;
 use pathlight_view::views::View;
 
@@ -337,7 +336,7 @@ impl Detail {
             self.body.add(&link);
         }
         let marks = div("chips");
-        for Mark { bit, word, words } in timeline::marks(trace, index) {
+        for Mark { bit, word, words } in timeline::chart::marks(trace, index) {
             let name = if bit == TraceReport::ON_PATH { "critical path" } else { word };
             marks.add(&span(&format!("chip flag-{}", name.replace(' ', "-")), name).attr("title", words));
         }
@@ -363,7 +362,7 @@ impl Detail {
             let name = format!("of it waiting for {}", wait.callee);
             pair(&facts, &name, &format::duration_us(wait.us), "span-waiting");
         }
-        if let Some(Endpoint { service, operation }) = trace::callee(trace, index) {
+        if let Some(Endpoint { service, operation }) = timeline::callee(trace, index) {
             pair(&facts, "Calls", &format::endpoint(service, operation), "span-callee");
         }
         let pressures = page.queries().pressures.fresh();
@@ -480,7 +479,7 @@ impl Part for Detail {
         self.body.clear();
         match (&focus, &path) {
             (Focus::Path(path), _)
-                if view == View::Compare && compare_detail::show(page, &self.body, &self.keep, path) => {}
+                if view == View::Compare && compare::detail::show(page, &self.body, &self.keep, path) => {}
             (Focus::Path(endpoints), Some(report)) => match tree::find(report, endpoints) {
                 Some(at) => self.path(page, report, at),
                 None => {

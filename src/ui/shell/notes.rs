@@ -8,9 +8,8 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
 use pathlight_trace::Rule;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::reading::quality as data_quality;
+use pathlight_view::reading;
 use pathlight_view::reading::quality::{ending, has_problems};
-use pathlight_view::reading::words as reading_words;
 use pathlight_view::reading::words::Note;
 use pathlight_view::summaries;
 use web_sys::HtmlInputElement;
@@ -25,7 +24,7 @@ pub fn show(page: Page) {
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
     let body = div("dialog-body");
     let keep = Keep::default();
-    let facts = data_quality::facts(&overview);
+    let facts = reading::quality::facts(&overview);
     let is_summary = overview.summary.is_some();
     if let Some(summary) = &overview.summary {
         body.add(&el("h3").text("Summaries"));
@@ -47,7 +46,7 @@ pub fn show(page: Page) {
     }
     let list = el("dl").class("facts");
     // Those that the button counts first.
-    let (odd, calm): (Vec<&Note>, Vec<&Note>) = facts.iter().partition(|fact| data_quality::is_odd(fact));
+    let (odd, calm): (Vec<&Note>, Vec<&Note>) = facts.iter().partition(|fact| reading::quality::is_odd(fact));
     for fact in odd {
         add_fact(page, (&list, &close, &keep), &overview, fact);
     }
@@ -56,7 +55,7 @@ pub fn show(page: Page) {
     for fact in &calm {
         add_fact(page, (&list, &close, &keep), &overview, fact);
     }
-    let overlaps = reading_words::overlaps(&overview);
+    let overlaps = reading::words::overlaps(&overview);
     if let Some((words, bins)) = &overlaps {
         let calls = overview.overlaps.calls;
         let number = span("number", &format::count(calls))
@@ -92,7 +91,7 @@ fn add_fact(page: Page, (list, close, keep): (&El, &El, &Keep), overview: &Overv
     let number = span("number", &format::count(fact.count))
         .test(&format!("quality-{}", fact.key))
         .attr("data-value", &fact.count.to_string());
-    let is_grave = fact.key == "orphan-roots" && reading_words::left_out(&overview.quality).is_some();
+    let is_grave = fact.key == "orphan-roots" && reading::words::left_out(&overview.quality).is_some();
     number.class_if("grave", is_grave);
     list.add(&el("dt").child(&number).text(" ").text(&fact.what));
     let mut meaning = el("dd").text(&fact.meaning);
@@ -138,7 +137,7 @@ fn reading(page: Page, close: &El, keep: &Keep) -> El {
             closing.html().click();
             page.change(|address| address.reading = address.reading.with(rule, !is_on));
         });
-        list.add(&div("").child(&el("label").child(&check).text(" ").text(reading_words::rule_words(rule))));
+        list.add(&div("").child(&el("label").child(&check).text(" ").text(reading::words::rule_words(rule))));
     }
     list
 }

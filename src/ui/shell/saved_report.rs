@@ -15,7 +15,7 @@ use pathlight_view::export::redacted;
 use pathlight_view::export::redacted::ShareKind;
 use pathlight_view::export::saved;
 use pathlight_view::export::saved::ExportRedaction;
-use pathlight_view::findings::words as finding_words;
+use pathlight_view::findings;
 use pathlight_view::views::View;
 use pathlight_wire::words;
 use std::rc::Rc;
@@ -119,5 +119,5 @@ async fn first_finding(page: Page, (redaction, pseudonyms): &ExportRedaction) ->
     let (selection, baseline) = of_findings(page);
     let report = page.pool().run(&queries::Findings { selection, baseline }).await;
     let redacted = |report| redacted::findings(&report, *redaction, pseudonyms);
-    report.map(|report| finding_words::headline(&redacted(report))).unwrap_or_default()
+    report.map(|report| findings::words::headline(&redacted(report))).unwrap_or_default()
 }

@@ -14,8 +14,7 @@ use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::keys::Command;
-use pathlight_view::reading::quality as data_quality;
-use pathlight_view::reading::words as reading_words;
+use pathlight_view::reading;
 use pathlight_view::table::fits;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -336,15 +335,15 @@ impl Part for SelectionBar {
             if facts.requests == 0 {
                 figures.truncate(1);
             }
-            let scope = reading_words::scope(&facts.coverage, facts.all_requests);
+            let scope = reading::words::scope(&facts.coverage, facts.all_requests);
             if !scope.is_empty() {
                 figures.push(span("scope muted", &scope).test("range-scope"));
             }
             self.figures.fill(&figures);
         }
-        let count = data_quality::count(&overview, page.loading().files()) as u64;
+        let count = reading::quality::count(&overview, page.loading().files()) as u64;
         self.notes.class_if("calm", count == 0);
-        let left_out = reading_words::left_out(&overview.quality);
+        let left_out = reading::words::left_out(&overview.quality);
         self.notes.class_if("grave", left_out.is_some());
         let text = match left_out {
             Some(words) => format!("! {words}"),

@@ -25,11 +25,9 @@ use pathlight_view::export::redacted;
 use pathlight_view::export::redacted::ShareKind;
 use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::findings;
-use pathlight_view::findings::links as finding_links;
 use pathlight_view::findings::tag_rows;
-use pathlight_view::findings::words as finding_words;
 use pathlight_view::findings::{Cost, ShareBar, TypeLine};
-use pathlight_view::flame::note as summary;
+use pathlight_view::flame;
 use pathlight_view::flame::note::{ListsBy, Names};
 use pathlight_view::json;
 use pathlight_view::say::request_types;
@@ -50,12 +48,12 @@ type Write = fn(&EndpointsReport, &[EndpointsReport], ListsBy, Names<'_>) -> Str
 
 const COPIES: [Copied; 3] = [
     ("Text\u{2026}", "copy-text", |report, at, by, names| {
-        summary::to_text(report, at, by, SUMMARY_TOP, names)
+        flame::note::to_text(report, at, by, SUMMARY_TOP, names)
     }),
     ("Markdown\u{2026}", "copy-markdown", |report, at, by, names| {
-        summary::to_markdown(report, at, by, SUMMARY_TOP, names)
+        flame::note::to_markdown(report, at, by, SUMMARY_TOP, names)
     }),
-    ("CSV\u{2026}", "copy-csv", |report, at, _, names| summary::to_csv(report, at, names)),
+    ("CSV\u{2026}", "copy-csv", |report, at, _, names| flame::note::to_csv(report, at, names)),
 ];
 
 /// The view.
@@ -247,7 +245,7 @@ fn loaded(page: Page, without_files: bool) -> String {
     let Some(overview) = page.queries().overview.get() else { return String::new() };
     let opened =
         settings::get(Store::Window, settings::OPENED).filter(|_| !without_files).unwrap_or_default();
-    let files = finding_words::files(&opened.lines().collect::<Vec<_>>());
+    let files = findings::words::files(&opened.lines().collect::<Vec<_>>());
     findings::loaded(&overview, &files)
 }
 
@@ -283,7 +281,7 @@ fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &Expo
         let mut address = page.address().clone();
         // Of names that have pseudonyms the page knows nothing, and the view is what is left.
         if let Some(finding) = finding {
-            finding_links::show(finding, &mut address);
+            findings::links::show(finding, &mut address);
         }
         format!("{base}#{}", redacted::address(&address, *redaction).to_fragment())
     };
@@ -291,8 +289,8 @@ fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &Expo
     let tags = queries.findings.fresh().and_then(|_| queries.tags.fresh()).filter(|_| !redaction.tags);
     let is_of_range = !page.address().range.is_all();
     let tags = tags.map(|tags| tag_rows::to_markdown(&tags, is_of_range)).unwrap_or_default();
-    let link: Option<&finding_words::LinkTo> = if has_links { Some(&link) } else { None };
-    finding_words::to_markdown(&redacted, &loaded(page, redaction.names), link) + &tags
+    let link: Option<&findings::words::LinkTo> = if has_links { Some(&link) } else { None };
+    findings::words::to_markdown(&redacted, &loaded(page, redaction.names), link) + &tags
 }
 
 /// Returns the endpoints of the percentile range, and of the requests at percentiles of latency once these are known.
@@ -305,7 +303,7 @@ fn reports(page: Page) -> Option<(Rc<EndpointsReport>, Rc<Vec<EndpointsReport>>)
 fn copies(page: Page, keep: &Keep) -> El {
     let lists = controls::select(keep, "summary-lists", |_| ())
         .attr("aria-label", "What the lists of the summary are about");
-    for (by, words) in summary::LISTS_BY {
+    for (by, words) in flame::note::LISTS_BY {
         lists.add(&controls::option(by, words));
     }
     let copies =
@@ -331,7 +329,7 @@ fn copies(page: Page, keep: &Keep) -> El {
         (
             "CSV table",
             "csv",
-            Box::new(move || reports(page).map(|(report, at)| summary::to_csv(&report, &at, None))),
+            Box::new(move || reports(page).map(|(report, at)| flame::note::to_csv(&report, &at, None))),
         ),
         (
             "JSON report",

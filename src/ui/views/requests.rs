@@ -6,7 +6,7 @@ use crate::ui::view::{PageView, SearchResult};
 use crate::ui::widgets::companion::CompanionTable;
 use crate::ui::widgets::frame::Frame;
 use pathlight_engine::flame::RequestRow;
-use pathlight_view::requests_list as requests;
+use pathlight_view::requests_list;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 
@@ -20,7 +20,7 @@ pub struct Requests {
 impl Requests {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, _: &Keep) -> Requests {
-        let table = CompanionTable::new(page, requests::table())
+        let table = CompanionTable::new(page, requests_list::table())
             .on_select(move |row| page.set_focus(Focus::Request(row.into())))
             .on_open(move |row| page.open_trace(row.into()))
             .click_opens();
@@ -49,7 +49,7 @@ impl PageView for Requests {
 
     fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
         let Some(report) = page.queries().requests.get() else { return };
-        self.note.set_text(&requests::note(&page.selection_label(), &report));
+        self.note.set_text(&requests_list::note(&page.selection_label(), &report));
         self.table.set_rows(report.rows.clone(), &page.why_empty());
     }
 

@@ -12,7 +12,7 @@ use pathlight::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, Quality, RequestRoots, Role, SpanKind, TraceSet, TraceShape, Tree,
 };
 use pathlight::trace::{Overlap, PathSettings};
-use pathlight::view::reading::words as reading_words;
+use pathlight::view::reading;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ fn accepted_overlaps_of_calls_in_sequence_are_counted_with_their_distribution() 
     let overlaps = &overview.overlaps;
     assert_eq!((overlaps.calls, overlaps.traces, overlaps.sum_us, overlaps.max_us), (2, 2, 103, 100));
     assert_eq!(overlaps.bins().collect::<Vec<_>>(), [(2, 4, 1), (64, 128, 1)]);
-    let (words, bins) = reading_words::overlaps(&overview).unwrap();
+    let (words, bins) = reading::words::overlaps(&overview).unwrap();
     assert!(words.contains("in 40.0\u{202f}% of the traces"), "{words}");
     assert_eq!(bins.len(), 2);
     assert_eq!(query("strict").overlaps.calls, 0);

@@ -10,7 +10,7 @@ use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::Endpoint;
 use pathlight::view::endpoints::share_range;
-use pathlight::view::flame::note as summary;
+use pathlight::view::flame;
 use pathlight::view::flame::note::ListsBy;
 use pathlight::view::json;
 use proptest::prelude::*;
@@ -127,7 +127,7 @@ fn more_requests_than_columns_are_put_together() {
 fn the_summary_lists_each_percentile_in_three_formats() {
     let report = rows(&mut four(), PercentileRange::ALL);
     let plain = |text: String| text.replace('\u{202f}', " ").replace('\u{b5}', "u");
-    let text = plain(summary::to_text(&report, &[], ListsBy::Endpoint, 2, None));
+    let text = plain(flame::note::to_text(&report, &[], ListsBy::Endpoint, 2, None));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "4 requests, latency p50 105 us, p95 128 us, p99 130 us");
     // With the interval, as there are few requests.
@@ -137,10 +137,10 @@ fn the_summary_lists_each_percentile_in_three_formats() {
     assert!(lines[5].ends_with("90.6 %  [R] R > [A] A > [B] B"), "{}", lines[5]);
     assert_eq!(text.matches("Top endpoints").count(), 3);
     assert_eq!(text.matches("and 1 other endpoint").count(), 3, "{text}");
-    let markdown = plain(summary::to_markdown(&report, &[], ListsBy::Endpoint, 1, None));
+    let markdown = plain(flame::note::to_markdown(&report, &[], ListsBy::Endpoint, 1, None));
     let row = format!("| [B] B | 85 us | 80.0 % | {share} | 4 | [R] R > [A] A > [B] B |");
     assert!(markdown.contains(&row), "{markdown}");
-    let csv = summary::to_csv(&report, &[], None);
+    let csv = flame::note::to_csv(&report, &[], None);
     let second = csv.split("\r\n").nth(1).unwrap();
     assert!(second.starts_with("B,B,85,"), "{second}");
     assert_eq!(csv.lines().count(), 4);
@@ -164,12 +164,12 @@ fn the_summary_of_fewer_than_1000_requests_tells_intervals_of_shares() {
     };
     let texts = |report: &EndpointsReport| {
         [
-            summary::to_text(report, &[], ListsBy::Endpoint, 2, None),
-            summary::to_markdown(report, &[], ListsBy::Endpoint, 2, None),
+            flame::note::to_text(report, &[], ListsBy::Endpoint, 2, None),
+            flame::note::to_markdown(report, &[], ListsBy::Endpoint, 2, None),
         ]
     };
     let shares = |report: &EndpointsReport| {
-        let csv = summary::to_csv(report, &[], None);
+        let csv = flame::note::to_csv(report, &[], None);
         let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
         let of = |line: &str, head: &str| {
             let at = heads.iter().position(|known| *known == head).unwrap();
@@ -217,16 +217,16 @@ fn requests_at_a_percentile_of_their_latency_are_not_the_percentile_of_an_endpoi
         let mut lines = text.lines().skip_while(|line| !line.contains(list)).skip(2);
         lines.next().unwrap_or_default().replace('\u{202f}', " ")
     };
-    let by_latency = summary::to_text(&report, &at, ListsBy::Latency, 5, None);
+    let by_latency = flame::note::to_text(&report, &at, ListsBy::Latency, 5, None);
     assert!(first(&by_latency, "at the p99 of latency").ends_with("2  [db] db"), "{by_latency}");
     assert!(
         by_latency.contains("Where requests at the p99 of latency spend it (P98\u{2013}100: 2 requests"),
         "{by_latency}"
     );
     assert!(!by_latency.contains("rare"), "no request near these percentiles has it: {by_latency}");
-    let by_endpoint = summary::to_text(&report, &at, ListsBy::Endpoint, 5, None);
+    let by_endpoint = flame::note::to_text(&report, &at, ListsBy::Endpoint, 5, None);
     assert!(first(&by_endpoint, "by the p50 of self time").ends_with("1  [rare] rare"), "{by_endpoint}");
-    let csv = summary::to_csv(&report, &at, None);
+    let csv = flame::note::to_csv(&report, &at, None);
     let column =
         csv.lines().next().unwrap().split(',').position(|head| head == "exclusive_at_p99_us").unwrap();
     let of =
@@ -243,8 +243,10 @@ fn a_name_cannot_break_a_table() {
     let mut bad = span(1, 0, "R", 0, 100);
     bad.operation = "a|b,\"c\"\nd".to_owned();
     let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
-    assert!(summary::to_csv(&report, &[], None).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
-    assert!(summary::to_markdown(&report, &[], ListsBy::Endpoint, 5, None).contains("| [R] a\\|b,\"c\" d |"));
+    assert!(flame::note::to_csv(&report, &[], None).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
+    assert!(
+        flame::note::to_markdown(&report, &[], ListsBy::Endpoint, 5, None).contains("| [R] a\\|b,\"c\" d |")
+    );
 }
 
 #[test]

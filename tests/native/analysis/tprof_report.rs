@@ -10,8 +10,8 @@ use pathlight::engine::requests::{GroupBy, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::compare::DESCRIPTIVE;
+use pathlight::view::diagnosis;
 use pathlight::view::diagnosis::tables::{changed_places, layers_csv, slow_tail};
-use pathlight::view::diagnosis::words as diagnosis_words;
 use pathlight::view::diagnosis::words::{lines, markdown, sets_markdown};
 use pathlight::view::json;
 use pathlight::view::table::Rows;
@@ -157,7 +157,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         tail.left_out.iter().map(|kind| (kind.operation.as_str(), kind.a_traces)).collect::<Vec<_>>(),
         [("rare", 1)]
     );
-    let said = diagnosis_words::left_out(&tail, false);
+    let said = diagnosis::words::left_out(&tail, false);
     assert_eq!(said[0], "71 places in 1 list not shown: each list has only the 50 that grew most.");
     assert_eq!(
         said[1],
@@ -173,7 +173,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
         [(0, 10)]
     );
     assert_eq!(
-        diagnosis_words::left_out(&places, true),
+        diagnosis::words::left_out(&places, true),
         ["1 request type with 10 traces is only in B and cannot be compared: Y in Y."]
     );
 }
@@ -184,14 +184,14 @@ fn intervals_of_the_slow_tail_are_labelled_as_descriptive_and_those_of_two_sets_
     let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
     let found = report_by(vec![set_of(&traces.collect::<Vec<Span>>())], GroupBy::default(), settings);
     assert!(found.tail.types[0].places[0].interval.is_some());
-    assert_eq!(diagnosis_words::tail_notes(&found.tail), [DESCRIPTIVE]);
+    assert_eq!(diagnosis::words::tail_notes(&found.tail), [DESCRIPTIVE]);
     let text = markdown(&found);
     assert!(text.contains("95 % interval") && text.ends_with(&format!("\n{DESCRIPTIVE}\n")), "{text}");
     let value: serde_json::Value = serde_json::from_str(&json::diagnosis(&found).unwrap()).unwrap();
     assert_eq!(value["text"].as_array().unwrap().last().unwrap(), DESCRIPTIVE);
     // A tail of one trace has no interval, so there is nothing to label.
     let one = report(vec![set_of(&a_type("X", 1, 60))]);
-    assert!(diagnosis_words::tail_notes(&one.tail).is_empty() && !markdown(&one).contains(DESCRIPTIVE));
+    assert!(diagnosis::words::tail_notes(&one.tail).is_empty() && !markdown(&one).contains(DESCRIPTIVE));
     let hints = [slow_tail(), changed_places()].map(|table| {
         let heads = table.heads();
         heads.iter().find(|head| head.key == "interval").unwrap().hint.contains(DESCRIPTIVE)

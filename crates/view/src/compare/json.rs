@@ -1,7 +1,7 @@
 //! The comparison of two sides.
 
 use super::services_json::Service;
-use crate::compare::services as culprit;
+use crate::compare;
 use crate::json::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Summary;
 use pathlight_engine::compare::services::FailingService;
@@ -43,7 +43,7 @@ public_json! {
             .map(|(place, row)| RankedRow::of(report, place, row))
             .collect(),
         /// Which service explains that side B is slower, in words; see docs/definitions/culprit.md.
-        verdict: String = culprit::verdict(&report.culprit).to_text(),
+        verdict: String = compare::services::verdict(&report.culprit).to_text(),
         /// What of the change of the mean latency no service took longer for, in microseconds per request: side B makes other
         /// calls, or other numbers of them.
         mix_us: f64 = report.culprit.mix_us,

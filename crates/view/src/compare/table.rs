@@ -1,7 +1,7 @@
 //! Two sides against each other: the differential flame graph, the largest changes, and the services that changed.
 
 use crate::address::choices::Choices;
-use crate::compare::services as culprit;
+use crate::compare;
 use crate::compare::services::{PlaceRow, ServiceRow};
 use crate::flame::FlameSource;
 use crate::flame::chart::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
@@ -49,7 +49,7 @@ const INTERVAL_OF_SIDES: &str = "Welch's interval of the change; a dash where th
 /// nothing found.
 pub fn found_services(rows: &[ServiceRow], finder: &Finder) -> Option<Vec<bool>> {
     let own = |row: &ServiceRow| {
-        let mut services = culprit::services();
+        let mut services = compare::services::services();
         services.set_rows(vec![row.clone()]);
         services.find(finder).matches > 0
     };
@@ -59,7 +59,7 @@ pub fn found_services(rows: &[ServiceRow], finder: &Finder) -> Option<Vec<bool>>
 
 /// Returns which places of a service a search finds; `None` if nothing is searched for, or nothing found.
 pub fn found_places(rows: &[PlaceRow], finder: &Finder) -> Option<Vec<bool>> {
-    let mut places = culprit::places();
+    let mut places = compare::services::places();
     places.set_rows(rows.to_vec());
     found(places.find(finder).hits.unwrap_or_default().into_iter(), finder)
 }

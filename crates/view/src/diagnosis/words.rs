@@ -1,7 +1,7 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
+use crate::compare;
 use crate::compare::DESCRIPTIVE;
-use crate::compare::services as culprit;
 use crate::summaries;
 use crate::timeline::chart::between;
 use pathlight_base::format::markdown as marked;
@@ -331,10 +331,10 @@ fn places_words(kind: &TypePlaces) -> String {
 /// Returns two sets in words: services, then places of every request type, what grew most first.
 pub fn sets_markdown(report: &SetsReport) -> String {
     let mut out = String::from("# What changed from A to B\n\n");
-    let _ = writeln!(out, "{}\n", marked(&culprit::summary(&report.culprit)));
+    let _ = writeln!(out, "{}\n", marked(&compare::services::summary(&report.culprit)));
     let ranked = report.culprit.services.iter().filter(|row| row.score_us != 0.0);
     for row in ranked.take(PLACES) {
-        let words = marked(&culprit::service_words(&report.culprit, row).to_text());
+        let words = marked(&compare::services::service_words(&report.culprit, row).to_text());
         let _ = writeln!(out, "{}. {words}", row.rank.unwrap_or_default());
     }
     for kind in report.places.lists().filter(|kind| !kind.places.is_empty()) {

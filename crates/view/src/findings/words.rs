@@ -1,6 +1,6 @@
 //! Findings as sentences; and what else cards, texts and Markdown say of them.
 
-use crate::compare::services as culprit;
+use crate::compare;
 use crate::findings::links::show_words;
 pub use crate::findings::why::why;
 use crate::flow::prediction::off_words;
@@ -486,21 +486,21 @@ fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
     });
     let ratio = b.max(a) / b.min(a).max(f64::MIN_POSITIVE);
     let out = if a.min(b) > 0.0 && ratio >= 1.05 { out.text(", ").number(times(ratio)) } else { out };
-    let out = out.text(": mean ").number(culprit::means(report)).text(". ");
+    let out = out.text(": mean ").number(compare::services::means(report)).text(". ");
     let out = match (report.vanished.is_empty(), report.looks_faster()) {
-        (true, _) => out.then(culprit::explanation(report)),
+        (true, _) => out.then(compare::services::explanation(report)),
         (false, true) => {
-            let words = out.then(culprit::vanished_words(report));
+            let words = out.then(compare::services::vanished_words(report));
             words
                 .text(". These are probably failures, not an improvement. ")
-                .then(culprit::explanation(report))
+                .then(compare::services::explanation(report))
         }
         (false, false) => {
-            let words = out.then(culprit::explanation(report)).text(" Calls vanish: ");
-            words.then(culprit::vanished_words(report)).text(".")
+            let words = out.then(compare::services::explanation(report)).text(" Calls vanish: ");
+            words.then(compare::services::vanished_words(report)).text(".")
         }
     };
-    let failing = culprit::failing_words(report);
+    let failing = compare::services::failing_words(report);
     failing.into_iter().fold(out, |out, words| out.text(" ").then(words))
 }
 

@@ -5,12 +5,9 @@ use crate::draw::Theme;
 use crate::draw::curves::{Axis, Legend};
 use crate::flow;
 use crate::flow::CallLine;
-use crate::flow::changes as flow_changes;
 use crate::flow::changes::ChangeAt;
 use crate::flow::chart::{DagHit, DagItem, DagLayout, DagSizes};
-use crate::flow::prediction as flow_prediction;
 use crate::flow::prediction::Plot;
-use crate::flow::savings as flow_savings;
 use crate::flow::savings::SavingLine;
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
@@ -218,33 +215,33 @@ fn calls_are_lines_with_what_they_wait_for() {
 fn changes_are_made_said_and_taken_away() {
     let (report, a) = (report(), Endpoint::new("s", "a"));
     let mut changes = Changes::default();
-    flow_changes::set_latency(&mut changes, &a, (ChangeOf::WholeCall, -50, 0));
-    flow_changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 20, 1_500));
-    assert_eq!(flow_changes::latency_change(&changes, &a), (ChangeOf::OwnWork, 20, 1_500));
-    flow_changes::set_parallel(&mut changes, &report, [0, 2].map(NodeId));
-    flow_changes::set_parallel(&mut changes, &report, [0, 2].map(NodeId));
-    flow_changes::set_parallel(&mut changes, &report, [0, 99].map(NodeId));
+    flow::changes::set_latency(&mut changes, &a, (ChangeOf::WholeCall, -50, 0));
+    flow::changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 20, 1_500));
+    assert_eq!(flow::changes::latency_change(&changes, &a), (ChangeOf::OwnWork, 20, 1_500));
+    flow::changes::set_parallel(&mut changes, &report, [0, 2].map(NodeId));
+    flow::changes::set_parallel(&mut changes, &report, [0, 2].map(NodeId));
+    flow::changes::set_parallel(&mut changes, &report, [0, 99].map(NodeId));
     assert_eq!(
-        flow_changes::chips(&changes),
+        flow::changes::chips(&changes),
         [
             (ChangeAt::Latency(0), "a: own work 20.0\u{202f}% slower, +1.50\u{202f}ms".to_owned()),
             (ChangeAt::Parallel(0), "a beside b".to_owned())
         ]
     );
-    assert_eq!(flow_changes::changed_nodes(&report, &changes), [true, false, true, false]);
+    assert_eq!(flow::changes::changed_nodes(&report, &changes), [true, false, true, false]);
     let timeout = |operation: &str, retry_us| CallTimeout {
         service: "s".to_owned(),
         operation: operation.to_owned(),
         after_us: 2_000,
         retry_us,
     };
-    flow_changes::set_timeout(&mut changes, timeout("c", vec![]));
-    flow_changes::set_timeout(&mut changes, timeout("c", vec![300, 700]));
-    let chips = flow_changes::chips(&changes);
+    flow::changes::set_timeout(&mut changes, timeout("c", vec![]));
+    flow::changes::set_timeout(&mut changes, timeout("c", vec![300, 700]));
+    let chips = flow::changes::chips(&changes);
     let said = "c: given up after 2.00\u{202f}ms, retried once (500\u{202f}\u{b5}s)";
     assert_eq!(chips[2..], [(ChangeAt::Timeout(0), said.to_owned())]);
     ChangeAt::Timeout(0).remove(&mut changes);
-    flow_changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 0, 0));
+    flow::changes::set_latency(&mut changes, &a, (ChangeOf::OwnWork, 0, 0));
     ChangeAt::Parallel(0).remove(&mut changes);
     assert_eq!(changes, Changes::default());
     assert_eq!(
@@ -255,7 +252,7 @@ fn changes_are_made_said_and_taken_away() {
             (ChangeOf::OwnWork, -100, 0),
             (ChangeOf::OwnWork, 0, -5)
         ]
-        .map(flow_changes::amount_words),
+        .map(flow::changes::amount_words),
         [
             "as it is",
             "gone",
@@ -264,7 +261,7 @@ fn changes_are_made_said_and_taken_away() {
             "own work \u{2212}5\u{202f}\u{b5}s"
         ]
     );
-    let near = flow_changes::neighbours(&report, NodeId(2));
+    let near = flow::changes::neighbours(&report, NodeId(2));
     assert_eq!(near.iter().map(|(node, _)| node.0).collect::<Vec<_>>(), [0, 1, 3]);
     assert_eq!(near[1].1, "s:b#1");
 }
@@ -288,21 +285,22 @@ fn a_what_if_says_before_and_after() {
         after_curve_us: vec![2.5, 8.0],
         endpoints: vec![share("a", 3), share("b", 5)],
     };
-    assert_eq!(flow_changes::changed_words(&report), "3 of 1\u{202f}200 requests change.");
-    let shares = flow_changes::shares(&report);
+    assert_eq!(flow::changes::changed_words(&report), "3 of 1\u{202f}200 requests change.");
+    let shares = flow::changes::shares(&report);
     assert_eq!(shares, [(Endpoint::new("s", "a"), "50.0\u{202f}% \u{2192} 25.0\u{202f}%".to_owned())]);
-    let numbers = flow_changes::numbers(&report);
+    let numbers = flow::changes::numbers(&report);
     assert_eq!((numbers.heads[2].as_str(), numbers.rows[0].0.as_str()), ("change", "p50"));
     assert_eq!(numbers.rows[0].1[1], ("6\u{202f}\u{b5}s".to_owned(), "6".to_owned()));
     assert_eq!(numbers.rows[1].1[2].0, pathlight_base::format::DASH);
     assert_eq!(
-        flow_changes::what_if_csv(&report),
+        flow::changes::what_if_csv(&report),
         "quantile,before_us,after_us\r\np50,11,6\r\np95,12,12\r\np99,13,13\r\nmean,10,10\r\n"
     );
-    let curves = flow_changes::curves(&report, &Theme::light());
+    let curves = flow::changes::curves(&report, &Theme::light());
     assert_eq!(curves.x.0, Axis::Latency { from_us: 2, to_us: 16 });
     assert_eq!(curves.curves[0].points, [(4.0, 0.0), (8.0, 0.5), (16.0, 1.0)]);
-    let none = flow_changes::curves(&WhatIfReport { before_curve_us: Vec::new(), ..report }, &Theme::light());
+    let none =
+        flow::changes::curves(&WhatIfReport { before_curve_us: Vec::new(), ..report }, &Theme::light());
     assert!(none.curves[0].points.is_empty());
 }
 
@@ -322,11 +320,11 @@ fn predictions_are_told_with_their_errors() {
         ..EvaluationReport::default()
     };
     assert_eq!(
-        flow_prediction::title(&report),
+        flow::prediction::title(&report),
         "2 parents: learned from 1\u{202f}000, tested on 1 later invocation"
     );
     assert_eq!(
-        flow_prediction::back_test_words(Some(&report)),
+        flow::prediction::back_test_words(Some(&report)),
         "Back-tested on 1 held-out invocation of 2 parents, the model is off by 12.5\u{202f}% in the median and \
          off by 50.0\u{202f}% at the 90th percentile."
     );
@@ -335,31 +333,31 @@ fn predictions_are_told_with_their_errors() {
         .iter_mut()
         .for_each(|method| method.error = ErrorQuantiles { p90: 0.0002, ..ErrorQuantiles::default() });
     assert!(
-        flow_prediction::back_test_words(Some(&report))
+        flow::prediction::back_test_words(Some(&report))
             .ends_with("the model is exact in the median and off by <0.1\u{202f}% at the 90th percentile.")
     );
     report.methods.iter_mut().for_each(|method| method.error = ErrorQuantiles::default());
     assert!(
-        flow_prediction::back_test_words(Some(&report))
+        flow::prediction::back_test_words(Some(&report))
             .ends_with("the model is exact in the median and at the 90th percentile.")
     );
     report.methods = (0..METHOD_NAMES.len()).map(method).collect();
-    let errors = flow_prediction::errors(&report.methods[0]);
+    let errors = flow::prediction::errors(&report.methods[0]);
     assert_eq!(errors[0], ("0.12".to_owned(), "0.125".to_owned()));
     assert_eq!(errors[3].0, "\u{221e}");
-    let csv = flow_prediction::prediction_csv(&report);
+    let csv = flow::prediction::prediction_csv(&report);
     assert!(csv.starts_with("method,p50,p90,p95,p99\r\nserial,0.125,0.5,1,inf\r\n"), "{csv}");
     let theme = Theme::light();
-    let ratios = flow_prediction::curves(&report, Plot::Ratios, false, &theme);
+    let ratios = flow::prediction::curves(&report, Plot::Ratios, false, &theme);
     assert_eq!((ratios.legend, ratios.curves[5].points[1]), (Legend::Elsewhere, (1.0, 2.0)));
-    let errors = flow_prediction::curves(&report, Plot::Errors, true, &theme);
+    let errors = flow::prediction::curves(&report, Plot::Errors, true, &theme);
     assert_eq!((errors.legend, errors.curves[0].points[1]), (Legend::BottomRight, (2.0, 1.0)));
     assert!(errors.curves[4].strong && !errors.curves[3].strong);
     report.test = 0;
     report.parent = Some(Endpoint::new("s", "a"));
-    assert_eq!(flow_prediction::title(&report), "a @ s: no invocation to test on");
-    assert!(flow_prediction::back_test_words(Some(&report)).starts_with("There is no held-out invocation"));
-    assert!(flow_prediction::back_test_words(None).starts_with("Testing the model"));
+    assert_eq!(flow::prediction::title(&report), "a @ s: no invocation to test on");
+    assert!(flow::prediction::back_test_words(Some(&report)).starts_with("There is no held-out invocation"));
+    assert!(flow::prediction::back_test_words(None).starts_with("Testing the model"));
 }
 
 #[test]
@@ -383,7 +381,7 @@ fn savings_are_ranked_at_one_level_and_written_at_all() {
         endpoints: vec![row("a", 1.0), row("b", 2.0)],
     };
     let report = Rc::new(report);
-    let mut table = flow_savings::table();
+    let mut table = flow::savings::table();
     table.set_rows(SavingLine::of(&report, 1));
     assert_eq!(table.order(None, None), [1, 0]);
     assert_eq!(table.cell(1, 1), Cell::Bar(0.1, "10.0\u{202f}%".to_owned()));

@@ -1,6 +1,6 @@
 //! The heat map: endpoints against requests, with its companion table.
 
-use crate::flame::note as summary;
+use crate::flame;
 use crate::flame::table::{waiting_column, waiting_us};
 use crate::heatmap::chart::{HeatModel, heat_of_share};
 use crate::json;
@@ -191,7 +191,7 @@ pub fn head_tip(model: &HeatModel, columns: &Range<u32>) -> Vec<TipLine> {
 
 /// Returns every endpoint as comma-separated values.
 pub fn endpoints_csv(report: &HeatmapReport) -> String {
-    summary::to_csv(&report.rows, &[], None)
+    flame::note::to_csv(&report.rows, &[], None)
 }
 
 /// Returns every cell as comma-separated values, column by column.

@@ -1,6 +1,6 @@
 //! The words of the data-quality panel: what was found in the traces, and how the reading of each file ended.
 
-use super::words as reading_words;
+use super::words;
 use super::words::Note;
 use pathlight_base::format;
 use pathlight_base::format::{agreeing, counted};
@@ -103,7 +103,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             "All spans together last more than 36,500 years: sums of times may be too small. Leave out the longest spans.",
         ),
     ];
-    all.extend(reading_words::notes(&overview.reading));
+    all.extend(words::notes(&overview.reading));
     all.retain(|fact| fact.count > 0);
     all
 }

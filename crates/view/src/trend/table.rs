@@ -1,6 +1,6 @@
 //! Numbers over time: what changed, since when, and where; a panel and a row for each number.
 
-use crate::compare::services as culprit;
+use crate::compare;
 use crate::say::tip::TipLine;
 use crate::table::{Column, Number, Table, Width, csv, endpoint_attributes};
 use crate::trend::chart::{Line, Panel, TrendPanels};
@@ -59,7 +59,7 @@ pub fn moved_words(
 /// no service stands out.
 pub fn explanation(trend: &Trend, moved: &Moved, duration: fn(f64) -> String) -> String {
     if moved.culprit.culprit().is_some() {
-        return culprit::summary(&moved.culprit);
+        return compare::services::summary(&moved.culprit);
     }
     let is_slower = |change: &DayChange| change.after_us > change.before_us;
     let wanted = trend.series.get(moved.series).and_then(|clearest| clearest.change.as_ref()).map(is_slower);

@@ -19,7 +19,7 @@ use pathlight_view::anomalies::NOT_LOADED;
 use pathlight_view::draw::pair::{align, signs};
 use pathlight_view::keys::Command;
 use pathlight_view::search::finder::Finder;
-use pathlight_view::timeline as trace;
+use pathlight_view::timeline;
 use pathlight_view::views::WORKING;
 use std::rc::Rc;
 
@@ -96,7 +96,7 @@ impl Pair {
             .on_click(keep, move || charts[0].with(|chart| chart.fit()));
         let services = service_legend::legend(page, keep, move || {
             let report = page.queries().anomalous_trace.get();
-            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, trace::services)
+            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, timeline::services)
         });
         let tools = div("tools").child(&close).child(&services).child(&div("grow"));
         let tools = tools.child(&path_only).child(&all);

@@ -11,8 +11,8 @@ use crate::ui::widgets::plot_chart::{Plot, ScrolledPlot};
 use crate::ui::widgets::tip;
 use pathlight_engine::anomalies::AnomalyReport;
 use pathlight_view::anomalies as view;
+use pathlight_view::anomalies;
 use pathlight_view::anomalies::AnomalyLine;
-use pathlight_view::anomalies::chart as anomalies;
 use pathlight_view::anomalies::chart::AnomalyLayout;
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
@@ -39,7 +39,7 @@ impl Plot for Strip {
 
     fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
         let layout = AnomalyLayout::new(&self.report, size);
-        anomalies::draw(backend, &self.report, &layout, self.found.as_deref(), theme)
+        anomalies::chart::draw(backend, &self.report, &layout, self.found.as_deref(), theme)
     }
 
     fn part_at(&self, at: (i32, i32), size: ChartSize) -> Option<usize> {
@@ -66,7 +66,7 @@ pub fn formats(
     let report = move || Some(view::chosen(&page.queries().anomaly.get()?, &page.address().anomaly));
     vec![
         plot_chart::svg_format(chart, EXPORT_PX, move |_, size, theme| {
-            anomalies::export_svg(&*report()?, size, theme, "How anomalous requests are").ok()
+            anomalies::chart::export_svg(&*report()?, size, theme, "How anomalous requests are").ok()
         }),
         ("CSV table", "csv", Box::new(move || table.csv())),
         ("JSON report", "json", Box::new(move || json::anomaly(&*report()?).ok())),

@@ -20,7 +20,6 @@ use crate::ui::widgets::zoom::{ZoomTools, svg_format};
 use pathlight_engine::compare::{Basis, Measure};
 use pathlight_view::address::choices::Choices;
 use pathlight_view::compare;
-use pathlight_view::compare::services as culprit;
 use pathlight_view::compare::{ChangeRow, DiffSource};
 use pathlight_view::draw::{Shade, Theme};
 use pathlight_view::flame::chart::DiffWidth;
@@ -245,7 +244,8 @@ impl PageView for Compare {
         if before.is_none_or(|before| before.0 != now.0) {
             let why = empty.as_deref().unwrap_or("Side B has no request.");
             self.services.take(&report.culprit, why);
-            let words = if empty.is_some() { String::new() } else { culprit::summary(&report.culprit) };
+            let words =
+                if empty.is_some() { String::new() } else { compare::services::summary(&report.culprit) };
             let (first, rest) = compare::first_sentence(&words);
             self.verdict.clear();
             if !words.is_empty() {

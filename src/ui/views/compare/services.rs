@@ -7,7 +7,7 @@ use crate::ui::widgets::frame::Frame;
 use pathlight_engine::compare::services::CulpritReport;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::address::comparing::Side;
-use pathlight_view::compare::services as culprit;
+use pathlight_view::compare;
 use pathlight_view::compare::services::{PlaceRow, ServiceRow};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -37,13 +37,13 @@ impl ChangedServices {
             page.refresh();
         });
         let words = span("muted", "").test("service-words");
-        let services = CompanionTable::new(page, culprit::services())
+        let services = CompanionTable::new(page, compare::services::services())
             .on_open(move |row| {
                 by_row.replace(Some(row.row.service.clone()));
                 page.refresh();
             })
             .click_opens();
-        let places = CompanionTable::new(page, culprit::places())
+        let places = CompanionTable::new(page, compare::services::places())
             .on_open(move |row| open_longest(page, row))
             .click_opens();
         let head = div("tools").child(&all).child(&words);
@@ -88,9 +88,9 @@ impl ChangedServices {
         {
             self.listed = Some(row.service.clone());
             self.revision += 1;
-            let cut = culprit::places_cut(row);
+            let cut = compare::services::places_cut(row);
             let cut = if cut.is_empty() { cut } else { format!(" Below: {cut}.") };
-            self.words.set_text(&(culprit::service_words(report, row).to_text() + &cut));
+            self.words.set_text(&(compare::services::service_words(report, row).to_text() + &cut));
             self.places.set_rows(PlaceRow::of(row), "The service has no time on any critical path.");
         }
         self.places.show(is_shown && row.is_some());

@@ -30,13 +30,11 @@ use pathlight_engine::requests::{GroupBy, RequestRef};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::comparing::Side;
 use pathlight_view::address::{Address, TraceChoice};
-use pathlight_view::compare::services as culprit;
+use pathlight_view::compare;
 use pathlight_view::diagnosis;
 use pathlight_view::diagnosis::Evidence;
 use pathlight_view::diagnosis::choice::DiagnosisList;
-use pathlight_view::diagnosis::tables as diagnosis_tables;
 use pathlight_view::diagnosis::tables::{LayerRow, PlaceRow};
-use pathlight_view::diagnosis::words as diagnosis_words;
 use pathlight_view::diagnosis::words::{markdown, sets_markdown};
 use pathlight_view::export::redacted;
 use pathlight_view::export::redacted::ShareKind;
@@ -143,7 +141,7 @@ impl Diagnosis {
             .child(&zooms.all)
             .child(&exports);
         let tree = tree_of(page, jump);
-        let places = [diagnosis_tables::slow_tail(), diagnosis_tables::changed_places()].map(|table| {
+        let places = [diagnosis::tables::slow_tail(), diagnosis::tables::changed_places()].map(|table| {
             CompanionTable::new(page, table).on_select(move |row| {
                 let place = &row.place;
                 // A gap lies between its caller and the called endpoint.
@@ -153,7 +151,7 @@ impl Diagnosis {
         });
         let verdict = div("verdict").test("diagnosis-verdict");
         let services = ChangedServices::new(page, keep);
-        let layers = CompanionTable::new(page, diagnosis_tables::layers()).on_select(move |row| {
+        let layers = CompanionTable::new(page, diagnosis::tables::layers()).on_select(move |row| {
             page.set_focus(Focus::endpoint((&row.times.service, &row.times.operation)));
         });
         let (request_types, tail) = selects(page, keep);
@@ -245,15 +243,15 @@ impl Diagnosis {
         let shows = |of| list == of && why.is_empty();
         self.tree.element().show(shows(DiagnosisList::Report));
         let words = match (list, queries.diagnosis.get(), &sets) {
-            (DiagnosisList::Places, _, Some(sets)) => diagnosis_words::left_out(&sets.places, true),
-            (DiagnosisList::Tail, Some(report), _) => diagnosis_words::tail_notes(&report.tail),
+            (DiagnosisList::Places, _, Some(sets)) => diagnosis::words::left_out(&sets.places, true),
+            (DiagnosisList::Tail, Some(report), _) => diagnosis::words::tail_notes(&report.tail),
             (DiagnosisList::Report, Some(report), _) if !report.report.is_empty() => {
-                vec![diagnosis_words::RANKED_BY.to_owned()]
+                vec![diagnosis::words::RANKED_BY.to_owned()]
             }
             _ => Vec::new(),
         };
         let of_summary = match queries.diagnosis.get() {
-            Some(report) if !list.is_of_sides() => diagnosis_words::of_summary(&report),
+            Some(report) if !list.is_of_sides() => diagnosis::words::of_summary(&report),
             _ => Vec::new(),
         };
         let words = [of_summary, words].concat();
@@ -345,7 +343,7 @@ impl PageView for Diagnosis {
             let [no_place, no_service] = diagnosis::WHY_NO_CHANGE;
             self.places[1].set_rows(PlaceRow::of(&report.places), no_place);
             self.services.take(&report.culprit, no_service);
-            self.verdict.set_text(&culprit::summary(&report.culprit));
+            self.verdict.set_text(&compare::services::summary(&report.culprit));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::still_chart::StillChart;
 use pathlight_engine::flow::EvaluationReport;
 use pathlight_view::draw::curves::{draw, export_svg};
-use pathlight_view::flow::prediction as flow_prediction;
+use pathlight_view::flow;
 use pathlight_view::flow::prediction::{CAPTION, HEADS, LEAST_CHILDREN, Plot, color_of, curves, is_flow};
 use pathlight_view::json;
 use pathlight_view::views::WORKING;
@@ -85,7 +85,7 @@ impl PredictionPanel {
         let now = Some((slot.revision(), export::theme().dark));
         if self.shown != now {
             self.shown = now;
-            self.title.set_text(&flow_prediction::title(&report));
+            self.title.set_text(&flow::prediction::title(&report));
             self.table.fill([&table_of(&report)]);
         }
     }
@@ -105,7 +105,7 @@ fn table_of(report: &EvaluationReport) -> El {
             .test("method")
             .attr("data-method", &method.name)
             .child(&el("th").attr("scope", "row").child(&swatch).text(&method.name));
-        body.add(&flow_prediction::errors(method).iter().fold(row, |row, (words, digits)| {
+        body.add(&flow::prediction::errors(method).iter().fold(row, |row, (words, digits)| {
             row.child(&el("td").class("num").attr("data-value", digits).text(words))
         }));
     }
@@ -124,7 +124,7 @@ fn formats(page: Page) -> Vec<export::Format> {
     vec![
         ("SVG image of the ratios", "ratios.svg", chart(Plot::Ratios)),
         ("SVG image of the errors", "errors.svg", chart(Plot::Errors)),
-        ("CSV table", "csv", Box::new(move || Some(flow_prediction::prediction_csv(&*report()?)))),
+        ("CSV table", "csv", Box::new(move || Some(flow::prediction::prediction_csv(&*report()?)))),
         ("JSON report", "json", Box::new(move || json::flow_evaluation(&*report()?).ok())),
     ]
 }

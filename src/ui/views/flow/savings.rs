@@ -7,10 +7,10 @@ use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use pathlight_base::format;
 use pathlight_engine::flow::FASTER_PERCENT;
+use pathlight_view::flow;
 use pathlight_view::flow::changes::set_latency;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
-use pathlight_view::flow::savings as flow_savings;
 use pathlight_view::flow::savings::SavingLine;
 use pathlight_view::json;
 use pathlight_view::views::WORKING;
@@ -45,7 +45,7 @@ impl SavingsPanel {
                 page.refresh();
             });
         }
-        let table = CompanionTable::new(page, flow_savings::table())
+        let table = CompanionTable::new(page, flow::savings::table())
             .on_select(move |line| page.set_focus(Focus::endpoint(line.name())))
             .on_open(move |line| {
                 let (endpoint, amount) = line.change();

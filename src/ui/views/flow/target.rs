@@ -9,9 +9,9 @@ use crate::ui::widgets::controls::Segments;
 use crate::ui::widgets::export;
 use crate::ui::widgets::names;
 use pathlight_engine::flow::{Quantile, TargetReport};
+use pathlight_view::flow;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
-use pathlight_view::flow::target as flow_target;
 use pathlight_view::flow::target::TargetLine;
 use pathlight_view::json;
 use pathlight_view::views::WORKING;
@@ -72,7 +72,7 @@ impl TargetPanel {
         });
         let chosen = Rc::new(Cell::new(None));
         let select = chosen.clone();
-        let table = CompanionTable::sorted_alone(flow_target::table())
+        let table = CompanionTable::sorted_alone(flow::target::table())
             .on_select(move |line| {
                 select.set(Some(line.at()));
                 if let Some(endpoint) = line.first() {
@@ -141,7 +141,7 @@ impl TargetPanel {
         let progress = queries.target.progress().filter(|_| queries.target.is_waiting());
         self.progress.iter().for_each(|part| part.show(progress.is_some()));
         if let Some(progress) = progress {
-            self.progress[0].set_text(&flow_target::progress_words(progress.done, progress.of));
+            self.progress[0].set_text(&flow::target::progress_words(progress.done, progress.of));
         }
         self.table.set_stale(queries.target.is_waiting());
         self.sentence.class_if("stale", queries.target.is_waiting());
@@ -155,7 +155,7 @@ impl TargetPanel {
             let now = queries.range.fresh().map(|range| self.quantile.get().of(&range.facts.latency_us));
             let words = match target {
                 Some(_) => WORKING.to_owned(),
-                None => flow_target::no_target_words(self.quantile.get(), now),
+                None => flow::target::no_target_words(self.quantile.get(), now),
             };
             self.sentence.set_text(&words);
             self.shown = None;
@@ -186,13 +186,13 @@ impl TargetPanel {
     }
 
     fn show_report(&self, page: Page, report: &Rc<TargetReport>) {
-        self.sentence.set_text(&flow_target::sentence(report));
-        self.table.set_rows(TargetLine::of(report), flow_target::why_empty(report));
+        self.sentence.set_text(&flow::target::sentence(report));
+        self.table.set_rows(TargetLine::of(report), flow::target::why_empty(report));
         self.keep.clear();
         self.budgets.clear();
-        let (rows, others) = flow_target::budgets(report);
+        let (rows, others) = flow::target::budgets(report);
         self.budgets.show(!rows.is_empty());
-        self.budgets.add(&el("h3").text(&flow_target::budget_title(report)));
+        self.budgets.add(&el("h3").text(&flow::target::budget_title(report)));
         self.budgets.add(&names::endpoint_list(page, &self.keep, rows));
         self.budgets.add(&el("p").class("muted small").text(&others));
     }

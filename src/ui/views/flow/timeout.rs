@@ -7,10 +7,10 @@ use crate::ui::widgets::export;
 use crate::ui::widgets::names;
 use crate::ui::widgets::tip::numbers_element;
 use pathlight_trace::Endpoint;
+use pathlight_view::flow;
 use pathlight_view::flow::changes::set_timeout;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
-use pathlight_view::flow::timeout as flow_timeout;
 use pathlight_view::json;
 use pathlight_view::views::WORKING;
 
@@ -114,7 +114,7 @@ impl TimeoutPanel {
         self.notes[1].set_text(&back_test_words(page.queries().back_test.fresh().as_deref()));
         self.title.clear();
         let Some(endpoint) = endpoint else {
-            self.words.set_text(flow_timeout::NO_CALL);
+            self.words.set_text(flow::timeout::NO_CALL);
             self.shown = None;
             return;
         };
@@ -128,13 +128,13 @@ impl TimeoutPanel {
         if self.shown != now {
             self.shown = now;
             self.words.clear();
-            self.words.add(&span("", &flow_timeout::cut_words(&report)));
+            self.words.add(&span("", &flow::timeout::cut_words(&report)));
             if has_calls {
-                self.words.add(&span("muted", &format!(" {}", flow_timeout::suggested_words(&report))));
+                self.words.add(&span("muted", &format!(" {}", flow::timeout::suggested_words(&report))));
             }
-            self.figures.fill([&numbers_element(&flow_timeout::numbers(&report))]);
+            self.figures.fill([&numbers_element(&flow::timeout::numbers(&report))]);
             self.time.suggest(report.suggested_us.max(1));
-            self.notes[0].set_text(&flow_timeout::retry_words(&report));
+            self.notes[0].set_text(&flow::timeout::retry_words(&report));
         }
     }
 }
@@ -142,7 +142,7 @@ impl TimeoutPanel {
 fn formats(page: Page) -> Vec<export::Format> {
     let report = move || page.queries().timeout.fresh();
     vec![
-        ("CSV table", "csv", Box::new(move || Some(flow_timeout::timeout_csv(&*report()?)))),
+        ("CSV table", "csv", Box::new(move || Some(flow::timeout::timeout_csv(&*report()?)))),
         (
             "JSON report",
             "json",

@@ -13,7 +13,7 @@ use pathlight_engine::ids::NodeId;
 use pathlight_view::draw::Metrics;
 use pathlight_view::draw::curves::{draw, export_svg};
 use pathlight_view::draw::plot::ChartSize;
-use pathlight_view::flow::changes as flow_changes;
+use pathlight_view::flow;
 use pathlight_view::flow::changes::curves;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::json;
@@ -85,11 +85,11 @@ impl WhatIfPanel {
 
     fn show(&self, page: Page, report: &WhatIfReport) {
         self.keep.clear();
-        let table = numbers_element(&flow_changes::numbers(report));
-        let words = el("p").class("muted small").text(&flow_changes::changed_words(report));
+        let table = numbers_element(&flow::changes::numbers(report));
+        let words = el("p").class("muted small").text(&flow::changes::changed_words(report));
         self.figures.fill([&table, &words]);
         self.endpoints.clear();
-        let shares = flow_changes::shares(report);
+        let shares = flow::changes::shares(report);
         if shares.is_empty() {
             return;
         }
@@ -115,7 +115,7 @@ fn formats(page: Page) -> Vec<export::Format> {
                 .ok()
             }),
         ),
-        ("CSV table", "csv", Box::new(move || Some(flow_changes::what_if_csv(&*report()?)))),
+        ("CSV table", "csv", Box::new(move || Some(flow::changes::what_if_csv(&*report()?)))),
         (
             "JSON report",
             "json",

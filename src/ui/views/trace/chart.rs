@@ -12,7 +12,7 @@ use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
 use pathlight_view::keys::Command;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;
-use pathlight_view::timeline as trace;
+use pathlight_view::timeline;
 use pathlight_view::timeline::chart::{
     Minimap, NUMBERS, Part, Row, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView,
     export_svg, layout, scene,
@@ -44,7 +44,7 @@ impl Spans for TraceSpans {
     }
 
     fn tip(&self, timeline: &Timeline, at: u32, _part: Option<u32>) -> Vec<TipLine> {
-        trace::tip(timeline, at)
+        timeline::tip(timeline, at)
     }
 }
 

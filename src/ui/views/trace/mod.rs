@@ -22,7 +22,7 @@ use pathlight_engine::pool::UserError;
 use pathlight_trace::Endpoint;
 use pathlight_view::keys::Command;
 use pathlight_view::search::finder::Finder;
-use pathlight_view::timeline as trace;
+use pathlight_view::timeline;
 use pathlight_view::timeline::{SpanRow, spans_csv};
 use pathlight_view::views::View;
 use std::rc::Rc;
@@ -119,12 +119,12 @@ impl TimelineView {
         });
         let zooms = ZoomTools::new(page, keep, chart, "-trace");
         let title = div("title trace-title").test("trace-title");
-        let table = CompanionTable::new(page, trace::table())
+        let table = CompanionTable::new(page, timeline::table())
             .on_select(move |row| page.set_focus(Focus::Span(row.at)));
         let formats = formats(page, chart);
         let services = move || {
             let report = page.queries().trace.get();
-            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, trace::services)
+            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, timeline::services)
         };
         let exports = export::menu(page, keep, "timeline", service_legend::exported(services), formats);
         let services = service_legend::legend(page, keep, services);
@@ -205,7 +205,7 @@ impl TimelineView {
             self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
         }
         self.show_title(page, report);
-        let summary = trace::summary(report);
+        let summary = timeline::summary(report);
         self.summary.show(summary.is_some());
         self.summary_keep.clear();
         self.summary.fill(&names::sentence(page, &self.summary_keep, summary.unwrap_or_default()));
@@ -214,7 +214,7 @@ impl TimelineView {
     }
 
     fn show_title(&self, page: Page, report: &TraceReport) {
-        let title = trace::title(report);
+        let title = timeline::title(report);
         self.title.clear();
         if let Some(Endpoint { service, operation }) = &title.endpoint {
             self.title.add(&names::endpoint(service, operation));
@@ -264,7 +264,7 @@ impl PageView for TimelineView {
         let is_chosen = page.shown_trace().is_some();
         let is_waiting = if is_chosen { queries.trace.is_waiting() } else { queries.requests.is_waiting() };
         let is_shown = queries.trace.get().is_some_and(|report| report.is_some());
-        let why = trace::why_empty(is_shown, is_waiting, is_chosen);
+        let why = timeline::why_empty(is_shown, is_waiting, is_chosen);
         Some((queries.trace.revision(), queries.pressures.revision(), why))
     }
 
