@@ -2,8 +2,9 @@
 //!
 //! Bodies are looked through as they arrive, a chunk at a time, and kept as Blobs: the page never holds their text.
 
+use super::dom;
+use super::dom::{How, Listener, pause};
 use super::pool::Input;
-use super::ui::dom::{self, How, Listener, pause};
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
     Answer, Connection, Dialect, Listed, Listing, Lost, Next, Outcome, Plan, Progress, Reply, Scan, Trouble,

@@ -1,6 +1,6 @@
 //! The functions that `www/boot.js` calls.
 
-use crate::ui;
+use crate::app as ui;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -22,7 +22,7 @@ use web_sys::Blob;
 
 use self::members::Member;
 use super::boot::Boot;
-use super::ui::dom::pause;
+use super::dom::pause;
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 pub use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::messages::ToWorker;

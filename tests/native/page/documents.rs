@@ -112,7 +112,7 @@ fn the_start_page_before_wasm_says_what_the_start_page_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
     // As it stands in a literal: without the breaks of lines.
-    let source = read("src/ui/shell/start.rs") + &read("src/ui/shell/header.rs");
+    let source = read("src/shell/start.rs") + &read("src/shell/header.rs");
     let source: Vec<&str> = source.split("\\\n").map(str::trim_start).collect();
     let source = source.concat();
     let index = read("index.html");

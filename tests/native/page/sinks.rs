@@ -30,7 +30,7 @@ const SINKS: [&str; 21] = [
 /// What makes an address of text, and where that is done: of an address that was checked, a Blob, or the page's own files.
 const ADDRESSES: [(&str, &[&str]); 16] = [
     ("importScripts(", &["www/boot.js", "www/worker.js"]),
-    ("attr(\"href\"", &["src/ui/shell/fetch_row.rs", "src/ui/widgets/export.rs", "src/ui/widgets/links.rs"]),
+    ("attr(\"href\"", &["src/shell/fetch_row.rs", "src/widgets/export.rs", "src/widgets/links.rs"]),
     (".set(\"href\"", &[]),
     ("set_attribute(\"href\"", &[]),
     ("setAttribute(\"href\"", &[]),

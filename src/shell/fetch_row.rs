@@ -1,0 +1,248 @@
+//! The row under the header that says how a fetch goes, asks before it goes elsewhere, and explains what went wrong.
+
+use super::fetching::{EVERY_S, Phase};
+use crate::dom::{El, Keep, button, div, el, icon, span};
+use crate::fetch::End;
+use crate::page::{Page, Part};
+use crate::shell::jaeger_dialog;
+use crate::shell::progress;
+use pathlight_backend::Explanation;
+use pathlight_backend::source::Wanted;
+use pathlight_base::format;
+use pathlight_base::format::counted;
+use pathlight_view::reading::loading::fetched;
+
+/// Failed parts and missing traces that are named one by one.
+const NAMED: usize = 20;
+
+/// The row.
+pub struct FetchRow {
+    element: El,
+    fill: Option<El>,
+    words: Option<El>,
+    /// Why the last look of following came to nothing.
+    trouble: Option<El>,
+    keep: Keep,
+    shown: Option<u64>,
+}
+
+impl FetchRow {
+    /// Builds its elements, hidden at first.
+    pub fn new() -> FetchRow {
+        let element = div("fetch").test("fetch").attr("role", "status");
+        element.show(false);
+        FetchRow { element, fill: None, words: None, trouble: None, keep: Keep::default(), shown: None }
+    }
+
+    /// Returns its root element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    fn action(&self, page: Page, words: &str, test: &str, run: impl Fn(Page) + 'static) -> El {
+        button(words).test(test).on_click(&self.keep, move || run(page))
+    }
+
+    fn dismiss(&self, page: Page) -> El {
+        self.action(page, "", "fetch-dismiss", |page| page.fetching().cancel(page))
+            .class("quiet dismiss")
+            .label("Dismiss")
+            .node(&icon("M4 4l8 8M12 4l-8 8"))
+    }
+
+    fn running(&mut self, page: Page) {
+        let fill = div("progress-fill");
+        let bar = div("progress-bar").attr("role", "progressbar").attr("aria-label", "Fetching").child(&fill);
+        let words = span("progress-words", "").test("fetch-words");
+        let stop = self
+            .action(page, "Stop", "fetch-stop", |page| page.fetching().cancel(page))
+            .class("quiet")
+            .attr("title", "Stop fetching and keep what has come");
+        self.element.fill([&bar, &words, &stop]);
+        (self.fill, self.words) = (Some(fill), Some(words));
+    }
+
+    fn ask_consent(&self, page: Page, origins: &[String]) {
+        let words = format!("This link fetches traces from {}.", origins.join(" and "));
+        let text = div("fetch-text").child(&span("strong", &words).test("fetch-message")).child(&span(
+            "muted",
+            format::agreeing(
+                origins.len() as u64,
+                "That server learns what is searched for, and that it was you who asked. Fetch only if you trust it.",
+                "Those servers learn what is searched for, and that it was you who asked. Fetch only if you trust them.",
+            ),
+        ));
+        let agree = self
+            .action(page, "Fetch", "fetch-agree", |page| page.fetching().agree_and_start(page))
+            .class("primary");
+        let no = self.action(page, "Do not fetch", "fetch-refuse", |page| page.fetching().cancel(page));
+        self.element.fill([&text, &agree, &no]);
+    }
+
+    fn failed(&self, page: Page, told: &Explanation) {
+        let text = explanation(told);
+        let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
+        let change = self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open);
+        let mut row = vec![text, again, change, self.dismiss(page)];
+        if let Some(address) = &told.login {
+            let login = el("a").text("Log in").attr("href", address).attr("target", "_blank");
+            row.insert(1, login.attr("rel", "noopener").test("fetch-login"));
+        }
+        self.element.fill(&row);
+    }
+
+    fn ended(&mut self, page: Page, end: &End) {
+        let text = div("fetch-text");
+        let (fetching, source) = (page.fetching(), page.address().source.clone());
+        let (is_following, is_paused) = (fetching.is_following(), fetching.is_paused());
+        let is_resumed = end.outcome.traces == 0 && end.outcome.failed.is_empty();
+        let said = match &source.wanted {
+            Wanted::Nothing if is_following => source.files.join(", "),
+            Wanted::Search(search) if is_following && is_resumed => {
+                format!("{} {}", search.service, search.operation)
+            }
+            _ => fetched(&source.wanted, &end.outcome, end.lost_files.len()),
+        };
+        text.add(&span("strong", &said).test("fetch-message"));
+        let parts = end.outcome.failed.iter().map(|(what, trouble)| (what, trouble));
+        let files = end.lost_files.iter().map(|(what, trouble)| (what, trouble));
+        let connection = fetching.connection(page);
+        let mut lines: Vec<String> = parts
+            .map(|(what, trouble)| format!("{what}: {}", trouble.explain(&connection).message))
+            .chain(files.map(|(what, trouble)| {
+                let connection = fetching.connection_to(what.clone());
+                let told = trouble.explain(&connection);
+                format!("{} {}", told.message, told.cures.join(" "))
+            }))
+            .collect();
+        let has_failed = !lines.is_empty();
+        lines.extend(
+            end.outcome.missing.iter().map(|id| format!("There is no trace {id} at {}.", connection.base)),
+        );
+        let more = lines.len().saturating_sub(NAMED);
+        lines.truncate(NAMED);
+        if more > 0 {
+            lines.push(format!("and {} more.", format::count(more as u64)));
+        }
+        if !lines.is_empty() {
+            text.add(&cures(&lines));
+        }
+        if is_following {
+            let every_s = source.every_s.unwrap_or_default();
+            let words = if is_paused {
+                "Paused: no new traces join.".to_owned()
+            } else {
+                format!("Following: new traces join every {every_s}{}s.", format::THIN)
+            };
+            text.add(&span("muted", &words).test("follow-words"));
+            let trouble = span("message-text", "").test("follow-trouble");
+            text.add(&trouble);
+            self.trouble = Some(trouble);
+        }
+        let mut row = vec![text];
+        if is_following {
+            let words = if is_paused { "Follow" } else { "Pause" };
+            let pause = move |page: Page| page.fetching().pause(page, !is_paused);
+            row.push(self.action(page, words, "follow-pause", pause));
+            let stop = |page: Page| page.fetching().stop_following(page);
+            row.push(self.action(page, "Stop", "follow-stop", stop).attr("title", "End following"));
+        } else if source.is_search() {
+            let follow = |page: Page| page.fetching().follow_search(page);
+            let title = format!("Look for new traces every {EVERY_S} seconds");
+            row.push(self.action(page, "Follow", "follow-search", follow).attr("title", &title));
+        }
+        if has_failed {
+            row.push(self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page)));
+        }
+        row.push(self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open));
+        if !is_following {
+            row.push(self.dismiss(page));
+        }
+        self.element.fill(&row);
+    }
+}
+
+/// Creates an explanation with its ways out.
+pub fn explanation(told: &Explanation) -> El {
+    div("fetch-text")
+        .child(&span("message-text", &told.message).test("fetch-message"))
+        .child(&cures(&told.cures))
+}
+
+/// Returns a list of sentences; text between backticks is set apart.
+fn cures(lines: &[String]) -> El {
+    let list = el("ul").class("cures").test("fetch-cures");
+    for line in lines {
+        let item = el("li");
+        for (at, piece) in line.split('`').enumerate() {
+            item.add(&if at % 2 == 1 { el("code").text(piece) } else { span("", piece) });
+        }
+        list.add(&item);
+    }
+    list
+}
+
+/// Returns whether an end says more than that all went well.
+fn is_worth_telling(page: Page, end: &End) -> bool {
+    page.address().source.wanted != Wanted::Nothing
+        || !end.lost_files.is_empty()
+        || page.fetching().is_following()
+}
+
+impl Part for FetchRow {
+    fn update(&mut self, page: Page) {
+        let fetching = page.fetching();
+        let phase = fetching.phase();
+        let revision = fetching.revision();
+        if self.shown != Some(revision) {
+            self.shown = Some(revision);
+            self.keep.clear();
+            self.element.clear();
+            (self.fill, self.words, self.trouble) = (None, None, None);
+            let (name, shown) = match &phase {
+                Phase::Idle => ("idle", false),
+                Phase::AwaitingConsent(origins) => {
+                    self.ask_consent(page, origins);
+                    ("awaiting-consent", true)
+                }
+                Phase::Running => {
+                    self.running(page);
+                    ("running", true)
+                }
+                Phase::Failed(told) => {
+                    self.failed(page, told);
+                    ("failed", true)
+                }
+                Phase::Ended(end) => {
+                    self.ended(page, end);
+                    ("ended", is_worth_telling(page, end))
+                }
+            };
+            self.element.set("data-phase", name);
+            self.element.show(shown);
+            self.element.class_if("failed", name == "failed");
+        }
+        let (looks, trouble) = fetching.looks();
+        self.element.set("data-looks", &looks.to_string());
+        if let Some(element) = &self.trouble {
+            let words = trouble.map(|told| format!("The last check for new traces failed: {}", told.message));
+            element.set_text(&words.unwrap_or_default());
+        }
+        if let (Some(fill), Some(words)) = (&self.fill, &self.words) {
+            let (progress, bytes) = fetching.progress();
+            progress::fill(fill, progress.share * 100.0);
+            self.element.set("data-traces", &progress.traces.to_string());
+            self.element.set("data-requests", &progress.answered.to_string());
+            let mut said = vec![
+                counted(progress.traces, "trace"),
+                format::bytes(bytes),
+                format!("{}, {} under way", counted(progress.answered.into(), "answer"), progress.under_way),
+            ];
+            if let Some(until) = progress.held_until_ms {
+                let left = until.saturating_sub(js_sys::Date::now() as u64).div_ceil(1000);
+                said.push(format!("the next request in {left}{}s", format::THIN));
+            }
+            words.set_text(&format!("Fetching: {}", said.join(" \u{b7} ")));
+        }
+    }
+}

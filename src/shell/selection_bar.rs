@@ -1,0 +1,364 @@
+//! Whose latency is looked at: the bar that says it, and the list it is chosen from.
+
+use super::notes;
+use crate::dom;
+use crate::dom::{El, Keep, button, div, icon, span};
+use crate::page::{Focus, Page, Part};
+use crate::widgets::controls::Segments;
+use crate::widgets::names;
+use crate::widgets::pick_list::{Pick, PickList};
+use pathlight_base::format;
+use pathlight_base::format::counted;
+use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint};
+use pathlight_trace::Endpoint;
+use pathlight_view::address::Address;
+use pathlight_view::keys::Command;
+use pathlight_view::reading;
+use pathlight_view::table::fits;
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::JsCast;
+
+/// Rows of each kind shown; typing narrows them.
+const SHOWN: usize = 100;
+
+/// The bar.
+pub struct SelectionBar {
+    element: El,
+    choose: El,
+    name: El,
+    figures: El,
+    notes: El,
+    list: List,
+    places: Segments,
+    shown: String,
+    _keep: Keep,
+}
+
+/// What can be chosen.
+#[derive(Clone)]
+enum Chosen {
+    Root(RootEndpoint),
+    Type(RequestType),
+}
+
+/// The list of root endpoints, under its button.
+#[derive(Clone)]
+struct List {
+    panel: El,
+    picks: PickList,
+    button: El,
+    options: Rc<RefCell<Vec<Chosen>>>,
+}
+
+impl SelectionBar {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page) -> SelectionBar {
+        let keep = Keep::default();
+        let name = span("root-name", "").test("root-endpoint");
+        let choose = button("")
+            .class("root-button")
+            .attr("aria-haspopup", "listbox")
+            .attr("aria-expanded", "false")
+            .attr("title", "Choose whose latency to look at")
+            .test("choose-root")
+            .child(&name)
+            .node(&icon("M4 6l4 4 4-4"));
+        let label = "Search request types and endpoints";
+        let picks = PickList::new("root-endpoints", "Request type or endpoint", label);
+        picks.field.set("data-test", "root-search");
+        let panel = div("popover root-list").test("root-list").child(&picks.field).child(&picks.rows);
+        panel.show(false);
+        let list = List { panel: panel.clone(), picks, button: choose.clone(), options: Rc::default() };
+        list.listen(page, &keep);
+        let notes = button("")
+            .class("quiet notes-button")
+            .test("notes-button")
+            .attr("title", "Data quality: what is missing or wrong in the data, and how it is read")
+            .on_click(&keep, move || notes::show(page));
+        let figures = div("figures").test("range-figures");
+        let roll_up = move |by_service: bool| {
+            page.set_focus(Focus::Nothing);
+            page.change(|address| {
+                address.by_service = by_service;
+                address.focus.clear();
+            });
+        };
+        let service = ("Services", "All operations of a service together", "places-service");
+        let places = Segments::new("Places")
+            .button(&keep, ("Endpoints", "Every operation by itself", "places-endpoint"), move || {
+                roll_up(false)
+            })
+            .button(&keep, service, move || roll_up(true));
+        let element = div("root-endpoint")
+            .attr("role", "region")
+            .attr("aria-label", "Selection")
+            .child(&div("popover-anchor").child(&choose).child(&panel))
+            .child(&figures)
+            .child(&div("grow"))
+            .child(places.element())
+            .child(&notes);
+        SelectionBar {
+            element,
+            choose,
+            name,
+            figures,
+            notes,
+            list,
+            places,
+            shown: String::new(),
+            _keep: keep,
+        }
+    }
+
+    /// Returns its root element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl List {
+    fn listen(&self, page: Page, keep: &Keep) {
+        let list = self.clone();
+        keep.add(dom::listen(self.button.html(), "click", dom::How::default(), move |_| {
+            if list.is_open() { list.close() } else { list.open(page) }
+        }));
+        let list = self.clone();
+        self.picks.listen(keep, move |pick| match pick {
+            Pick::Typed => list.fill(page),
+            Pick::Chosen(at, _) => list.choose(page, at),
+            Pick::Left => {
+                list.close();
+                list.button.focus();
+            }
+        });
+        // A click anywhere else closes it.
+        let list = self.clone();
+        let how = dom::How { capture: true, ..dom::How::default() };
+        keep.add(dom::listen(&dom::document(), "pointerdown", how, move |event| {
+            let target = event.target().and_then(|target| target.dyn_into::<web_sys::Node>().ok());
+            let inside =
+                list.panel.html().contains(target.as_ref()) || list.button.html().contains(target.as_ref());
+            if list.is_open() && !inside {
+                list.close();
+            }
+        }));
+    }
+
+    fn is_open(&self) -> bool {
+        !self.panel.html().hidden()
+    }
+
+    fn open(&self, page: Page) {
+        self.picks.reset();
+        self.panel.show(true);
+        self.button.set_flag("aria-expanded", true);
+        self.fill(page);
+        self.picks.field.focus();
+    }
+
+    fn close(&self) {
+        self.panel.show(false);
+        self.button.set_flag("aria-expanded", false);
+        self.picks.clear();
+        self.options.borrow_mut().clear();
+    }
+
+    fn choose(&self, page: Page, at: usize) {
+        let chosen = self.options.borrow().get(at).cloned();
+        if let Some(chosen) = chosen {
+            self.close();
+            self.button.focus();
+            match chosen {
+                Chosen::Root(root) => look_at(page, root),
+                Chosen::Type(kind) => look_at_type(page, &kind),
+            }
+        }
+    }
+
+    fn fill(&self, page: Page) {
+        let Some(overview) = page.queries().overview.get() else { return };
+        let text = self.picks.text();
+        let mut options = Vec::new();
+        self.picks.clear();
+        let mut add = |chosen: Chosen, row: El| {
+            self.picks.add(row);
+            options.push(chosen);
+        };
+        if text.trim().is_empty() {
+            add(Chosen::Root(RootEndpoint::TraceRoots), all_row(&overview));
+        }
+        let types: Vec<_> = overview
+            .request_types
+            .iter()
+            .map(|row| (row, row.kind.name()))
+            .filter(|(_, name)| fits(&text, &[&name.service, &name.operation]))
+            .collect();
+        if !types.is_empty() {
+            self.picks.rows.add(&heading("Request types", types.len()));
+        }
+        for (kind, name) in types.iter().take(SHOWN) {
+            let row = div("root-row")
+                .test("root-option")
+                .attr("data-service", &name.service)
+                .attr("data-operation", &name.operation)
+                .child(&names::endpoint(&name.service, &name.operation))
+                .child(&names::spark(&kind.spark))
+                .child(&span("num", &format::count(kind.requests)))
+                .child(&span("num", &format::duration(kind.latency_us.p50)))
+                .child(&span("num", &format::duration(kind.latency_us.p95)))
+                .child(&span("num", &format::duration(kind.latency_us.p99)));
+            add(Chosen::Type(kind.kind.clone()), row);
+        }
+        let mut endpoints: Vec<_> = overview
+            .endpoints
+            .iter()
+            // Requests of a summary begin at its root endpoints.
+            .filter(|endpoint| {
+                overview.summary.is_none() && fits(&text, &[&endpoint.service, &endpoint.operation])
+            })
+            .collect();
+        endpoints.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.spans));
+        if !endpoints.is_empty() {
+            self.picks.rows.add(&heading("Any endpoint", endpoints.len()));
+        }
+        for endpoint in endpoints.iter().take(SHOWN) {
+            let row = div("root-row")
+                .test("endpoint-option")
+                .attr("data-service", &endpoint.service)
+                .attr("data-operation", &endpoint.operation)
+                .child(&names::endpoint(&endpoint.service, &endpoint.operation))
+                .child(&span("num wide", &counted(endpoint.spans, "span")));
+            add(Chosen::Root(endpoint_of(&endpoint.service, &endpoint.operation)), row);
+        }
+        if options.is_empty() {
+            self.picks.rows.add(
+                &div("muted pad").attr("role", "presentation").text("No endpoint of this name is loaded."),
+            );
+        }
+        *self.options.borrow_mut() = options;
+        self.picks.activate(0);
+    }
+}
+
+fn endpoint_of(service: &str, operation: &str) -> RootEndpoint {
+    RootEndpoint::Endpoint(Endpoint::new(service, operation))
+}
+
+fn all_row(overview: &OverviewReport) -> El {
+    div("root-row")
+        .test("root-all")
+        .child(
+            &div("endpoint")
+                .child(&span("operation", "All requests"))
+                .child(&span("service", "the root of every trace")),
+        )
+        .child(&span("num", &format::count(overview.traces)))
+        .child(&span("num", &format::duration(overview.latency_us.p50)))
+        .child(&span("num", &format::duration(overview.latency_us.p95)))
+        .child(&span("num", &format::duration(overview.latency_us.p99)))
+}
+
+fn heading(title: &str, count: usize) -> El {
+    let heading = div("root-heading").attr("role", "presentation").text(title);
+    let more = if count > SHOWN {
+        format!("{SHOWN} of {}, type to narrow", format::count(count as u64))
+    } else {
+        String::new()
+    };
+    let columns: &[&str] = if title == "Any endpoint" { &[] } else { &["requests", "p50", "p95", "p99"] };
+    let columns = columns.iter().map(|name| span("num", name));
+    heading.child(&span("muted grow", &more)).children(&columns.collect::<Vec<El>>())
+}
+
+/// Makes this the root endpoint; what was zoomed into and which percentile range are left behind only if they mean
+/// nothing any more.
+pub fn look_at(page: Page, root: RootEndpoint) {
+    page.change(|address| set_root(address, root));
+}
+
+/// Looks at the requests of a type.
+pub fn look_at_type(page: Page, kind: &RequestType) {
+    page.change(|address| {
+        let before = address.root.clone();
+        address.look_at_type(kind);
+        let root = std::mem::replace(&mut address.root, before);
+        set_root(address, root);
+    });
+}
+
+/// Makes a root endpoint the one of an address; the place in the flame graph and the percentile range of another one
+/// mean nothing to it.
+pub fn set_root(address: &mut Address, root: RootEndpoint) {
+    if address.root != root {
+        address.focus.clear();
+        address.range = PercentileRange::ALL;
+        address.over_all = false;
+    }
+    address.root = root;
+}
+
+impl Part for SelectionBar {
+    fn update(&mut self, page: Page) {
+        let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
+        self.element.show(overview.is_some());
+        let Some(overview) = overview else { return };
+        let name = page.address().root_name();
+        if name != self.shown {
+            self.name.clear();
+            match &page.address().root {
+                RootEndpoint::TraceRoots => self.name.add(&span("operation", "All requests")),
+                RootEndpoint::Endpoint(Endpoint { service, operation }) => {
+                    self.name.add(&names::endpoint(service, operation))
+                }
+            }
+            self.shown = name;
+        }
+        let _ = &self.choose;
+        self.places.element().show(page.address().view.rolls_up() && !page.is_summary());
+        self.places.press(usize::from(page.address().by_service));
+        self.figures.class_if("stale", page.queries().range.is_waiting());
+        if let Some(report) = page.queries().range.get() {
+            let facts = &report.facts;
+            let requests = if facts.requests == facts.all_requests {
+                counted(facts.requests, "request")
+            } else {
+                format!("{} of {}", format::count(facts.requests), counted(facts.all_requests, "request"))
+            };
+            let mut figures = vec![
+                names::figure("", "range-requests", &requests, &facts.requests.to_string()),
+                names::duration("p50", "range-p50", facts.latency_us.p50),
+                names::duration("p95", "range-p95", facts.latency_us.p95),
+                names::duration("p99", "range-p99", facts.latency_us.p99),
+            ];
+            if facts.requests == 0 {
+                figures.truncate(1);
+            }
+            let scope = reading::words::scope(&facts.coverage, facts.all_requests);
+            if !scope.is_empty() {
+                figures.push(span("scope muted", &scope).test("range-scope"));
+            }
+            self.figures.fill(&figures);
+        }
+        let count = reading::quality::count(&overview, page.loading().files()) as u64;
+        self.notes.class_if("calm", count == 0);
+        let left_out = reading::words::left_out(&overview.quality);
+        self.notes.class_if("grave", left_out.is_some());
+        let text = match left_out {
+            Some(words) => format!("! {words}"),
+            None if count > 0 => format!("! {}", counted(count, "note")),
+            None => "Data quality".to_owned(),
+        };
+        self.notes.set_text(&text);
+        self.notes.set("data-value", &count.to_string());
+    }
+
+    fn command(&mut self, _page: Page, command: Command) -> bool {
+        if command == Command::Leave && self.list.is_open() {
+            self.list.close();
+            return true;
+        }
+        false
+    }
+}

@@ -1,0 +1,96 @@
+//! The views, as a sidebar beside them or, on a narrow page, as a select.
+
+use crate::dom::{El, Keep, button, el, icon};
+use crate::page::{Page, Part};
+use pathlight_view::keys::{Command, view_hint};
+use pathlight_view::views::View;
+use web_sys::HtmlSelectElement;
+
+/// Returns the icon of a view, as the data of a path of 16 by 16.
+fn icon_path(view: View) -> &'static str {
+    match view {
+        View::Findings => "M2.5 13.5v-5M6.2 13.5v-11M9.8 13.5v-7M13.5 13.5v-3",
+        View::Flame => "M2 3h12M2 6.5h9M2 10h5.5M2 13.5h3",
+        View::Compare => "M3 13.5v-8M6 13.5v-11M10 13.5v-5M13 13.5v-9",
+        View::Heatmap => "M2.5 2.5h11v11h-11zM2.5 6.2h11M2.5 9.8h11M6.2 2.5v11M9.8 2.5v11",
+        View::Endpoints => "M2 13.5h12M2 10h8M2 6.5h5M2 3h2.5",
+        View::Split => "M4 2.5c3 3 3 8 0 11c-3-3-3-8 0-11zM12 4.5c2 2 2 5 0 7c-2-2-2-5 0-7z",
+        View::Flow => {
+            "M2 6.5h3.5v3H2zM10.5 2H14v3h-3.5zM10.5 11H14v3h-3.5zM5.5 8c3 0 2-4.5 5-4.5M5.5 8c3 0 2 4.5 5 4.5"
+        }
+        View::Diagnosis => "M2 3h6M4.5 6.5h6M4.5 10h4M7 13.5h7M2 3v7.5h2.5",
+        View::Anomalies => "M2 12.5l3-2 2.5 1.5L10 3.5l2 8.5 2-1.5",
+        View::Errors => "M8 2.5l6 11H2zM8 6.5v3M8 11.5v.2",
+        View::Requests => "M2 3.5h12M2 8h12M2 12.5h12",
+        View::Trace => "M2 3.5h12M4 8h6M8 12.5h6",
+        View::Trend => "M2 11l3.5-1.5L8 10.5l2-6 4-1.5M2 14h12",
+    }
+}
+
+/// The sidebar.
+pub struct Sidebar {
+    element: El,
+    buttons: Vec<El>,
+    select: El,
+    _keep: Keep,
+}
+
+impl Sidebar {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page) -> Sidebar {
+        let keep = Keep::default();
+        let mut buttons = Vec::new();
+        let select = el("select").attr("aria-label", "View").class("sidebar-select").test("view-select");
+        for (at, view) in View::ALL.into_iter().enumerate() {
+            let entry = button("")
+                .node(&icon(icon_path(view)))
+                .text(view.name())
+                .class("sidebar-entry")
+                .attr("title", &view_hint(view, at))
+                .test(&format!("view-{}", view.key()))
+                .on_click(&keep, move || page.change(|address| address.view = view));
+            buttons.push(entry);
+            select.add(&el("option").attr("value", view.key()).text(view.name()));
+        }
+        let chosen = select.clone();
+        let select = select.on(&keep, "change", move |_| {
+            let key = chosen.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value).unwrap_or_default();
+            page.change(|address| address.view = View::from_key(&key).unwrap_or_default());
+        });
+        let element =
+            el("nav").class("sidebar").attr("aria-label", "Views").children(&buttons).child(&select);
+        Sidebar { element, buttons, select, _keep: keep }
+    }
+
+    /// Returns its root element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for Sidebar {
+    fn update(&mut self, page: Page) {
+        let shown = page.address().view;
+        for (view, entry) in View::ALL.into_iter().zip(&self.buttons) {
+            if view == shown {
+                entry.set("aria-current", "page");
+            } else {
+                entry.unset("aria-current");
+            }
+            if view == View::Trend {
+                // Traces have no days.
+                entry.show(page.is_summary() || view == shown);
+            }
+        }
+        if let Some(select) = self.select.as_kind::<HtmlSelectElement>() {
+            select.set_value(shown.key());
+        }
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        let Command::View(at) = command else { return false };
+        let Some(&view) = View::ALL.get(at) else { return false };
+        page.change(|address| address.view = view);
+        page.has_data()
+    }
+}

@@ -1,0 +1,71 @@
+//! Undo of the last change to what is loaded: what was loaded before is read again.
+
+use crate::dom;
+use crate::dom::{El, Keep, button, div, span};
+use crate::page::{Page, Part};
+use crate::pool::Input;
+use pathlight_view::address::Address;
+use wasm_bindgen_futures::spawn_local;
+
+/// How long it can be undone, in milliseconds.
+const UNDO_MS: i32 = 10_000;
+
+/// What was loaded before something was done to it.
+#[derive(Clone)]
+pub struct Undo {
+    /// Tells it from others.
+    pub number: u32,
+    /// The change in words.
+    pub words: String,
+    /// The address of the page before the change.
+    pub address: Address,
+    /// What was loaded, with the group of each.
+    pub inputs: Vec<(Input, u8)>,
+    /// How many of the inputs a person opened.
+    pub opened: usize,
+    /// The names that a reload would ask for.
+    pub names: String,
+}
+
+/// The row that says what was done and offers the way back.
+pub struct UndoRow {
+    element: El,
+    words: El,
+    shown: u32,
+    _keep: Keep,
+}
+
+impl UndoRow {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page) -> UndoRow {
+        let keep = Keep::default();
+        let words = span("", "").attr("role", "status").test("done");
+        let undo = button("Undo").test("undo").on_click(&keep, move || page.undo());
+        let element =
+            div("undo").attr("role", "region").attr("aria-label", "Undo").child(&words).child(&undo);
+        element.show(false);
+        UndoRow { element, words, shown: 0, _keep: keep }
+    }
+
+    /// Returns its root element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+}
+
+impl Part for UndoRow {
+    fn update(&mut self, page: Page) {
+        let undo = page.undoable();
+        self.element.show(undo.is_some());
+        let Some(undo) = undo else { return };
+        if self.shown == undo.number {
+            return;
+        }
+        self.shown = undo.number;
+        self.words.set_text(&undo.words);
+        spawn_local(async move {
+            dom::pause(UNDO_MS).await;
+            page.forget_undo(undo.number);
+        });
+    }
+}

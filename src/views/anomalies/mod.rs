@@ -1,0 +1,321 @@
+//! Abnormal requests in the page: how anomalous requests are over time, groups of reasons, the chosen one beside the normal
+//! one most like it, a table with reasons, the detector's own report card; see [`anomalies`].
+
+pub mod network;
+pub mod pair;
+pub mod strip;
+pub mod tools;
+
+use self::network::{Network, Progress};
+use self::pair::Pair;
+use self::strip::Strip;
+use self::tools::Tools;
+use crate::dom::{El, Keep, button, div, el, span};
+use crate::page::{Focus, Page};
+use crate::views::view::{PageView, SearchResult};
+use crate::widgets::chart_canvas::ChartCanvas;
+use crate::widgets::companion::CompanionTable;
+use crate::widgets::export;
+use crate::widgets::frame::Frame;
+use crate::widgets::plot_chart;
+use crate::widgets::plot_chart::ScrolledPlot;
+use pathlight_base::format;
+use pathlight_engine::anomalies::SPLITS;
+use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable};
+use pathlight_engine::queries;
+use pathlight_engine::requests::RequestRef;
+use pathlight_view::address::comparing::Side;
+use pathlight_view::anomalies;
+use pathlight_view::anomalies::AnomalyLine;
+use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::views::View;
+use std::rc::Rc;
+
+/// The seed of the evaluation.
+const SEED: u64 = 1;
+
+/// Asks what the view needs to know.
+pub fn query(page: Page) {
+    let queries = page.queries();
+    let address = page.address().clone();
+    let (train, test) = anomalies::sides(&address);
+    let groups = (train.group, test.group);
+    let settings = anomalies::settings(&address.anomaly, page.model());
+    let selection = train.clone();
+    queries.anomaly.want(page, queries::Anomalies { train, test, settings: settings.clone() });
+    let Some(report) = queries.anomaly.fresh() else { return };
+    if let Some(at) = place(page, &report) {
+        pair::query(page, &report.rows[at], groups);
+    }
+    // What takes long comes last.
+    if address.anomaly.evaluate {
+        let settings = AnomalySettings { model: None, ..settings };
+        queries
+            .anomaly_evaluation
+            .want(page, queries::AnomalyEvaluation { selection, seed: SEED, splits: SPLITS, settings });
+    }
+}
+
+/// Returns the place of the request that has the focus.
+fn place(page: Page, report: &AnomalyReport) -> Option<usize> {
+    match &*page.focus() {
+        Focus::Request(chosen) => anomalies::place(report, chosen),
+        _ => None,
+    }
+}
+
+/// Opens the timeline of a request, of the set it belongs to.
+fn open(page: Page, request: &RequestRef, group: u8) {
+    page.change(|address| {
+        let side = Side::BOTH.into_iter().find(|&side| address.side(side).group == group);
+        if let Some(side) = side.filter(|_| address.group() != group) {
+            address.speak_of(side);
+        }
+        (address.view, address.trace) = (View::Trace, Some(request.into()));
+    });
+}
+
+/// The view.
+pub struct Anomalies {
+    frame: Frame,
+    chart: ChartCanvas<ScrolledPlot<Strip>>,
+    scroller: El,
+    pair: Pair,
+    title: El,
+    tools: Tools,
+    network: Network,
+    progress: Progress,
+    figures: El,
+    groups: El,
+    group_links: Keep,
+    reasons: El,
+    table: CompanionTable<AnomalyLine>,
+    /// The revision of the evaluation that is shown.
+    evaluated: Option<u64>,
+    /// The focus that reasons are shown for, and the revision of the report.
+    explained: Option<(Focus, u64)>,
+    links: Keep,
+}
+
+impl Anomalies {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Anomalies {
+        let label = "How anomalous requests are over time; the table below says the same";
+        let strip = Strip { page, report: Rc::default(), found: None };
+        let (chart, scroller) = plot_chart::scrolled(strip, "anomaly-strip", label);
+        let pair = Pair::new(page, keep);
+        let table = CompanionTable::new(page, anomalies::table())
+            .on_select(move |line| page.set_focus(Focus::Request((&line.row().request).into())))
+            .on_open(move |line| {
+                let (_, test) = anomalies::sides(&page.address());
+                open(page, &line.row().request, test.group);
+            });
+        let formats = strip::formats(page, chart, table);
+        let exports = export::menu(page, keep, "anomalies", None, formats);
+        let tools = Tools::new(page, keep, &exports);
+        let network = Network::new(page, keep);
+        let progress = Progress::new(page, keep);
+        let title = div("note-line muted").test("anomaly-title");
+        let reasons = div("reasons").test("anomaly-reasons");
+        reasons.show(false);
+        let figures = div("evaluation-box")
+            .test("anomaly-figures")
+            .attr("tabindex", "0")
+            .attr("role", "region")
+            .attr("aria-label", "Figures of the evaluation");
+        let groups = el("ul").class("reasons").test("anomaly-groups");
+        let notes = div("anomaly-notes").child(&reasons).child(&groups);
+        let below = div("companion").child(&figures).child(&notes).child(table.element());
+        let frame = Frame::new(View::Anomalies, "anomaly", chart, below)
+            .with(tools.element())
+            .with(network.element())
+            .with(&title)
+            .with(progress.element())
+            .with(&scroller)
+            .with(pair.element())
+            .table(table)
+            .fits(chart);
+        Anomalies {
+            frame: pair.charts().into_iter().fold(frame, Frame::also),
+            chart,
+            scroller,
+            pair,
+            title,
+            tools,
+            network,
+            progress,
+            figures,
+            groups,
+            group_links: Keep::default(),
+            reasons,
+            table,
+            evaluated: None,
+            explained: None,
+            links: Keep::default(),
+        }
+    }
+
+    fn take_evaluation(&mut self, page: Page) {
+        let slot = &page.queries().anomaly_evaluation;
+        let is_wanted = page.address().anomaly.evaluate;
+        self.figures.show(is_wanted);
+        if !is_wanted || self.evaluated.replace(slot.revision()) == Some(slot.revision()) {
+            return;
+        }
+        match slot.get() {
+            Some(table) => self.figures.fill(&evaluation(&table)),
+            None => self.figures.fill([&span("muted", "Evaluating\u{2026}")]),
+        }
+    }
+
+    /// Lists the requests by their first reason; a click chooses the most anomalous of a group.
+    fn list_groups(&mut self, page: Page, report: &Rc<AnomalyReport>) {
+        self.group_links.clear();
+        self.groups.clear();
+        let groups = anomalies::groups(report);
+        self.groups.show(!groups.is_empty());
+        for group in groups {
+            let requests = if group.requests == 1 { "request" } else { "requests" };
+            let words = format!("{} {requests}: {}", format::count(group.requests), group.words);
+            let chosen = Focus::Request((&report.rows[group.first].request).into());
+            let link = button(&words)
+                .class("link")
+                .test("anomaly-group")
+                .on_click(&self.group_links, move || page.set_focus(chosen.clone()));
+            self.groups.add(&el("li").child(&link));
+        }
+        let more = anomalies::more_groups(report);
+        if !more.is_empty() {
+            self.groups.add(&el("li").class("muted").test("anomaly-more-groups").text(&more));
+        }
+        if let Some((words, explain)) = anomalies::unexplained(report, page.address().anomaly.explain) {
+            let next =
+                button(&words).class("link").test("anomaly-explain").on_click(&self.group_links, move || {
+                    page.change(|address| address.anomaly.explain = explain);
+                });
+            self.groups.add(&el("li").child(&next));
+        }
+    }
+
+    fn explain(&self, page: Page, report: &AnomalyReport, at: usize) {
+        let row = &report.rows[at];
+        let list = el("ul");
+        for reason in anomalies::reasons(report, row) {
+            list.add(&el("li").text(&reason));
+        }
+        let (train, test) = anomalies::sides(&page.address());
+        let link = |text: &str, test: &str, request: &RequestRef, group: u8| {
+            let request = request.clone();
+            button(text).test(test).on_click(&self.links, move || open(page, &request, group))
+        };
+        let links = div("links").child(&link("Timeline", "anomaly-open", &row.request, test.group));
+        if let Some(nearest) = &row.nearest {
+            let words = "Most similar normal request";
+            links.add(&link(words, "anomaly-nearest", nearest, train.group));
+        }
+        self.reasons.fill([&list, &links]);
+    }
+}
+
+/// Returns the figures of the evaluation.
+fn evaluation(table: &EvaluationTable) -> [El; 3] {
+    let (words, lines) = anomalies::evaluation(table);
+    let cell = |tag: &str, is_number: bool| el(tag).class(if is_number { "num" } else { "" });
+    let head = anomalies::EVALUATION.map(|(name, is)| cell("th", is).attr("scope", "col").text(name));
+    let body = lines.iter().map(|line| {
+        let cells = line.iter().zip(anomalies::EVALUATION);
+        cells.fold(el("tr").test("evaluation-row"), |row, (text, (_, is))| {
+            row.child(&cell("td", is).text(text))
+        })
+    });
+    let body = body.fold(el("tbody"), |body, row| body.child(&row));
+    let head = el("thead").child(&el("tr").children(&head));
+    let grid = el("table").class("evaluation").child(&head).child(&body);
+    let lines = anomalies::false_alarms(table);
+    let alarms = lines.iter().map(|line| div("muted").test("evaluation-alarms").text(line));
+    let alarms = alarms.fold(div(""), |all, line| all.child(&line));
+    // Keys scroll what has the focus.
+    let scroll = div("evaluation-scroll")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", "Detectors and what was made abnormal");
+    [div("muted").text(&words), alarms, scroll.child(&grid)]
+}
+
+/// Returns the report at the chosen rate of false alarms.
+fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
+    let report = page.queries().anomaly.get()?;
+    Some(anomalies::chosen(&report, &page.address().anomaly))
+}
+
+impl PageView for Anomalies {
+    /// Report, and the accepted rate of false alarms.
+    type Content = (u64, u32);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<(u64, u32)> {
+        let slot = &page.queries().anomaly;
+        slot.get().map(|_| (slot.revision(), page.address().anomaly.alpha_ppm))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().anomaly.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, _: &(u64, u32), _: Option<&(u64, u32)>) {
+        let Some(report) = shown(page) else { return };
+        let why = anomalies::why_empty(anomalies::normal(&page.address()), &report);
+        self.list_groups(page, &report);
+        self.frame.set_text(why);
+        self.title.set_text(&anomalies::title(&report));
+        self.table.set_rows(AnomalyLine::of(&report), why);
+        let canvas = self.chart.canvas();
+        canvas.set("data-abnormal", &report.abnormal().to_string());
+        canvas.set("data-requests", &report.rows.len().to_string());
+        self.chart.with(|chart| chart.plot.report = report);
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.tools.update(page);
+        self.network.update(page);
+        self.progress.update(page);
+        self.take_evaluation(page);
+    }
+
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.pair.search(finder);
+        let found = self.table.look(|table| table.find(finder).hits);
+        self.chart.with(|chart| chart.plot.found = found);
+        let (table, (count, share)) = (self.table, self.table.search(finder));
+        SearchResult { count, share, step: Box::new(move |_, forward| table.select_beside(forward)) }
+    }
+
+    /// Shows the selected request beside the normal one most like it, its reasons, and where to look.
+    fn follow(&mut self, page: Page) {
+        let slot = &page.queries().anomaly;
+        let report = shown(page).unwrap_or_default();
+        let at = place(page, &report);
+        self.table.select_at(at);
+        let is_paired = self.pair.take(page, at.map(|at| (&*report, &report.rows[at])));
+        self.scroller.show(!is_paired);
+        let now = Some((page.focus().clone(), slot.revision()));
+        if self.explained == now {
+            return;
+        }
+        self.explained = now;
+        self.links.clear();
+        self.reasons.show(at.is_some());
+        match at {
+            Some(at) => self.explain(page, &report, at),
+            None => self.reasons.clear(),
+        }
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        self.pair.command(page, command)
+    }
+}

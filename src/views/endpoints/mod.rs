@@ -1,0 +1,219 @@
+//! Endpoints over all root endpoints in the page: histograms of requests, and the ranking; see [`endpoints`].
+
+pub mod affected;
+
+use crate::canvas::PlotBackend;
+use crate::dom::{El, Keep, div, span};
+use crate::page::{Focus, Page};
+use crate::views::view::{PageView, SearchResult};
+use crate::widgets::companion::{AnyTable as _, CompanionTable};
+use crate::widgets::controls::Segments;
+use crate::widgets::export;
+use crate::widgets::frame::Frame;
+use crate::widgets::panels;
+use crate::widgets::panels::{DrawPanels, PanelChart};
+use crate::widgets::plot_chart;
+use pathlight_base::format;
+use pathlight_engine::flame::HistogramsReport;
+use pathlight_engine::flow::FASTER_PERCENT;
+use pathlight_engine::flow::SavingsReport;
+use pathlight_view::draw::Theme;
+use pathlight_view::draw::multiples;
+use pathlight_view::draw::plot::{ChartError, ChartSize};
+use pathlight_view::endpoints;
+use pathlight_view::endpoints::ImpactLine;
+use pathlight_view::json;
+use pathlight_view::keys::Command;
+use pathlight_view::say::tip::TipLine;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::views::View;
+use pathlight_view::views::WORKING;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Size of an exported chart.
+const EXPORT_PX: (i32, i32) = (1500, 400);
+
+/// The histograms.
+#[derive(Default)]
+struct Sizes(Option<Rc<HistogramsReport>>);
+
+impl DrawPanels for Sizes {
+    fn panels(&self) -> usize {
+        self.0.as_ref().map_or(0, |report| report.distributions.len())
+    }
+
+    fn draw(
+        &self,
+        backend: PlotBackend<'_>,
+        enlarged: Option<usize>,
+        size: ChartSize,
+        theme: &Theme,
+    ) -> Result<(), ChartError> {
+        let empty = HistogramsReport::default();
+        multiples::draw(backend, self.0.as_deref().unwrap_or(&empty), enlarged, size, theme)
+    }
+
+    fn tip(&self, panel: usize, is_enlarged: bool) -> Vec<TipLine> {
+        let lines = self.0.as_ref().map(|report| endpoints::sizes_tip(report, panel, is_enlarged));
+        lines.unwrap_or_default()
+    }
+}
+
+type Chart = PanelChart<Sizes>;
+
+/// The view.
+pub struct Endpoints {
+    frame: Frame,
+    chart: Chart,
+    title: El,
+    all: El,
+    ranking: El,
+    levels: Segments,
+    level: Rc<Cell<usize>>,
+    table: CompanionTable<ImpactLine>,
+}
+
+impl Endpoints {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Endpoints {
+        let label = "Histograms of the sizes of requests; their figures stand in the JSON export";
+        let (chart, scroller, all) = panels::chart(page, keep, Sizes::default(), "sizes", label);
+        let title = span("title muted", "").test("sizes-title");
+        let exports = export::menu(page, keep, "sizes", None, size_formats(chart));
+        let above = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
+
+        let level = Rc::new(Cell::new(1));
+        let mut levels = Segments::new("How much faster");
+        for (at, percent) in FASTER_PERCENT.into_iter().enumerate() {
+            let chosen = level.clone();
+            let words = (
+                &*format!("{percent}{}%", format::THIN),
+                &*format!("What is saved if an endpoint takes {percent} % less time"),
+                &*format!("faster-{percent}"),
+            );
+            levels = levels.button(keep, words, move || {
+                chosen.set(at);
+                page.refresh();
+            });
+        }
+        let ranking = span("title muted", "").test("ranking-title");
+        let exports = export::menu(page, keep, "endpoints", None, ranking_formats(page, &level));
+        let tools = div("tools")
+            .child(&ranking)
+            .child(&div("grow"))
+            .child(&span("muted fixed", "Faster by"))
+            .child(levels.element())
+            .child(&exports);
+        let table = CompanionTable::new(page, endpoints::ranking())
+            .on_select(move |line| page.set_focus(Focus::Endpoint(line.endpoint.clone())));
+        let below = div("companion").test("ranking-view").child(&tools).child(table.element());
+        let frame = Frame::new(View::Endpoints, "sizes", chart, below).with(&above).with(&scroller);
+        Endpoints { frame: frame.fits(chart), chart, title, all, ranking, levels, level, table }
+    }
+}
+
+/// Returns what faster endpoints would save, where it is known.
+fn savings(page: Page) -> Option<Rc<SavingsReport>> {
+    // Of services there are none: flows are those of endpoints.
+    page.queries().savings.fresh().filter(|_| !page.address().by_service)
+}
+
+fn size_formats(chart: Chart) -> Vec<export::Format> {
+    let report = move || chart.look(|chart| chart.plot.of.0.clone());
+    vec![
+        plot_chart::svg_format(chart, EXPORT_PX, |plot, size, theme| {
+            let report = plot.of.0.as_deref()?;
+            multiples::export_svg(report, plot.enlarged, size, theme, "Sizes of requests").ok()
+        }),
+        ("CSV table", "csv", Box::new(move || report().map(|report| endpoints::sizes_csv(&report)))),
+        ("JSON report", "json", Box::new(move || json::histograms(&*report()?).ok())),
+    ]
+}
+
+fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
+    let (csv_level, json_level) = (level.clone(), level.clone());
+    vec![
+        (
+            "CSV table",
+            "csv",
+            Box::new(move || {
+                let queries = page.queries();
+                let savings = queries.savings.get();
+                let report = queries.bottom_up.get()?;
+                Some(endpoints::ranking_csv(&report, savings.as_deref(), csv_level.get()))
+            }),
+        ),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || {
+                let percent = f64::from(FASTER_PERCENT[json_level.get()]);
+                json::endpoints(&*page.queries().bottom_up.get()?, percent).ok()
+            }),
+        ),
+    ]
+}
+
+impl PageView for Endpoints {
+    /// Histograms, ranking, savings where they are known, how much faster.
+    type Content = (u64, u64, Option<u64>, usize);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<Self::Content> {
+        let queries = page.queries();
+        let known = savings(page).map(|_| queries.savings.revision());
+        let (sizes, ranking) = (queries.histograms.revision(), queries.bottom_up.revision());
+        Some((sizes, ranking, known, self.level.get()))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().histograms.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
+        let (queries, range) = (page.queries(), page.address().range);
+        let report = queries.histograms.get();
+        let why = report.as_ref().map(|report| endpoints::why_empty(range, &report.facts));
+        self.frame.set_text(why.as_deref().unwrap_or(WORKING));
+        if let Some(report) = report
+            && before.is_none_or(|before| before.0 != now.0)
+        {
+            self.title.set_text(&endpoints::sizes_title(range, &report));
+            self.chart.renew(|chart| chart.plot.of = Sizes(Some(report)));
+        }
+        let Some(report) = queries.bottom_up.get() else { return self.ranking.set_text(WORKING) };
+        let savings = savings(page);
+        let is_all = savings.is_some() || page.address().by_service;
+        self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all));
+        self.frame.below().set_flag("data-what-if", savings.is_some());
+        let why = endpoints::why_no_endpoint(range, &report);
+        self.table.set_rows(ImpactLine::of(&report, savings.as_deref(), now.3), &why);
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.levels.press(self.level.get());
+        panels::show_choices(self.chart, &self.all);
+        // The ranking waits for another report than the histograms.
+        self.table.set_stale(page.queries().bottom_up.is_waiting());
+        self.table.set_sort(page.address().sort.as_ref());
+    }
+
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        SearchResult::in_table(self.table, finder, |page, line| {
+            page.set_focus(Focus::Endpoint(line.endpoint.clone()));
+        })
+    }
+
+    fn follow(&mut self, page: Page) {
+        let focus = page.focus().clone();
+        self.table.select(|line| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == line.endpoint));
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        panels::command(page, self.chart, command)
+    }
+}

@@ -1,0 +1,146 @@
+//! Errors in the page: sentences, the flame graph of the paths that lead to errors, and a table; see [`errors`].
+
+use crate::dom::{El, Keep, div, el, span};
+use crate::page::{Focus, Page};
+use crate::views::flame::chart;
+use crate::views::flame::chart::{FlameChart, Words};
+use crate::views::view::{PageView, SearchResult};
+use crate::widgets::chart_canvas::ChartCanvas;
+use crate::widgets::companion::CompanionTable;
+use crate::widgets::export;
+use crate::widgets::frame::Frame;
+use crate::widgets::service_legend;
+use crate::widgets::zoom;
+use crate::widgets::zoom::{ZoomTools, svg_format};
+use pathlight_engine::flame::CriticalPathReport;
+use pathlight_engine::ids::NodeId;
+use pathlight_view::address::TraceChoice;
+use pathlight_view::errors;
+use pathlight_view::errors::Line;
+use pathlight_view::flame;
+use pathlight_view::json;
+use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::views::View;
+use std::rc::Rc;
+
+/// The view.
+pub struct Errors {
+    frame: Frame,
+    chart: ChartCanvas<FlameChart>,
+    title: El,
+    words: El,
+    table: CompanionTable<Line>,
+}
+
+impl Errors {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Errors {
+        let tip = move |_: &CriticalPathReport, node: NodeId| {
+            page.queries().errors.get().map_or_else(Vec::new, |report| errors::tip(&report, node))
+        };
+        let chart = ChartCanvas::new(
+            FlameChart::new(page, Words { what: "error paths", tip: Box::new(tip) }),
+            "error-flame",
+            "Flame graph of the call paths that lead to errors; the table below says where they start and stop",
+        );
+        let zooms = ZoomTools::new(page, keep, chart, "-errors");
+        let title = span("title muted", "").test("errors-title");
+        let table = CompanionTable::new(page, errors::table())
+            .on_select(move |line| page.set_focus(Focus::endpoint(line.name())))
+            .on_open(move |line| {
+                line.row().example.iter().for_each(|example| page.open_trace(TraceChoice::from(example)));
+            });
+        let of_paths = move || {
+            page.queries().errors.get().map_or_else(Vec::new, |report| flame::services(&report.paths()))
+        };
+        let legend = service_legend::exported(of_paths);
+        let exports = export::menu(page, keep, "errors", legend, formats(page, chart, table));
+        let services = service_legend::legend(page, keep, of_paths);
+        let tools = div("tools")
+            .child(&title)
+            .child(&services)
+            .child(&div("grow"))
+            .child(&zooms.zoom)
+            .child(&zooms.all)
+            .child(&exports);
+        let words = el("p").class("errors-words").test("errors-words");
+        let below = div("companion").child(table.element());
+        let frame = Frame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
+        let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
+        Errors { frame, chart, title, words, table }
+    }
+}
+
+fn formats(page: Page, chart: ChartCanvas<FlameChart>, table: CompanionTable<Line>) -> Vec<export::Format> {
+    let report = move || page.queries().errors.get();
+    vec![
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || table.csv())),
+        ("JSON report", "json", Box::new(move || json::errors(&*report()?).ok())),
+        ("Folded stacks", "folded", Box::new(move || report()?.to_folded().ok())),
+    ]
+}
+
+impl PageView for Errors {
+    /// Report.
+    type Content = u64;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<u64> {
+        let slot = &page.queries().errors;
+        slot.get().map(|_| slot.revision())
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().errors.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
+        let slot = &page.queries().errors;
+        let Some(report) = slot.get() else { return };
+        let paths = Rc::new(report.paths());
+        self.frame.set_text(&if report.facts.requests == 0 {
+            page.address().why_empty(&paths.facts)
+        } else {
+            errors::why_no_graph(&report)
+        });
+        let sentences = if report.totals.requests == 0 { Vec::new() } else { errors::sentences(&report) };
+        self.words.set_text(&sentences.join(" "));
+        self.words.show(!sentences.is_empty());
+        // Summaries have errors of requests of any latency.
+        let is_of_range = report.range == Some(page.address().range);
+        let label = if is_of_range { page.selection_label() } else { errors::ANY_LATENCY.to_owned() };
+        self.title.set_text(&errors::title(&label, &report));
+        self.table.set_rows(Line::of(&report), &errors::no_errors(&report));
+        let (query, focus) = (slot.query_of_report(), page.address().focus.clone());
+        self.chart.renew(|chart| chart.take(paths, query, false, &focus));
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.chart.with(|chart| chart.follow(page));
+    }
+
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.table.search(finder);
+        chart::search(self.chart, finder)
+    }
+
+    /// Follows the endpoint that has the focus, or that at the end of the path.
+    fn follow(&mut self, page: Page) {
+        let endpoint = match &*page.focus() {
+            Focus::Endpoint(endpoint) => Some(endpoint.clone()),
+            Focus::Path(path) => path.last().cloned(),
+            _ => None,
+        };
+        self.table.select(|line| endpoint.as_ref().is_some_and(|endpoint| line.name() == endpoint.names()));
+        self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        zoom::command(self.chart, page, command)
+    }
+}

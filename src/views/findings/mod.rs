@@ -1,0 +1,447 @@
+//! The first view in the page; see [`findings`].
+
+pub mod list;
+pub mod tag_rows;
+
+use super::findings::list::FindingList;
+use super::findings::tag_rows::TagRows;
+use super::trend::time_columns::TimeColumns;
+use crate::dom;
+use crate::dom::{El, Keep, button, div, el, span};
+use crate::page::{Focus, Page};
+use crate::settings;
+use crate::settings::Store;
+use crate::shell::banners::copy_text;
+use crate::shell::redaction_dialog;
+use crate::shell::selection_bar::look_at_type;
+use crate::views::view::{PageView, SearchResult};
+use crate::widgets::companion::CompanionTable;
+use crate::widgets::controls;
+use crate::widgets::export;
+use crate::widgets::frame::Frame;
+use pathlight_engine::endpoints::EndpointsReport;
+use pathlight_engine::findings::{Finding, FindingsReport};
+use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::requests::{GroupBy, RequestType, RootEndpoint};
+use pathlight_trace::Endpoint;
+use pathlight_view::export::redacted;
+use pathlight_view::export::redacted::ShareKind;
+use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::findings;
+use pathlight_view::findings::{Cost, ShareBar, TypeLine};
+use pathlight_view::flame;
+use pathlight_view::flame::note::{ListsBy, Names};
+use pathlight_view::json;
+use pathlight_view::say::request_types;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::summaries;
+use pathlight_view::table::neighbour;
+use pathlight_view::views::View;
+use std::cell::Cell;
+use std::rc::Rc;
+use web_sys::HtmlSelectElement;
+
+/// Endpoints in each list of the textual summary, as the binary has them.
+const SUMMARY_TOP: usize = 10;
+
+/// A way to write the summary: what the button says, its name in tests, and how.
+type Copied = (&'static str, &'static str, Write);
+type Write = fn(&EndpointsReport, &[EndpointsReport], ListsBy, Names<'_>) -> String;
+
+const COPIES: [Copied; 3] = [
+    ("Text\u{2026}", "copy-text", |report, at, by, names| {
+        flame::note::to_text(report, at, by, SUMMARY_TOP, names)
+    }),
+    ("Markdown\u{2026}", "copy-markdown", |report, at, by, names| {
+        flame::note::to_markdown(report, at, by, SUMMARY_TOP, names)
+    }),
+    ("CSV\u{2026}", "copy-csv", |report, at, _, names| flame::note::to_csv(report, at, names)),
+];
+
+/// The view.
+pub struct Findings {
+    frame: Frame,
+    list: FindingList,
+    times: TimeColumns,
+    coming: El,
+    bars: El,
+    bars_keep: [Keep; 2],
+    by_service: El,
+    by_type: El,
+    tags: TagRows,
+    cards: El,
+    /// Says that the cards are of more than is selected.
+    all_loaded: El,
+    by: El,
+    grouping: El,
+    why: El,
+    types: CompanionTable<TypeLine>,
+    top: CompanionTable<Cost>,
+    title: El,
+    copies: El,
+    /// The root endpoint whose request type is selected.
+    root: Option<RootEndpoint>,
+}
+
+impl Findings {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Findings {
+        let types = CompanionTable::sorted_alone(findings::types()).click_opens().on_open(move |row| {
+            look_at_type(page, &row.row.kind);
+        });
+        types.element().class_if("types", true);
+        let top = CompanionTable::new(page, findings::top())
+            .on_select(move |cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone())))
+            .on_open(move |cost| {
+                let Endpoint { service, operation } = &cost.endpoint;
+                // All of a service has no operation.
+                let name = if operation.is_empty() { service } else { operation };
+                page.change(|address| {
+                    address.search = name.clone();
+                    address.view = View::Flame;
+                });
+            });
+        let by = controls::select(keep, "group-by", move |value| {
+            page.change(|address| address.group_by(GroupBy::parse(&value).unwrap_or_default()));
+        });
+        let why = el("p").class("muted small").test("group-by-why");
+        let (list, times, tags) = (FindingList::new(), TimeColumns::new(), TagRows::new());
+        let coming = el("p").class("muted small").test("findings-coming").attr("role", "status");
+        let (by_service, by_type) = (div("share-list"), div("share-list"));
+        let half = |title: &str, list: &El| {
+            div("share-half").child(&el("h2").class("section-title").text(title)).child(list)
+        };
+        let bars = div("share-halves")
+            .child(&half("Latency by service", &by_service))
+            .child(&half("Latency by request type", &by_type));
+        let cards = div("cards").test("summary");
+        let all_loaded = el("p").class("muted small").test("all-loaded");
+        let title = el("h2").class("section-title");
+        let copies = copies(page, keep);
+        let grouping = el("label").class("muted").text("Group requests by ").child(&by);
+        let element = div("findings")
+            .test("findings")
+            .child(&cards)
+            .child(&all_loaded)
+            .child(
+                &div("section-head")
+                    .child(&el("h2").class("section-title").text("Findings"))
+                    .child(&note(page, keep)),
+            )
+            .child(list.element())
+            .child(&coming)
+            .child(times.element())
+            .child(&bars)
+            .child(tags.element())
+            .child(
+                &div("section-head")
+                    .child(&el("h2").class("section-title").text("Request types"))
+                    .child(&grouping),
+            )
+            .child(&why)
+            .child(types.element())
+            .child(&div("section-head").child(&title).child(&copies))
+            .child(top.element());
+        let frame = Frame::plain(View::Findings, element).table(top);
+        Findings {
+            frame,
+            list,
+            times,
+            coming,
+            bars,
+            bars_keep: Default::default(),
+            by_service,
+            by_type,
+            tags,
+            cards,
+            all_loaded,
+            by,
+            grouping,
+            why,
+            types,
+            top,
+            title,
+            copies,
+            root: None,
+        }
+    }
+
+    fn take_overview(&mut self, page: Page, overview: &OverviewReport) {
+        let (by, is_kept) = {
+            let address = page.address();
+            (address.by.clone(), address.grouping() != &address.by)
+        };
+        // Those of a summary are its root endpoints.
+        self.grouping.show(overview.summary.is_none());
+        self.why.show(overview.summary.is_none());
+        controls::offer(&self.by, &request_types::choices(overview, &by), &by.key());
+        self.why.set_text(request_types::why(overview, &by, is_kept));
+        let cards = findings::cards(overview).into_iter().map(|card| {
+            let value = span("card-value", &card.words).test(card.test).attr("data-value", &card.digits);
+            let element = div("card").child(&value).child(&span("card-name", card.name));
+            if card.hint.is_empty() { element } else { element.attr("title", &card.hint) }
+        });
+        self.cards.fill(&cards.collect::<Vec<El>>());
+        let types = findings::by_type(overview);
+        self.bars_keep[0].clear();
+        let kept = &self.bars_keep[0];
+        let rows = types.into_iter().map(|(bar, kind)| {
+            let open = move || {
+                if let Some(kind) = &kind {
+                    look_at_type(page, kind);
+                }
+            };
+            share_row(kept, &bar, "share-type", open)
+        });
+        self.by_type.fill(&rows.collect::<Vec<El>>());
+        self.types.set_rows(TypeLine::of(overview), "No request type: no trace has a root.");
+        self.root = None;
+    }
+
+    fn take_ranking(&mut self, page: Page, report: &EndpointsReport) {
+        let (costs, why) = (Cost::of(report), page.why_empty());
+        let about = findings::about(&page.address(), report);
+        let all_loaded = findings::all_loaded(&page.address(), &about);
+        self.all_loaded.set_text(&all_loaded);
+        self.all_loaded.show(!all_loaded.is_empty());
+        self.title.set_text(&findings::ranking_title(&about));
+        self.bars_keep[1].clear();
+        let kept = &self.bars_keep[1];
+        let rows = findings::by_service(report).into_iter().map(|(bar, service)| {
+            share_row(kept, &bar, "share-service", move || {
+                if let Some(service) = &service {
+                    page.change(|address| address.search = service.clone());
+                }
+            })
+        });
+        let rows: Vec<El> = rows.collect();
+        self.bars.show(!rows.is_empty());
+        self.by_service.fill(&rows);
+        self.copies.show(!costs.is_empty());
+        self.top.set_rows(costs, &why);
+    }
+}
+
+/// Returns a service or request type with its part of the latency as a bar; pressed, it is looked at.
+fn share_row(keep: &Keep, bar: &ShareBar, test: &str, open: impl Fn() + 'static) -> El {
+    let track = div("finding-track")
+        .child(&div("finding-bar").styled("width", &format!("{:.1}%", (bar.relative * 100.0).max(0.5))));
+    let name = span("share-name", &bar.words);
+    let row = button("").class("share-row").test(test).attr("title", &bar.hint);
+    row.child(&name).child(&track).child(&span("number", &bar.share)).on_click(keep, open)
+}
+
+/// Returns the findings with what joined them later, and whether that is there.
+fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
+    let queries = page.queries();
+    let report = queries.findings.get()?;
+    let late = queries.findings.fresh().and_then(|_| queries.late_findings.fresh());
+    Some(match late.filter(|_| queries.tags.fresh().is_some()) {
+        Some(late) => (Rc::new(report.with(&late)), true),
+        None => (report, false),
+    })
+}
+
+/// Returns what is loaded: how much, and unless names are left out, which files were opened.
+fn loaded(page: Page, without_files: bool) -> String {
+    let Some(overview) = page.queries().overview.get() else { return String::new() };
+    let opened =
+        settings::get(Store::Window, settings::OPENED).filter(|_| !without_files).unwrap_or_default();
+    let files = findings::words::files(&opened.lines().collect::<Vec<_>>());
+    findings::loaded(&overview, &files)
+}
+
+/// Returns the button that copies the findings as an incident note.
+fn note(page: Page, keep: &Keep) -> El {
+    let copy = button("Copy as Markdown\u{2026}")
+        .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
+        .test("copy-findings");
+    copy.on_click(keep, move || {
+        let act = move |redaction: ExportRedaction, pressed: &El| {
+            if let Some((report, _)) = all_findings(page) {
+                copy_text(&note_text(page, &report, &redaction), pressed);
+            }
+        };
+        redaction_dialog::open(
+            page,
+            "Incident note",
+            ShareKind::Note,
+            ("Copy as Markdown", "redact-note"),
+            act,
+        );
+    })
+}
+
+/// Returns the findings as an incident note, without what is left out.
+fn note_text(page: Page, report: &FindingsReport, (redaction, pseudonyms): &ExportRedaction) -> String {
+    let base = dom::window().location().href().unwrap_or_default();
+    let base = base.split('#').next().unwrap_or_default().to_owned();
+    // A file's address names folders of this machine.
+    let has_links = !redaction.names || !base.starts_with("file:");
+    let redacted = redacted::findings(report, *redaction, pseudonyms);
+    let link = |finding: Option<&Finding>| {
+        let mut address = page.address().clone();
+        // Of names that have pseudonyms the page knows nothing, and the view is what is left.
+        if let Some(finding) = finding {
+            findings::links::show(finding, &mut address);
+        }
+        format!("{base}#{}", redacted::address(&address, *redaction).to_fragment())
+    };
+    let queries = page.queries();
+    let tags = queries.findings.fresh().and_then(|_| queries.tags.fresh()).filter(|_| !redaction.tags);
+    let is_of_range = !page.address().range.is_all();
+    let tags = tags.map(|tags| findings::tag_rows::to_markdown(&tags, is_of_range)).unwrap_or_default();
+    let link: Option<&findings::words::LinkTo> = if has_links { Some(&link) } else { None };
+    findings::words::to_markdown(&redacted, &loaded(page, redaction.names), link) + &tags
+}
+
+/// Returns the endpoints of the percentile range, and of the requests at percentiles of latency once these are known.
+fn reports(page: Page) -> Option<(Rc<EndpointsReport>, Rc<Vec<EndpointsReport>>)> {
+    let queries = page.queries();
+    Some((queries.endpoints.get()?, queries.at_latencies.fresh()?))
+}
+
+/// Returns the buttons that copy the textual summary, and the menu that saves it.
+fn copies(page: Page, keep: &Keep) -> El {
+    let lists = controls::select(keep, "summary-lists", |_| ())
+        .attr("aria-label", "What the lists of the summary are about");
+    for (by, words) in flame::note::LISTS_BY {
+        lists.add(&controls::option(by, words));
+    }
+    let copies =
+        div("copies").child(&span("muted", "Copy summary")).child(&lists).child(&span("muted", "as"));
+    for (name, test, write) in COPIES {
+        let copy = button(name)
+            .attr("title", "The endpoints with most self time at p50, p95 and p99, with their call paths")
+            .test(test);
+        let lists = lists.clone();
+        copies.add(&copy.on_click(keep, move || {
+            let chosen = lists.as_kind::<HtmlSelectElement>().map(HtmlSelectElement::value);
+            let by = ListsBy::from_key(&chosen.unwrap_or_default());
+            let act = move |(redaction, pseudonyms): ExportRedaction, pressed: &El| {
+                if let Some((report, at)) = reports(page) {
+                    let text = write(&report, &at, by, redaction.names.then_some(&pseudonyms));
+                    copy_text(&if test == "copy-text" { page.with_scope(&text) } else { text }, pressed);
+                }
+            };
+            redaction_dialog::open(page, "Summary", ShareKind::Summary, ("Copy summary", "redact-list"), act);
+        }));
+    }
+    let formats: Vec<export::Format> = vec![
+        (
+            "CSV table",
+            "csv",
+            Box::new(move || reports(page).map(|(report, at)| flame::note::to_csv(&report, &at, None))),
+        ),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || reports(page).and_then(|(r, at)| json::summary(&r, &at).ok())),
+        ),
+    ];
+    copies.add(&export::menu(page, keep, "summary", None, formats));
+    copies
+}
+
+impl PageView for Findings {
+    /// What is loaded, endpoints, findings, tags, late findings.
+    type Content = [u64; 5];
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<[u64; 5]> {
+        let queries = page.queries();
+        Some([
+            queries.overview.revision(),
+            queries.endpoints.revision(),
+            queries.findings.revision(),
+            queries.tags.revision(),
+            queries.late_findings.revision(),
+        ])
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().endpoints.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &[u64; 5], before: Option<&[u64; 5]>) {
+        let queries = page.queries();
+        let is_new = |part: usize| before.is_none_or(|before| before[part] != now[part]);
+        if let Some(overview) = queries.overview.get()
+            && is_new(0)
+        {
+            self.take_overview(page, &overview);
+            if page.is_summary() {
+                self.list.set_words(summaries::NO_FINDINGS);
+                self.times.set(page, &FindingsReport::default());
+                self.coming.show(false);
+            }
+            self.tags.element().show(!page.is_summary());
+        }
+        if let Some(report) = queries.endpoints.get()
+            && is_new(1)
+        {
+            self.take_ranking(page, &report);
+        }
+        if let Some((report, is_whole)) = all_findings(page).filter(|_| !page.is_summary())
+            && (is_new(2) || is_new(4))
+        {
+            self.list.set(page, &report);
+            if is_new(2) {
+                self.times.set(page, &report);
+            }
+            let is_failed = queries.late_findings.failure().is_some();
+            self.coming.set_text(findings::coming(page.compares_sets()));
+            self.coming.show(!is_whole && !is_failed);
+        }
+        if let Some(report) = queries.tags.get()
+            && is_new(3)
+        {
+            self.tags.set(page, &report);
+        }
+    }
+
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        self.types.search(finder);
+        let (top, (rows, share)) = (self.top, self.top.search(finder));
+        let cards = self.list.search(finder);
+        let count = rows + cards.len() as u64;
+        // Cards first, then the rows of the table.
+        let (places, at) = ((0..count as u32).collect::<Vec<u32>>(), Cell::new(None));
+        let step = move |page: Page, forward| {
+            let to = neighbour(&places, at.get(), forward);
+            let before = at.replace(to);
+            let card = |place: Option<u32>| place.and_then(|place| cards.get(place as usize));
+            card(before).into_iter().for_each(|card| card.unset("aria-current"));
+            if let Some(card) = card(to) {
+                card.set("aria-current", "true");
+                return card.html().scroll_into_view();
+            }
+            if card(before).is_some() || before.is_none() && !cards.is_empty() {
+                top.select_at(None);
+            }
+            top.step(forward, |cost| page.set_focus(Focus::Endpoint(cost.endpoint.clone())));
+        };
+        SearchResult { count, share, step: Box::new(step) }
+    }
+
+    fn follow(&mut self, page: Page) {
+        self.list.element().class_if("stale", page.queries().findings.is_waiting());
+        let queries = page.queries();
+        let is_old = queries.findings.is_waiting() || queries.tags.is_waiting();
+        self.tags.element().class_if("stale", is_old);
+        let focus = page.focus().clone();
+        self.top.select(|cost| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == cost.endpoint));
+        let root = page.address().root.clone();
+        if self.root.as_ref() != Some(&root) {
+            let whole = match &root {
+                RootEndpoint::Endpoint(endpoint) => Some(RequestType::whole(endpoint.clone())),
+                RootEndpoint::TraceRoots => None,
+            };
+            self.types.select(|row| whole.as_ref() == Some(&row.row.kind));
+            self.root = Some(root);
+        }
+    }
+}

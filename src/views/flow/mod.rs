@@ -1,0 +1,264 @@
+//! The execution flow of a parent endpoint: what waits for what, what if it were otherwise, how well that predicts.
+
+pub mod changes;
+pub mod chart;
+pub mod facts;
+pub mod learn;
+pub mod parent;
+pub mod prediction;
+pub mod queries;
+pub mod savings;
+pub mod target;
+pub mod time_field;
+pub mod timeout;
+pub mod what_if;
+
+use crate::dom::{El, Keep, button, div, span};
+use crate::page::Page;
+use crate::views::view::{PageView, SearchResult};
+use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
+use crate::widgets::companion::CompanionTable;
+use crate::widgets::controls;
+use crate::widgets::controls::Segments;
+use crate::widgets::export;
+use crate::widgets::frame::Frame;
+use crate::widgets::service_legend;
+use crate::widgets::zoom;
+use crate::widgets::zoom::{ZoomableChart as _, svg_format};
+use chart::FlowChart;
+use learn::Learn;
+use parent::ParentBar;
+use pathlight_engine::ids::NodeId;
+use pathlight_trace::Endpoint;
+use pathlight_view::flow;
+use pathlight_view::flow::CallLine;
+use pathlight_view::flow::choice::FlowPanel;
+use pathlight_view::json;
+use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::summaries;
+use pathlight_view::views::View;
+use prediction::PredictionPanel;
+use queries::{panel, shown_parent};
+use savings::SavingsPanel;
+use target::TargetPanel;
+use timeout::TimeoutPanel;
+use what_if::WhatIfPanel;
+
+pub use facts::facts;
+pub use queries::query;
+
+/// The view.
+pub struct Flow {
+    frame: Frame,
+    chart: ChartCanvas<FlowChart>,
+    title: El,
+    own_flow: El,
+    all: El,
+    parents: ParentBar,
+    learn: Learn,
+    panels: Segments,
+    needs_spans: El,
+    table: CompanionTable<CallLine>,
+    what_if: WhatIfPanel,
+    target: TargetPanel,
+    timeout: TimeoutPanel,
+    prediction: PredictionPanel,
+    savings: SavingsPanel,
+}
+
+/// Goes to the flow of an endpoint from the one that is shown.
+fn go_to(page: Page, endpoint: Endpoint) {
+    let shown = shown_parent(page);
+    page.change(|address| address.choices.flow.go_to(endpoint, shown));
+}
+
+impl Flow {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> Flow {
+        let chart = ChartCanvas::new(
+            FlowChart::new(page),
+            "flow",
+            "Execution flow, from start to return; the table below says the same",
+        );
+        let parents = ParentBar::new(page, keep);
+        let learn = Learn::new(page, keep);
+        let own_flow = button("Its own flow")
+            .attr("title", "Enter, or double-click the call")
+            .test("own-flow")
+            .on_click(keep, move || chart.look(|chart| chart.open_selected(page)));
+        let all = button("Show all")
+            .attr("title", "F, or double-click beside the calls")
+            .test("fit-flow")
+            .on_click(keep, move || chart.with(CanvasChart::fit));
+        chart.on_zoom(move || page.refresh());
+        let title = span("title muted", "").test("flow-title");
+        let table = CompanionTable::new(page, flow::table())
+            .on_select(move |line| chart.with(|chart| chart.choose(page, line.at())))
+            .on_open(move |line| flow::opens(line.node()).into_iter().for_each(|to| go_to(page, to)));
+        let formats = formats(chart, table);
+        let of_report =
+            move || page.queries().flow.get().map_or_else(Vec::new, |report| flow::services(&report));
+        let legend = service_legend::exported(of_report);
+        let exports = export::menu(page, keep, "execution-flow", legend, formats);
+        let services = service_legend::legend(page, keep, of_report);
+        let tools = div("tools")
+            .child(parents.crumbs())
+            .child(parents.list())
+            .child(&title)
+            .child(&services)
+            .child(&div("grow"))
+            .child(learn.element())
+            .child(&own_flow)
+            .child(&all)
+            .child(&exports);
+        let what_if = WhatIfPanel::new(page, keep);
+        let target = TargetPanel::new(page, keep);
+        let timeout = TimeoutPanel::new(page, keep);
+        let prediction = PredictionPanel::new(page, keep);
+        let savings = SavingsPanel::new(page, keep);
+        let mut panels = Segments::new("Below the chart");
+        for panel in FlowPanel::ALL {
+            let (name, what) = flow::panel_words(panel);
+            panels = panels.button(keep, (name, what, &format!("panel-{}", panel.key())), move || {
+                page.change(|address| address.choices.flow.panel = panel);
+            });
+        }
+        let needs_spans = span("muted", summaries::FLOW_ONLY).test("flow-needs-spans");
+        let below = div("companion flow-companion")
+            .child(
+                &div("tools")
+                    .child(panels.element())
+                    .child(&needs_spans)
+                    .child(&div("grow"))
+                    .child(what_if.exports()),
+            )
+            .child(table.element())
+            .child(what_if.element())
+            .child(target.element())
+            .child(timeout.element())
+            .child(prediction.element())
+            .child(savings.element());
+        let frame = Frame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
+        Flow {
+            frame: frame.table(table),
+            chart,
+            title,
+            own_flow,
+            all,
+            parents,
+            learn,
+            panels,
+            needs_spans,
+            table,
+            what_if,
+            target,
+            timeout,
+            prediction,
+            savings,
+        }
+    }
+
+    fn show_panel(&mut self, page: Page) {
+        let panel = panel(page);
+        self.panels.press(panel as usize);
+        // Reached through the model: who reads a flow rarely asks.
+        self.panels.at(FlowPanel::Prediction as usize).show(panel == FlowPanel::Prediction);
+        self.panels.element().show(!page.is_summary());
+        self.needs_spans.show(page.is_summary());
+        self.table.show(panel == FlowPanel::Calls);
+        self.what_if.element().show(panel == FlowPanel::WhatIf);
+        self.what_if.exports().show(panel == FlowPanel::WhatIf);
+        self.target.element().show(panel == FlowPanel::Target);
+        self.timeout.element().show(panel == FlowPanel::Timeout);
+        self.prediction.element().show(panel == FlowPanel::Prediction);
+        self.savings.element().show(panel == FlowPanel::Savings);
+        let (report, selected) = self.chart.look(|chart| (chart.report().clone(), chart.selected()));
+        match panel {
+            FlowPanel::Calls => self.table.select_at(selected.map(NodeId::index)),
+            FlowPanel::WhatIf => self.what_if.update(page, &report, selected),
+            FlowPanel::Target => self.target.update(page),
+            FlowPanel::Timeout => self.timeout.update(page),
+            FlowPanel::Prediction => self.prediction.update(page),
+            FlowPanel::Savings => self.savings.update(page),
+        }
+    }
+}
+
+/// Returns why no flow is drawn; empty if one is.
+fn why_empty(page: Page) -> String {
+    let queries = page.queries();
+    let parent = shown_parent(page);
+    let (is_waiting, failure) = match parent {
+        Some(_) => (queries.flow.is_waiting(), queries.flow.failure()),
+        None => (queries.flow_parents.is_waiting(), queries.flow_parents.failure()),
+    };
+    if let Some(failure) = failure {
+        return failure;
+    }
+    flow::why_empty(&page.address(), parent.as_ref(), queries.flow.get().as_deref(), is_waiting)
+}
+
+fn formats(chart: ChartCanvas<FlowChart>, table: CompanionTable<CallLine>) -> Vec<export::Format> {
+    vec![
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || table.csv())),
+        ("JSON report", "json", Box::new(move || chart.look(|chart| json::flow(chart.report()).ok()))),
+    ]
+}
+
+impl PageView for Flow {
+    /// Revision of the report.
+    type Content = u64;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<u64> {
+        let slot = &page.queries().flow;
+        slot.get().map(|_| slot.revision())
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().flow.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, _: &u64, _: Option<&u64>) {
+        let Some(report) = page.queries().flow.get() else { return };
+        self.table.set_rows(CallLine::of(&report), &why_empty(page));
+        self.title.set_text(&flow::title(&report));
+        let canvas = self.chart.canvas();
+        canvas.set("data-nodes", &report.nodes.len().to_string());
+        canvas.set("data-edges", &report.edges.len().to_string());
+        self.chart.renew(|chart| chart.take(report));
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.frame.set_text(&why_empty(page));
+        self.parents.update(page);
+        self.learn.update(page);
+    }
+
+    fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
+        let chart = self.chart;
+        let count = chart.with(|chart| chart.search(finder));
+        self.table.set_hits(chart.look(FlowChart::found));
+        let step = move |page: Page, forward| chart.with(|chart| chart.step(page, forward));
+        SearchResult { count, share: None, step: Box::new(step) }
+    }
+
+    fn follow(&mut self, page: Page) {
+        self.chart.with(|chart| {
+            chart.follow(page);
+            chart.mark(&page.address().choices.flow.changes);
+        });
+        self.show_panel(page);
+        controls::enable(&self.own_flow, self.chart.look(|chart| chart.selected_flow().is_some()));
+        controls::enable(&self.all, self.chart.is_zoomed());
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        zoom::command(self.chart, page, command)
+    }
+}

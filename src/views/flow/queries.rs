@@ -1,0 +1,81 @@
+//! The queries of the flow view.
+
+use super::timeout;
+use crate::page::Page;
+use pathlight_engine::queries;
+use pathlight_engine::requests::{RootEndpoint, Selection};
+use pathlight_trace::Endpoint;
+use pathlight_view::address::Address;
+use pathlight_view::flow;
+use pathlight_view::flow::choice::FlowPanel;
+
+/// Asks what the view shows.
+pub fn query(page: Page, address: &Address) {
+    let queries = page.queries();
+    let selection = address.selection();
+    let whole = selection.of_all_requests();
+    queries.flow_parents.want(page, queries::FlowParents { selection: whole.clone() });
+    let choice = &address.choices.flow;
+    let settings = choice.settings();
+    let parent = shown_parent(page);
+    if parent.is_some() {
+        let (selection, parent) = (selection.clone(), parent.clone());
+        queries.flow.want(page, queries::Flow { selection, parent, settings });
+    }
+    let min_children = choice.least_children();
+    let panel = panel(page);
+    match panel {
+        FlowPanel::Calls => {}
+        FlowPanel::WhatIf => {
+            queries
+                .what_if
+                .want(page, queries::WhatIf { selection, settings, changes: choice.changes.clone() });
+        }
+        FlowPanel::Target => match choice.target {
+            Some((quantile, target_us)) => {
+                queries.target.want(page, queries::Target { selection, settings, quantile, target_us });
+            }
+            None => queries.target.stop(),
+        },
+        FlowPanel::Timeout => match timeout::endpoint(page) {
+            Some(endpoint) => {
+                let timeout_us = choice.timeout_us(Some(&endpoint));
+                queries.timeout.want(page, queries::Timeout { selection, settings, endpoint, timeout_us });
+            }
+            None => queries.timeout.stop(),
+        },
+        FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
+        FlowPanel::Prediction => {
+            // All invocations: a model is tested on what it was not made for.
+            let of_parent =
+                parent.map(|parent| Selection { root: RootEndpoint::Endpoint(parent), ..whole.clone() });
+            if let Some(selection) = if choice.pooled { Some(whole.clone()) } else { of_parent } {
+                queries.evaluation.want(page, queries::FlowEvaluation { selection, settings, min_children });
+            }
+        }
+    }
+    if !matches!(panel, FlowPanel::Calls | FlowPanel::Prediction) {
+        let min_children = if choice.paper { 5 } else { 2 };
+        queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
+    }
+    if panel != FlowPanel::Savings {
+        queries.savings.stop();
+    }
+    if panel != FlowPanel::Target {
+        queries.target.stop();
+    }
+    if panel != FlowPanel::Timeout {
+        queries.timeout.stop();
+    }
+}
+
+/// Returns the panel below the chart: that of calls where only a summary is loaded.
+pub fn panel(page: Page) -> FlowPanel {
+    if page.is_summary() { FlowPanel::Calls } else { page.address().choices.flow.panel }
+}
+
+/// Returns whose flow is shown; see [`flow::shown_parent`].
+pub fn shown_parent(page: Page) -> Option<Endpoint> {
+    let parents = page.queries().flow_parents.get();
+    flow::shown_parent(&page.address(), parents.as_ref().map(|parents| parents.as_slice()))
+}

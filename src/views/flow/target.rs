@@ -1,0 +1,216 @@
+//! Changes that bring a percentile of the latency down to a target; see [`flow_target`].
+
+use super::time_field::TimeField;
+use crate::dom::{El, Keep, button, div, el, span};
+use crate::page::{Focus, Page};
+use crate::widgets::companion::{AnyTable as _, CompanionTable};
+use crate::widgets::controls;
+use crate::widgets::controls::Segments;
+use crate::widgets::export;
+use crate::widgets::names;
+use pathlight_engine::flow::{Quantile, TargetReport};
+use pathlight_view::flow;
+use pathlight_view::flow::choice::FlowPanel;
+use pathlight_view::flow::prediction::back_test_words;
+use pathlight_view::flow::target::TargetLine;
+use pathlight_view::json;
+use pathlight_view::views::WORKING;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The panel.
+pub struct TargetPanel {
+    element: El,
+    quantiles: Segments,
+    quantile: Rc<Cell<Quantile>>,
+    time: TimeField,
+    progress: [El; 2],
+    sentence: El,
+    error: El,
+    attempt: El,
+    body: El,
+    table: CompanionTable<TargetLine>,
+    budgets: El,
+    /// The way that was clicked.
+    chosen: Rc<Cell<Option<usize>>>,
+    /// Revision of the report that is shown.
+    shown: Option<u64>,
+    keep: Keep,
+}
+
+/// Puts the changes of a way into the what-if.
+fn attempt(page: Page, line: &TargetLine) {
+    let changes = line.changes();
+    page.change(|address| {
+        address.choices.flow.changes = changes;
+        address.choices.flow.panel = FlowPanel::WhatIf;
+    });
+}
+
+impl TargetPanel {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> TargetPanel {
+        let quantile = Rc::new(Cell::new(Quantile::default()));
+        let mut quantiles = Segments::new("Percentile");
+        for of in Quantile::ALL {
+            let quantile = quantile.clone();
+            quantiles =
+                quantiles.button(keep, (of.name(), "", &format!("target-{}", of.name())), move || {
+                    quantile.set(of);
+                    page.change(|address| {
+                        if let Some(target) = &mut address.choices.flow.target {
+                            target.0 = of;
+                        }
+                    });
+                    page.refresh();
+                });
+        }
+        let of = quantile.clone();
+        let label = ("What the percentile is to be", "300 ms");
+        let time = TimeField::new(page, keep, "target-time", label, move |us| {
+            page.change(|address| address.choices.flow.target = us.map(|us| (of.get(), us)));
+        });
+        let chosen = Rc::new(Cell::new(None));
+        let select = chosen.clone();
+        let table = CompanionTable::sorted_alone(flow::target::table())
+            .on_select(move |line| {
+                select.set(Some(line.at()));
+                if let Some(endpoint) = line.first() {
+                    page.set_focus(Focus::Endpoint(endpoint.clone()));
+                }
+            })
+            .on_open(move |line| attempt(page, line));
+        let which = chosen.clone();
+        let attempt = button("Try it in What if")
+            .attr("title", "Enter, or double-click the row: the whole request with these endpoints faster")
+            .test("target-try")
+            .on_click(keep, move || {
+                let at = which.get();
+                table.look(|table| {
+                    let line = table.rows().iter().find(|line| Some(line.at()) == at);
+                    line.into_iter().for_each(|line| attempt(page, line));
+                });
+            });
+        let cancel = button("Cancel").test("target-cancel").on_click(keep, move || {
+            page.change(|address| address.choices.flow.target = None);
+        });
+        let progress = [span("muted fixed", "").attr("role", "status").test("target-progress"), cancel];
+        let tools = div("tools")
+            .child(quantiles.element())
+            .child(&el("label").class("fixed").text("at most ").child(time.input()))
+            .child(&attempt)
+            .children(&progress)
+            .child(&div("grow"))
+            .child(&export::menu(page, keep, "target", None, formats(page, table)));
+        let sentence = el("p").class("target-sentence").test("target-sentence");
+        let error = el("p").class("muted small table-note").test("target-error");
+        let budgets = div("whatif-endpoints target-budgets").test("target-budgets");
+        let body = div("target-body").child(table.element()).child(&budgets);
+        let element = div("target").test("target").child(&tools).child(time.trouble()).child(&sentence);
+        let element = element.child(&body).child(&error);
+        TargetPanel {
+            element,
+            quantiles,
+            quantile,
+            time,
+            progress,
+            sentence,
+            error,
+            attempt,
+            body,
+            table,
+            budgets,
+            chosen,
+            shown: None,
+            keep: Keep::default(),
+        }
+    }
+
+    /// Returns its root element.
+    pub fn element(&self) -> &El {
+        &self.element
+    }
+
+    /// Follows address and reports.
+    pub fn update(&mut self, page: Page) {
+        let queries = page.queries();
+        let target = page.address().choices.flow.target;
+        self.quantile.set(target.map_or(self.quantile.get(), |target| target.0));
+        self.quantiles.press(self.quantile.get() as usize);
+        self.time.show(target.map(|target| target.1));
+        let progress = queries.target.progress().filter(|_| queries.target.is_waiting());
+        self.progress.iter().for_each(|part| part.show(progress.is_some()));
+        if let Some(progress) = progress {
+            self.progress[0].set_text(&flow::target::progress_words(progress.done, progress.of));
+        }
+        self.table.set_stale(queries.target.is_waiting());
+        self.sentence.class_if("stale", queries.target.is_waiting());
+        let report = queries.target.get().filter(|_| target.is_some());
+        let has_ways = report.as_ref().is_some_and(|report| report.ways().next().is_some());
+        self.body.show(has_ways);
+        self.error.show(has_ways);
+        self.attempt.show(has_ways);
+        self.error.set_text(&back_test_words(queries.back_test.fresh().as_deref()));
+        let Some(report) = report else {
+            let now = queries.range.fresh().map(|range| self.quantile.get().of(&range.facts.latency_us));
+            let words = match target {
+                Some(_) => WORKING.to_owned(),
+                None => flow::target::no_target_words(self.quantile.get(), now),
+            };
+            self.sentence.set_text(&words);
+            self.shown = None;
+            return;
+        };
+        let now = Some(queries.target.revision());
+        if self.shown != now {
+            self.shown = now;
+            self.chosen.set(report.reaching_way().and_then(|way| report.ways().position(|of| of == way)));
+            self.show_report(page, &report);
+        }
+        self.select(page);
+    }
+
+    /// Tries another endpoint in focus, as by a click into the chart, as another way.
+    fn select(&self, page: Page) {
+        if let Focus::Endpoint(endpoint) = &*page.focus() {
+            let ways: Vec<usize> = self.table.look(|table| {
+                let of = table.rows().iter().filter(|line| line.first() == Some(endpoint));
+                of.map(TargetLine::at).collect()
+            });
+            if !self.chosen.get().is_some_and(|at| ways.contains(&at)) {
+                self.chosen.set(ways.first().copied().or(self.chosen.get()));
+            }
+        }
+        self.table.select_at(self.chosen.get());
+        controls::enable(&self.attempt, self.chosen.get().is_some());
+    }
+
+    fn show_report(&self, page: Page, report: &Rc<TargetReport>) {
+        self.sentence.set_text(&flow::target::sentence(report));
+        self.table.set_rows(TargetLine::of(report), flow::target::why_empty(report));
+        self.keep.clear();
+        self.budgets.clear();
+        let (rows, others) = flow::target::budgets(report);
+        self.budgets.show(!rows.is_empty());
+        self.budgets.add(&el("h3").text(&flow::target::budget_title(report)));
+        self.budgets.add(&names::endpoint_list(page, &self.keep, rows));
+        self.budgets.add(&el("p").class("muted small").text(&others));
+    }
+}
+
+fn formats(page: Page, table: CompanionTable<TargetLine>) -> Vec<export::Format> {
+    // A table of an earlier target is not what is shown.
+    let is_shown = move || page.address().choices.flow.target.is_some();
+    vec![
+        ("CSV table", "csv", Box::new(move || table.csv().filter(|_| is_shown()))),
+        (
+            "JSON report",
+            "json",
+            Box::new(move || {
+                let queries = page.queries();
+                let report = queries.target.fresh().filter(|_| is_shown())?;
+                json::flow_target(&report, queries.back_test.fresh().as_deref()).ok()
+            }),
+        ),
+    ]
+}

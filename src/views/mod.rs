@@ -1,0 +1,90 @@
+//! The views, one module each, named as in the sidebar.
+
+pub mod anomalies;
+pub mod compare;
+pub mod diagnosis;
+pub mod endpoints;
+pub mod errors;
+pub mod findings;
+pub mod flame;
+pub mod flow;
+pub mod heatmap;
+pub mod requests_list;
+pub mod split;
+pub mod timeline;
+pub mod trend;
+pub mod view;
+
+use crate::dom::{El, Keep};
+use crate::page::{Page, Part};
+use crate::shell::jump::Jump;
+use crate::shell::search::Search;
+use crate::views::view::{AnyView, Shown};
+use crate::widgets::frame;
+use pathlight_view::keys::Command;
+use pathlight_view::views::View;
+
+/// What views are built with.
+#[derive(Clone)]
+pub struct Tools {
+    /// Keeps their listeners.
+    pub keep: Keep,
+    /// The search they answer.
+    pub search: Search,
+    /// Leads to a place in the flame graph.
+    pub jump: Jump,
+    /// The line between charts and tables in the page.
+    pub split: El,
+}
+
+/// A view that is built when it first comes into sight: of most the page never needs the elements nor the code.
+pub struct LazyView {
+    which: View,
+    tools: Tools,
+    view: Option<Box<dyn AnyView>>,
+}
+
+impl LazyView {
+    /// Creates it without the view.
+    pub fn new(which: View, tools: &Tools) -> LazyView {
+        LazyView { which, tools: tools.clone(), view: None }
+    }
+}
+
+impl Part for LazyView {
+    fn update(&mut self, page: Page) {
+        if self.view.is_none() && frame::is_shown(page, self.which) {
+            let view = build(self.which, page, &self.tools);
+            let split = self.tools.split.html();
+            if let Some(above) = view.frame().above() {
+                let _ = split.before_with_node_1(above.html());
+            }
+            let _ = split.after_with_node_1(view.frame().below().html());
+            self.view = Some(view);
+        }
+        self.view.iter_mut().for_each(|view| view.update(page));
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        self.view.as_mut().is_some_and(|view| view.command(page, command))
+    }
+}
+
+fn build(which: View, page: Page, tools: &Tools) -> Box<dyn AnyView> {
+    let Tools { keep, search, jump, .. } = tools;
+    match which {
+        View::Findings => Shown::new(findings::Findings::new(page, keep), search),
+        View::Flame => Shown::new(flame::Flame::new(page, keep), search),
+        View::Compare => Shown::new(compare::Compare::new(page, keep), search),
+        View::Heatmap => Shown::new(heatmap::Heatmap::new(page, keep), search),
+        View::Endpoints => Shown::new(endpoints::Endpoints::new(page, keep), search),
+        View::Split => Shown::new(split::Split::new(page, keep), search),
+        View::Flow => Shown::new(flow::Flow::new(page, keep), search),
+        View::Diagnosis => Shown::new(diagnosis::Diagnosis::new(page, keep, jump), search),
+        View::Anomalies => Shown::new(anomalies::Anomalies::new(page, keep), search),
+        View::Errors => Shown::new(errors::Errors::new(page, keep), search),
+        View::Requests => Shown::new(requests_list::Requests::new(page, keep), search),
+        View::Trace => Shown::new(timeline::TimelineView::new(page, keep), search),
+        View::Trend => Shown::new(trend::Trend::new(page, keep), search),
+    }
+}

@@ -1,0 +1,320 @@
+//! The timeline of one trace in the page: its spans from start to end, the critical path marked; see [`trace`].
+
+pub mod chart;
+
+use crate::dom::{El, Keep, button, div, span};
+use crate::page::{Focus, Page};
+use crate::views::timeline::chart::{Overview, OverviewChart, TimelineChart};
+use crate::views::view::{PageView, SearchResult};
+use crate::widgets::chart_canvas::ChartCanvas;
+use crate::widgets::companion::CompanionTable;
+use crate::widgets::controls;
+use crate::widgets::export;
+use crate::widgets::frame::Frame;
+use crate::widgets::links;
+use crate::widgets::names;
+use crate::widgets::service_legend;
+use crate::widgets::zoom;
+use crate::widgets::zoom::{ZoomTools, ZoomableChart as _, svg_format};
+use pathlight_base::format;
+use pathlight_engine::flame::TraceReport;
+use pathlight_engine::pool::UserError;
+use pathlight_trace::Endpoint;
+use pathlight_view::keys::Command;
+use pathlight_view::search::finder::Finder;
+use pathlight_view::timeline;
+use pathlight_view::timeline::{SpanRow, spans_csv};
+use pathlight_view::views::View;
+use std::rc::Rc;
+
+/// Rows below this depth are folded away by "Fold".
+const FOLD_DEPTH: u32 = 1;
+
+/// The view.
+pub struct TimelineView {
+    frame: Frame,
+    chart: ChartCanvas<TimelineChart>,
+    overview: ChartCanvas<OverviewChart>,
+    title: El,
+    /// Which endpoint has the most of the critical path.
+    summary: El,
+    summary_keep: Keep,
+    path_only: El,
+    /// Buttons that go to spans of a kind, with the bit and the word of each.
+    finds: [(u8, &'static str, El); 2],
+    grouped: El,
+    below: El,
+    table: CompanionTable<SpanRow>,
+    /// The trace whose spans the table lists.
+    listed: Option<Rc<TraceReport>>,
+    /// The report that the chart shows, before drag and slack came.
+    taken: Option<Rc<Option<TraceReport>>>,
+}
+
+impl TimelineView {
+    /// Builds the elements and their listeners.
+    pub fn new(page: Page, keep: &Keep) -> TimelineView {
+        let shared = Overview::new();
+        let overview = ChartCanvas::new(
+            OverviewChart::new(&shared),
+            "minimap",
+            "How many spans run at each moment of the trace",
+        );
+        overview.element().class_if("minimap", true);
+        let chosen = move |at: Option<u32>| page.set_focus(at.map_or(Focus::Nothing, Focus::Span));
+        let chart = ChartCanvas::new(
+            TimelineChart::new(page, &shared, chosen),
+            "timeline",
+            "Timeline of the trace with its critical path; the table below says the same",
+        );
+        shared.repaint_timeline.replace(Some(Box::new(move || chart.paint())));
+        shared.repaint_overview.replace(Some(Box::new(move || overview.paint())));
+        shared.align.replace(Some(Box::new(move |left, right| {
+            overview.element().style("margin-left", &format!("{left}px"));
+            overview.element().style("margin-right", &format!("{right}px"));
+            overview.paint();
+        })));
+        let path_only = button("Critical path only").attr("aria-pressed", "false").test("path-only");
+        let path_only = controls::toggles(path_only, keep, move |only| {
+            chart.with(|chart| chart.set_path_only(only));
+            page.refresh();
+        });
+        let slack = button("Slack")
+            .attr("aria-pressed", "false")
+            .attr("title", "Draw how much longer each span may take before the request ends later")
+            .test("slack");
+        let slack = controls::toggles(slack, keep, move |on| chart.with(|chart| chart.set_slack(on)));
+        let open_to = move |depth| chart.with(|chart| chart.open_to(depth));
+        let folds = controls::Segments::new("Rows")
+            .button(keep, ("Fold", "Fold everything below the root's children", "fold"), move || {
+                open_to(Some(FOLD_DEPTH));
+            })
+            .button(keep, ("Unfold", "Show every span", "unfold"), move || open_to(None));
+        let grouped = button("Group siblings")
+            .attr("aria-pressed", "true")
+            .attr("title", "Siblings of one name have one row, with how many they are and their time in all")
+            .test("group-siblings");
+        let grouped = controls::toggles(grouped, keep, move |on| {
+            chart.with(|chart| chart.set_grouped(on));
+            page.refresh();
+        });
+        let finds = [
+            (TraceReport::ON_PATH, "on path", "Go to the next span on the critical path", "find-path"),
+            (TraceReport::ERROR, "error", "Go to the next span with an error", "find-error"),
+        ];
+        let finds = finds.map(|(bits, word, hint, test)| {
+            let find = button("").attr("title", hint).test(test);
+            let find = find.on_click(keep, move || chart.with(|chart| chart.find(bits)));
+            (bits, word, find)
+        });
+        let below = div("companion folded");
+        let shown = below.clone();
+        let as_table = button("Table")
+            .attr("aria-pressed", "false")
+            .attr("title", "The same spans as a table: to be sorted, and for screen readers")
+            .test("as-table");
+        let as_table = controls::toggles(as_table, keep, move |on| {
+            shown.class_if("folded", !on);
+            page.refresh();
+        });
+        let zooms = ZoomTools::new(page, keep, chart, "-trace");
+        let title = div("title trace-title").test("trace-title");
+        let table = CompanionTable::new(page, timeline::table())
+            .on_select(move |row| page.set_focus(Focus::Span(row.at)));
+        let formats = formats(page, chart);
+        let services = move || {
+            let report = page.queries().trace.get();
+            report.as_deref().and_then(Option::as_ref).map_or_else(Vec::new, timeline::services)
+        };
+        let exports = export::menu(page, keep, "timeline", service_legend::exported(services), formats);
+        let services = service_legend::legend(page, keep, services);
+        let tools = div("tools")
+            .child(&title)
+            .child(&services)
+            .child(&div("grow"))
+            .children(finds.iter().map(|(.., find)| find))
+            .child(&path_only)
+            .child(&slack)
+            .child(&grouped)
+            .child(folds.element())
+            .child(&as_table)
+            .child(&zooms.zoom)
+            .child(&zooms.all)
+            .child(&exports);
+        below.add(table.element());
+        let frame = Frame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
+        let summary = div("note-line").test("trace-summary");
+        let frame = frame
+            .with(&summary)
+            .with(overview.element())
+            .with(chart.element())
+            .table(table)
+            .zooms(chart, zooms);
+        TimelineView {
+            frame: frame.also(overview),
+            chart,
+            overview,
+            title,
+            summary,
+            summary_keep: Keep::default(),
+            path_only,
+            finds,
+            grouped,
+            below,
+            table,
+            listed: None,
+            taken: None,
+        }
+    }
+
+    /// Fills the table, once it is in sight: a trace may have a million spans.
+    fn list(&mut self) {
+        let report = self.chart.look(|chart| chart.timeline().shared());
+        let is_folded = self.below.html().class_list().contains("folded");
+        if !is_folded && self.listed.as_ref().is_none_or(|listed| !Rc::ptr_eq(listed, &report)) {
+            self.table.set_rows(SpanRow::of(&report), "No span has this name.");
+            self.table.set_hits(self.chart.look(TimelineChart::hits));
+            self.listed = Some(report);
+        }
+    }
+
+    /// Shows the trace that was reported; tells whether it is another one.
+    fn take_trace(&mut self, page: Page) -> bool {
+        let Some(reported) = page.queries().trace.get() else { return false };
+        let Some(report) = &*reported else {
+            self.title.clear();
+            self.summary.show(false);
+            self.taken = None;
+            self.chart.renew(|chart| chart.take(TraceReport::default()));
+            return false;
+        };
+        // The same trace again, as after more was loaded, keeps what is folded and zoomed.
+        let is_other = self.taken.as_ref() != Some(&reported);
+        if is_other {
+            let report = Rc::new(report.clone());
+            self.chart.renew(|chart| {
+                chart.take(report);
+                chart.set_path_only(controls::is_pressed(&self.path_only));
+                chart.set_grouped(controls::is_pressed(&self.grouped));
+            });
+            for (bits, word, find) in &self.finds {
+                let count = self.chart.look(|chart| chart.timeline().count_with(*bits));
+                find.set_text(&format!("Next {word} ({})", format::count(count)));
+                controls::enable(find, count > 0);
+            }
+            self.chart.look(|chart| self.grouped.show(chart.timeline().has_groups()));
+        }
+        self.show_title(page, report);
+        let summary = timeline::summary(report);
+        self.summary.show(summary.is_some());
+        self.summary_keep.clear();
+        self.summary.fill(&names::sentence(page, &self.summary_keep, summary.unwrap_or_default()));
+        self.taken = Some(reported);
+        is_other
+    }
+
+    fn show_title(&self, page: Page, report: &TraceReport) {
+        let title = timeline::title(report);
+        self.title.clear();
+        if let Some(Endpoint { service, operation }) = &title.endpoint {
+            self.title.add(&names::endpoint(service, operation));
+        }
+        let latency = span("strong", &title.words).test("trace-latency");
+        self.title.add(&latency.attr("data-value", &title.latency_us.to_string()));
+        self.title.add(&span("mono muted", &title.id).test("trace-id").attr("title", &title.hint));
+        if let Some(link) = links::trace(page, &report.trace_id, None) {
+            self.title.add(&link);
+        }
+    }
+}
+
+fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format> {
+    // A file has all columns.
+    let full = move || {
+        let report = chart.look(|chart| chart.timeline().shared());
+        let has_failed = page.queries().pressures.failure().is_some();
+        let is_full = report.drag_us.len() == report.parent.len() || has_failed;
+        if !is_full {
+            page.fail(UserError {
+                message: "Drag and slack of this trace are still being computed.".to_owned(),
+                detail: String::new(),
+                next_step: "Export again in a moment.".to_owned(),
+            });
+        }
+        (is_full && !report.parent.is_empty()).then_some(report)
+    };
+    let json = move || serde_json::to_string_pretty(&*full()?).ok();
+    vec![
+        svg_format(chart),
+        ("CSV table", "csv", Box::new(move || Some(spans_csv(&full()?)))),
+        ("JSON report", "json", Box::new(json)),
+    ]
+}
+
+impl PageView for TimelineView {
+    /// Report, drag and slack, and why there is no timeline.
+    type Content = (u64, u64, &'static str);
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn content(&self, page: Page) -> Option<Self::Content> {
+        let queries = page.queries();
+        let is_chosen = page.shown_trace().is_some();
+        let is_waiting = if is_chosen { queries.trace.is_waiting() } else { queries.requests.is_waiting() };
+        let is_shown = queries.trace.get().is_some_and(|report| report.is_some());
+        let why = timeline::why_empty(is_shown, is_waiting, is_chosen);
+        Some((queries.trace.revision(), queries.pressures.revision(), why))
+    }
+
+    fn is_stale(&self, page: Page) -> bool {
+        page.queries().trace.is_waiting()
+    }
+
+    fn take(&mut self, page: Page, now: &Self::Content, before: Option<&Self::Content>) {
+        self.frame.set_text(now.2);
+        let is_new = |of: fn(&Self::Content) -> u64| before.is_none_or(|before| of(before) != of(now));
+        let is_taken = is_new(|content| content.0) && self.take_trace(page);
+        if (is_taken || is_new(|content| content.1))
+            && let Some(Some(pressures)) = page.queries().pressures.fresh().as_deref()
+        {
+            self.chart.with(|chart| chart.set_pressures(pressures));
+        }
+    }
+
+    fn show_choices(&mut self, page: Page) {
+        self.chart.with(|chart| chart.follow(page));
+        self.overview.paint();
+        self.list();
+    }
+
+    fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
+        let chart = self.chart;
+        let spans = if finder.has_tags() { page.queries().found_spans.fresh() } else { None };
+        let count = chart.with(|chart| chart.search(finder, spans.as_deref()));
+        if self.listed.is_some() {
+            self.table.set_hits(chart.look(TimelineChart::hits));
+        }
+        SearchResult {
+            count,
+            share: None,
+            step: Box::new(move |page, forward| chart.with(|chart| chart.step(page, forward))),
+        }
+    }
+
+    fn follow(&mut self, page: Page) {
+        let selected = match *page.focus() {
+            Focus::Span(at) => Some(at as usize),
+            _ => None,
+        };
+        self.table.select_at(selected);
+        let rows = self.chart.look(|chart| chart.timeline().rows().len());
+        self.chart.canvas().set("data-rows", &rows.to_string());
+        self.chart.canvas().set("data-spans", &self.chart.look(|chart| chart.timeline().len()).to_string());
+    }
+
+    fn command(&mut self, page: Page, command: Command) -> bool {
+        self.chart.look(|chart| !chart.timeline().is_empty()) && zoom::command(self.chart, page, command)
+    }
+}
