@@ -63,6 +63,7 @@ pub mod flow;
 pub mod heatmap;
 pub mod ids;
 pub mod load;
+mod passes;
 pub mod pool;
 pub mod queries;
 pub mod requests;

@@ -31,54 +31,13 @@ pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
 
-pub(crate) use crate::requests::search::find_spans::find_spans;
-pub(crate) use crate::timeline::query::{pressures, trace};
-pub(crate) use crate::timeline::span::span;
-
 use crate::EngineError;
+pub use crate::run::query::{Listed, Query};
 use crate::run::workers::Workers;
+use crate::run::{Cuts, Plan};
 use pathlight_base::encoding;
 use pathlight_base::encoding::Damaged;
 use pathlight_base::steps::Job;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
-
-/// What can be found out about loaded traces: a plain struct, with the type of its report.
-pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
-    /// The report that comes back.
-    type Report: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static;
-
-    /// Runs the query: has the workers run one pass after the other and merges their partials.
-    #[doc(hidden)]
-    fn run(self, workers: Workers) -> impl Future<Output = Result<Self::Report, EngineError>> + Send;
-
-    /// Runs the query; returns its report as bytes. A query whose report is the partial of one worker passes that on unread.
-    #[doc(hidden)]
-    fn run_to_bytes(self, workers: Workers) -> impl Future<Output = Result<Vec<u8>, EngineError>> + Send {
-        async move { Ok(encoding::write(&self.run(workers).await?)) }
-    }
-
-    /// Writes the query as a message to the worker that merges, see [`Plan::of_message`](crate::run::Plan::of_message).
-    fn to_message(&self) -> Vec<u8> {
-        encoding::write_after(vec![Self::NUMBER], self)
-    }
-
-    /// Reads a report from the bytes that a plan of a message gives.
-    ///
-    /// # Errors
-    /// [`EngineError::Message`] if they are not such a report.
-    fn read_report(bytes: &[u8]) -> Result<Self::Report, EngineError> {
-        Ok(encoding::read(bytes)?)
-    }
-}
-
-/// A query in the list below.
-pub trait Listed {
-    /// Its place in the list: the first byte of its messages.
-    #[doc(hidden)]
-    const NUMBER: u8;
-}
 
 /// The work of a query that gives its report as bytes.
 pub(crate) type Run = Job<Result<Vec<u8>, EngineError>>;
@@ -148,10 +107,16 @@ fn start<Q: Query>(bytes: &[u8], workers: Workers) -> Result<Run, EngineError> {
     Ok(Box::pin(query.run_to_bytes(workers)))
 }
 
-/// Starts the query of a message.
-pub(crate) fn start_message(message: &[u8], workers: Workers) -> Result<Run, EngineError> {
-    let no_query = || EngineError::from(Damaged);
-    let (number, bytes) = message.split_first().ok_or_else(no_query)?;
-    let start = START.get(usize::from(*number)).ok_or_else(no_query)?;
-    start(bytes, workers)
+impl Plan<Vec<u8>> {
+    /// Returns the plan of the query in a message that [`Query::to_message`] wrote; its report comes as bytes, for
+    /// [`Query::read_report`].
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if the bytes are no such message.
+    pub fn of_message(message: &[u8], cuts: &Cuts) -> Result<Plan<Vec<u8>>, EngineError> {
+        let no_query = || EngineError::from(Damaged);
+        let (number, bytes) = message.split_first().ok_or_else(no_query)?;
+        let start = START.get(usize::from(*number)).ok_or_else(no_query)?;
+        Plan::starting(cuts, |workers| start(bytes, workers))
+    }
 }

@@ -4,11 +4,12 @@ use super::services::query::{culprit, times};
 use crate::EngineError;
 use crate::compare::services::CulpritPart;
 use crate::compare::{DiffPart, DiffReport, DiffSide};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::summaries::OtherSettings;
+use futures_util::future::try_join;
 use pathlight_trace::PathSettings;
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +41,7 @@ impl Query for Compare {
             }
             None => selection,
         };
-        let (a, a_times) = side(&workers, read(a)).await?;
-        let (b, b_times) = side(&workers, read(b)).await?;
+        let ((a, a_times), (b, b_times)) = try_join(side(&workers, read(a)), side(&workers, read(b))).await?;
         let culprit = culprit((&a.0.selection, &a_times), (&b.0.selection, &b_times));
         Ok(DiffPart::finish(a, b, culprit))
     }
@@ -63,7 +63,18 @@ async fn side(
         return Ok(((side, frames), times));
     }
     let (requests, facts) = workers.cut(&selection).await?;
-    let frames = DiffPart::merge(requests.partials(RequestPass::Diff).await?);
-    let times = times(&requests).await?;
-    Ok(((DiffSide { selection, facts }, frames), times))
+    let (frames, times) = try_join(requests.partials(FramesPass), times(&requests)).await?;
+    Ok(((DiffSide { selection, facts }, DiffPart::merge(frames)), times))
+}
+
+/// Frames of one side of a comparison.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FramesPass;
+
+impl RequestPass for FramesPass {
+    type Part = DiffPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(|rows| DiffPart::observe(rows.set, rows.table, rows.numbers()))
+    }
 }

@@ -1,16 +1,18 @@
 //! The diagnosis (tprof): the requests are cut, then workers send the times of their traces.
 
 use crate::EngineError;
-use crate::compare::services::CulpritReport;
 use crate::compare::services::query::{culprit, times};
+use crate::diagnosis::TracesPart;
 use crate::diagnosis::{
     AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, Traces,
 };
 use crate::flame::PathTable;
-use crate::queries::Query;
 use crate::requests::{RequestTypes, Selection};
-use crate::run::request_pass::RequestPass;
-use crate::run::workers::{Workers, parts};
+use crate::run::partials::parts;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
+use crate::run::workers::Workers;
+use futures_util::future::try_join;
 use pathlight_base::encoding;
 use pathlight_base::steps::{Done, Pace};
 use pathlight_trace::PathSettings;
@@ -80,7 +82,7 @@ async fn with_traces<T>(
     work: impl AsyncFnOnce(Traces, &mut Pace) -> T,
 ) -> Result<T, EngineError> {
     let (requests, _) = workers.cut(selection).await?;
-    let partials = requests.run(RequestPass::Traces).await?;
+    let partials = requests.run(TracesPass).await?;
     let (of, done) = (units(&partials), Done::default());
     let mut pace = Pace::telling(&done);
     let work = async move {
@@ -110,15 +112,14 @@ impl Query for CompareDiagnoses {
     type Report = SetsReport;
 
     async fn run(self, workers: Workers) -> Result<SetsReport, EngineError> {
-        let (mut traces, mut sides) = (Vec::new(), Vec::new());
-        for selection in [&self.a, &self.b] {
-            workers
-                .needs_traces(selection, "what changed between two sets, place by place, is found in")
-                .await?;
+        let side = async |selection: &Selection| {
+            let what = "what changed between two sets, place by place, is found in";
+            workers.needs_traces(selection, what).await?;
             let (requests, _) = workers.cut(selection).await?;
-            traces.push(requests.run(RequestPass::Traces).await?);
-            sides.push((selection, times(&requests).await?));
-        }
+            try_join(requests.run(TracesPass), times(&requests)).await
+        };
+        let ((a_traces, a_times), (b_traces, b_times)) = try_join(side(&self.a), side(&self.b)).await?;
+        let traces = [a_traces, b_traces];
         let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
         let mut pace = Pace::telling(&done);
         let work = async move {
@@ -131,10 +132,7 @@ impl Query for CompareDiagnoses {
                 }
             }
             let places = comparing.finish(&mut pace).await;
-            let culprit = match sides.as_slice() {
-                [(a, a_times), (b, b_times)] => culprit((a, a_times), (b, b_times)),
-                _ => CulpritReport::default(),
-            };
+            let culprit = culprit((&self.a, &a_times), (&self.b, &b_times));
             Ok(SetsReport { culprit, places })
         };
         workers.watch(work, &done, of).await
@@ -146,8 +144,21 @@ fn units(partials: &[Vec<u8>]) -> u64 {
     partials.iter().map(|partial| partial.len() as u64 * UNITS_PER_BYTE).sum()
 }
 
+/// Times of every trace.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TracesPass;
+
+impl RequestPass for TracesPass {
+    type Part = TracesPart;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        Box::new(TracesRun::new(over.set, over.types, over.settings, over.requests))
+    }
+}
+
 /// Collects the traces of one worker, in steps.
-pub(crate) struct TracesPass {
+struct TracesRun {
     collector: TraceCollector,
     requests: Vec<u32>,
     at: usize,
@@ -160,15 +171,15 @@ pub(crate) struct TracesPass {
     names: Option<Vec<u8>>,
 }
 
-impl TracesPass {
+impl TracesRun {
     pub fn new(
         set: &TraceSet,
         types: Arc<RequestTypes>,
         settings: PathSettings,
         requests: Vec<u32>,
-    ) -> TracesPass {
+    ) -> TracesRun {
         let collector = TraceCollector::new(set, types);
-        TracesPass {
+        TracesRun {
             collector,
             requests,
             at: 0,
@@ -180,9 +191,10 @@ impl TracesPass {
             names: None,
         }
     }
+}
 
-    /// Works on for a while; returns true when done.
-    pub fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+impl RunningPass for TracesRun {
+    fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         let mut is_begun = false;
         while self.names.is_none() {
@@ -231,12 +243,12 @@ impl TracesPass {
         true
     }
 
-    pub fn progress(&self) -> (u64, u64) {
+    fn progress(&self) -> (u64, u64) {
         (self.at as u64, self.requests.len() as u64)
     }
 
     /// Returns the names first, then the traces.
-    pub fn finish(self) -> Vec<Vec<u8>> {
+    fn finish(self: Box<Self>, _: &TraceSet) -> Vec<Vec<u8>> {
         self.names.into_iter().chain(self.parts).collect()
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::EngineError;
 use crate::endpoints::{BottomUpPart, BottomUpReport};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,19 @@ impl Query for BottomUp {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.bottom_up(&choice)?);
         }
-        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::BottomUp).await?;
+        let (parts, facts) = workers.request_partials(&self.selection, ImpactPass).await?;
         Ok(BottomUpPart::finish(parts, self.selection.range, facts))
+    }
+}
+
+/// Times by root endpoint and endpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ImpactPass;
+
+impl RequestPass for ImpactPass {
+    type Part = BottomUpPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(|rows| BottomUpPart::observe(rows.set, rows.table, rows.requests))
     }
 }

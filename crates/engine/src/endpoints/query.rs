@@ -2,9 +2,9 @@
 
 use crate::EngineError;
 use crate::endpoints::{EndpointPart, EndpointsReport};
-use crate::queries::Query;
 use crate::requests::{PercentileRange, Selection};
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ impl Query for Endpoints {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.endpoints(&choice)?);
         }
-        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Rows).await?;
+        let (parts, facts) = workers.request_partials(&self.selection, EndpointsPass).await?;
         Ok(EndpointPart::finish(parts, self.selection.range, facts))
     }
 }
@@ -60,6 +60,18 @@ impl AtLatencies {
         let width = range.hi.saturating_sub(range.lo);
         let at = |percent: u32| range.lo + (u64::from(width) * u64::from(percent) / 100) as u32;
         PercentileRange::open(at(percent - 1), at(percent + 1).max(at(percent - 1).saturating_add(1)))
+    }
+}
+
+/// Times by endpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct EndpointsPass;
+
+impl RequestPass for EndpointsPass {
+    type Part = EndpointPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(|rows| EndpointPart::observe(rows.set, rows.table, rows.requests))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Where errors start and stop, and the requests without them.
 
 use crate::EngineError;
+use crate::errors::{ErrorsObserver, Untried};
 use crate::errors::{ErrorsPart, ErrorsReport};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,20 @@ impl Query for Errors {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.errors(&choice)?);
         }
-        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Errors).await?;
+        let (parts, facts) = workers.request_partials(&self.selection, ErrorsPass).await?;
         Ok(ErrorsPart::finish(parts, self.selection.range, facts))
+    }
+}
+
+/// Errors, and requests without them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ErrorsPass;
+
+impl RequestPass for ErrorsPass {
+    type Part = (ErrorsPart, Untried);
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = ErrorsObserver::new(over.set, over.settings.overlap);
+        over.walk(observer)
     }
 }

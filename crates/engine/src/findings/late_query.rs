@@ -5,14 +5,14 @@ use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
 use crate::compare::services::query::Culprit;
 use crate::errors::query::Errors;
+use crate::findings::tags_query::PairsPass;
 use crate::findings::tags_query::Tags;
 use crate::findings::{FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart, TagValue};
 use crate::flow::paper::FlowSettings;
 use crate::flow::query::{FlowEvaluation, Savings, WhatIf};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
-use crate::queries::Query;
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl Query for LateFindingsQuery {
             PairsPart::default()
         } else {
             let (requests, _) = workers.cut(&selection).await?;
-            let pass = RequestPass::TagPairs { groups, tags: tags.clone() };
+            let pass = PairsPass { groups, tags: tags.clone() };
             PairsPart::merge(requests.partials(pass).await?)
         };
         let mut what_ifs = 0;

@@ -2,11 +2,16 @@
 
 use crate::EngineError;
 use crate::compare::services::query::{culprit, times};
+use crate::findings::tags_query::TagsPass;
 use crate::findings::{Before, FindingsPart, FindingsReport, TagsPart, rank, tag_groups};
-use crate::queries::Query;
+use crate::findings::{FindingsObserver, TagGroup};
+use crate::requests::TypeCut;
 use crate::requests::{RangeFacts, Selection, TypeLatencies};
-use crate::run::request_pass::RequestPass;
-use crate::run::workers::{RangeRequests, Workers};
+use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
+use crate::run::workers::Workers;
+use futures_util::future::{try_join, try_join4};
 use serde::{Deserialize, Serialize};
 
 /// Reports what is slow, where, why and for whom, best first.
@@ -22,31 +27,70 @@ impl Query for Findings {
     type Report = FindingsReport;
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
-        let (requests, facts) = workers.cut(&self.selection).await?;
-        let before = match &self.baseline {
-            Some(baseline) => {
-                let (normal, facts) = workers.cut(baseline).await?;
-                let report = find(&normal, facts, None).await?;
-                let normal = times(&normal).await?;
-                let change = culprit((baseline, &normal), (&self.selection, &times(&requests).await?));
-                Some(Before { change, report })
-            }
-            None => None,
+        let Some(baseline) = &self.baseline else {
+            let (requests, facts) = workers.cut(&self.selection).await?;
+            return Ok(found(&requests).await?.rank(facts, None));
         };
-        find(&requests, facts, before).await
+        let ((normal, before_facts), (requests, facts)) =
+            try_join(workers.cut(baseline), workers.cut(&self.selection)).await?;
+        let (before, found, before_times, now) =
+            try_join4(found(&normal), found(&requests), times(&normal), times(&requests)).await?;
+        let change = culprit((baseline, &before_times), (&self.selection, &now));
+        let report = before.rank(before_facts, None);
+        Ok(found.rank(facts, Some(Before { change, report })))
     }
 }
 
-/// Runs the three passes over the requests and returns the ranked findings.
-async fn find(
-    requests: &RangeRequests<'_>,
-    facts: RangeFacts,
-    before: Option<Before>,
-) -> Result<FindingsReport, EngineError> {
-    let types = TypeLatencies::merge(requests.partials(RequestPass::Latencies).await?);
+/// What the three passes found.
+struct Found {
+    types: TypeLatencies,
+    cuts: Vec<TypeCut>,
+    part: FindingsPart,
+    groups: Vec<TagGroup>,
+    tags: TagsPart,
+}
+
+impl Found {
+    fn rank(&self, facts: RangeFacts, before: Option<Before>) -> FindingsReport {
+        rank(facts, &self.types, &self.cuts, &self.part, (&self.groups, &self.tags), before)
+    }
+}
+
+/// Runs the three passes over the requests.
+async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
+    let types = TypeLatencies::merge(requests.partials(TypeLatenciesPass).await?);
     let cuts = types.cuts();
-    let part = FindingsPart::merge(requests.partials(RequestPass::Findings { cuts: cuts.clone() }).await?);
+    let part = FindingsPart::merge(requests.partials(FindingsPass { cuts: cuts.clone() }).await?);
     let groups = tag_groups(&types, &cuts, &part);
-    let tags = TagsPart::merge(requests.partials(RequestPass::FindingTags { groups: groups.clone() }).await?);
-    Ok(rank(facts, &types, &cuts, &part, (&groups, &tags), before))
+    let tags = TagsPart::merge(requests.partials(TagsPass { groups: groups.clone() }).await?);
+    Ok(Found { types, cuts, part, groups, tags })
+}
+
+/// Start and latency by request type.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TypeLatenciesPass;
+
+impl RequestPass for TypeLatenciesPass {
+    type Part = TypeLatencies;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(|rows| TypeLatencies::observe(&rows.table.requests, rows.types, rows.requests))
+    }
+}
+
+/// Where the tails of request types spend more, and what is odd about structures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FindingsPass {
+    pub cuts: Vec<TypeCut>,
+}
+
+impl RequestPass for FindingsPass {
+    type Part = FindingsPart;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = FindingsObserver::new(over.set, over.types.clone(), &self.cuts);
+        over.walk(observer)
+    }
 }

@@ -1,11 +1,15 @@
 //! Tags by themselves: which tell slow requests from the others.
 
 use crate::EngineError;
+use crate::findings::query::TypeLatenciesPass;
+use crate::findings::{PairsObserver, TagsObserver};
 use crate::findings::{PairsPart, TagGroup, TagValue, TagsPart, TagsReport, tail_groups};
-use crate::queries::Query;
 use crate::requests::{Selection, TypeLatencies};
-use crate::run::request_pass::RequestPass;
-use crate::run::workers::{RangeRequests, Workers};
+use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
+use crate::run::workers::Workers;
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
 /// Reports the tags, and pairs of tags, that tell slow requests from the others: of a percentile range from all requests
@@ -26,21 +30,17 @@ struct Sides<'a> {
 
 impl Sides<'_> {
     async fn tags(&self) -> Result<TagsPart, EngineError> {
-        let pass = RequestPass::FindingTags { groups: self.groups.clone() };
-        let all = TagsPart::merge(self.all.partials(pass.clone()).await?);
-        Ok(match &self.slow {
-            Some(slow) => all.with_slow(&TagsPart::merge(slow.partials(pass).await?)),
-            None => all,
-        })
+        let pass = TagsPass { groups: self.groups.clone() };
+        let Some(slow) = &self.slow else { return Ok(TagsPart::merge(self.all.partials(pass).await?)) };
+        let (all, slow) = try_join(self.all.partials(pass.clone()), slow.partials(pass)).await?;
+        Ok(TagsPart::merge(all).with_slow(&TagsPart::merge(slow)))
     }
 
     async fn pairs(&self, tags: &[TagValue]) -> Result<PairsPart, EngineError> {
-        let pass = RequestPass::TagPairs { groups: self.groups.clone(), tags: tags.to_vec() };
-        let all = PairsPart::merge(self.all.partials(pass.clone()).await?);
-        Ok(match &self.slow {
-            Some(slow) => all.with_slow(&PairsPart::merge(slow.partials(pass).await?)),
-            None => all,
-        })
+        let pass = PairsPass { groups: self.groups.clone(), tags: tags.to_vec() };
+        let Some(slow) = &self.slow else { return Ok(PairsPart::merge(self.all.partials(pass).await?)) };
+        let (all, slow) = try_join(self.all.partials(pass.clone()), slow.partials(pass)).await?;
+        Ok(PairsPart::merge(all).with_slow(&PairsPart::merge(slow)))
     }
 }
 
@@ -51,11 +51,44 @@ impl Query for Tags {
         let is_of_range = !self.selection.range.is_all();
         let (all, _) = workers.cut(&self.selection.at_any_latency()).await?;
         let slow = if is_of_range { Some(workers.cut(&self.selection).await?.0) } else { None };
-        let cuts = TypeLatencies::merge(all.partials(RequestPass::Latencies).await?).cuts();
+        let cuts = TypeLatencies::merge(all.partials(TypeLatenciesPass).await?).cuts();
         let sides = Sides { all, slow, groups: tail_groups(&cuts, is_of_range) };
         let tags = sides.tags().await?;
         let paired = tags.paired();
         let pairs = if paired.len() > 1 { sides.pairs(&paired).await? } else { PairsPart::default() };
         Ok(tags.rows(&paired, &pairs))
+    }
+}
+
+/// Tags of request types.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TagsPass {
+    pub groups: Vec<TagGroup>,
+}
+
+impl RequestPass for TagsPass {
+    type Part = TagsPart;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = TagsObserver::new(over.set, over.types.clone(), &self.groups);
+        over.walk(observer)
+    }
+}
+
+/// Which of these tags the requests of request types have.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PairsPass {
+    pub groups: Vec<TagGroup>,
+    pub tags: Vec<TagValue>,
+}
+
+impl RequestPass for PairsPass {
+    type Part = PairsPart;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = PairsObserver::new(over.set, over.types.clone(), &self.groups, &self.tags);
+        over.walk(observer)
     }
 }

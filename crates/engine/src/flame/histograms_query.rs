@@ -1,10 +1,11 @@
 //! Sizes of requests and endpoints.
 
 use crate::EngineError;
+use crate::flame::HistogramsObserver;
 use crate::flame::{HistogramsPart, HistogramsReport};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,20 @@ impl Query for Histograms {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.histograms(&choice));
         }
-        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::Histograms).await?;
+        let (parts, facts) = workers.request_partials(&self.selection, HistogramsPass).await?;
         Ok(HistogramsPart::finish(parts, self.selection.range, facts))
+    }
+}
+
+/// Sizes of requests.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HistogramsPass;
+
+impl RequestPass for HistogramsPass {
+    type Part = HistogramsPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = HistogramsObserver::new(over.set);
+        over.walk(observer)
     }
 }

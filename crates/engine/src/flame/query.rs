@@ -2,9 +2,9 @@
 
 use crate::EngineError;
 use crate::flame::{Aggregate, CriticalPathReport, ExemplarCandidates, ExemplarTargets};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +23,39 @@ impl Query for CriticalPath {
             return Ok(summary.critical_path(&choice)?);
         }
         let (requests, facts) = workers.cut(&self.selection).await?;
-        let aggregate = Aggregate::merge(requests.partials(RequestPass::Aggregate).await?);
+        let aggregate = Aggregate::merge(requests.partials(ContextsPass).await?);
         let targets = ExemplarTargets::new(&aggregate);
         let mut report = aggregate.finish(self.selection.range, facts);
-        let found = requests.partials(RequestPass::Exemplars { targets: targets.clone() }).await?;
+        let found = requests.partials(ExemplarsPass { targets: targets.clone() }).await?;
         ExemplarCandidates::merge(found, &targets).write(&mut report);
         Ok(report)
+    }
+}
+
+/// Times by calling context.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ContextsPass;
+
+impl RequestPass for ContextsPass {
+    type Part = Aggregate;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep_at_once(|rows| Aggregate::observe(rows.set, rows.table, rows.numbers()))
+    }
+}
+
+/// Requests that may be examples of a calling context.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ExemplarsPass {
+    pub targets: ExemplarTargets,
+}
+
+impl RequestPass for ExemplarsPass {
+    type Part = ExemplarCandidates;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep_at_once(move |rows| {
+            ExemplarCandidates::observe(rows.set, rows.table, rows.numbers(), &self.targets)
+        })
     }
 }

@@ -13,6 +13,7 @@ mod nodes;
 mod observe;
 mod order;
 pub mod paper;
+pub(crate) mod passes;
 mod prepare;
 mod pressure;
 pub(crate) mod query;

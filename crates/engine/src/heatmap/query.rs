@@ -2,11 +2,14 @@
 
 use crate::EngineError;
 use crate::endpoints::EndpointPart;
+use crate::endpoints::query::EndpointsPass;
+use crate::heatmap::{ColumnEdge, sorted_column_keys, tied_column_keys};
 use crate::heatmap::{ColumnOrder, Columns, HeatPart, HeatmapReport};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
 /// Reports endpoints against requests.
@@ -26,21 +29,67 @@ impl Query for Heatmap {
     async fn run(self, workers: Workers) -> Result<HeatmapReport, EngineError> {
         let Heatmap { selection, columns, order } = self;
         let (requests, facts) = workers.cut(&selection).await?;
-        let rows = EndpointPart::finish(requests.partials(RequestPass::Rows).await?, selection.range, facts);
-        let pass = RequestPass::Places { order: order.clone() };
-        let places: Vec<Vec<(u64, u64)>> = requests.partials(pass).await?;
-        let columns = Columns::new(places.concat(), columns);
+        let keys = requests.partials(ColumnKeysPass { order: order.clone() });
+        let (rows, keys) = try_join(requests.partials(EndpointsPass), keys).await?;
+        let rows = EndpointPart::finish(rows, selection.range, facts);
+        let columns = Columns::new(keys.concat(), columns);
         let tied = columns.tied();
         let ties = if tied.is_empty() {
             Vec::new()
         } else {
-            let pass = RequestPass::Ties { order: order.clone(), tied };
+            let pass = TiedColumnsPass { order: order.clone(), tied };
             let parts: Vec<Vec<_>> = requests.partials(pass).await?;
             parts.into_iter().flatten().collect()
         };
         let edges = columns.edges(ties);
-        let pass = RequestPass::Cells { order: order.clone(), edges };
+        let pass = CellsPass { order: order.clone(), edges };
         let cells: Vec<HeatPart> = requests.partials(pass).await?;
         Ok(HeatPart::finish(&cells, rows, order))
+    }
+}
+
+/// Sorted keys of the requests in an order of columns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ColumnKeysPass {
+    pub order: ColumnOrder,
+}
+
+impl RequestPass for ColumnKeysPass {
+    type Part = Vec<(u64, u64)>;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(move |rows| sorted_column_keys(rows.set, rows.table, rows.requests, &self.order))
+    }
+}
+
+/// Ids of the requests with these keys.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TiedColumnsPass {
+    pub order: ColumnOrder,
+    pub tied: Vec<(u64, u64)>,
+}
+
+impl RequestPass for TiedColumnsPass {
+    type Part = Vec<((u64, u64), String, String)>;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(move |rows| tied_column_keys(rows.set, rows.table, rows.requests, &self.order, &self.tied))
+    }
+}
+
+/// Cells of the columns between these edges.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct CellsPass {
+    pub order: ColumnOrder,
+    pub edges: Vec<ColumnEdge>,
+}
+
+impl RequestPass for CellsPass {
+    type Part = HeatPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(move |rows| {
+            HeatPart::observe(rows.set, rows.table, rows.requests, &self.order, &self.edges)
+        })
     }
 }

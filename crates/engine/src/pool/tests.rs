@@ -1,6 +1,7 @@
 //! Loads, queries and deaths of a pool with simulated workers.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod compare;
 mod deaths;
 mod progress;
 mod sim;

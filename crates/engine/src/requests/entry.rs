@@ -39,6 +39,11 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
+    /// Returns the key before those of all requests of a latency.
+    pub fn least(latency_us: u64) -> RequestKey {
+        RequestKey { latency_us, trace_id: String::new(), root_span_id: String::new() }
+    }
+
     /// Returns the key of a request.
     pub fn of(set: &TraceSet, request: &RequestEntry) -> RequestKey {
         RequestKey {

@@ -3,11 +3,12 @@
 use crate::EngineError;
 use crate::findings::{Outside, OutsidePart};
 use crate::flame::{pack_sorted, unpack_sorted};
-use crate::queries::Query;
 use crate::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
-use crate::run::pass::Pass;
+use crate::run::query::Query;
+use crate::run::set_pass::{OverSet, RunningSetPass, SetPass};
 use crate::run::workers::Workers;
 use crate::summaries::Summary as SummedUp;
+use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Summary};
 use pathlight_trace::{
@@ -40,7 +41,7 @@ impl Query for Overview {
 
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
         let summaries = workers.summaries().await?;
-        let pass = Pass::Overview { settings: self.settings, by: self.by, incomplete: self.incomplete };
+        let pass = OverviewPass { settings: self.settings, by: self.by, incomplete: self.incomplete };
         let mut report = OverviewPartial::merge(workers.partials(pass).await?).finish();
         if let Some(joined) = summaries {
             if let Some(summary) = joined.group(0)? {
@@ -360,8 +361,46 @@ impl OverviewPartial {
     }
 }
 
-/// Builds the partial of one set in resumable steps.
+/// All traces: counts, request types, data quality.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OverviewPass {
+    pub settings: PathSettings,
+    pub by: GroupBy,
+    pub incomplete: bool,
+}
+
+impl SetPass for OverviewPass {
+    type Part = OverviewPartial;
+
+    fn settings(&self) -> Option<PathSettings> {
+        Some(self.settings)
+    }
+
+    fn by(&self) -> Option<&GroupBy> {
+        Some(&self.by)
+    }
+
+    fn incomplete(&self) -> Option<bool> {
+        Some(self.incomplete)
+    }
+
+    fn start(self, over: OverSet) -> Box<dyn RunningSetPass> {
+        Box::new(OverviewRun::new(self.settings, over.types.unwrap_or_default(), over.incomplete))
+    }
+}
+
+impl RunningSetPass for OverviewRun {
+    fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> Option<Vec<u8>> {
+        self.look(set, time_is_up).then(|| encoding::write(&self.partial))
+    }
+
+    fn progress(&self, set: &TraceSet) -> (u64, u64) {
+        (u64::from(self.trace), set.traces().len() as u64)
+    }
+}
+
+/// Builds the partial of one set in resumable steps.
+struct OverviewRun {
     partial: OverviewPartial,
     tree: Tree,
     settings: PathSettings,
@@ -383,10 +422,10 @@ pub(crate) struct OverviewPass {
     requests: Vec<u32>,
 }
 
-impl OverviewPass {
+impl OverviewRun {
     /// Returns the pass; without `incomplete` requests whose caller is not recorded do not count.
-    pub fn new(settings: PathSettings, types: TypeNames, incomplete: bool) -> OverviewPass {
-        OverviewPass {
+    pub fn new(settings: PathSettings, types: TypeNames, incomplete: bool) -> OverviewRun {
+        OverviewRun {
             request_roots: if incomplete { RequestRoots::All } else { RequestRoots::Complete },
             types,
             partial: OverviewPartial::default(),
@@ -404,16 +443,8 @@ impl OverviewPass {
         }
     }
 
-    pub fn progress(&self, set: &TraceSet) -> (u64, u64) {
-        (u64::from(self.trace), set.traces().len() as u64)
-    }
-
-    pub fn partial(&self) -> &OverviewPartial {
-        &self.partial
-    }
-
-    /// Works on for a while; returns true when done; then [`partial`](Self::partial) is complete.
-    pub fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+    /// Works on for a while; returns true when done: then the partial is complete.
+    fn look(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         // Names may have come.
         self.endpoints.resize(set.endpoints().len(), [0; 2]);

@@ -1,9 +1,10 @@
 //! The names of all that is loaded, for pseudonyms.
 
 use crate::EngineError;
-use crate::queries::Query;
-use crate::run::pass::Pass;
+use crate::run::query::Query;
+use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
+use pathlight_base::encoding;
 use pathlight_trace::{Names as Found, Pseudonyms as Table};
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +17,21 @@ impl Query for Pseudonyms {
 
     async fn run(self, workers: Workers) -> Result<Table, EngineError> {
         let mut names = Found::default();
-        for part in workers.partials::<Found>(Pass::Names).await? {
+        for part in workers.partials(NamesPass).await? {
             names.merge(part);
         }
         Ok(names.pseudonyms(workers.place_facts().await?))
+    }
+}
+
+/// All names.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NamesPass;
+
+impl SetPass for NamesPass {
+    type Part = Found;
+
+    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
+        at_once(|set| encoding::write(&Found::of(set)))
     }
 }

@@ -1,8 +1,8 @@
 //! The number of requests in a percentile range, and their latency.
 
 use crate::EngineError;
-use crate::queries::Query;
 use crate::requests::{RangeReport, Selection};
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,11 @@
 //! The critical path of every request.
 
+use super::rows::path_of;
 use crate::EngineError;
 use crate::flame::RequestPath;
-use crate::queries::Query;
 use crate::requests::{RangeFacts, Selection};
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ impl Query for PerRequest {
     type Report = PerRequestReport;
 
     async fn run(self, workers: Workers) -> Result<PerRequestReport, EngineError> {
-        let (parts, facts) = workers.request_partials(&self.selection, RequestPass::PerRequest).await?;
+        let (parts, facts) = workers.request_partials(&self.selection, PathsPass).await?;
         let mut requests: Vec<RequestPath> = parts.into_iter().flat_map(Vec::into_iter).collect();
         requests.compact_sort_by(|a, b| (&a.trace_id, &a.root_span_id).cmp(&(&b.trace_id, &b.root_span_id)));
         Ok(PerRequestReport { facts, requests })
@@ -34,4 +35,19 @@ pub struct PerRequestReport {
     pub facts: RangeFacts,
     /// By (trace id, root span id).
     pub requests: Vec<RequestPath>,
+}
+
+/// The path of every request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PathsPass;
+
+impl RequestPass for PathsPass {
+    type Part = Vec<RequestPath>;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(|rows| {
+            let path = |request| path_of(rows.set, rows.table, request, rows.settings);
+            rows.numbers().map(path).collect::<Vec<_>>()
+        })
+    }
 }

@@ -6,13 +6,19 @@ mod cuts;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
+pub(crate) mod partials;
 pub(crate) mod pass;
 mod plan;
+pub(crate) mod query;
+pub(crate) mod range_requests;
 pub(crate) mod request_pass;
 mod session;
+pub(crate) mod set_pass;
+mod task;
 pub(crate) mod workers;
 
 pub use cuts::Cuts;
 pub use moves::{JoinPlan, Moves, plan_joining};
 pub use plan::{Next, Plan};
-pub use session::{Session, Task};
+pub use session::Session;
+pub use task::Task;

@@ -4,7 +4,7 @@ use super::Cuts;
 use super::{JoinPlan, Plan, Session, plan_joining};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use crate::queries::Query;
+use crate::run::query::Query;
 use pathlight_trace::{LoadedSummary, TraceId, TraceSet};
 use std::collections::HashSet;
 

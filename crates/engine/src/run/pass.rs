@@ -1,90 +1,40 @@
-//! A pass: what every worker does once for a plan.
+//! A pass: what every worker does once for a plan. Most are declared beside the queries that want them; here are those that
+//! every plan may need.
 
-use super::request_pass::RequestPass;
-use crate::flow::query::FlowPass;
-use crate::requests::search::SpanSearch;
+use super::request_pass::PackedRequestPass;
+use super::set_pass::PackedSetPass;
+use crate::flow::passes::FlowPass;
 use crate::requests::{Cut, Filter, GroupBy, RequestType, RootEndpoint, Selection, TypeNames};
-use crate::timeline::query::Trace;
-use crate::timeline::span::SpanKey;
-use pathlight_trace::PathSettings;
-use pathlight_trace::PlaceNames;
+use pathlight_trace::{PathSettings, PlaceNames};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One look at the traces of a worker. Selections are at any latency: the percentile range is in the cut.
+/// What every worker does once, with its own traces.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Pass {
-    /// Names with values, and what calls call.
+    /// What decides over the names of places.
     Places,
-    /// All names.
-    Names,
-    /// Summaries, joined by group.
-    Summaries,
-    /// The summaries of a group one by one.
-    NamedSummaries {
-        group: u8,
-    },
-    /// The facts that tell request types apart.
-    Types {
-        settings: PathSettings,
-    },
-    Overview {
-        settings: PathSettings,
-        by: GroupBy,
-        incomplete: bool,
-    },
-    /// Sorted latencies of the selection, by type or of all as one.
-    Latencies {
-        selection: Selection,
-        is_by_type: bool,
-    },
-    /// Keys of the requests with one of these latencies.
-    Ties {
-        selection: Selection,
-        latencies_us: BTreeMap<RequestType, Vec<u64>>,
-        is_by_type: bool,
-    },
-    /// One look at the requests inside a cut.
-    Requests {
-        selection: Selection,
-        cut: Cut,
-        pass: RequestPass,
-    },
-    /// One look at the invocations within the requests inside a cut; `None`: at any latency.
-    Flow {
-        selection: Selection,
-        cut: Option<Cut>,
-        pass: Box<FlowPass>,
-    },
-    Trace(Trace),
-    Pressures(Trace),
-    Span {
-        trace_id: String,
-        span: SpanKey,
-        group: u8,
-    },
-    /// Spans of a trace that a search finds.
-    FindSpans {
-        trace_id: String,
-        group: u8,
-        settings: PathSettings,
-        search: SpanSearch,
-    },
+    /// What decides over request types.
+    Types { settings: PathSettings },
+    /// Sorted latencies of the requests of a selection by type, and how they cover their traces.
+    Latencies { selection: Selection, is_by_type: bool },
+    /// Keys of the requests with one of these latencies, by type.
+    Ties { selection: Selection, latencies_us: BTreeMap<RequestType, Vec<u64>>, is_by_type: bool },
+    /// A pass of a query over the requests of a selection inside a cut.
+    Requests { selection: Selection, cut: Cut, pass: PackedRequestPass },
+    /// A pass of an execution flow; without a cut over all requests of a selection.
+    Flow { selection: Selection, cut: Option<Cut>, pass: Box<FlowPass> },
+    /// A pass of a query over all traces.
+    Set(PackedSetPass),
 }
 
 impl Pass {
-    /// Returns how traces are read; `None` where that does not matter.
+    /// Returns how spans are read; `None`: as they were recorded, whatever they are called.
     pub fn settings(&self) -> Option<PathSettings> {
         match self {
-            Pass::Places
-            | Pass::Names
-            | Pass::Summaries
-            | Pass::NamedSummaries { .. }
-            | Pass::Span { .. } => None,
-            Pass::Types { settings } | Pass::Overview { settings, .. } | Pass::FindSpans { settings, .. } => {
-                Some(*settings)
-            }
-            Pass::Trace(of) | Pass::Pressures(of) => Some(of.settings),
+            Pass::Places => None,
+            Pass::Types { settings } => Some(*settings),
+            Pass::Set(pass) => pass.settings,
             Pass::Latencies { selection, .. }
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
@@ -92,57 +42,52 @@ impl Pass {
         }
     }
 
-    /// Returns whether requests whose caller is not recorded were asked for; `None` where they do not matter.
+    /// Returns whether the requests of all traces include those whose caller is not recorded, although enough traces have
+    /// their root; `None`: it does not matter.
     pub fn incomplete(&self) -> Option<bool> {
         match self {
-            Pass::Overview { incomplete, .. } => Some(*incomplete),
+            Pass::Set(pass) => pass.incomplete,
             Pass::Latencies { selection, .. }
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => {
                 (selection.root == RootEndpoint::TraceRoots).then_some(selection.incomplete)
             }
-            _ => None,
+            Pass::Places | Pass::Types { .. } => None,
         }
     }
 
-    /// Returns how requests are grouped; `None` where their types do not matter.
+    /// Returns how requests are grouped into types; `None`: types do not matter.
     pub fn by(&self) -> Option<&GroupBy> {
         let filters_by_type =
             |selection: &Selection| selection.filters.iter().any(|filter| matches!(filter, Filter::Type(_)));
         match self {
-            Pass::Overview { by, .. } => Some(by),
+            Pass::Set(pass) => pass.by.as_ref(),
             Pass::Latencies { selection, is_by_type } | Pass::Ties { selection, is_by_type, .. } => {
                 (*is_by_type || filters_by_type(selection)).then_some(&selection.by)
             }
             Pass::Requests { selection, cut, pass } => {
                 let is_cut = matches!(cut, Cut::ByType(_));
-                (is_cut || pass.is_by_type() || filters_by_type(selection)).then_some(&selection.by)
+                (is_cut || pass.is_by_type || filters_by_type(selection)).then_some(&selection.by)
             }
             Pass::Flow { selection, cut, .. } => {
                 let is_cut = matches!(cut, Some(Cut::ByType(_)));
                 (is_cut || filters_by_type(selection)).then_some(&selection.by)
             }
-            Pass::Places
-            | Pass::Names
-            | Pass::Summaries
-            | Pass::NamedSummaries { .. }
-            | Pass::Types { .. }
-            | Pass::Trace(_)
-            | Pass::Pressures(_)
-            | Pass::Span { .. }
-            | Pass::FindSpans { .. } => None,
+            Pass::Places | Pass::Types { .. } => None,
         }
     }
 }
 
-/// A pass with what places are called in it, decided over all workers.
+/// A pass with what was found out before about the names of places and types, as it travels to workers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NamedPass {
+    /// What places are called, if they are not called as they were recorded.
     pub names: Option<PlaceNames>,
-    /// How requests are grouped; none if that does not matter.
+    /// How requests are grouped into types, if they are.
     pub types: Option<TypeNames>,
     /// Whether requests whose caller is not recorded count among those of all traces.
     pub incomplete: bool,
+    /// The pass.
     pub pass: Pass,
 }

@@ -1,11 +1,11 @@
 //! From a query to its report, pass by pass.
 
 use super::Cuts;
-use super::workers::{Workers, opened, sealed};
+use super::partials::{opened, sealed};
+use super::query::Query;
+use super::workers::{Wanted, Workers};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use crate::queries::Query;
-use crate::queries::start_message;
 use pathlight_base::steps;
 use pathlight_base::steps::Job;
 
@@ -37,6 +37,15 @@ impl<R> Plan<R> {
         Plan { job: Some(Box::pin(query.run(workers.clone()))), workers }
     }
 
+    /// Returns the plan whose work `start` starts.
+    pub(crate) fn starting(
+        cuts: &Cuts,
+        start: impl FnOnce(Workers) -> Result<Job<Result<R, EngineError>>, EngineError>,
+    ) -> Result<Plan<R>, EngineError> {
+        let workers = Workers::new(cuts);
+        Ok(Plan { job: Some(start(workers.clone())?), workers })
+    }
+
     /// Returns the next step. `partials` are those of the last pass, one per worker in any order; none at first.
     ///
     /// # Errors
@@ -47,7 +56,7 @@ impl<R> Plan<R> {
             let length = opened(partial)?.len();
             partial.truncate(length);
         }
-        self.workers.put(partials);
+        self.workers.put(partials)?;
         if let Some(report) = steps::step(&mut job) {
             return Ok(Next::Done(report?));
         }
@@ -83,26 +92,4 @@ impl<R> Plan<R> {
             };
         }
     }
-}
-
-impl Plan<Vec<u8>> {
-    /// Returns the plan of the query in a message that [`Query::to_message`] wrote; its report comes as bytes, for
-    /// [`Query::read_report`].
-    ///
-    /// # Errors
-    /// [`EngineError::Message`] if the bytes are no such message.
-    pub fn of_message(message: &[u8], cuts: &Cuts) -> Result<Plan<Vec<u8>>, EngineError> {
-        let workers = Workers::new(cuts);
-        Ok(Plan { job: Some(start_message(message, workers.clone())?), workers })
-    }
-}
-
-/// What a plan waits for.
-pub(crate) enum Wanted {
-    /// The partials of a pass.
-    Pass(Vec<u8>),
-    /// Its next step of work of its own.
-    Working(TrainingProgress),
-    /// A cut that another plan is computing.
-    Cut,
 }

@@ -1,29 +1,103 @@
 //! All workers, as the plan of a query sees them: it has them run a pass and waits for the partials.
 
 use super::Cuts;
-use super::cuts::Claim;
+use super::partials::{frame, parts};
 use super::pass::{NamedPass, Pass};
-use super::plan::Wanted;
-use super::request_pass::RequestPass;
+use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use crate::requests::{Cut, GroupBy, RangeFacts, Selection, TypeFacts};
+use crate::requests::{GroupBy, TypeFacts};
 use pathlight_base::encoding;
 use pathlight_base::encoding::Damaged;
 use pathlight_base::steps::Done;
 use pathlight_trace::{PathSettings, Reading, Rule};
-use pathlight_trace::{PlaceFacts, PlaceNames, hash_bytes};
+use pathlight_trace::{PlaceFacts, PlaceNames};
+
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
+/// What a plan waits for.
+pub(crate) enum Wanted {
+    /// The partials of a pass, or of several: a frame of them.
+    Pass(Vec<u8>),
+    /// Its next step of work of its own.
+    Working(TrainingProgress),
+    /// A cut that another plan is computing.
+    Cut,
+}
+
 /// What lies between a plan and whoever runs it.
 #[derive(Default)]
 struct Mailbox {
-    wanted: Option<Wanted>,
-    partials: Option<Vec<Vec<u8>>>,
+    /// Passes that the plan waits for and that were not sent yet.
+    wanted: Vec<Letter>,
+    /// Passes of the message under way.
+    sent: Vec<Letter>,
+    /// Partials by ticket, with the number of those who wait for them.
+    arrived: BTreeMap<u64, (Vec<Vec<u8>>, usize)>,
+    /// How far the plan's own work is, which pauses.
+    working: Option<TrainingProgress>,
+    /// Whether a cut of another plan is waited for.
+    is_waiting: bool,
+    /// Steps of the plan until now.
+    steps: u64,
+    tickets: u64,
+}
+
+/// A pass that is wanted.
+struct Letter {
+    ticket: u64,
+    pass: Vec<u8>,
+    /// How many wait for its partials.
+    waiting: usize,
+}
+
+impl Mailbox {
+    /// Writes down that a pass is wanted; returns the ticket for its partials. Who wants the same pass at the same time shares it.
+    fn order(&mut self, pass: Vec<u8>) -> u64 {
+        if let Some(same) = self.wanted.iter_mut().find(|letter| letter.pass == pass) {
+            same.waiting += 1;
+            return same.ticket;
+        }
+        self.tickets += 1;
+        self.wanted.push(Letter { ticket: self.tickets, pass, waiting: 1 });
+        self.tickets
+    }
+
+    /// Takes the partials of a ticket, once they are there.
+    fn collect(&mut self, ticket: u64) -> Option<Vec<Vec<u8>>> {
+        let (partials, waiting) = self.arrived.get_mut(&ticket)?;
+        *waiting -= 1;
+        if *waiting > 0 {
+            return Some(partials.clone());
+        }
+        self.arrived.remove(&ticket).map(|(partials, _)| partials)
+    }
+
+    /// Takes in what the workers sent for the message under way.
+    fn take_in(&mut self, partials: Vec<Vec<u8>>) -> Result<(), EngineError> {
+        self.steps += 1;
+        let sent = std::mem::take(&mut self.sent);
+        if let [only] = sent.as_slice() {
+            self.arrived.insert(only.ticket, (partials, only.waiting));
+            return Ok(());
+        }
+        let mut of_passes = vec![Vec::new(); sent.len()];
+        for partial in partials.iter().filter(|_| !sent.is_empty()) {
+            let parts = parts(std::slice::from_ref(partial))?;
+            if parts.len() != sent.len() {
+                return Err(Damaged.into());
+            }
+            of_passes.iter_mut().zip(parts).for_each(|(of_pass, part)| of_pass.push(part.to_vec()));
+        }
+        let arrived = sent.iter().zip(of_passes);
+        self.arrived.extend(arrived.map(|(letter, partials)| (letter.ticket, (partials, letter.waiting))));
+        Ok(())
+    }
 }
 
 /// All workers, and the cuts that are known of their data.
@@ -48,23 +122,45 @@ impl Workers {
         self.mailbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts the partials of the last pass into the mailbox.
-    pub(crate) fn put(&self, partials: Vec<Vec<u8>>) {
-        self.mailbox().partials = Some(partials);
+    /// Puts the partials of the last message into the mailbox.
+    ///
+    /// # Errors
+    /// [`EngineError::Message`] if they are not partials of these passes.
+    pub(crate) fn put(&self, partials: Vec<Vec<u8>>) -> Result<(), EngineError> {
+        self.mailbox().take_in(partials)
     }
 
     /// Takes out what the plan waits for; a plan that waits for nothing works.
     pub(crate) fn wanted(&self) -> Wanted {
-        self.mailbox().wanted.take().unwrap_or(Wanted::Working(TrainingProgress::default()))
+        let mut mailbox = self.mailbox();
+        let (working, is_waiting) = (mailbox.working.take(), std::mem::take(&mut mailbox.is_waiting));
+        if !mailbox.wanted.is_empty() {
+            mailbox.sent = std::mem::take(&mut mailbox.wanted);
+            let passes: Vec<Vec<u8>> =
+                mailbox.sent.iter_mut().map(|letter| std::mem::take(&mut letter.pass)).collect();
+            return Wanted::Pass(frame(&passes));
+        }
+        if is_waiting && working.is_none() {
+            Wanted::Cut
+        } else {
+            Wanted::Working(working.unwrap_or_default())
+        }
     }
 
-    async fn want(&self, wanted: Wanted) -> Vec<Vec<u8>> {
-        *self.mailbox() = Mailbox { wanted: Some(wanted), partials: None };
-        poll_fn(|_| self.mailbox().partials.take().map_or(Poll::Pending, Poll::Ready)).await
+    /// Waits for the next step of the plan.
+    async fn next_step(&self) {
+        let now = self.mailbox().steps;
+        poll_fn(|_| if self.mailbox().steps > now { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// Waits until another plan may have found a cut.
+    pub(crate) async fn wait(&self) {
+        self.mailbox().is_waiting = true;
+        self.next_step().await;
     }
 
     /// Returns the partials of a pass, one per worker in any order.
-    async fn run(&self, pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
+    pub(crate) async fn run(&self, pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
         let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
         let is_named = reading.has(Rule::Callees) || reading.has(Rule::Templates);
         let names = if is_named { Some(self.place_facts().await?.names(reading)) } else { None };
@@ -104,7 +200,8 @@ impl Workers {
     }
 
     async fn run_named(&self, pass: NamedPass) -> Result<Vec<Vec<u8>>, EngineError> {
-        Ok(self.want(Wanted::Pass(encoding::write(&pass))).await)
+        let ticket = self.mailbox().order(encoding::write(&pass));
+        Ok(poll_fn(|_| self.mailbox().collect(ticket).map_or(Poll::Pending, Poll::Ready)).await)
     }
 
     /// Returns the facts of all workers from which the names of places follow, and which requests count.
@@ -120,20 +217,27 @@ impl Workers {
         Ok(self.cuts.keep_places(facts))
     }
 
-    /// Runs a pass; returns the partials of all workers.
-    pub(crate) async fn partials<T: DeserializeOwned>(&self, pass: Pass) -> Result<Vec<T>, EngineError> {
+    /// Returns what the partials of a pass hold.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, pass: Pass) -> Result<Vec<T>, EngineError> {
         self.run(pass).await?.iter().map(|bytes| encoding::read(bytes).map_err(EngineError::from)).collect()
     }
 
-    /// Runs a pass about what at most one worker has; returns the partial of that one, an `Option`, as bytes.
-    pub(crate) async fn only_partial(&self, pass: Pass) -> Result<Vec<u8>, EngineError> {
+    /// Returns the partials of a pass over all traces.
+    pub(crate) async fn partials<P: SetPass>(&self, pass: P) -> Result<Vec<P::Part>, EngineError> {
+        self.read(Pass::Set(PackedSetPass::of(&pass))).await
+    }
+
+    /// Returns the bytes of the one partial of a pass that is not `None`, for what only one worker knows.
+    pub(crate) async fn only_partial<P: SetPass>(&self, pass: P) -> Result<Vec<u8>, EngineError> {
         let nothing = encoding::write(&None::<()>);
-        Ok(self.run(pass).await?.into_iter().find(|partial| *partial != nothing).unwrap_or(nothing))
+        let partials = self.run(Pass::Set(PackedSetPass::of(&pass))).await?;
+        Ok(partials.into_iter().find(|partial| *partial != nothing).unwrap_or(nothing))
     }
 
     /// Ends a step of the plan's own work: reports its progress and yields.
     pub(crate) async fn working(&self, progress: TrainingProgress) {
-        self.want(Wanted::Working(progress)).await;
+        self.mailbox().working = Some(progress);
+        self.next_step().await;
     }
 
     /// Ends a step of the plan's own work: yields without progress.
@@ -149,114 +253,10 @@ impl Workers {
             let polled = work.as_mut().poll(context);
             if polled.is_pending() {
                 let done = done.units().min(of);
-                self.mailbox().wanted =
-                    Some(Wanted::Working(TrainingProgress { done, of: of + 1, ..Default::default() }));
+                self.mailbox().working = Some(TrainingProgress { done, of: of + 1, ..Default::default() });
             }
             polled
         })
         .await
     }
-
-    /// Cuts a percentile range out of the requests of a selection, and tells what lies inside. Plans over the same data
-    /// share the cut: only one of them computes it.
-    pub(crate) async fn cut(
-        &self,
-        selection: &Selection,
-    ) -> Result<(RangeRequests<'_>, RangeFacts), EngineError> {
-        let (cut, facts) = loop {
-            match self.cuts.claim(selection) {
-                Claim::Known(known) => break *known,
-                Claim::Others => {
-                    self.want(Wanted::Cut).await;
-                }
-                Claim::Ours(claimed) => {
-                    let known = self.find_cut(selection).await?;
-                    claimed.keep(known.clone());
-                    break known;
-                }
-            }
-        };
-        Ok((RangeRequests { workers: self, selection: selection.at_any_latency(), cut }, facts))
-    }
-
-    /// Returns the partials of one pass over the requests of a selection, and what its percentile range holds.
-    pub(crate) async fn request_partials<T: DeserializeOwned>(
-        &self,
-        selection: &Selection,
-        pass: RequestPass,
-    ) -> Result<(Vec<T>, RangeFacts), EngineError> {
-        let (requests, facts) = self.cut(selection).await?;
-        Ok((requests.partials(pass).await?, facts))
-    }
-}
-
-/// The requests of a percentile range, cut out, for passes over them.
-pub(crate) struct RangeRequests<'a> {
-    workers: &'a Workers,
-    /// At any latency: the range is in the cut.
-    selection: Selection,
-    /// Where the range begins and ends.
-    pub cut: Cut,
-}
-
-impl RangeRequests<'_> {
-    /// Returns the partials of a pass as bytes, each in its [`parts`].
-    pub async fn run(&self, pass: RequestPass) -> Result<Vec<Vec<u8>>, EngineError> {
-        let (selection, cut) = (self.selection.clone(), self.cut.clone());
-        self.workers.run(Pass::Requests { selection, cut, pass }).await
-    }
-
-    /// Returns what the parts of all partials of a pass hold.
-    pub async fn partials<T: DeserializeOwned>(&self, pass: RequestPass) -> Result<Vec<T>, EngineError> {
-        let partials = self.run(pass).await?;
-        parts(&partials)?.into_iter().map(|part| encoding::read(part).map_err(EngineError::from)).collect()
-    }
-}
-
-/// Bytes of the checksum behind a pass and a partial.
-const SEAL: usize = 8;
-
-/// Returns a pass or a partial with its checksum. They are full of places in each other's lists, so a reader would
-/// have to doubt every number of a damaged one.
-pub(crate) fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let hash = hash_bytes(&bytes);
-    bytes.reserve_exact(SEAL);
-    bytes.extend_from_slice(&hash.to_le_bytes());
-    bytes
-}
-
-/// Returns what [`sealed`] was given; an error if it is not that any more.
-pub(crate) fn opened(bytes: &[u8]) -> Result<&[u8], EngineError> {
-    match bytes.split_last_chunk::<SEAL>() {
-        Some((inside, seal)) if hash_bytes(inside) == u64::from_le_bytes(*seal) => Ok(inside),
-        _ => Err(Damaged.into()),
-    }
-}
-
-/// Returns one partial of several parts: before each its length in bytes, 4 of them, the lowest first.
-pub(crate) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(SEAL + parts.iter().map(|part| part.len() + 4).sum::<usize>());
-    for part in parts {
-        out.extend_from_slice(&(part.len() as u32).to_le_bytes());
-        out.extend_from_slice(part);
-    }
-    out
-}
-
-/// Returns the parts of all partials that [`frame`] made.
-pub(crate) fn parts(partials: &[Vec<u8>]) -> Result<Vec<&[u8]>, EngineError> {
-    let cut = || EngineError::from(Damaged);
-    let mut parts = Vec::new();
-    for mut rest in partials.iter().map(Vec::as_slice) {
-        while let Some((length, after)) = rest.split_first_chunk() {
-            let (part, after) =
-                after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
-            parts.push(part);
-            rest = after;
-        }
-        if !rest.is_empty() {
-            return Err(cut());
-        }
-    }
-    Ok(parts)
 }

@@ -1,10 +1,11 @@
 //! Times by the values of a tag.
 
 use crate::EngineError;
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::split::SplitObserver;
 use crate::split::{SplitOf, SplitPart, SplitReport};
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +24,24 @@ impl Query for Split {
     type Report = SplitReport;
 
     async fn run(self, workers: Workers) -> Result<SplitReport, EngineError> {
-        let pass = RequestPass::Split { of: self.of.clone(), key: self.key.clone() };
+        let pass = SplitPass { of: self.of.clone(), key: self.key.clone() };
         let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
         Ok(SplitPart::finish(parts, (self.of, self.key), self.selection.range, facts))
+    }
+}
+
+/// Times by value of a tag.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SplitPass {
+    pub of: SplitOf,
+    pub key: String,
+}
+
+impl RequestPass for SplitPass {
+    type Part = SplitPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = SplitObserver::new(over.set, &self.of, &self.key, over.settings.overlap);
+        over.walk(observer)
     }
 }

@@ -1,10 +1,11 @@
 //! The values of a tag.
 
 use crate::EngineError;
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::split::TagValuesObserver;
 use crate::split::{TagValuesPart, TagValuesReport};
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,23 @@ impl Query for TagValues {
     type Report = TagValuesReport;
 
     async fn run(self, workers: Workers) -> Result<TagValuesReport, EngineError> {
-        let pass = RequestPass::TagValues { key: self.key.clone() };
+        let pass = TagValuesPass { key: self.key.clone() };
         let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
         Ok(TagValuesPart::finish(parts, self.key, facts))
+    }
+}
+
+/// Requests by value of a tag.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TagValuesPass {
+    pub key: String,
+}
+
+impl RequestPass for TagValuesPass {
+    type Part = TagValuesPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = TagValuesObserver::new(over.set, &self.key);
+        over.walk(observer)
     }
 }

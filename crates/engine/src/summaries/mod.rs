@@ -10,6 +10,7 @@ mod before;
 mod days;
 mod file;
 mod gate;
+pub(crate) mod joined;
 mod latency_bin;
 pub(crate) mod loaded;
 pub(crate) mod maps;

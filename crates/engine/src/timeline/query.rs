@@ -3,8 +3,8 @@
 use crate::EngineError;
 use crate::flame::{PathFinder, TraceReport, waits_of};
 use crate::flow::RequestPressure;
-use crate::queries::Query;
-use crate::run::pass::Pass;
+use crate::run::query::Query;
+use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
 use pathlight_base::encoding;
 use pathlight_base::steps::in_blocks;
@@ -38,7 +38,7 @@ impl Query for Trace {
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
-        workers.only_partial(Pass::Trace(self)).await
+        workers.only_partial(self).await
     }
 }
 
@@ -59,7 +59,35 @@ impl Query for Pressures {
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
-        workers.only_partial(Pass::Pressures(self.of)).await
+        workers.only_partial(self).await
+    }
+}
+
+impl SetPass for Trace {
+    type Part = Option<TraceReport>;
+
+    fn settings(&self) -> Option<PathSettings> {
+        Some(self.settings)
+    }
+
+    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
+        at_once(move |set| {
+            let report = trace(set, &self);
+            let room = report.as_ref().map_or(0, TraceReport::room);
+            encoding::write_after(Vec::with_capacity(room), &report)
+        })
+    }
+}
+
+impl SetPass for Pressures {
+    type Part = Option<RequestPressure>;
+
+    fn settings(&self) -> Option<PathSettings> {
+        Some(self.of.settings)
+    }
+
+    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
+        at_once(move |set| encoding::write(&pressures(set, &self.of)))
     }
 }
 
@@ -95,7 +123,7 @@ impl Request {
 }
 
 /// Returns the drags and slacks that a worker tells of a trace; `None` if it has none such.
-pub(crate) fn pressures(set: &TraceSet, query: &Trace) -> Option<RequestPressure> {
+fn pressures(set: &TraceSet, query: &Trace) -> Option<RequestPressure> {
     Some(Request::find(set, query)?.pressures(query.settings))
 }
 
@@ -105,7 +133,7 @@ pub(crate) fn find_trace(set: &TraceSet, trace_id: &str, group: u8) -> Option<u3
 }
 
 /// Returns what a worker tells of a trace; `None` if it has none such.
-pub(crate) fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
+fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
     let request = Request::find(set, query)?;
     let Request { trace: number, tree, root, finder } = &request;
     let (number, root, n) = (*number, *root, tree.len() as u32);

@@ -2,8 +2,8 @@
 
 use super::query::find_trace;
 use crate::EngineError;
-use crate::queries::Query;
-use crate::run::pass::Pass;
+use crate::run::query::Query;
+use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
@@ -66,13 +66,20 @@ impl Query for Span {
     }
 
     async fn run_to_bytes(self, workers: Workers) -> Result<Vec<u8>, EngineError> {
-        let pass = Pass::Span { trace_id: self.trace_id, span: self.span, group: self.group };
-        workers.only_partial(pass).await
+        workers.only_partial(self).await
+    }
+}
+
+impl SetPass for Span {
+    type Part = Option<SpanReport>;
+
+    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
+        at_once(move |set| encoding::write(&span(set, &self.trace_id, &self.span, self.group)))
     }
 }
 
 /// Returns what a worker tells of a span; `None` if it has none such.
-pub(crate) fn span(set: &TraceSet, trace_id: &str, key: &SpanKey, group: u8) -> Option<SpanReport> {
+fn span(set: &TraceSet, trace_id: &str, key: &SpanKey, group: u8) -> Option<SpanReport> {
     let number = find_trace(set, trace_id, group)?;
     let trace = set.traces()[number as usize];
     let row = match key {

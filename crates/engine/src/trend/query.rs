@@ -1,10 +1,9 @@
 //! Summaries over time.
 
 use crate::EngineError;
-use crate::queries::Query;
-use crate::run::pass::Pass;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
-use crate::summaries::loaded::Named;
+use crate::summaries::joined::{Named, NamedPass};
 use crate::summaries::{Merger, Summary};
 use crate::trend::Trend as OverTime;
 use pathlight_base::sort::CompactSort as _;
@@ -47,7 +46,7 @@ impl Query for Trend {
         if workers.summaries().await?.is_none() {
             return Ok(TrendReport::default());
         }
-        let parts: Vec<Vec<Named>> = workers.partials(Pass::NamedSummaries { group: self.group }).await?;
+        let parts = workers.partials(NamedPass { group: self.group }).await?;
         of(parts.into_iter().flatten().collect())
     }
 }

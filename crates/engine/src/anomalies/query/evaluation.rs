@@ -5,13 +5,13 @@ use crate::EngineError;
 use crate::anomalies::call_tree::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
 use crate::anomalies::paper::vae::Vae;
 use crate::anomalies::paper::{Accuracy, Encoding, Features, Injection, Judged, Rule, Victims, is_held_out};
-use crate::anomalies::query::{InjectionPlan, VectorKind};
+use crate::anomalies::query::{FactsPass, InjectionPlan, VectorsPass};
 use crate::anomalies::{AnomalySettings, Detector, EvaluationRow, EvaluationTable, FalseAlarmRow};
-use crate::queries::Query;
 use crate::requests::Selection;
 use crate::run::clock;
-use crate::run::request_pass::RequestPass;
-use crate::run::workers::{RangeRequests, Workers};
+use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
+use crate::run::workers::Workers;
 use pathlight_base::statistics::{Random, mix};
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl Query for AnomalyEvaluation {
         detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
         let encodings = [Encoding::Scpv, Encoding::Stv];
         for (detector, encoding) in detectors.into_iter().flat_map(|d| encodings.map(|e| (d, e))) {
-            let vectors = |plan| RequestPass::Vectors { kind: VectorKind::Vectors(encoding), plan };
+            let vectors = |plan| VectorsPass { encoding, plan };
             let all = Features::merge(requests.partials(vectors(None)).await?);
             let trained = all.only(|row| !is_held_out(seed, &row.request.trace_id));
             let held_out = all.only(|row| is_held_out(seed, &row.request.trace_id));
@@ -102,7 +102,7 @@ async fn parts(
     requests: &RangeRequests<'_>,
     plan: Option<InjectionPlan>,
 ) -> Result<Vec<FactPart>, EngineError> {
-    requests.partials(RequestPass::Vectors { kind: VectorKind::Facts, plan }).await
+    requests.partials(FactsPass { plan }).await
 }
 
 /// A trained default detector, ready to judge.

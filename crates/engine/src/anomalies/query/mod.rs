@@ -5,7 +5,7 @@ mod training;
 mod vectors;
 
 pub use evaluation::AnomalyEvaluation;
-pub(crate) use vectors::{InjectionPlan, VectorKind, VectorPass};
+pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
 use crate::EngineError;
@@ -16,9 +16,8 @@ use crate::anomalies::paper::{Encoding, Features, VectorsReport};
 use crate::anomalies::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, Model, ReasonNames, Thresholds,
 };
-use crate::queries::Query;
 use crate::requests::{RootEndpoint, Selection};
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::summaries::Settings;
 use pathlight_base::sort::CompactSort as _;
@@ -333,7 +332,7 @@ async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, Engine
     if let Some((summary, choice)) = workers.summary_of(selection).await? {
         return Ok(Facts::merge(vec![summary.normal(choice.root.as_ref())?]));
     }
-    let pass = RequestPass::Vectors { kind: VectorKind::Facts, plan: None };
+    let pass = FactsPass { plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
     Ok(Facts::merge(parts))
 }
@@ -343,7 +342,7 @@ async fn vectors(
     selection: &Selection,
     encoding: Encoding,
 ) -> Result<Features, EngineError> {
-    let pass = RequestPass::Vectors { kind: VectorKind::Vectors(encoding), plan: None };
+    let pass = VectorsPass { encoding, plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
     Ok(Features::merge(parts))
 }

@@ -1,9 +1,10 @@
 //! A worker's part: the facts or the vectors of its requests, or of abnormal copies of them.
 
 use crate::anomalies::call_tree::FactObserver;
+use crate::anomalies::call_tree::FactPart;
 use crate::anomalies::paper::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use crate::flame::{PathTable, TableBuilder, Walk};
-use crate::run::request_pass::TreePass;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use pathlight_base::encoding;
 use pathlight_trace::{PathSettings, RequestRoots};
 use pathlight_trace::{TraceSet, Tree};
@@ -22,7 +23,7 @@ pub(crate) enum VectorKind {
 pub(crate) type InjectionPlan = (Injection, u64, Victims);
 
 /// Looks at one worker's requests, in steps.
-pub(crate) struct VectorPass {
+pub(crate) struct VectorRun {
     kind: VectorKind,
     settings: PathSettings,
     plan: Option<InjectionPlan>,
@@ -40,7 +41,7 @@ pub(crate) struct VectorPass {
     done: Vec<u8>,
 }
 
-impl VectorPass {
+impl VectorRun {
     /// Returns a pass over some requests, or over abnormal copies of those that are to be made abnormal.
     pub fn new(
         set: &TraceSet,
@@ -48,8 +49,8 @@ impl VectorPass {
         plan: Option<InjectionPlan>,
         settings: PathSettings,
         requests: Vec<u32>,
-    ) -> VectorPass {
-        VectorPass {
+    ) -> VectorRun {
+        VectorRun {
             kind,
             settings,
             plan,
@@ -142,7 +143,7 @@ impl VectorPass {
     }
 }
 
-impl TreePass for VectorPass {
+impl RunningPass for VectorRun {
     fn step(&mut self, set: &TraceSet, table: &PathTable, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         if self.copies.is_none() {
             let requests = std::mem::take(&mut self.requests);
@@ -177,5 +178,35 @@ impl TreePass for VectorPass {
 
     fn finish(self: Box<Self>, _: &TraceSet) -> Vec<Vec<u8>> {
         vec![self.done]
+    }
+}
+
+/// Facts of the whole trees of requests, or of abnormal copies of some.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct FactsPass {
+    pub plan: Option<InjectionPlan>,
+}
+
+impl RequestPass for FactsPass {
+    type Part = FactPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        Box::new(VectorRun::new(over.set, VectorKind::Facts, self.plan, over.settings, over.requests))
+    }
+}
+
+/// Vectors of requests, or of abnormal copies of some.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct VectorsPass {
+    pub encoding: Encoding,
+    pub plan: Option<InjectionPlan>,
+}
+
+impl RequestPass for VectorsPass {
+    type Part = FeaturePart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let kind = VectorKind::Vectors(self.encoding);
+        Box::new(VectorRun::new(over.set, kind, self.plan, over.settings, over.requests))
     }
 }

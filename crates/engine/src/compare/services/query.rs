@@ -1,11 +1,14 @@
 //! The service that explains the difference of two sides.
 
 use crate::EngineError;
+use crate::compare::services::CulpritObserver;
 use crate::compare::services::{CulpritPart, CulpritReport};
-use crate::queries::Query;
 use crate::requests::Selection;
-use crate::run::request_pass::RequestPass;
-use crate::run::workers::{RangeRequests, Workers};
+use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
+use crate::run::workers::Workers;
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
 /// Reports which service explains that one side is slower than the other.
@@ -21,16 +24,15 @@ impl Query for Culprit {
     type Report = CulpritReport;
 
     async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
-        let (a, _) = workers.cut(&self.a).await?;
-        let a = times(&a).await?;
-        let (b, _) = workers.cut(&self.b).await?;
-        Ok(culprit((&self.a, &a), (&self.b, &times(&b).await?)))
+        let side = async |selection: &Selection| times(&workers.cut(selection).await?.0).await;
+        let (a, b) = try_join(side(&self.a), side(&self.b)).await?;
+        Ok(culprit((&self.a, &a), (&self.b, &b)))
     }
 }
 
 /// Returns the times of the requests of one side.
 pub(crate) async fn times(requests: &RangeRequests<'_>) -> Result<CulpritPart, EngineError> {
-    Ok(CulpritPart::merge(requests.partials(RequestPass::Culprit).await?))
+    Ok(CulpritPart::merge(requests.partials(ServicesPass).await?))
 }
 
 /// Returns the ranking of two sides.
@@ -42,6 +44,19 @@ pub(crate) fn culprit(a: (&Selection, &CulpritPart), b: (&Selection, &CulpritPar
 /// filters choose of a set, before and after a time for example, are sets of their own.
 fn is_of_one_set(a: &Selection, b: &Selection) -> bool {
     (a.group, &a.root, &a.filters) == (b.group, &b.root, &b.filters) && a.range != b.range
+}
+
+/// Times of calls and visits by service.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ServicesPass;
+
+impl RequestPass for ServicesPass {
+    type Part = CulpritPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = CulpritObserver::new(over.set, over.settings.overlap);
+        over.walk(observer)
+    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use super::parent_of;
 use crate::EngineError;
 use crate::flow::paper::{FlowSettings, InvocationKey, Training};
-use crate::flow::query::FlowPass;
+use crate::flow::passes::FlowPass;
 use crate::flow::{Estimates, EvaluationReport, NodeTable};
-use crate::queries::Query;
 use crate::requests::Selection;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,6 @@
 
 mod evaluation;
 mod parents;
-mod passes;
 mod savings;
 mod target;
 mod timeout;
@@ -11,20 +10,19 @@ mod what_if;
 
 pub use evaluation::FlowEvaluation;
 pub use parents::FlowParents;
-pub(crate) use passes::{FlowCache, FlowPass, FlowTask};
 pub use savings::Savings;
 pub use target::Target;
 pub use timeout::Timeout;
 pub use what_if::WhatIf;
 
-use self::passes::CalleesPartial;
 use crate::EngineError;
 use crate::flame::unpack_sorted;
 use crate::flow::paper::FlowSettings;
+use crate::flow::passes::{CalleesPartial, FlowPass};
 use crate::flow::{Bindings, FlowReport, FlowSample, Model, NodeTable, PairCounts};
-use crate::queries::Query;
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::pass::Pass;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
@@ -83,7 +81,7 @@ impl Workers {
         }
         let cut = if selection.range.is_all() { None } else { Some(self.cut(selection).await?.0.cut) };
         let selection = selection.at_any_latency();
-        self.partials(Pass::Flow { selection, cut, pass: Box::new(pass) }).await
+        self.read(Pass::Flow { selection, cut, pass: Box::new(pass) }).await
     }
 
     async fn callees(

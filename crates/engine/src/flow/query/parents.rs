@@ -3,8 +3,8 @@
 use super::parent_of;
 use crate::EngineError;
 use crate::flow::{FlowParent, NodeTable};
-use crate::queries::Query;
 use crate::requests::Selection;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,9 @@ use crate::EngineError;
 use crate::flow;
 use crate::flow::SavingsReport;
 use crate::flow::paper::FlowSettings;
-use crate::flow::query::FlowPass;
-use crate::queries::Query;
+use crate::flow::passes::FlowPass;
 use crate::requests::Selection;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 

@@ -4,10 +4,10 @@ use super::model;
 use crate::EngineError;
 use crate::flow;
 use crate::flow::paper::FlowSettings;
-use crate::flow::query::FlowPass;
+use crate::flow::passes::FlowPass;
 use crate::flow::{CallsOf, Changes, Model, WhatIfReport};
-use crate::queries::Query;
 use crate::requests::Selection;
+use crate::run::query::Query;
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 

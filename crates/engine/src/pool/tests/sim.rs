@@ -123,6 +123,8 @@ pub struct Sim {
     pub saved: Vec<Result<Vec<Vec<Vec<u8>>>, String>>,
     pub starts: u32,
     pub steps: u32,
+    /// Messages between page and workers.
+    pub messages: u64,
     pub random: u64,
     /// No worker can be started.
     pub refuses: bool,
@@ -142,6 +144,7 @@ impl Sim {
             saved: vec![],
             starts: 0,
             steps: 0,
+            messages: 0,
             random: seed.wrapping_mul(2).wrapping_add(1),
             refuses: false,
         };
@@ -180,6 +183,7 @@ impl Sim {
                         }
                     });
                     let attachments = attachments.collect();
+                    self.messages += 1;
                     if let Some(worker) = self.workers.get_mut(&slot) {
                         worker.inbox.push_back((message, attachments));
                     }
@@ -218,6 +222,7 @@ impl Sim {
         let worker = self.workers.get_mut(&slot).unwrap();
         let serial = worker.serial;
         for (message, attachments) in worker.do_next() {
+            self.messages += 1;
             self.events.push_back(Event::Message { slot, serial, message, attachments });
         }
         true

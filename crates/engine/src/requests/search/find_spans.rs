@@ -1,14 +1,13 @@
 //! The spans of one trace that a search finds.
 
 use crate::EngineError;
-use crate::queries::Query;
 use crate::requests::search::{SpanSearch, found_spans};
-use crate::run::pass::Pass;
+use crate::run::query::Query;
+use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
 use crate::timeline::query::find_trace;
 use pathlight_base::encoding;
 use pathlight_trace::PathSettings;
-use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
 /// Finds spans of one trace.
@@ -29,13 +28,21 @@ impl Query for FindSpans {
     type Report = Vec<u32>;
 
     async fn run(self, workers: Workers) -> Result<Vec<u32>, EngineError> {
-        let FindSpans { trace_id, settings, group, search } = self;
-        let pass = Pass::FindSpans { trace_id, group, settings, search };
-        Ok(encoding::read::<Option<_>>(&workers.only_partial(pass).await?)?.unwrap_or_default())
+        Ok(encoding::read::<Option<_>>(&workers.only_partial(self).await?)?.unwrap_or_default())
     }
 }
 
-/// Returns what a worker finds in a trace; `None` if it has none such.
-pub(crate) fn find_spans(set: &TraceSet, trace_id: &str, group: u8, search: &SpanSearch) -> Option<Vec<u32>> {
-    Some(found_spans(set, find_trace(set, trace_id, group)?, search))
+impl SetPass for FindSpans {
+    type Part = Option<Vec<u32>>;
+
+    fn settings(&self) -> Option<PathSettings> {
+        Some(self.settings)
+    }
+
+    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
+        at_once(move |set| {
+            let trace = find_trace(set, &self.trace_id, self.group);
+            encoding::write(&trace.map(|trace| found_spans(set, trace, &self.search)))
+        })
+    }
 }

@@ -1,10 +1,11 @@
 //! The matches of a search.
 
 use crate::EngineError;
-use crate::queries::Query;
 use crate::requests::Selection;
+use crate::requests::search::SearchObserver;
 use crate::requests::search::{SearchPart, SearchReport, SpanSearch};
-use crate::run::request_pass::RequestPass;
+use crate::run::query::Query;
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,23 @@ impl Query for Search {
     type Report = SearchReport;
 
     async fn run(self, workers: Workers) -> Result<SearchReport, EngineError> {
-        let pass = RequestPass::Search { search: self.search };
+        let pass = SearchPass { search: self.search };
         let (parts, facts) = workers.request_partials(&self.selection, pass).await?;
         Ok(SearchPart::finish(parts, facts))
+    }
+}
+
+/// Spans, endpoints and requests that a search finds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SearchPass {
+    pub search: SpanSearch,
+}
+
+impl RequestPass for SearchPass {
+    type Part = SearchPart;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = SearchObserver::new(over.set, &self.search);
+        over.walk(observer)
     }
 }

@@ -1,11 +1,14 @@
+use crate::EngineError;
 use crate::endpoints::impact_query::BottomUp;
 use crate::flame::histograms_query::Histograms;
 use crate::flame::query::CriticalPath;
-use crate::queries::Query;
-use crate::requests::PercentileRange;
 use crate::requests::query::Range;
-use crate::run::cuts::*;
-use crate::run::pass::NamedPass;
+use crate::requests::{PercentileRange, Selection};
+use crate::run::Cuts;
+use crate::run::cuts::CUTS_KEPT;
+use crate::run::partials::{opened, parts};
+use crate::run::pass::{NamedPass, Pass};
+use crate::run::query::Query;
 use crate::run::{Next, Plan, Session};
 use pathlight_base::encoding;
 use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
@@ -46,8 +49,11 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
     loop {
         partials = match plan.next(partials)? {
             Next::Pass(pass) => {
-                let read: NamedPass = encoding::read(&pass)?;
-                cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
+                let message = [opened(&pass)?.to_vec()];
+                for pass in parts(&message)? {
+                    let read: NamedPass = encoding::read(pass)?;
+                    cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
+                }
                 vec![session.run_pass(&pass)?]
             }
             Next::Working(_) => Vec::new(),

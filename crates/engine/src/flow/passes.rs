@@ -8,8 +8,6 @@ use crate::flow::{
     NodeIndex, NodeTable, PairCounts, Requests, SavingsRun, Tester, Trainer, Walk, WhatIfRun, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
-use crate::run::Session;
-use crate::run::pass::Pass;
 use pathlight_base::encoding;
 use pathlight_trace::{Endpoint, TraceSet};
 use pathlight_trace::{Overlap, RequestRoots};
@@ -222,11 +220,10 @@ impl Running {
 }
 
 impl FlowTask {
-    /// Returns the task of a pass, if it is a flow's; `bytes` is the bytes of the pass.
-    pub fn new(pass: &Pass, bytes: &[u8]) -> Option<FlowTask> {
-        let Pass::Flow { pass, .. } = pass else { return None };
-        let is_repeated = matches!(**pass, FlowPass::Callees { .. } | FlowPass::Pairs { .. });
-        Some(FlowTask { key: is_repeated.then(|| bytes.to_vec()), run: None, progress: (0, 0) })
+    /// Returns the task of a pass; `bytes` are those of the pass with its names and its cut.
+    pub fn new(pass: &FlowPass, bytes: &[u8]) -> FlowTask {
+        let is_repeated = matches!(pass, FlowPass::Callees { .. } | FlowPass::Pairs { .. });
+        FlowTask { key: is_repeated.then(|| bytes.to_vec()), run: None, progress: (0, 0) }
     }
 
     /// Returns the traces done and traces in all.
@@ -238,18 +235,17 @@ impl FlowTask {
     /// the root endpoint, `rows` those of the selected ones; `None`: all there are.
     pub fn step(
         &mut self,
-        session: &mut Session,
+        (set, known): (&TraceSet, &mut FlowCache),
         (selection, roots): (&Selection, Option<RequestRoots>),
         pass: &FlowPass,
         rows: Option<Vec<u32>>,
         time_is_up: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<u8>>, EngineError> {
         if self.run.is_none()
-            && let Some(partial) = self.key.as_ref().and_then(|key| session.flows.find(key))
+            && let Some(partial) = self.key.as_ref().and_then(|key| known.find(key))
         {
             return Ok(Some(partial));
         }
-        let set = &session.set;
         let (walk, running) = self.run.get_or_insert_with(|| {
             let walk = Walk::new(selection.group, selection.settings(), roots.unwrap_or_default());
             (walk, Running::new(set, selection.overlap, roots, pass, rows))
@@ -259,7 +255,7 @@ impl FlowTask {
         let Some((_, running)) = self.run.take_if(|_| is_done) else { return Ok(None) };
         let partial = running.finish(set);
         if let Some(key) = self.key.take() {
-            session.flows.keep(key, partial.clone());
+            known.keep(key, partial.clone());
         }
         Ok(Some(partial))
     }

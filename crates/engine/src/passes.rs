@@ -1,0 +1,119 @@
+//! Every pass that a query declares beside itself, one a line.
+
+use crate::EngineError;
+use crate::anomalies::query::{FactsPass, VectorsPass};
+use crate::compare::query::FramesPass;
+use crate::compare::services::query::ServicesPass;
+use crate::diagnosis::query::TracesPass;
+use crate::endpoints::impact_query::ImpactPass;
+use crate::endpoints::query::EndpointsPass;
+use crate::errors::query::ErrorsPass;
+use crate::findings::query::{FindingsPass, TypeLatenciesPass};
+use crate::findings::tags_query::{PairsPass, TagsPass};
+use crate::flame::histograms_query::HistogramsPass;
+use crate::flame::query::{ContextsPass, ExemplarsPass};
+use crate::heatmap::query::{CellsPass, ColumnKeysPass, TiedColumnsPass};
+use crate::requests::overview::OverviewPass;
+use crate::requests::pseudonyms::NamesPass;
+use crate::requests::search::find_spans::FindSpans;
+use crate::requests::search::query::SearchPass;
+use crate::requests_list::per_request::PathsPass;
+use crate::requests_list::query::SlowestPass;
+use crate::run::request_pass::{Over, PackedRequestPass, RequestPass, RunningPass};
+use crate::run::set_pass::{Numbered, OverSet, PackedSetPass, RunningSetPass, SetPass};
+use crate::split::proposals_query::ProposalsPass;
+use crate::split::query::SplitPass;
+use crate::split::tag_values_query::TagValuesPass;
+use crate::summaries::joined::{JoinPass, NamedPass};
+use crate::timeline::query::{Pressures, Trace};
+use crate::timeline::span::Span;
+use pathlight_base::encoding::{self, Damaged};
+
+/// Numbers the passes of a list by their places, and makes the list of functions that read and start them.
+macro_rules! list {
+    ($starts:ident: $start:ty, $read:ident, $numbers:ident, [$($pass:ident,)*]) => {
+        enum $numbers { $($pass),* }
+
+        $(impl Numbered for $pass {
+            const PASS: u8 = $numbers::$pass as u8;
+        })*
+
+        const $starts: &[$start] = &[$($read::<$pass>),*];
+    };
+}
+
+type StartRequestPass = fn(&[u8], Over<'_>) -> Result<Box<dyn RunningPass>, EngineError>;
+type StartSetPass = fn(&[u8], OverSet) -> Result<Box<dyn RunningSetPass>, EngineError>;
+
+fn read_request_pass<P: RequestPass>(
+    bytes: &[u8],
+    over: Over<'_>,
+) -> Result<Box<dyn RunningPass>, EngineError> {
+    Ok(encoding::read::<P>(bytes)?.start(over))
+}
+
+fn read_set_pass<P: SetPass>(bytes: &[u8], over: OverSet) -> Result<Box<dyn RunningSetPass>, EngineError> {
+    Ok(encoding::read::<P>(bytes)?.start(over))
+}
+
+list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
+    CellsPass,
+    ColumnKeysPass,
+    ContextsPass,
+    EndpointsPass,
+    ErrorsPass,
+    ExemplarsPass,
+    FactsPass,
+    FindingsPass,
+    FramesPass,
+    HistogramsPass,
+    ImpactPass,
+    PairsPass,
+    PathsPass,
+    ProposalsPass,
+    SearchPass,
+    ServicesPass,
+    SlowestPass,
+    SplitPass,
+    TagValuesPass,
+    TagsPass,
+    TiedColumnsPass,
+    TracesPass,
+    TypeLatenciesPass,
+    VectorsPass,
+]);
+
+list!(SET_PASSES: StartSetPass, read_set_pass, SetPassNumber, [
+    FindSpans,
+    JoinPass,
+    NamedPass,
+    NamesPass,
+    OverviewPass,
+    Pressures,
+    Span,
+    Trace,
+]);
+
+/// Starts a pass over the requests of one worker.
+///
+/// # Errors
+/// [`EngineError::Message`] if there is no such pass.
+pub(crate) fn start_over(
+    pass: &PackedRequestPass,
+    over: Over<'_>,
+) -> Result<Box<dyn RunningPass>, EngineError> {
+    let start = REQUEST_PASSES.get(usize::from(pass.number)).ok_or(Damaged)?;
+    start(&pass.bytes, over)
+}
+
+/// Starts a pass over the traces of one worker.
+///
+/// # Errors
+/// [`EngineError::Message`] if there is no such pass.
+pub(crate) fn start_over_set(
+    pass: &PackedSetPass,
+    over: OverSet,
+) -> Result<Box<dyn RunningSetPass>, EngineError> {
+    let start = SET_PASSES.get(usize::from(pass.number)).ok_or(Damaged)?;
+    start(&pass.bytes, over)
+}
