@@ -32,6 +32,7 @@ use pathlight_base::encoding::{self, Damaged};
 /// Numbers the passes of a list by their places, and makes the list of functions that read and start them.
 macro_rules! list {
     ($starts:ident: $start:ty, $read:ident, $numbers:ident, [$($pass:ident,)*]) => {
+        #[allow(clippy::enum_variant_names, reason = "the names of the passes")]
         enum $numbers { $($pass),* }
 
         $(impl Numbered for $pass {

@@ -112,6 +112,9 @@ impl Rows<'_> {
 /// Rows of the path table between two looks at the clock, and in one part; few where tests are to see several.
 const CHUNK: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
 
+/// Makes the bytes of a part of some requests.
+type Observe = dyn FnMut(&Rows) -> Vec<u8>;
+
 /// A pass over the path table alone: some requests at a time, each a part for itself.
 struct Sweep {
     settings: PathSettings,
@@ -120,7 +123,7 @@ struct Sweep {
     next: usize,
     /// About how many rows make a part.
     rows: usize,
-    observe: Box<dyn FnMut(&Rows) -> Vec<u8>>,
+    observe: Box<Observe>,
     parts: Vec<Vec<u8>>,
 }
 
