@@ -192,7 +192,7 @@ fn every_query_is_among_the_seeds_that_are_changed() {
         (0..queries::COUNT).filter(|number| !sown.iter().any(|seed| seed[0] == *number)).collect();
     assert!(
         lacking.is_empty(),
-        "queries without a seed, by their place in the list of crate query: {lacking:?}"
+        "queries without a seed, by their place in the list of crate engine: {lacking:?}"
     );
 }
 

@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// What a summary of traces begins with, whatever its version (crate `summary`, which writes them).
+/// What a summary of traces begins with, whatever its version (crate `engine` writes them).
 const SUMMARY: &[u8] = b"pathlight-summary ";
 
 const MAGIC: [(&[u8], &str); 24] = [

@@ -55,7 +55,7 @@ impl View {
         View::Trend,
     ];
 
-    /// Returns its value of `view=`, which is also the name of its modules.
+    /// Returns its value of `view=`, which is also the name of its folders, but for `requests_list` and `timeline`.
     pub fn key(self) -> &'static str {
         match self {
             View::Findings => "findings",

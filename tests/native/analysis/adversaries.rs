@@ -342,7 +342,7 @@ proptest! {
         cases.add(queries::Pseudonyms {});
         cases.add(queries::Trend { group: 0 });
         let lacking: Vec<u8> = (0..queries::COUNT).filter(|kind| !cases.kinds.contains(kind)).collect();
-        prop_assert!(lacking.is_empty(), "queries, by their place in the list of crate query: {:?}", lacking);
+        prop_assert!(lacking.is_empty(), "queries, by their place in the list of crate engine: {:?}", lacking);
         let differ = cases.all.iter().filter_map(|case| {
             let (query, report) = case(&mut one);
             (case(&mut three).1 != report).then_some(query)
