@@ -6,7 +6,7 @@ use crate::summaries::FileError;
 use crate::summaries::Lacks;
 use crate::summaries::Summary;
 use crate::summaries::packed::{unzip, zip};
-use crate::summaries::sections::{Kind, Lack, Section};
+use crate::summaries::section::{Kind, Lack, Section};
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::PathSettings;

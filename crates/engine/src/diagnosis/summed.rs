@@ -6,7 +6,7 @@ use crate::flame::{Observer, PathTable};
 use crate::summaries::LatencyBin;
 use crate::summaries::maps::by_key;
 use crate::summaries::names;
-use crate::summaries::sections::{Kind, RootSums};
+use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::{MOST, each_number, push_number};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;

@@ -4,7 +4,7 @@ use crate::summaries::Lacks;
 use crate::summaries::Sketch;
 use crate::summaries::Summary;
 use crate::summaries::maps::join_maps;
-use crate::summaries::sections::{Kind, RootSums};
+use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
 use pathlight_base::statistics::Moments;
 use pathlight_trace::Endpoint;

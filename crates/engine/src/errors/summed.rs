@@ -2,7 +2,7 @@
 
 use crate::errors::ErrorsPart;
 use crate::summaries::Sketch;
-use crate::summaries::sections::{Kind, RootSums};
+use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
 use serde::{Deserialize, Serialize};
 

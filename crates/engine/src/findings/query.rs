@@ -2,7 +2,7 @@
 
 use crate::EngineError;
 use crate::compare::services::query::{culprit, times};
-use crate::findings::tags_query::TagsPass;
+use crate::findings::tags_query::{TagsPass, TypeLatenciesPass};
 use crate::findings::{Before, FindingsPart, FindingsReport, TagsPart, rank, tag_groups};
 use crate::findings::{FindingsObserver, TagGroup};
 use crate::requests::TypeCut;
@@ -64,19 +64,6 @@ async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
     let groups = tag_groups(&types, &cuts, &part);
     let tags = TagsPart::merge(requests.partials(TagsPass { groups: groups.clone() }).await?);
     Ok(Found { types, cuts, part, groups, tags })
-}
-
-/// Start and latency by request type.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct TypeLatenciesPass;
-
-impl RequestPass for TypeLatenciesPass {
-    type Part = TypeLatencies;
-    const IS_BY_TYPE: bool = true;
-
-    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| TypeLatencies::observe(&rows.table.requests, rows.types, rows.requests))
-    }
 }
 
 /// Where the tails of request types spend more, and what is odd about structures.

@@ -1,7 +1,6 @@
 //! Tags by themselves: which tell slow requests from the others.
 
 use crate::EngineError;
-use crate::findings::query::TypeLatenciesPass;
 use crate::findings::{PairsObserver, TagsObserver};
 use crate::findings::{PairsPart, TagGroup, TagValue, TagsPart, TagsReport, tail_groups};
 use crate::requests::{Selection, TypeLatencies};
@@ -90,5 +89,18 @@ impl RequestPass for PairsPass {
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
         let observer = PairsObserver::new(over.set, over.types.clone(), &self.groups, &self.tags);
         over.walk(observer)
+    }
+}
+
+/// Start and latency by request type.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TypeLatenciesPass;
+
+impl RequestPass for TypeLatenciesPass {
+    type Part = TypeLatencies;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        over.sweep(|rows| TypeLatencies::observe(&rows.table.requests, rows.types, rows.requests))
     }
 }

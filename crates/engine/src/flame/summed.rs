@@ -7,7 +7,7 @@ use crate::summaries::Lacks;
 use crate::summaries::LatencyBin;
 use crate::summaries::Sketch;
 use crate::summaries::Summary;
-use crate::summaries::sections::{Kind, Section};
+use crate::summaries::section::{Kind, Section};
 use crate::summaries::sketch::MOST;
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};

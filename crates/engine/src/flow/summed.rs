@@ -11,7 +11,7 @@ use crate::summaries::Lacks;
 use crate::summaries::Sketch;
 use crate::summaries::maps::by_key;
 use crate::summaries::names;
-use crate::summaries::sections::{Kind, RootSums};
+use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Summary as Percentiles};

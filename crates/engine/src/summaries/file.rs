@@ -6,7 +6,8 @@ use super::Summary;
 use super::before;
 use super::packed::{VERSION, unzip, zip};
 use super::part::LATENCIES;
-use super::sections::{Sections, Stored};
+use super::section::Stored;
+use super::sections::Sections;
 use pathlight_base::encoding;
 use std::collections::BTreeSet;
 

@@ -2,7 +2,8 @@
 
 use super::LatencyBin;
 use super::Sketch;
-use super::sections::{ByRoot, Sections, Summed};
+use super::section::{ByRoot, Summed};
+use super::sections::Sections;
 use super::{RootPart, Settings, Summary};
 use crate::anomalies::summed::Normal;
 use crate::compare::DiffPart;

@@ -3,7 +3,8 @@
 use super::Lacks;
 use super::LatencyBin;
 use super::Sketch;
-use super::sections::{Kind, Sections};
+use super::section::Kind;
+use super::sections::Sections;
 use super::sketch::MOST;
 use crate::requests::RootEndpoint;
 use pathlight_base::statistics::{Moments, Summary as Percentiles};

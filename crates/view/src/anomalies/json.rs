@@ -1,6 +1,6 @@
 //! Requests that are not like the normal ones. Keys are in alphabetical order.
 
-use crate::json::{Text, compact, pretty, public_json};
+use crate::json::parts::{Text, compact, pretty, public_json};
 use pathlight_base::format::duration;
 use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
 use pathlight_engine::anomalies::{

@@ -2,7 +2,7 @@
 
 use super::services_json::Service;
 use crate::compare;
-use crate::json::{Text, ends, percent, pretty, public_json};
+use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Summary;
 use pathlight_engine::compare::services::FailingService;
 use pathlight_engine::compare::{

@@ -1,7 +1,7 @@
 //! Services by what they explain of a difference.
 
 use crate::compare::services::service_words;
-use crate::json::public_json;
+use crate::json::parts::public_json;
 use pathlight_engine::compare::services::{
     CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, ServicePart,
 };

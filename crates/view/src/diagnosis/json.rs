@@ -2,7 +2,7 @@
 
 use crate::compare::services_json::Service;
 use crate::diagnosis::words::{sentences, sets_sentences};
-use crate::json::{Text, pretty, public_json};
+use crate::json::parts::{Text, pretty, public_json};
 use pathlight_engine::diagnosis::{AggregateTrace, PlacesReport, SetsReport, TprofReport};
 
 public_json! {

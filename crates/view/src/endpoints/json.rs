@@ -1,6 +1,6 @@
 //! Endpoints ranked over all root endpoints, and histograms.
 
-use crate::json::{Text, ends, percent, pretty, public_json};
+use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Distribution;
 use pathlight_engine::endpoints::{Affected, BottomUpReport, ImpactRow, RootRow};
 use pathlight_engine::flame::HistogramsReport;

@@ -1,6 +1,6 @@
 //! Where errors start and stop.
 
-use crate::json::{Text, percent, pretty, public_json};
+use crate::json::parts::{Text, percent, pretty, public_json};
 use pathlight_base::statistics::Summary;
 use pathlight_engine::errors::{ErrorNode, ErrorRow, ErrorsReport};
 use pathlight_engine::requests::RequestRef;

@@ -1,7 +1,7 @@
 //! Findings: what is slow, where, why and for whom.
 
 use crate::findings::words::sentence;
-use crate::json::{Text, ends, percent, pretty, public_json};
+use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
 use pathlight_base::statistics::Summary;
 use pathlight_engine::findings::{

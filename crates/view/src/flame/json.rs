@@ -1,6 +1,6 @@
 //! Critical paths: of all requests together, and of each one.
 
-use crate::json::{Requests, Text, WaitingFor, compact, pretty, public_json};
+use crate::json::parts::{Requests, Text, WaitingFor, compact, pretty, public_json};
 use pathlight_engine::flame::{ContextNode, CriticalPathReport, Exemplar, RequestPath, Weight};
 use pathlight_engine::queries::PerRequestReport;
 use pathlight_engine::requests::RequestRef;

@@ -1,6 +1,6 @@
 //! Execution flows, how well they predict, and what-if.
 
-use crate::json::{Text, pretty, public_json};
+use crate::json::parts::{Text, pretty, public_json};
 use pathlight_base::statistics::Summary;
 use pathlight_engine::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,

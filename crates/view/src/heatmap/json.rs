@@ -1,6 +1,6 @@
 //! Times by endpoint: the rows of the summary and of the heat map.
 
-use crate::json::{Requests, Text, WaitingFor, compact, ends, pretty, public_json};
+use crate::json::parts::{Requests, Text, WaitingFor, compact, ends, pretty, public_json};
 use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
 use pathlight_engine::flame::Weight;
 use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};

@@ -3,7 +3,6 @@
 use crate::flame;
 use crate::flame::table::{waiting_column, waiting_us};
 use crate::heatmap::chart::{HeatModel, heat_of_share};
-use crate::json;
 use crate::say::tip::TipLine;
 use crate::table::{Column, Number, PER_REQUEST, Table, WHEN_PRESENT, csv, endpoint_attributes};
 use pathlight_base::format;
@@ -227,5 +226,5 @@ pub fn cells_csv(report: &HeatmapReport) -> String {
 
 /// Returns the report as public JSON.
 pub fn json(report: &HeatmapReport, time: RowTime, stat: RowStat) -> Option<String> {
-    json::heatmap(report, time, stat).ok()
+    super::json::heatmap(report, time, stat).ok()
 }

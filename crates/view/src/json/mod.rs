@@ -4,6 +4,7 @@
 //! A report whose fields are the public keys is written as it is. Every other report has one struct here that says, key by
 //! key, what it means and how it follows from the report.
 
+pub(crate) mod parts;
 #[cfg(feature = "schema")]
 pub mod schema;
 
@@ -22,85 +23,3 @@ pub use crate::reading::json::inspect;
 pub use crate::split::json::{proposals, split};
 pub use crate::summaries::json::show;
 pub use crate::trend::json::trend;
-
-use pathlight_base::statistics::{Interval, Summary};
-use pathlight_engine::flame::Waiting;
-use pathlight_engine::requests::{PercentileRange, RangeFacts};
-use serde::Serialize;
-
-/// The text of a report. Errors only if serde_json refuses a value, which no report holds.
-pub(crate) type Text = serde_json::Result<String>;
-
-/// Declares a struct of public JSON together with its constructor `of`, so that every key stands once: its meaning, its
-/// name, its type, and its value in terms of the constructor's arguments.
-macro_rules! public_json {
-    (
-        $(#[$about:meta])*
-        $name:ident $(<$life:lifetime>)? ($($argument:ident: $of:ty),* $(,)?) {
-            $($(#[$meaning:meta])* $key:ident: $type:ty = $value:expr,)*
-        }
-    ) => {
-        $(#[$about])*
-        #[derive(serde::Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub(crate) struct $name $(<$life>)? {
-            $($(#[$meaning])* $key: $type,)*
-        }
-
-        impl $(<$life>)? $name $(<$life>)? {
-            pub(crate) fn of($($argument: $of),*) -> Self {
-                Self { $($key: $value,)* }
-            }
-        }
-    };
-}
-pub(crate) use public_json;
-
-public_json! {
-    /// Time on the critical path on the way to a service.
-    WaitingFor<'a>(wait: &'a Waiting) {
-        /// `network`, or `network or caller` where spans have no kind: then the caller's own work may be in it.
-        kind: &'static str = if wait.is_certain { "network" } else { "network or caller" },
-        /// The service that is waited for.
-        callee: &'a str = &wait.callee,
-        /// Sum in microseconds.
-        sum_us: u64 = wait.us,
-        /// Requests that wait.
-        traces: u64 = wait.requests,
-    }
-}
-
-public_json! {
-    /// The requests that a report is about.
-    Requests(facts: &RangeFacts, range: Option<PercentileRange>) {
-        /// How many requests lie in the percentile range.
-        requests: u64 = facts.requests,
-        /// The percentile range as `[from, to]`, in percent.
-        band: [f64; 2] = percent(range),
-        /// Latencies of the requests.
-        latency_us: Summary = facts.latency_us,
-        /// Sum of their latencies.
-        latency_sum_us: u64 = facts.latency_sum_us,
-    }
-}
-
-/// Returns a percentile range as `[from, to]` in percent; that of all requests if none is given.
-pub(crate) fn percent(range: Option<PercentileRange>) -> [f64; 2] {
-    let range = range.unwrap_or(PercentileRange::ALL);
-    [f64::from(range.lo) / 1000.0, f64::from(range.hi) / 1000.0]
-}
-
-/// Returns an interval as `[low, high]`.
-pub(crate) fn ends(interval: Interval) -> [f64; 2] {
-    [interval.low, interval.high]
-}
-
-/// Writes a report for people: one key a line.
-pub(crate) fn pretty(report: &impl Serialize) -> Text {
-    serde_json::to_string_pretty(report)
-}
-
-/// Writes a report that is too long to be read: on one line.
-pub(crate) fn compact(report: &impl Serialize) -> Text {
-    serde_json::to_string(report)
-}

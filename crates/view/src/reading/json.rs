@@ -1,6 +1,6 @@
 //! Everything that is loaded, and its files.
 
-use crate::json::{Text, compact, public_json};
+use crate::json::parts::{Text, compact, public_json};
 use pathlight_engine::findings::Tops;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;

@@ -1,6 +1,6 @@
 //! Times split by the values of a tag, and the tags worth splitting by.
 
-use crate::json::{Text, ends, percent, pretty, public_json};
+use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Summary;
 use pathlight_engine::split::{
     NotProposed, ProposalsReport, ProposedValue, Ratio, SplitOf, SplitReport, SplitValue, TagProposal,

@@ -1,7 +1,7 @@
 //! `pathlight show --json`: what a summary says.
 
 use crate::errors::json::Errors;
-use crate::json::{Text, percent, pretty, public_json};
+use crate::json::parts::{Text, percent, pretty, public_json};
 use crate::summaries::{EndpointRow, Node, Selected};
 use pathlight_base::statistics::Summary as Percentiles;
 use pathlight_engine::compare::services::{CallSums, ServiceSums};

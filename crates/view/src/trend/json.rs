@@ -1,7 +1,7 @@
 //! `pathlight trend --json`: numbers over time.
 
 use crate::compare::services_json::Service;
-use crate::json::{Text, pretty, public_json};
+use crate::json::parts::{Text, pretty, public_json};
 use pathlight_engine::trend::{DayChange, Moved, Series, Trend};
 use pathlight_trace::Endpoint;
 

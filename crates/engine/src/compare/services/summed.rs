@@ -3,7 +3,7 @@
 use crate::compare::services::CulpritPart;
 use crate::summaries::Lacks;
 use crate::summaries::Summary;
-use crate::summaries::sections::{Kind, RootSums};
+use crate::summaries::section::{Kind, RootSums};
 use pathlight_trace::Endpoint;
 
 impl RootSums for CulpritPart {
