@@ -14,6 +14,7 @@ mod serve;
 mod sh;
 mod single;
 mod soak;
+mod structure;
 mod supply;
 mod test;
 mod tools;

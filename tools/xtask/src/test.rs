@@ -2,7 +2,7 @@
 //!
 //! | part | what |
 //! |---|---|
-//! | lint | rustfmt, clippy natively and on wasm32, rustdoc, the workflows, dependencies: one test each |
+//! | lint | rustfmt, clippy natively and on wasm32, rustdoc, the workflows, layers and circles, dependencies: one test each |
 //! | native | the crate's tests, its doc tests, those of the tools |
 //! | wasm | the crate's tests in a browser |
 //! | e2e | the built page in a browser |
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Instant;
 
 use crate::args::Arguments;
-use crate::{Outcome, build, sh, supply, tools, workflows};
+use crate::{Outcome, build, sh, structure, supply, tools, workflows};
 
 pub const USAGE: &str = "[lint] [native] [wasm] [e2e] [scale]  run every check, or some parts of them";
 
@@ -103,6 +103,10 @@ fn lint(results: &mut Results) {
     match supply::check_reasons() {
         Ok(()) => results.passed += 1,
         Err(reason) => results.fail("reasons of dependencies", &reason),
+    }
+    match structure::check() {
+        Ok(()) => results.passed += 1,
+        Err(reason) => results.fail("layers and circles", &reason),
     }
     deny(results);
     let clippy = |line: &str| {
