@@ -2,25 +2,29 @@
 
 use super::boot::{Boot, Given};
 use super::pool::Pool;
+use crate::broken;
 use crate::dom;
 use crate::dom::{El, Keep, button, div, el};
-use crate::page::{Layer, Page, Part};
+use crate::page::{Hooks, Layer, Page, Part};
 use crate::shell;
 use crate::shell::file_input::Picker;
+use crate::shell::file_input::load_demo;
 use crate::shell::palette::Palette;
 use crate::shell::saved_report::Origin;
+use crate::views;
 use crate::views::{LazyView, Tools};
+use crate::widgets::grid::refit_all;
 use pathlight_engine::pool::UserError;
 use pathlight_view::address::{Address, Theme};
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::views::View;
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 
 /// Starts the page: the pool, the parts, and the listeners of the whole window.
 pub fn start(given: Given) {
-    std::panic::set_hook(Box::new(|info| broken(&info.to_string())));
+    std::panic::set_hook(Box::new(|info| broken::broken(&info.to_string())));
     let known: Rc<OnceCell<Page>> = Rc::default();
     let to = known.clone();
     let pool = Pool::new(Boot::new(given.start_worker.clone()), move |event| {
@@ -29,7 +33,8 @@ pub fn start(given: Given) {
         }
     });
     let origin = Origin::new(given);
-    let page = Page::new(pool, origin.fragment());
+    let hooks = Hooks { ask: views::queries::ask, fit: refit_all, load_demo };
+    let page = Page::new(pool, origin.fragment(), hooks);
     let keep = Keep::default();
     let rest = build(page, keep.clone(), &origin);
     let _ = known.set(page);
@@ -51,29 +56,6 @@ pub fn start(given: Given) {
         });
     } else {
         go_on();
-    }
-}
-
-thread_local! {
-    static BROKEN: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns whether the page has met a defect of its own and runs no more: what was under way has left its things as they
-/// were, perhaps borrowed for good.
-pub fn is_broken() -> bool {
-    BROKEN.get()
-}
-
-/// Ends what the page does after a defect of its own, and says so; once, for one error brings others.
-fn broken(what: &str) {
-    web_sys::console::error_1(&what.into());
-    if !BROKEN.replace(true)
-        && let Some(body) = dom::document().body()
-    {
-        let words = "Pathlight ran into a defect of its own and stopped. Reload the page to go on.";
-        let row = div("message-row broken").attr("role", "alert").test("broken");
-        let row = row.child(&dom::span("message-text", words)).child(&dom::span("muted", what));
-        let _ = body.append_child(row.html());
     }
 }
 

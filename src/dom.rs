@@ -1,10 +1,14 @@
 //! Building the page's elements: a little sugar over web-sys, no markup as text, no style attributes.
 
+use js_sys::Array;
 use pathlight_view::draw::color;
 use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{AddEventListenerOptions, Document, Element, Event, EventTarget, HtmlElement, Node, Window};
+use web_sys::{
+    AddEventListenerOptions, Blob, BlobPropertyBag, Document, Element, Event, EventTarget, HtmlElement, Node,
+    Window,
+};
 
 #[wasm_bindgen]
 extern "C" {
@@ -399,4 +403,12 @@ pub async fn pause(ms: i32) {
         let _ = window().set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, ms);
     });
     let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
+}
+
+/// Returns the text as bytes of a media type.
+pub fn text_blob(text: &str, kind: &str) -> Option<Blob> {
+    let options = BlobPropertyBag::new();
+    options.set_type(kind);
+    let parts = Array::of1(&JsValue::from_str(text));
+    Blob::new_with_str_sequence_and_options(&parts, &options).ok()
 }

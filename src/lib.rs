@@ -9,25 +9,27 @@ mod app;
 #[cfg(target_arch = "wasm32")]
 pub mod boot;
 #[cfg(target_arch = "wasm32")]
+mod broken;
+#[cfg(target_arch = "wasm32")]
 pub mod canvas;
 #[cfg(target_arch = "wasm32")]
-pub mod dom;
+mod dom;
 #[cfg(target_arch = "wasm32")]
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
-pub mod page;
+mod page;
 #[cfg(target_arch = "wasm32")]
 pub mod pool;
 #[cfg(target_arch = "wasm32")]
-pub mod settings;
+mod settings;
 #[cfg(target_arch = "wasm32")]
-pub mod shell;
+mod shell;
 #[cfg(target_arch = "wasm32")]
 mod start;
 #[cfg(target_arch = "wasm32")]
-pub mod views;
+mod views;
 #[cfg(target_arch = "wasm32")]
-pub mod widgets;
+mod widgets;
 
 pub use pathlight_backend as backend;
 pub use pathlight_base as base;

@@ -1,16 +1,20 @@
 //! The state of the page, and the one way it changes: an event changes it, then every part brings itself up to date.
 
+pub mod fetching;
+pub mod files;
 mod inputs;
+pub mod queries;
+pub mod slot;
 
+use self::inputs::Undo;
+use self::slot::{Asker, Slots};
 use super::dom;
+use crate::page::fetching::Fetching;
+use crate::page::queries::Queries;
 use crate::pool::{Input, Pool};
-use crate::shell::fetching::Fetching;
-use crate::shell::queries;
-use crate::shell::queries::Queries;
-use crate::shell::undo::Undo;
-use crate::widgets::grid::refit_all;
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
+use pathlight_engine::requests::Selection;
 use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::comparing::Side;
@@ -22,7 +26,6 @@ use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::summaries;
 use pathlight_view::views::View;
 use std::cell::{Cell, Ref, RefCell};
-
 use wasm_bindgen::JsValue;
 
 /// The longest call path that is written into an address.
@@ -48,6 +51,24 @@ impl Focus {
     /// Returns the focus on an endpoint, given as service and operation.
     pub fn endpoint((service, operation): (&str, &str)) -> Focus {
         Focus::Endpoint(Endpoint::new(service, operation))
+    }
+}
+
+impl Asker for Page {
+    fn generation(self) -> u64 {
+        Page::generation(self)
+    }
+
+    fn pool(self) -> &'static Pool {
+        Page::pool(self)
+    }
+
+    fn slots(self) -> &'static Slots {
+        &self.0.queries.slots
+    }
+
+    fn refresh(self) {
+        Page::refresh(self);
     }
 }
 
@@ -112,8 +133,20 @@ pub enum Layer {
     Status,
 }
 
+/// What is built above the page and runs with it.
+#[derive(Clone, Copy)]
+pub struct Hooks {
+    /// Asks what the view in sight needs to know.
+    pub ask: fn(Page),
+    /// Fits what depends on how much room there is, after all parts.
+    pub fit: fn(),
+    /// Loads the demo traces.
+    pub load_demo: fn(Page),
+}
+
 struct Inner {
     pool: Pool,
+    hooks: Hooks,
     address: RefCell<Address>,
     load: RefCell<Load>,
     queries: Queries,
@@ -141,12 +174,13 @@ pub struct Page(&'static Inner);
 
 impl Page {
     /// Creates a page without data that shows what the address says; if it says nothing, this fragment.
-    pub fn new(pool: Pool, otherwise: &str) -> Page {
+    pub fn new(pool: Pool, otherwise: &str, hooks: Hooks) -> Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
         pool.set_limits(Limits::from_keys(&address.unknown));
         Page(Box::leak(Box::new(Inner {
             pool,
+            hooks,
             address: RefCell::new(address),
             load: RefCell::default(),
             queries: Queries::default(),
@@ -176,6 +210,11 @@ impl Page {
     /// Returns what the page shows.
     pub fn address(self) -> Ref<'static, Address> {
         self.0.address.borrow()
+    }
+
+    /// Loads the demo traces.
+    pub fn load_demo(self) {
+        (self.0.hooks.load_demo)(self);
     }
 
     /// Returns how far loading is.
@@ -213,6 +252,16 @@ impl Page {
     /// Returns what a person has clicked.
     pub fn focus(self) -> Ref<'static, Focus> {
         self.0.focus.borrow()
+    }
+
+    /// Returns which requests findings are about, and with which they are compared: of two sets the second is asked about,
+    /// and the first is what it should be like.
+    pub fn of_findings(self) -> (Selection, Option<Selection>) {
+        let address = self.address();
+        match self.compares_sets() {
+            true => (address.side(Side::B), Some(address.side(Side::A))),
+            false => (address.selection(), None),
+        }
     }
 
     /// Returns what is fetched for the page.
@@ -419,25 +468,25 @@ impl Page {
             return;
         }
         wasm_bindgen_futures::spawn_local(async move {
-            if super::app::is_broken() {
+            if crate::broken::is_broken() {
                 return;
             }
             self.0.update_due.set(false);
             self.follow_span();
-            queries::query(self);
+            (self.0.hooks.ask)(self);
             self.publish_failures();
             let mut parts = self.0.parts.borrow_mut();
             parts.iter_mut().for_each(|(_, part)| part.update(self));
             parts.iter_mut().for_each(|(_, part)| part.fit(self));
             drop(parts);
-            refit_all();
+            (self.0.hooks.fit)();
             self.publish_state();
         });
     }
 
     /// Hands a command to the first part that takes it.
     pub fn command(self, command: Command) -> bool {
-        !super::app::is_broken()
+        !crate::broken::is_broken()
             && self.0.parts.borrow_mut().iter_mut().any(|(_, part)| part.command(self, command))
     }
 

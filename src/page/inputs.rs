@@ -1,12 +1,12 @@
 //! The traces that are loaded: taking more in, the way back, letting go of it.
 
 use super::{Load, Page};
+use crate::page::files;
 use crate::pool::Input;
 use crate::settings;
 use crate::settings::Store;
-use crate::shell::files;
-use crate::shell::undo::Undo;
 use pathlight_backend::source::Wanted;
+use pathlight_engine::pool::UserError;
 use pathlight_ingest::Keep;
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::{Side, set_name};
@@ -16,7 +16,37 @@ use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::say::selection::range_words;
 
+/// What was loaded before something was done to it.
+#[derive(Clone)]
+pub struct Undo {
+    /// Tells it from others.
+    pub number: u32,
+    /// The change in words.
+    pub words: String,
+    /// The address of the page before the change.
+    pub address: Address,
+    /// What was loaded, with the group of each.
+    pub inputs: Vec<(Input, u8)>,
+    /// How many of the inputs a person opened.
+    pub opened: usize,
+    /// The names that a reload would ask for.
+    pub names: String,
+}
+
 impl Page {
+    /// Opens again what was open before a reload.
+    pub async fn open_again(self) {
+        let Some((inputs, missing)) = files::again().await else { return };
+        self.reopen(inputs, &missing);
+        if !missing.is_empty() {
+            self.fail(UserError {
+                message: "Part of what was open could not be read again.".to_owned(),
+                detail: missing.join("\n"),
+                next_step: "Drop or open these files, if they are still there.".to_owned(),
+            });
+        }
+    }
+
     /// Reads more data in addition to what is there, into the set that views speak of unless two are compared.
     pub fn load(self, inputs: Vec<Input>) {
         self.load_group(inputs, 0);

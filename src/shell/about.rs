@@ -1,8 +1,8 @@
 //! The dialog about the page itself, and the notice of a newer version.
 
-use super::keys;
 use crate::dom;
 use crate::dom::{El, Keep, button, div, el, span};
+use crate::widgets::dialog;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlTemplateElement;
 
@@ -22,7 +22,7 @@ pub fn show() {
         let _ = body.html().append_child(&about);
     }
     let dialog = el("dialog").test("about").attr("aria-label", "About Pathlight").child(&head).child(&body);
-    keys::open_dialog(&dialog, &close, Keep::default());
+    dialog::open(&dialog, &close, Keep::default());
 }
 
 /// Returns the row that says that a newer page is kept, once `www/boot.js` has found one; see `www/service-worker.js`.

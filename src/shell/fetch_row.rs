@@ -1,9 +1,10 @@
 //! The row under the header that says how a fetch goes, asks before it goes elsewhere, and explains what went wrong.
 
-use super::fetching::{EVERY_S, Phase};
 use crate::dom::{El, Keep, button, div, el, icon, span};
 use crate::fetch::End;
+use crate::page::fetching::{EVERY_S, Phase};
 use crate::page::{Page, Part};
+use crate::shell::explanation::{cures, explanation};
 use crate::shell::jaeger_dialog;
 use crate::shell::progress;
 use pathlight_backend::Explanation;
@@ -160,26 +161,6 @@ impl FetchRow {
         }
         self.element.fill(&row);
     }
-}
-
-/// Creates an explanation with its ways out.
-pub fn explanation(told: &Explanation) -> El {
-    div("fetch-text")
-        .child(&span("message-text", &told.message).test("fetch-message"))
-        .child(&cures(&told.cures))
-}
-
-/// Returns a list of sentences; text between backticks is set apart.
-fn cures(lines: &[String]) -> El {
-    let list = el("ul").class("cures").test("fetch-cures");
-    for line in lines {
-        let item = el("li");
-        for (at, piece) in line.split('`').enumerate() {
-            item.add(&if at % 2 == 1 { el("code").text(piece) } else { span("", piece) });
-        }
-        list.add(&item);
-    }
-    list
 }
 
 /// Returns whether an end says more than that all went well.

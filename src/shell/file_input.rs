@@ -3,10 +3,10 @@
 use crate::dom;
 use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::Page;
+use crate::page::files;
 use crate::pool::Input;
-use crate::shell::files;
-use crate::shell::keys;
-use js_sys::{Array, Promise, Reflect};
+use crate::widgets::dialog;
+use js_sys::{Promise, Reflect};
 use pathlight_backend::source::DEMO;
 use pathlight_base::format::counted;
 use pathlight_engine::pool::UserError;
@@ -15,19 +15,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Blob, BlobPropertyBag, ClipboardEvent, DataTransfer, DragEvent, File, HtmlInputElement};
+use web_sys::{ClipboardEvent, DataTransfer, DragEvent, File, HtmlInputElement};
 
 /// Returns the text as a file of this name.
 pub fn text_input(name: &str, text: &str) -> Option<Input> {
-    Some(Input { name: name.to_owned(), blob: text_blob(text, "application/json")? })
-}
-
-/// Returns the text as bytes of a media type.
-pub fn text_blob(text: &str, kind: &str) -> Option<Blob> {
-    let options = BlobPropertyBag::new();
-    options.set_type(kind);
-    let parts = Array::of1(&JsValue::from_str(text));
-    Blob::new_with_str_sequence_and_options(&parts, &options).ok()
+    Some(Input { name: name.to_owned(), blob: dom::text_blob(text, "application/json")? })
 }
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.
@@ -134,7 +126,7 @@ fn intake_under(page: Page, zones: &[Zone], event: &web_sys::Event) -> Option<In
 /// Loads inputs: as was chosen; else, where others are loaded, after asking what to do with them.
 pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
     match (chosen, page.intakes()) {
-        _ if crate::app::is_broken() => {}
+        _ if crate::broken::is_broken() => {}
         (_, None) => page.open(inputs),
         (Some(intake), Some(_)) => page.take_in(inputs, intake),
         (None, Some(intakes)) if !inputs.is_empty() => ask(page, inputs, intakes),
@@ -166,7 +158,7 @@ fn ask(page: Page, inputs: Vec<Input>, intakes: [Intake; 3]) {
     });
     let dialog = el("dialog").class("ask").test("ask").attr("aria-label", "What to do with these traces");
     let dialog = dialog.child(&head).child(&div("ask-choices").children(&buttons));
-    keys::open_dialog(&dialog, &close, keep);
+    dialog::open(&dialog, &close, keep);
 }
 
 fn transfer(event: &web_sys::Event) -> Option<DataTransfer> {

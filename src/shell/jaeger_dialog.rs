@@ -1,12 +1,12 @@
 //! The dialog that asks a Jaeger query service, or Tempo, for traces.
 
-use super::fetch_row::explanation;
-use super::fetching::{now_us, resolve};
-use super::keys::open_dialog;
 use crate::dom;
 use crate::dom::{El, Keep, button, div, el, span};
 use crate::fetch::list;
 use crate::page::Page;
+use crate::page::fetching::{now_us, resolve};
+use crate::shell::explanation::explanation;
+use crate::widgets::dialog;
 use pathlight_backend::source::{Search, Source, Wanted, jaeger_id};
 use pathlight_backend::{Connection, Listing, Plan, Trouble, logfmt_of_tags, tags_of_logfmt};
 use pathlight_base::format as words;
@@ -100,7 +100,7 @@ pub fn open(page: Page) {
     }));
     let fetch = fetch.on_click(&keep, submit);
     form.listen(&keep);
-    open_dialog(&dialog, &close, keep);
+    dialog::open(&dialog, &close, keep);
     if value(&form.service).is_empty() {
         form.service.focus()
     } else {

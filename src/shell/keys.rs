@@ -5,11 +5,12 @@ use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::Page;
 use crate::shell::about::bundled;
 use crate::shell::palette::Palette;
+use crate::widgets::dialog;
 use pathlight_view::keys::{Command, HELP, Press};
 use pathlight_view::say::glossary;
 use pathlight_view::say::glossary::WORDS;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlDialogElement, KeyboardEvent};
+use web_sys::KeyboardEvent;
 
 /// Returns the command of a key, if it has one.
 fn command_of(event: &KeyboardEvent) -> Option<Command> {
@@ -86,7 +87,7 @@ fn is_control(event: &web_sys::Event) -> bool {
 /// Opens the help: the guide of the view in sight, the keys and the words; one of them is brought into sight if it is named.
 pub fn show_help(page: Page, word: Option<&str>) {
     let keep = Keep::default();
-    let dialog = el("dialog").class("keys").test("keys").attr("aria-label", "Help");
+    let element = el("dialog").class("keys").test("keys").attr("aria-label", "Help");
     let close = button("Close").class("quiet").test("close-keys");
     let head = div("dialog-head").child(&el("h2").text("Help")).child(&close);
     let view = page.address().view;
@@ -122,37 +123,14 @@ pub fn show_help(page: Page, word: Option<&str>) {
         words.add(&el("dd").text(meaning));
     }
     let words = el("section").class("glossary").test("glossary").child(&el("h3").text("Words")).child(&words);
-    let dialog = dialog.child(&head).child(&about).child(&groups).child(&words);
-    open_dialog(&dialog, &close, keep);
+    let element = element.child(&head).child(&about).child(&groups).child(&words);
+    dialog::open(&element, &close, keep);
     // In this dialog: one that was just closed leaves the page a moment later.
     let term =
-        word.and_then(|word| dialog.html().query_selector(&format!("#{}", glossary::id(word))).ok()?);
+        word.and_then(|word| element.html().query_selector(&format!("#{}", glossary::id(word))).ok()?);
     if let Some(term) = term.and_then(|term| term.dyn_into().ok()) {
         let term = El::from_html(term);
         term.html().scroll_into_view();
         term.focus();
-    }
-}
-
-/// Puts a dialog into the page until it is closed; `keep` holds its listeners.
-pub fn open_dialog(dialog: &El, close: &El, keep: Keep) {
-    let Some(element) = dialog.as_kind::<HtmlDialogElement>().cloned() else { return };
-    let closing = element.clone();
-    keep.add(dom::listen(close.html(), "click", dom::How::default(), move |_| closing.close()));
-    let outside = element.clone();
-    keep.add(dom::listen(dialog.html(), "click", dom::How::default(), move |event| {
-        // The backdrop belongs to the dialog itself; everything else is in a child.
-        if event.target().as_ref() == Some(outside.unchecked_ref()) {
-            outside.close();
-        }
-    }));
-    let (gone, held) = (dialog.clone(), keep.clone());
-    keep.add(dom::listen(dialog.html(), "close", dom::How::default(), move |_| {
-        gone.remove();
-        held.clear();
-    }));
-    if let Some(body) = dom::document().body() {
-        let _ = body.append_child(dialog.html());
-        let _ = element.show_modal();
     }
 }

@@ -1,8 +1,8 @@
 //! The data-quality panel: what is missing or wrong in the traces and in the files they came from, with examples.
 
-use super::keys::open_dialog;
 use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::Page;
+use crate::widgets::dialog;
 use pathlight_base::format;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
@@ -83,7 +83,7 @@ pub fn show(page: Page) {
         .attr("aria-label", "Data quality")
         .child(&head)
         .child(&body);
-    open_dialog(&dialog, &close, keep);
+    dialog::open(&dialog, &close, keep);
 }
 
 /// Adds a fact to a list, with a button that closes the panel and opens an example.

@@ -12,6 +12,7 @@ use crate::shell::file_input::Picker;
 use crate::shell::jaeger_dialog;
 use crate::shell::saved_report::Origin;
 use crate::shell::selection_bar::look_at;
+use crate::widgets::dialog;
 use crate::widgets::pick_list::{Pick, PickList};
 use pathlight_base::format::printable;
 use pathlight_engine::requests::{PercentileRange, RootEndpoint};
@@ -236,7 +237,7 @@ impl Palette {
         let head = div("dialog-head").child(&list.field).child(&close);
         let dialog = el("dialog").class("palette").test("palette").attr("aria-label", "Commands");
         let dialog = dialog.child(&head).child(&list.rows).child(&div("palette-help").child(&help));
-        keys::open_dialog(&dialog, &close, keep);
+        dialog::open(&dialog, &close, keep);
         list.field.focus();
     }
 }

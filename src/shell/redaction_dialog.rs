@@ -1,8 +1,8 @@
 //! The dialog before anything is saved or copied: it says what the copy will contain, and can leave tags and names out.
 
-use super::keys;
 use crate::dom::{El, Keep, button, div, el};
 use crate::page::Page;
+use crate::widgets::dialog;
 use pathlight_engine::pool::UserError;
 use pathlight_engine::queries;
 use pathlight_trace::Redaction;
@@ -88,5 +88,5 @@ pub fn open(
     });
     let body = div("share-body").child(&switches).child(&div("buttons").child(&submit));
     let dialog = el("dialog").class("ask").test("redaction").attr("aria-label", title);
-    keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);
+    dialog::open(&dialog.child(&head).child(&body), &close, keep);
 }

@@ -5,7 +5,6 @@ use crate::boot::Given;
 use crate::dom::El;
 use crate::page::Page;
 use crate::pool::Input;
-use crate::shell::queries::of_findings;
 use crate::shell::redaction_dialog;
 use crate::widgets::export::save;
 use js_sys::{Array, Promise};
@@ -116,7 +115,7 @@ async fn first_finding(page: Page, (redaction, pseudonyms): &ExportRedaction) ->
     if page.is_summary() {
         return String::new();
     }
-    let (selection, baseline) = of_findings(page);
+    let (selection, baseline) = page.of_findings();
     let report = page.pool().run(&queries::Findings { selection, baseline }).await;
     let redacted = |report| redacted::findings(&report, *redaction, pseudonyms);
     report.map(|report| findings::words::headline(&redacted(report))).unwrap_or_default()

@@ -1,12 +1,12 @@
 //! A link to what is shown, with what it needs to work elsewhere.
 
-use super::keys;
 use crate::dom;
 use crate::dom::{El, Keep, button, div, el};
 use crate::page::Page;
 use crate::shell::banners::copy_text;
 use crate::shell::redaction_dialog::switches;
 use crate::shell::saved_report::Origin;
+use crate::widgets::dialog;
 use pathlight_trace::Redaction;
 use pathlight_view::address::sharing::{Needs, link_words};
 use pathlight_view::export::redacted;
@@ -59,7 +59,7 @@ pub fn open(page: Page, origin: &Origin) {
     let switches = switches(&keep, ShareKind::Link, show);
     let body = div("share-body").child(&field).child(&words).child(&switches).child(&buttons);
     let dialog: El = el("dialog").class("share").test("share").attr("aria-label", "Link to this view");
-    keys::open_dialog(&dialog.child(&head).child(&body), &close, keep);
+    dialog::open(&dialog.child(&head).child(&body), &close, keep);
     if let Some(field) = field.as_kind::<HtmlInputElement>() {
         field.select();
     }

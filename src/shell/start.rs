@@ -2,12 +2,12 @@
 
 use crate::dom;
 use crate::dom::{El, Keep, button, div, el, icon};
+use crate::page::files;
 use crate::page::{Page, Part};
 use crate::settings;
 use crate::settings::Store;
 use crate::shell::file_input;
 use crate::shell::file_input::Picker;
-use crate::shell::files;
 use crate::shell::jaeger_dialog;
 use pathlight_view::address::sharing::reopen_words;
 use wasm_bindgen_futures::spawn_local;
@@ -57,7 +57,7 @@ impl Start {
                 pressed.set("disabled", "");
                 let pressed = pressed.clone();
                 spawn_local(async move {
-                    files::again(page).await;
+                    page.open_again().await;
                     pressed.unset("disabled");
                 });
             });

@@ -3,29 +3,10 @@
 use crate::dom;
 use crate::dom::{El, Keep, button, div, span};
 use crate::page::{Page, Part};
-use crate::pool::Input;
-use pathlight_view::address::Address;
 use wasm_bindgen_futures::spawn_local;
 
 /// How long it can be undone, in milliseconds.
 const UNDO_MS: i32 = 10_000;
-
-/// What was loaded before something was done to it.
-#[derive(Clone)]
-pub struct Undo {
-    /// Tells it from others.
-    pub number: u32,
-    /// The change in words.
-    pub words: String,
-    /// The address of the page before the change.
-    pub address: Address,
-    /// What was loaded, with the group of each.
-    pub inputs: Vec<(Input, u8)>,
-    /// How many of the inputs a person opened.
-    pub opened: usize,
-    /// The names that a reload would ask for.
-    pub names: String,
-}
 
 /// The row that says what was done and offers the way back.
 pub struct UndoRow {

@@ -9,6 +9,7 @@ pub mod findings;
 pub mod flame;
 pub mod flow;
 pub mod heatmap;
+pub mod queries;
 pub mod requests_list;
 pub mod split;
 pub mod timeline;

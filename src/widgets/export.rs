@@ -3,9 +3,9 @@
 use super::popover::Popover;
 use crate::canvas::{plain_theme, png_of};
 use crate::dom;
+use crate::dom::text_blob;
 use crate::dom::{El, Keep, button, div};
 use crate::page::Page;
-use crate::shell::file_input::text_blob;
 use pathlight_engine::pool::UserError;
 use pathlight_view::address::comparing::Side;
 use pathlight_view::draw::Theme;

@@ -3,6 +3,7 @@
 pub mod chart_canvas;
 pub mod companion;
 pub mod controls;
+pub mod dialog;
 pub mod distribution;
 pub mod export;
 pub mod filled_canvas;

@@ -48,7 +48,7 @@ pub enum Event<P> {
     Query {
         /// Number of the query.
         query: u64,
-        /// What [`Query::to_message`](crate::queries::Query::to_message) wrote.
+        /// What [`Query::to_message`](crate::run::query::Query::to_message) wrote.
         message: Vec<u8>,
     },
     /// The columns of all workers are wanted, for a saved report. The number is the caller's, distinct from those of

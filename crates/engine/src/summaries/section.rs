@@ -1,8 +1,8 @@
 //! A section of a summary: it has a name and a version of its own, so that a later Pathlight can add one or change one and
 //! every other query still works (`docs/definitions/summary.md` section 10).
 
+use super::FileError;
 use super::maps::join_maps;
-use super::packed::FileError;
 use pathlight_base::encoding;
 use pathlight_base::encoding::Damaged;
 use pathlight_trace::Endpoint;

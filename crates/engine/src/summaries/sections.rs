@@ -1,7 +1,8 @@
 //! The sections of a summary: each analysis owns one.
 
-use super::packed::FileError;
-use super::section::{ByRoot, Lack, Lacks, Section, Stored, Summed};
+use super::FileError;
+use super::Lacks;
+use super::section::{ByRoot, Lack, Section, Stored, Summed};
 use crate::anomalies::summed::Normal;
 use crate::compare::services::CulpritPart;
 use crate::diagnosis::summed::DiagnosisSums;

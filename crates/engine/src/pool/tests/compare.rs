@@ -1,7 +1,8 @@
 use super::sim::Sim;
 use super::texts;
-use crate::queries::{self, Query as _};
+use crate::queries;
 use crate::requests::{PercentileRange, Selection};
+use crate::run::query::Query as _;
 
 /// Returns how many messages a comparison takes, of a pool that knows nothing of its traces but what these queries asked.
 fn messages_of_compare(workers: usize, before: &[Vec<u8>], range: PercentileRange) -> u64 {

@@ -4,9 +4,9 @@
 use crate::load::{ReadResult, SplitSearch};
 use crate::pool::messages::{Call, Done, FromWorker, Piece, Progress};
 use crate::pool::*;
-use crate::queries::Query as _;
 use crate::requests::{PercentileRange, Selection};
 use crate::run::Session;
+use crate::run::query::Query as _;
 use crate::{EngineError, queries};
 use pathlight_ingest::{ErrorKind, Options, Reader};
 use pathlight_trace::PathSettings;

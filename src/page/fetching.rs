@@ -6,7 +6,6 @@ use crate::page::Page;
 use crate::pool::Input;
 use crate::settings;
 use crate::settings::{DIALECT, Store};
-use crate::shell::file_input::load_demo;
 use pathlight_backend::source::{DEMO, Search, Source, Wanted};
 use pathlight_backend::{Connection, Dialect, Explanation, Lost, Plan, Progress, Trouble};
 use std::cell::{Cell, RefCell};
@@ -363,7 +362,7 @@ impl Fetching {
             if page.has_data() && !adds {
                 page.make_way();
             }
-            return load_demo(page);
+            return page.load_demo();
         }
         let mut source = page.address().source.clone();
         let follows = source.clone();

@@ -1,6 +1,6 @@
 //! Queries on their way through the pool, one slot each.
 
-use crate::page::Page;
+use crate::pool::Pool;
 use futures_util::future::{AbortHandle, abortable};
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::pool::QueryError;
@@ -98,20 +98,35 @@ impl<Q> Default for Slot<Q> {
 /// Reads the report of a query, or says why it cannot be read.
 type Read = fn(&[u8]) -> Result<Rc<dyn Any>, String>;
 
+/// Who asks: what a query is about, who runs it, and who wants to know of its report.
+pub trait Asker: Copy + 'static {
+    /// Counts states of the data.
+    fn generation(self) -> u64;
+
+    /// Returns the workers that run queries.
+    fn pool(self) -> &'static Pool;
+
+    /// Returns the slots that were ever wanted.
+    fn slots(self) -> &'static Slots;
+
+    /// Follows what has come.
+    fn refresh(self);
+}
+
 /// Does what [`Slot::want`] does, with one body for all queries.
-fn want(slot: &Rc<RefCell<State>>, page: Page, query: Vec<u8>, read: Read) {
-    let wanted = (page.generation(), query);
+fn want(slot: &Rc<RefCell<State>>, asker: impl Asker, query: Vec<u8>, read: Read) {
+    let wanted = (asker.generation(), query);
     if slot.borrow().wanted.as_ref() == Some(&wanted) {
         return;
     }
-    page.queries().slots.add(slot);
-    let (own, pool) = (slot.clone(), page.pool().clone());
+    asker.slots().add(slot);
+    let (own, pool) = (slot.clone(), asker.pool().clone());
     let running_query = wanted.clone();
     let work = async move {
         let watch = |progress: TrainingProgress| {
             if progress.of > 0 {
                 own.borrow_mut().progress = Some(progress);
-                page.refresh();
+                asker.refresh();
             }
         };
         let result = pool.run_message(running_query.1.clone(), &watch).await;
@@ -131,7 +146,7 @@ fn want(slot: &Rc<RefCell<State>>, page: Page, query: Vec<u8>, read: Read) {
             Err(QueryError::Stale | QueryError::WorkerLost) => {}
         }
         drop(state);
-        page.refresh();
+        asker.refresh();
     };
     let before = {
         let mut state = slot.borrow_mut();
@@ -159,10 +174,10 @@ impl State {
 impl<Q: Query> Slot<Q> {
     /// Makes sure that the report of `query` is there or on its way, about what is loaded now; the page is brought up
     /// to date once it is there. Wanting the same again does nothing.
-    pub fn want(&self, page: Page, query: Q) {
+    pub fn want(&self, asker: impl Asker, query: Q) {
         // It cannot fail: a query is a struct of plain values.
         let message = query.to_message();
-        want(&self.0, page, message, |bytes| match Q::read_report(bytes) {
+        want(&self.0, asker, message, |bytes| match Q::read_report(bytes) {
             Ok(report) => Ok(Rc::new(report)),
             Err(error) => Err(error.to_string()),
         });

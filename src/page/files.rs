@@ -1,9 +1,7 @@
 //! Calls into `www/files.js`, which looks into dropped folders, and opens files again after a reload.
 
-use crate::page::Page;
 use crate::pool::Input;
 use js_sys::{Array, Promise, Reflect};
-use pathlight_engine::pool::UserError;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::DataTransferItem;
@@ -82,18 +80,10 @@ pub async fn files_below(folder: Promise) -> Option<(Vec<Input>, Vec<String>)> {
     (!answer.is_null()).then(|| (found(), names(&answer, "unreadable")))
 }
 
-/// Opens again what was open.
-pub async fn again(page: Page) {
-    let Ok(answer) = read_again().await else { return };
-    let missing = names(&answer, "missing");
-    page.reopen(inputs(&answer, "inputs").collect(), &missing);
-    if !missing.is_empty() {
-        page.fail(UserError {
-            message: "Part of what was open could not be read again.".to_owned(),
-            detail: missing.join("\n"),
-            next_step: "Drop or open these files, if they are still there.".to_owned(),
-        });
-    }
+/// Returns what was open with the group of each, and the names of what cannot be read any more.
+pub async fn again() -> Option<(Vec<(Input, u8)>, Vec<String>)> {
+    let answer = read_again().await.ok()?;
+    Some((inputs(&answer, "inputs").collect(), names(&answer, "missing")))
 }
 
 /// Asks for files such that they can come back; `None` where the browser cannot do that.

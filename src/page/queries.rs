@@ -1,0 +1,92 @@
+//! The queries of the page.
+
+use super::slot::{Slot, Slots};
+use pathlight_engine::queries;
+use std::cell::Cell;
+
+/// The queries of the page: a slot for each that may be wanted at the same time as others.
+#[derive(Default)]
+pub struct Queries {
+    /// All of them that were ever wanted.
+    pub slots: Slots,
+    /// What is loaded.
+    pub overview: Slot<queries::Overview>,
+    /// Of which state of the data the services with the most time have their colours.
+    pub led: Cell<Option<u64>>,
+    /// What the percentile range holds.
+    pub range: Slot<queries::Range>,
+    /// The critical path of the percentile range.
+    pub path: Slot<queries::CriticalPath>,
+    /// The values of the tag that a filter is being made of.
+    pub tag_values: Slot<queries::TagValues>,
+    /// What a search by tags finds, of the side that views speak of or of A.
+    pub search: Slot<queries::Search>,
+    /// The same of B, where both sides are shown.
+    pub search_b: Slot<queries::Search>,
+    /// What it finds in the trace of the timeline.
+    pub found_spans: Slot<queries::FindSpans>,
+    /// Two sides against each other.
+    pub compare: Slot<queries::Compare>,
+    /// Endpoints against requests.
+    pub heatmap: Slot<queries::Heatmap>,
+    /// What is slow, where, why and for whom.
+    pub findings: Slot<queries::Findings>,
+    /// What joins the findings later.
+    pub late_findings: Slot<queries::LateFindingsQuery>,
+    /// Which tags tell slow requests from the others.
+    pub tags: Slot<queries::Tags>,
+    /// Times by endpoint.
+    pub endpoints: Slot<queries::Endpoints>,
+    /// Endpoints over all root endpoints.
+    pub bottom_up: Slot<queries::BottomUp>,
+    /// Sizes of requests.
+    pub histograms: Slot<queries::Histograms>,
+    /// What faster endpoints would save.
+    pub savings: Slot<queries::Savings>,
+    /// Times by the values of a tag.
+    pub split: Slot<queries::Split>,
+    /// The tags whose values differ most.
+    pub proposals: Slot<queries::Proposals>,
+    /// Errors of the percentile range.
+    pub errors: Slot<queries::Errors>,
+    /// Endpoints of the requests at percentiles of their latency.
+    pub at_latencies: Slot<queries::AtLatencies>,
+    /// The diagnosis.
+    pub diagnosis: Slot<queries::Diagnosis>,
+    /// The aggregate trace of the line of the diagnosis that is looked at.
+    pub aggregate: Slot<queries::AggregateTraces>,
+    /// Services and places by what changed between two sides.
+    pub compare_diagnoses: Slot<queries::CompareDiagnoses>,
+    /// Requests by how anomalous they are.
+    pub anomaly: Slot<queries::Anomalies>,
+    /// How well anomalous requests are found.
+    pub anomaly_evaluation: Slot<queries::AnomalyEvaluation>,
+    /// The trace of the chosen anomalous request.
+    pub anomalous_trace: Slot<queries::Trace>,
+    /// That of the normal request most like it.
+    pub normal_trace: Slot<queries::Trace>,
+    /// The slowest requests of the percentile range.
+    pub requests: Slot<queries::Requests>,
+    /// Which endpoints have a flow.
+    pub flow_parents: Slot<queries::FlowParents>,
+    /// The flow of the parent shown.
+    pub flow: Slot<queries::Flow>,
+    /// Latencies before and after the changes.
+    pub what_if: Slot<queries::WhatIf>,
+    /// What would bring a percentile of the latency down to a target.
+    pub target: Slot<queries::Target>,
+    /// What a timeout of a call would cut.
+    pub timeout: Slot<queries::Timeout>,
+    /// How well the model of what-ifs does on held-out invocations.
+    pub back_test: Slot<queries::FlowEvaluation>,
+    /// The predictors compared.
+    pub evaluation: Slot<queries::FlowEvaluation>,
+    /// The trace of the timeline.
+    pub trace: Slot<queries::Trace>,
+    /// Drag and slack of its spans, asked once it is shown.
+    pub pressures: Slot<queries::Pressures>,
+    /// Summaries over time.
+    pub trend: Slot<queries::Trend>,
+    /// The selected span.
+    pub span: Slot<queries::Span>,
+}

@@ -1,0 +1,24 @@
+//! What went wrong with a fetch, and what can be done about it.
+
+use crate::dom::{El, div, el, span};
+use pathlight_backend::Explanation;
+
+/// Creates an explanation with its ways out.
+pub fn explanation(told: &Explanation) -> El {
+    div("fetch-text")
+        .child(&span("message-text", &told.message).test("fetch-message"))
+        .child(&cures(&told.cures))
+}
+
+/// Returns a list of sentences; text between backticks is set apart.
+pub fn cures(lines: &[String]) -> El {
+    let list = el("ul").class("cures").test("fetch-cures");
+    for line in lines {
+        let item = el("li");
+        for (at, piece) in line.split('`').enumerate() {
+            item.add(&if at % 2 == 1 { el("code").text(piece) } else { span("", piece) });
+        }
+        list.add(&item);
+    }
+    list
+}
