@@ -3,7 +3,7 @@
 use super::replay::Random;
 use super::spoken::{MESSAGES, drive};
 use super::stored::{json, loaded};
-use pathlight::model::trace::{LATEST_US, LONGEST_US};
+use pathlight::model::trace::{LATEST_US, LONGEST_US, TraceSet};
 use pathlight::query::native::Pool;
 use pathlight::query::{PathSettings, RootEndpoint, Selection, Session, queries};
 use pathlight::summary::{Settings, Summary, compare};
@@ -57,7 +57,12 @@ fn with_ends(text: &str, part: usize, random: &mut Random) -> String {
 
 /// Checks that every query of traces with these times gives a report, and that their summary can be read and merged.
 pub fn check(bytes: &[u8]) {
-    let set = loaded(bytes);
+    check_sets(|| loaded(bytes));
+}
+
+/// Checks the same of the set that is made.
+pub fn check_sets(make: impl Fn() -> TraceSet) {
+    let set = make();
     if set.traces().is_empty() {
         return;
     }
@@ -71,7 +76,7 @@ pub fn check(bytes: &[u8]) {
     let baseline =
         queries::Findings { selection: Selection::default(), baseline: Some(Selection::default()) };
     Pool::of(vec![set]).unwrap().run(baseline).unwrap();
-    let mut session = Session::of(loaded(bytes));
+    let mut session = Session::of(make());
     for message in MESSAGES.iter() {
         // What asks for a trace or an endpoint that is not there is refused in words.
         drive(&mut session, message.clone(), &mut |_, _, _| {});
