@@ -78,7 +78,7 @@ pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
             ..EndpointsReport::default()
         },
         column_requests: vec![1; columns as usize],
-        column_latency_us: (0..u64::from(columns)).map(|column| 1000 + column).collect(),
+        column_latency_us: (0..u128::from(columns)).map(|column| 1000 + column).collect(),
         ..HeatmapReport::default()
     };
     for column in 0..columns {

@@ -47,7 +47,7 @@ pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
 }
 
 /// Time on the critical path by endpoint.
-type Times = BTreeMap<(String, String), u64>;
+type Times = BTreeMap<(String, String), u128>;
 
 /// Measures how much the endpoints with the most time on the critical path are those of other requests of the same
 /// load.

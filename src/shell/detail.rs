@@ -277,7 +277,7 @@ impl Detail {
             return;
         }
         let whole = report.facts.latency_sum_us;
-        let sum: u64 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
+        let sum: u128 = contexts.iter().map(|(_, node)| node.exclusive_us.sum).sum();
         let facts = el("dl").class("pairs");
         pair(&facts, "Share of latency, self", &format::share_of(sum, whole), "share-own");
         pair(

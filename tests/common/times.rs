@@ -10,7 +10,7 @@ use pathlight::engine::run::Session;
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::summaries::{Settings, Summary};
 use pathlight::trace::PathSettings;
-use pathlight::trace::{LATEST_US, LONGEST_US};
+use pathlight::trace::{LATEST_US, LONGEST_US, TraceSet};
 
 /// Numbers at which something ends: what is read, what 32, 48, 53, 63 and 64 bits hold, days and years.
 const ENDS: [u64; 16] = [
@@ -61,7 +61,12 @@ fn with_ends(text: &str, part: usize, random: &mut Random) -> String {
 
 /// Checks that every query of traces with these times gives a report, and that their summary can be read and merged.
 pub fn check(bytes: &[u8]) {
-    let set = loaded(bytes);
+    check_sets(|| loaded(bytes));
+}
+
+/// Checks the same of the set that is made.
+pub fn check_sets(make: impl Fn() -> TraceSet) {
+    let set = make();
     if set.traces().is_empty() {
         return;
     }
@@ -77,7 +82,7 @@ pub fn check(bytes: &[u8]) {
     let baseline =
         queries::Findings { selection: Selection::default(), baseline: Some(Selection::default()) };
     Pool::of(vec![set]).unwrap().run(baseline).unwrap();
-    let mut session = Session::of(loaded(bytes));
+    let mut session = Session::of(make());
     for message in MESSAGES.iter() {
         // What asks for a trace or an endpoint that is not there is refused in words.
         drive(&mut session, message.clone(), &mut |_, _, _| {});

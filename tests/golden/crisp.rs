@@ -45,8 +45,12 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
         let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         let testing = &json["testing"];
         let expected = testing.get("opTimeExclusive").unwrap_or(&testing[0]);
-        let expected: BTreeMap<String, u64> =
-            expected.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v.as_u64().unwrap())).collect();
+        let expected: BTreeMap<String, u128> = expected
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(k, v)| (k.clone(), u128::from(v.as_u64().unwrap())))
+            .collect();
         let mut pool = Pool::of(vec![load(&file, 1 << 16)]).unwrap();
         let mut report = |reading| {
             pool.run(queries::CriticalPath { selection: Selection { reading, ..Selection::default() } })
@@ -54,13 +58,13 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
         };
         let (report, real) = (report(Reading::PLAIN), report(Reading::real()));
         assert_eq!(report, real, "{}", file.display());
-        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        let mut found: BTreeMap<String, u128> = BTreeMap::new();
         for node in &report.nodes {
             let (service, operation) = report.name(node.endpoint);
             *found.entry(format!("[{service}] {operation}")).or_default() += node.exclusive_us.sum;
         }
         // The public tool leaves out what has no time of its own in some cases and lists it in others.
-        let times = |map: &BTreeMap<String, u64>| -> Vec<(String, u64)> {
+        let times = |map: &BTreeMap<String, u128>| -> Vec<(String, u128)> {
             map.iter().filter(|(_, v)| **v > 0).map(|(k, v)| (k.clone(), *v)).collect()
         };
         assert_eq!(times(&found), times(&expected), "{}", file.display());
@@ -88,7 +92,7 @@ fn is_error_to_crisp(span: &serde_json::Value) -> bool {
 }
 
 /// (`totalWork`, `timeSavedOnWork`, `timeSavedOnCP`, `noErrCP`) of a case.
-type Counterfactual = (u64, u64, u64, BTreeMap<String, u64>);
+type Counterfactual = (u128, u128, u128, BTreeMap<String, u128>);
 
 fn counterfactual(bytes: &[u8]) -> Counterfactual {
     let mut set = TraceSet::new();
@@ -96,7 +100,7 @@ fn counterfactual(bytes: &[u8]) -> Counterfactual {
     set.seal().unwrap();
     let query = queries::Errors { selection: Selection::default() };
     let report = Pool::of(vec![set]).unwrap().run(query).unwrap();
-    let mut path: BTreeMap<String, u64> = BTreeMap::new();
+    let mut path: BTreeMap<String, u128> = BTreeMap::new();
     for row in report.rows.iter().filter(|row| row.without_path_us > 0) {
         let (service, operation) = report.name(row.endpoint);
         path.insert(format!("[{service}] {operation}"), row.without_path_us);
@@ -114,8 +118,8 @@ fn requests_without_errors_match_the_test_cases_of_crisp() {
         let Some(work) = testing.get("totalWork") else { continue };
         cases += 1;
         let name = case(&file);
-        let us = |key: &str| testing[key].as_u64().unwrap();
-        let mut expected = (work.as_u64().unwrap(), us("timeSavedOnWork"), us("timeSavedOnCP"));
+        let us = |key: &str| u128::from(testing[key].as_u64().unwrap());
+        let mut expected = (u128::from(work.as_u64().unwrap()), us("timeSavedOnWork"), us("timeSavedOnCP"));
         if name == "21" {
             // 390 and not 395: S3 overlaps the end of S2 by 5 us and is taken out, but S2 itself still ends at 210. The
             // public tool cuts it at 205, where S3 began, and lets the parent end before its child.
@@ -130,8 +134,8 @@ fn requests_without_errors_match_the_test_cases_of_crisp() {
         assert_eq!((found.0, found.1, found.2), expected, "{name}");
         if let Some(path) = testing["noErrCP"].as_object() {
             paths += 1;
-            let path: BTreeMap<String, u64> =
-                path.iter().map(|(name, us)| (name.clone(), us.as_u64().unwrap())).collect();
+            let path: BTreeMap<String, u128> =
+                path.iter().map(|(name, us)| (name.clone(), u128::from(us.as_u64().unwrap()))).collect();
             assert_eq!(found.3, path, "{name}");
         }
         // The same on what our definitions take for errors.

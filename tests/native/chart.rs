@@ -70,14 +70,14 @@ fn check_xml(svg: &str) {
 fn check_flame(report: &CriticalPathReport) {
     let tree = FlameTree::of_report(report);
     assert_eq!(
-        tree.total_us(),
+        u128::from(tree.total_us()),
         report.facts.latency_sum_us,
         "the flame graph is all latency of the percentile range"
     );
     let inverted = Inverted::new(report);
     assert_eq!(inverted.total_us(), tree.total_us(), "callers divide the same time");
     let rows = endpoint_rows(report);
-    assert_eq!(rows.iter().map(|row| row.exclusive_us).sum::<u64>(), tree.total_us());
+    assert_eq!(rows.iter().map(|row| row.exclusive_us).sum::<u128>(), u128::from(tree.total_us()));
     // A search for one endpoint finds what its row says, as long as no other endpoint is found with it.
     for row in rows.iter().take(5) {
         let label = &tree.frames()[row.endpoint.index()].label;
@@ -87,7 +87,7 @@ fn check_flame(report: &CriticalPathReport) {
         };
         let matches = Matches::find(&tree, |frame| holds(&frame.label));
         if tree.frames().iter().filter(|frame| holds(&frame.label)).count() == 1 {
-            assert_eq!(matches.matched_us(), row.subtree_us, "{label}");
+            assert_eq!(u128::from(matches.matched_us()), row.subtree_us, "{label}");
         }
     }
     let words = flame::chart::FlameWords::of_times(&tree, "Flame <graph>");

@@ -23,6 +23,7 @@ mod analysis {
     mod flow;
     mod flow_queries;
     mod invariance;
+    mod long_sums;
     mod places;
     mod reading_cases;
     mod real_traces;

@@ -65,8 +65,8 @@ fn long(seconds: u64) -> String {
 }
 
 /// Returns a duration in whole microseconds, as [`duration`].
-pub fn duration_us(us: u64) -> String {
-    duration(us as f64)
+pub fn duration_us(us: impl Into<u128>) -> String {
+    duration(us.into() as f64)
 }
 
 /// Returns a difference of durations in microseconds, always with its sign.
@@ -133,7 +133,8 @@ pub fn share(share: f64) -> String {
 }
 
 /// Writes `part` of `whole` as a [`share`]; a dash if the whole is nothing.
-pub fn share_of(part: u64, whole: u64) -> String {
+pub fn share_of(part: impl Into<u128>, whole: impl Into<u128>) -> String {
+    let (part, whole) = (part.into(), whole.into());
     share(if whole == 0 { f64::NAN } else { part as f64 / whole as f64 })
 }
 
@@ -367,7 +368,7 @@ mod tests {
         ] {
             assert_eq!(plain(duration(us)), want, "{us}");
         }
-        assert_eq!(plain(duration_us(1_240_000)), "1.24 s");
+        assert_eq!(plain(duration_us(1_240_000_u64)), "1.24 s");
         assert_eq!(plain(change(1500.0)), "+1.50 ms");
         assert_eq!(plain(change(-1500.0)), "−1.50 ms");
         assert_eq!(plain(change(0.0)), "0 µs");
@@ -413,8 +414,8 @@ mod tests {
         ] {
             assert_eq!(plain(share(value)), want, "{value}");
         }
-        assert_eq!(plain(share_of(1, 4)), "25.0 %");
-        assert_eq!(share_of(0, 0), DASH);
+        assert_eq!(plain(share_of(1_u64, 4_u64)), "25.0 %");
+        assert_eq!(share_of(0_u64, 0_u64), DASH);
     }
 
     #[test]

@@ -14,17 +14,17 @@ pub struct Coverage {
     /// Traces in which there are requests.
     pub traces: u64,
     /// All their spans.
-    pub span_us: u64,
+    pub span_us: u128,
     /// Time of the spans that nobody waits for, and of all below them.
-    pub async_us: u64,
+    pub async_us: u128,
     /// Spans that nobody waits for, and all below them.
     pub async_spans: u64,
     /// Time of the spans below a span that is missing, in traces that have a root.
-    pub unattached_us: u64,
+    pub unattached_us: u128,
     /// Such spans.
     pub unattached_spans: u64,
     /// Time of the spans that lie wholly outside their parent, and of all below them.
-    pub dropped_us: u64,
+    pub dropped_us: u128,
     /// Requests whose caller is not recorded.
     pub incomplete: u64,
     /// Requests whose caller is not recorded and that are left out; their traces are not counted.
@@ -63,15 +63,15 @@ impl Coverage {
                 if role == Role::Async {
                     *async_end = end.max(*async_end);
                 }
-                let us = set.duration_us(tree.row(i));
-                out.span_us = out.span_us.saturating_add(us);
+                let us = u128::from(set.duration_us(tree.row(i)));
+                out.span_us += us;
                 if role == Role::Dropped {
-                    out.dropped_us = out.dropped_us.saturating_add(us);
+                    out.dropped_us += us;
                 } else if !is_inside && i < unattached_end {
-                    out.unattached_us = out.unattached_us.saturating_add(us);
+                    out.unattached_us += us;
                     out.unattached_spans += 1;
                 } else if i < *async_end {
-                    out.async_us = out.async_us.saturating_add(us);
+                    out.async_us += us;
                     out.async_spans += 1;
                 }
             }
@@ -79,21 +79,26 @@ impl Coverage {
         out
     }
 
+    /// Returns the coverage of a trace of which no more is to say than how long its spans take.
+    pub fn of_plain(span_us: u64) -> Coverage {
+        Coverage { traces: 1, span_us: span_us.into(), ..Coverage::default() }
+    }
+
     /// Adds the coverage of other traces.
     pub fn merge(&mut self, other: &Coverage) {
         self.traces += other.traces;
-        self.span_us = self.span_us.saturating_add(other.span_us);
-        self.async_us = self.async_us.saturating_add(other.async_us);
+        self.span_us += other.span_us;
+        self.async_us += other.async_us;
         self.async_spans += other.async_spans;
-        self.unattached_us = self.unattached_us.saturating_add(other.unattached_us);
+        self.unattached_us += other.unattached_us;
         self.unattached_spans += other.unattached_spans;
-        self.dropped_us = self.dropped_us.saturating_add(other.dropped_us);
+        self.dropped_us += other.dropped_us;
         self.incomplete += other.incomplete;
         self.left_out += other.left_out;
     }
 
     /// Returns a part of the span time as a share of all of it, 0 to 1.
-    pub fn share(&self, us: u64) -> f64 {
+    pub fn share(&self, us: u128) -> f64 {
         if self.span_us == 0 { 0.0 } else { us as f64 / self.span_us as f64 }
     }
 }

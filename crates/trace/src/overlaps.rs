@@ -15,7 +15,7 @@ pub struct AcceptedOverlaps {
     /// Traces with such a call.
     pub traces: u64,
     /// Sum of the overlaps.
-    pub sum_us: u64,
+    pub sum_us: u128,
     /// The longest overlap.
     pub max_us: u64,
     /// How many last at least 1, 2, 4, 8, ... microseconds, and less than the next of these.
@@ -82,7 +82,7 @@ impl AcceptedOverlaps {
 
     fn add(&mut self, us: u64) {
         self.calls += 1;
-        self.sum_us = self.sum_us.saturating_add(us);
+        self.sum_us += u128::from(us);
         self.max_us = self.max_us.max(us);
         let bin = us.max(1).ilog2() as usize;
         if self.by_doubling.len() <= bin {
@@ -95,7 +95,7 @@ impl AcceptedOverlaps {
     pub fn merge(&mut self, other: &AcceptedOverlaps) {
         self.calls += other.calls;
         self.traces += other.traces;
-        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+        self.sum_us += other.sum_us;
         self.max_us = self.max_us.max(other.max_us);
         if self.by_doubling.len() < other.by_doubling.len() {
             self.by_doubling.resize(other.by_doubling.len(), 0);

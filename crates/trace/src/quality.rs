@@ -13,9 +13,9 @@ pub struct Quality {
     /// Spans cut to their parent's interval.
     pub clipped_spans: u64,
     /// Time that was cut off, in microseconds.
-    pub clipped_us: u64,
+    pub clipped_us: u128,
     /// Duration of all spans before anything is cut, in microseconds.
-    pub span_us: u64,
+    pub span_us: u128,
     /// Subtrees left out because they lie wholly outside their parent.
     pub dropped_subtrees: u64,
     /// Spans in them.
@@ -24,7 +24,7 @@ pub struct Quality {
     pub orphan_roots: u64,
     /// Duration of the spans below orphan roots that are part of no request by default, in microseconds before anything is
     /// cut.
-    pub orphan_us: u64,
+    pub orphan_us: u128,
     /// Cycles cut.
     pub cycles: u64,
     /// Spans of an id seen before, identical copies included.
@@ -55,12 +55,12 @@ impl Quality {
         in_blocks(tree.len(), &mut |block| {
             for i in block.map(|i| i as u32) {
                 let row = tree.row(i);
-                self.span_us = self.span_us.saturating_add(set.duration_us(row));
+                self.span_us += u128::from(set.duration_us(row));
                 if tree.parent_of(i).is_none() {
                     is_left_out = i > 0 && !is_incomplete && tree.is_orphan(set, i);
                 }
                 if is_left_out {
-                    self.orphan_us = self.orphan_us.saturating_add(set.duration_us(row));
+                    self.orphan_us += u128::from(set.duration_us(row));
                 }
                 if tree.role[i as usize] == Role::Async {
                     async_end = async_end.max(tree.subtree_end[i as usize]);
@@ -78,7 +78,7 @@ impl Quality {
                     Role::Sync | Role::Overlay => {
                         let clipped_us = set.duration_us(row) - tree.duration_us(i);
                         self.clipped_spans += u64::from(clipped_us > 0);
-                        self.clipped_us += clipped_us;
+                        self.clipped_us += u128::from(clipped_us);
                     }
                     Role::Root | Role::Async => {}
                 }
@@ -96,11 +96,11 @@ impl Quality {
     pub fn merge(&mut self, other: &Quality) {
         self.clipped_spans += other.clipped_spans;
         self.clipped_us += other.clipped_us;
-        self.span_us = self.span_us.saturating_add(other.span_us);
+        self.span_us += other.span_us;
         self.dropped_subtrees += other.dropped_subtrees;
         self.dropped_spans += other.dropped_spans;
         self.orphan_roots += other.orphan_roots;
-        self.orphan_us = self.orphan_us.saturating_add(other.orphan_us);
+        self.orphan_us += other.orphan_us;
         self.cycles += other.cycles;
         self.duplicate_spans += other.duplicate_spans;
         self.multi_root_traces += other.multi_root_traces;

@@ -37,11 +37,11 @@ fn names() -> Vec<Endpoint> {
     vec![Endpoint::new("db", "query, \"fast\""), Endpoint::new("shop", "GET /cart")]
 }
 
-fn facts(requests: u64, latency_sum_us: u64) -> RangeFacts {
+fn facts(requests: u64, latency_sum_us: u128) -> RangeFacts {
     RangeFacts { all_requests: requests, requests, latency_sum_us, ..RangeFacts::default() }
 }
 
-fn weight(sum: u64) -> Weight {
+fn weight(sum: u128) -> Weight {
     Weight { sum, mean: sum as f64 / 2.0, p50: 1.0, p95: 2.0, p99: 3.5 }
 }
 

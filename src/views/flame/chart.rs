@@ -254,12 +254,12 @@ impl<S: FlameSource> FlameChart<S> {
         let mut lines = vec![TipLine::Endpoint(endpoint.clone())];
         if self.tree.is_waiting(node) {
             if let Some(frame) = self.tree.frame(node) {
-                lines.extend(flame::waiting_tip(frame, self.tree.interval_us(node).1, self.tree.share(node)));
+                lines.extend(flame::waiting_tip(frame, self.tree.time_of(node), self.tree.share(node)));
             }
             return lines;
         }
         if self.inverted.is_some() {
-            let (_, us) = self.tree.interval_us(node);
+            let us = self.tree.time_of(node);
             let root = self.tree.ancestry(node).last().unwrap_or(node);
             let callee = self.endpoint_of(root).filter(|_| self.tree.depth(node) > 0);
             lines.push(flame::inverted_tip(self.tree.share(node), us, callee));

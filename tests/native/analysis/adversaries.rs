@@ -80,8 +80,8 @@ fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64>
 fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selection) -> TestCaseResult {
     let path = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
     let whole = path.facts.latency_sum_us;
-    let mut widths: Vec<u64> = path.nodes.iter().map(|node| node.exclusive_us.sum).collect();
-    let mut own: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let mut widths: Vec<u128> = path.nodes.iter().map(|node| node.exclusive_us.sum).collect();
+    let mut own: BTreeMap<(&str, &str), u128> = BTreeMap::new();
     let mut roots = 0;
     // Parents stand first, so all that is below a node has been added.
     for (at, node) in path.nodes.iter().enumerate().rev() {
@@ -90,7 +90,7 @@ fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selec
             Some(parent) => widths[parent.0 as usize] += widths[at],
             None => roots += widths[at],
         }
-        prop_assert!(node.waiting.iter().map(|of| of.us).sum::<u64>() <= node.exclusive_us.sum);
+        prop_assert!(node.waiting.iter().map(|of| of.us).sum::<u128>() <= node.exclusive_us.sum);
         *own.entry(path.name(node.endpoint)).or_default() += node.exclusive_us.sum;
     }
     prop_assert_eq!(roots, whole);
@@ -102,8 +102,8 @@ fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selec
     prop_assert_eq!(found, own);
     for row in &endpoints.rows {
         let own = row.exclusive_us.sum;
-        prop_assert!(row.chains.iter().map(|chain| chain.exclusive_us).sum::<u64>() <= own);
-        prop_assert!(row.waiting.iter().map(|of| of.us).sum::<u64>() <= own);
+        prop_assert!(row.chains.iter().map(|chain| chain.exclusive_us).sum::<u128>() <= own);
+        prop_assert!(row.waiting.iter().map(|of| of.us).sum::<u128>() <= own);
         prop_assert!(
             row.share_interval.is_none_or(|of| 0.0 <= of.low && of.low <= of.high && of.high <= 1.0)
         );
@@ -114,11 +114,11 @@ fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selec
     let mut of_roots = vec![0; ranking.roots.len()];
     for row in &ranking.rows {
         prop_assert!(row.interior_us <= row.exclusive_us);
-        prop_assert_eq!(row.affected.iter().map(|of| of.exclusive_us).sum::<u64>(), row.exclusive_us);
+        prop_assert_eq!(row.affected.iter().map(|of| of.exclusive_us).sum::<u128>(), row.exclusive_us);
         row.affected.iter().for_each(|of| of_roots[of.root as usize] += of.exclusive_us);
     }
-    let latencies: Vec<u64> = ranking.roots.iter().map(|root| root.latency_us).collect();
-    prop_assert_eq!((latencies.iter().sum::<u64>(), of_roots), (ranking.facts.latency_sum_us, latencies));
+    let latencies: Vec<u128> = ranking.roots.iter().map(|root| root.latency_us).collect();
+    prop_assert_eq!((latencies.iter().sum::<u128>(), of_roots), (ranking.facts.latency_sum_us, latencies));
 
     // What services took longer for, and the other calls, are the change of the mean latency.
     let culprit = pool.run(queries::Culprit { a: a.clone(), b: b.clone() }).unwrap();

@@ -42,10 +42,10 @@ fn three() -> Vec<Span> {
 #[test]
 fn endpoints_are_ranked_by_what_they_cost_all_roots() {
     let report = bottom_up(&mut Pool::of(vec![set_of(&three())]).unwrap());
-    let roots: Vec<(&str, u64, u64)> =
+    let roots: Vec<(&str, u64, u128)> =
         report.roots.iter().map(|r| (report.name(r.endpoint).1, r.requests, r.latency_us)).collect();
     assert_eq!(roots, [("P", 2, 200), ("Q", 1, 60)]);
-    let rows: Vec<(&str, bool, u64, u64, u64)> = report
+    let rows: Vec<(&str, bool, u128, u128, u64)> = report
         .rows
         .iter()
         .map(|r| (report.name(r.endpoint).1, r.is_interior, r.exclusive_us, r.interior_us, r.requests))
@@ -56,7 +56,7 @@ fn endpoints_are_ranked_by_what_they_cost_all_roots() {
         [("P", true, 60 + 80 + 15, 20 + 15, 3), ("X", true, 40 + 20 + 5, 65, 3), ("Q", false, 40, 0, 1)]
     );
     let p = &report.rows[0];
-    let affected: Vec<(u32, u64, u64)> =
+    let affected: Vec<(u32, u128, u64)> =
         p.affected.iter().map(|a| (a.root, a.exclusive_us, a.requests)).collect();
     assert_eq!(affected, [(0, 140, 2), (1, 15, 1)]);
     assert!((report.share_in(&p.affected[1]) - 0.25).abs() < 1e-12);
@@ -109,11 +109,11 @@ proptest! {
         let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
         let report = bottom_up(&mut pool);
         let total = report.facts.latency_sum_us;
-        prop_assert_eq!(report.rows.iter().map(|row| row.exclusive_us).sum::<u64>(), total);
-        prop_assert_eq!(report.roots.iter().map(|root| root.latency_us).sum::<u64>(), total);
+        prop_assert_eq!(report.rows.iter().map(|row| row.exclusive_us).sum::<u128>(), total);
+        prop_assert_eq!(report.roots.iter().map(|root| root.latency_us).sum::<u128>(), total);
         // By root endpoint: the same sums taken from the flame graph of all requests.
         let flame = pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap();
-        let mut by_pair: BTreeMap<(String, String), u64> = BTreeMap::new();
+        let mut by_pair: BTreeMap<(String, String), u128> = BTreeMap::new();
         let mut root_of: Vec<EndpointId> = Vec::new();
         for node in &flame.nodes {
             root_of.push(node.parent.map_or(node.endpoint, |parent| root_of[parent.index()]));

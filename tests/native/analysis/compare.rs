@@ -191,8 +191,8 @@ proptest! {
         let report = compare(&mut pool, sets());
         for (side, of) in [(&report.a, 0), (&report.b, 1)] {
             let sums = |n: &pathlight::engine::compare::DiffNode| if of == 0 { n.a } else { n.b };
-            let own: u64 = report.nodes.iter().map(|n| sums(n).exclusive.sum).sum();
-            let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum).sum();
+            let own: u128 = report.nodes.iter().map(|n| sums(n).exclusive.sum).sum();
+            let roots: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| sums(n).subtree.sum).sum();
             prop_assert_eq!((own, roots), (side.facts.latency_sum_us, side.facts.latency_sum_us));
         }
         let whole = report.b.facts.latency_us.mean - report.a.facts.latency_us.mean;

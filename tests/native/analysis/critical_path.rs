@@ -425,8 +425,8 @@ proptest! {
         let query = queries::CriticalPath { selection: Selection::default().with_range(range) };
         let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
         let report = pool.run(query).unwrap();
-        let own: u64 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
-        let roots: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
+        let own: u128 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
+        let roots: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
         prop_assert_eq!(own, report.facts.latency_sum_us);
         prop_assert_eq!(roots, report.facts.latency_sum_us);
         let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();

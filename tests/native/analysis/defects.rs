@@ -215,7 +215,7 @@ fn waiting_in_generated_traces_is_what_their_queues_take() {
         let selection = Selection { reading, ..Selection::default() };
         let mut report = pool.run(queries::CriticalPath { selection }).unwrap();
         for node in &mut report.nodes {
-            assert!(node.waiting.iter().map(|wait| wait.us).sum::<u64>() <= node.exclusive_us.sum);
+            assert!(node.waiting.iter().map(|wait| wait.us).sum::<u128>() <= node.exclusive_us.sum);
             node.waiting.clear();
         }
         report
@@ -230,7 +230,7 @@ struct Said {
     /// By endpoint, if some of its work takes part in a latency.
     saved: Vec<(Endpoint, SavedAt)>,
     /// The first endpoints of the diagnosis with their own time in microseconds.
-    blamed: Vec<(Endpoint, u64)>,
+    blamed: Vec<(Endpoint, u128)>,
 }
 
 fn said(defects: Defects, reading: Reading) -> Said {
@@ -268,7 +268,7 @@ fn flow_what_if_and_diagnosis_of_the_real_reading_are_those_of_the_clean_traces(
         assert_ne!(plain.saved, clean.saved, "what-if read plainly under {defects:?}");
         // What was added takes time of its own; what it was added to is blamed as before.
         let added = ["FilteringWebHandler.handle", "flush"];
-        let of_clean = |rows: &[(Endpoint, u64)]| -> Vec<(Endpoint, u64)> {
+        let of_clean = |rows: &[(Endpoint, u128)]| -> Vec<(Endpoint, u128)> {
             rows.iter().filter(|row| !added.contains(&row.0.operation.as_str())).cloned().collect()
         };
         assert_eq!(of_clean(&found.blamed)[..5], clean.blamed[..5], "diagnosis under {defects:?}");

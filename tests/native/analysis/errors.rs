@@ -172,7 +172,7 @@ fn a_long_chain_and_a_wide_fan_of_errors_are_no_trouble() {
     let spans: Vec<Span> = chain.chain(fan).collect();
     let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(report.totals.own, n);
-    assert_eq!(report.totals.saved_us, (3 * n - 2 * (n / 2 + 1)) + 2 * (n - 1));
+    assert_eq!(report.totals.saved_us, u128::from((3 * n - 2 * (n / 2 + 1)) + 2 * (n - 1)));
 }
 
 proptest! {
@@ -185,12 +185,13 @@ proptest! {
         let totals = report.totals;
         let sum = |of: fn(&pathlight::engine::errors::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
         prop_assert_eq!((sum(|r| r.own), sum(|r| r.propagated), sum(|r| r.stopped)), (totals.own, totals.propagated, totals.stopped));
-        prop_assert_eq!(sum(|r| r.path_us), report.facts.latency_sum_us);
-        prop_assert_eq!(sum(|r| r.without_path_us), report.facts.latency_sum_us - totals.saved_us);
+        let time = |of: fn(&pathlight::engine::errors::ErrorRow) -> u128| report.rows.iter().map(of).sum::<u128>();
+        prop_assert_eq!(time(|r| r.path_us), report.facts.latency_sum_us);
+        prop_assert_eq!(time(|r| r.without_path_us), report.facts.latency_sum_us - totals.saved_us);
         prop_assert!(totals.failed_us <= totals.saved_us && totals.saved_us <= report.facts.latency_sum_us);
         prop_assert!(report.rows.iter().all(|r| r.saved_us <= totals.saved_us));
-        prop_assert_eq!(report.nodes.iter().map(|n| n.error_us).sum::<u64>(), sum(|r| r.path_error_us));
-        prop_assert!(sum(|r| r.path_error_us) <= totals.inside_us);
+        prop_assert_eq!(report.nodes.iter().map(|n| n.error_us).sum::<u128>(), time(|r| r.path_error_us));
+        prop_assert!(time(|r| r.path_error_us) <= totals.inside_us);
         prop_assert!(report.nodes.iter().all(|n| n.subtree_errors > 0));
     }
 }

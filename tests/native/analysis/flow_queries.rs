@@ -244,7 +244,7 @@ fn nothing_changes_if_nothing_is_changed() {
     // Roots that stand for themselves are requests too.
     assert!(report.requests > 200);
     assert_eq!((report.changed, report.before_us), (0, report.after_us));
-    let total: u64 = report.endpoints.iter().map(|e| e.after_us).sum();
+    let total: u128 = report.endpoints.iter().map(|e| e.after_us).sum();
     let sum = report.before_us.mean * report.requests as f64;
     assert!((total as f64 / sum - 1.0).abs() < 1e-3, "shares add up to {total} of {sum}");
 }

@@ -146,7 +146,7 @@ fn by_service_callers_and_callees_of_one_service_are_one_frame() {
     let mut pool = Pool::of(vec![set_of(&nested())]).unwrap();
     let selection = Selection { by_service: true, reading: Reading::PLAIN, ..Selection::default() };
     let report = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
-    let frames: Vec<(&str, &str, u64, u64)> = (report.nodes.iter())
+    let frames: Vec<(&str, &str, u128, u128)> = (report.nodes.iter())
         .map(|n| {
             let (service, operation) = report.name(n.endpoint);
             (service, operation, n.exclusive_us.sum, n.inclusive_us.sum)
@@ -155,7 +155,7 @@ fn by_service_callers_and_callees_of_one_service_are_one_frame() {
     // 20 + 20 of the outer a, 10 + 30 + 10 of b without the call back.
     assert_eq!(frames, [("a", "", 40, 100), ("b", "", 50, 60), ("a", "", 10, 10)]);
     let rows = pool.run(queries::Endpoints { selection }).unwrap();
-    let times: Vec<(&str, u64)> =
+    let times: Vec<(&str, u128)> =
         (0..rows.rows.len()).map(|i| (rows.endpoints[i].names().0, rows.rows[i].exclusive_us.sum)).collect();
     assert_eq!(times, [("a", 50), ("b", 50)]);
 }
@@ -186,7 +186,7 @@ fn services_have_the_time_of_their_endpoints() {
     let mut times = |by_service| {
         let selection = Selection { by_service, ..Selection::default() };
         let report = pool.run(queries::BottomUp { selection }).unwrap();
-        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        let mut sums: BTreeMap<String, u128> = BTreeMap::new();
         for row in &report.rows {
             *sums.entry(report.name(row.endpoint).0.to_owned()).or_default() += row.exclusive_us;
         }

@@ -507,19 +507,19 @@ fn roots_that_stand_for_themselves_are_requests() {
 }
 
 /// Returns what the requests of a set wait for: by service, microseconds on the path and whether that is certain.
-fn waiting(set: TraceSet, reading: Reading) -> BTreeMap<String, (u64, bool)> {
+fn waiting(set: TraceSet, reading: Reading) -> BTreeMap<String, (u128, bool)> {
     let mut pool = Pool::of(vec![set]).unwrap();
     let selection = Selection { reading, ..Selection::default() };
     let report = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
-    let mut sums: BTreeMap<String, (u64, bool)> = BTreeMap::new();
+    let mut sums: BTreeMap<String, (u128, bool)> = BTreeMap::new();
     for wait in report.nodes.iter().flat_map(|node| &node.waiting) {
         let sum = sums.entry(wait.callee.clone()).or_insert((0, true));
         *sum = (sum.0 + wait.us, sum.1 && wait.is_certain);
     }
     // The table of endpoints says the same.
     let rows = pool.run(queries::Endpoints { selection }).unwrap().rows;
-    let of_rows: u64 = rows.iter().flat_map(|row| &row.waiting).map(|wait| wait.us).sum();
-    assert_eq!(of_rows, sums.values().map(|sum| sum.0).sum::<u64>());
+    let of_rows: u128 = rows.iter().flat_map(|row| &row.waiting).map(|wait| wait.us).sum();
+    assert_eq!(of_rows, sums.values().map(|sum| sum.0).sum::<u128>());
     sums
 }
 

@@ -495,7 +495,7 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
             kinds += 1;
             // Traces of one shape are told by its positions, those of a summary never; parts make up all own time.
             if !a.verdict.is_of_tail() {
-                assert_eq!(a.spans.iter().map(|span| span.total_us).sum::<u64>(), a.total_us);
+                assert_eq!(a.spans.iter().map(|span| span.total_us).sum::<u128>(), a.total_us);
                 alike += 1;
             }
         }

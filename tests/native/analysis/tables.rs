@@ -49,7 +49,7 @@ fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
 }
 
 /// Returns the time of a row in each column.
-fn cells(report: &HeatmapReport, row: &str) -> Vec<u64> {
+fn cells(report: &HeatmapReport, row: &str) -> Vec<u128> {
     let row = report.rows.endpoints.iter().position(|Endpoint { operation: o, .. }| o == row).unwrap() as u32;
     let cell = |c| report.cells(c).filter(|&at| report.cell_row[at] == row).map(|at| report.cell_us[at]);
     (0..report.column_requests.len()).map(|c| cell(c).sum()).collect()
@@ -68,7 +68,7 @@ fn an_endpoint_has_one_row_for_all_its_call_paths() {
     assert_eq!(b.exclusive_us.p99, 100.0 + 10.0 * 0.97);
     assert_eq!(b.inclusive_us.sum, 320);
     assert!((report.share(EndpointId(1)) - 320.0 / 400.0).abs() < 1e-12);
-    let paths: Vec<(Vec<usize>, u64, u64)> = b
+    let paths: Vec<(Vec<usize>, u128, u64)> = b
         .chains
         .iter()
         .map(|c| (c.path.iter().map(|at| at.index()).collect(), c.exclusive_us, c.requests))
@@ -272,19 +272,19 @@ proptest! {
         let map = pool.run(query).unwrap();
         let flame = pool.run(queries::CriticalPath { selection }).unwrap();
         let total = flame.facts.latency_sum_us;
-        prop_assert_eq!(flame.nodes.iter().map(|n| n.exclusive_us.sum).sum::<u64>(), total);
-        prop_assert_eq!(map.cell_us.iter().sum::<u64>(), total);
-        prop_assert_eq!(map.column_latency_us.iter().sum::<u64>(), total);
-        prop_assert_eq!(map.rows.rows.iter().map(|row| row.exclusive_us.sum).sum::<u64>(), total);
+        prop_assert_eq!(flame.nodes.iter().map(|n| n.exclusive_us.sum).sum::<u128>(), total);
+        prop_assert_eq!(map.cell_us.iter().sum::<u128>(), total);
+        prop_assert_eq!(map.column_latency_us.iter().sum::<u128>(), total);
+        prop_assert_eq!(map.rows.rows.iter().map(|row| row.exclusive_us.sum).sum::<u128>(), total);
         let requests: u64 = map.column_requests.iter().map(|&n| u64::from(n)).sum();
         prop_assert_eq!(requests, flame.facts.requests);
         prop_assert!(map.column_requests.len() <= columns as usize);
         // Each row is the sum of the calling contexts of its endpoint, and of its cells.
         for (number, row) in map.rows.rows.iter().enumerate() {
             let name = &map.rows.endpoints[number];
-            let contexts: u64 = flame.nodes.iter()
+            let contexts: u128 = flame.nodes.iter()
                 .filter(|n| flame.endpoints[n.endpoint.index()] == *name).map(|n| n.exclusive_us.sum).sum();
-            let cells: u64 = (0..map.cell_row.len())
+            let cells: u128 = (0..map.cell_row.len())
                 .filter(|&at| map.cell_row[at] == number as u32).map(|at| map.cell_us[at]).sum();
             prop_assert_eq!((contexts, cells), (row.exclusive_us.sum, row.exclusive_us.sum));
         }

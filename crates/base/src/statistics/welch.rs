@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-/// Exact sum and sum of squares of some values. How many values there are is kept apart: absent ones count as 0.
+/// Exact sum and sum of squares of some values. How many values there are is kept apart: absent ones count as 0. No times
+/// that were read reach the end of 128 bits; numbers in a summary that was changed by hand may, and stay there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moments {
     /// Sum.
-    pub sum: u64,
+    pub sum: u128,
     /// Sum of squares.
     pub sum_sq: u128,
 }
@@ -15,7 +16,7 @@ pub struct Moments {
 impl Moments {
     /// Adds one value.
     pub fn add(&mut self, value: u64) {
-        self.sum = self.sum.saturating_add(value);
+        self.sum = self.sum.saturating_add(value.into());
         self.sum_sq = self.sum_sq.saturating_add(u128::from(value) * u128::from(value));
     }
 
@@ -36,8 +37,7 @@ impl Moments {
             return 0.0;
         }
         // n times the sum of squares minus the square of the sum, exactly unless the values are beyond reason.
-        let (count, sum) = (u128::from(n), u128::from(self.sum));
-        let spread = match (self.sum_sq.checked_mul(count), sum.checked_mul(sum)) {
+        let spread = match (self.sum_sq.checked_mul(u128::from(n)), self.sum.checked_mul(self.sum)) {
             (Some(squares), Some(square)) => squares.saturating_sub(square) as f64,
             _ => (self.sum_sq as f64 * n as f64 - self.sum as f64 * self.sum as f64).max(0.0),
         };

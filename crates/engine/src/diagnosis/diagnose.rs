@@ -33,7 +33,7 @@ pub struct DiagnosedEndpoint {
     /// neither self time nor the `own_us` of a service in `compare` or `show`, which are about the critical path.
     pub own_us: f64,
     /// Mean times count: own time of all its spans.
-    pub total_us: u64,
+    pub total_us: u128,
     /// How many request types have it, of which `types` lists the first.
     pub types_in_all: u64,
     /// Request types that have it, most time first.
@@ -94,7 +94,7 @@ pub struct DiagnosedType {
     /// Mean own time of these spans.
     pub own_us: f64,
     /// Mean times count.
-    pub total_us: u64,
+    pub total_us: u128,
     /// Mean own time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
     pub tail_ratio: Option<f64>,
     /// Whether it is slow in the tail only.
@@ -128,7 +128,7 @@ pub struct DiagnosedSpan {
     /// Mean of these values.
     pub mean_us: f64,
     /// Mean times count.
-    pub total_us: u64,
+    pub total_us: u128,
     /// How many groups of traces there are, of which `groups` lists the first.
     pub groups_in_all: u64,
     /// Groups of traces of the same structure.
@@ -314,7 +314,7 @@ pub(super) async fn diagnose(
             operation,
             count: total.count,
             own_us: total.mean(),
-            total_us: total.sum as u64,
+            total_us: total.sum,
             types_in_all,
             types: rows,
         });
@@ -365,7 +365,7 @@ impl Diagnosis<'_> {
             affected,
             count: total.count,
             own_us: total.mean(),
-            total_us: total.sum as u64,
+            total_us: total.sum,
             tail_ratio,
             verdict,
             spans_in_all,
@@ -485,7 +485,7 @@ impl Diagnosis<'_> {
             children: Some(children),
             count: total.count,
             mean_us: total.mean(),
-            total_us: total.sum as u64,
+            total_us: total.sum,
             groups_in_all,
             groups,
         })

@@ -196,11 +196,17 @@ async fn sums(traces: &Traces, group: &[u32], callers: &BTreeMap<String, u32>, p
                 let us = block.subspans_us.of(column);
                 let n = match lists.get(list as usize) {
                     None => {
-                        times.iter_mut().zip(pick(us, &rows)).for_each(|(time, us)| *time += us);
+                        times
+                            .iter_mut()
+                            .zip(pick(us, &rows))
+                            .for_each(|(time, us)| *time = u64::saturating_add(*time, us));
                         rows.len()
                     }
                     Some(list) => {
-                        list.iter().for_each(|&at| times[at as usize] += us[rows[at as usize] as usize]);
+                        for &at in list {
+                            let time = &mut times[at as usize];
+                            *time = u64::saturating_add(*time, us[rows[at as usize] as usize]);
+                        }
                         list.len()
                     }
                 };

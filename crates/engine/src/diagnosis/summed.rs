@@ -26,7 +26,7 @@ impl LatencyBins {
     fn of(bins: impl IntoIterator<Item = LatencyBin>) -> LatencyBins {
         let (mut out, mut last) = (Vec::new(), 0);
         for LatencyBin { number, requests, us } in bins {
-            push_number(&mut out, u64::from(number - last));
+            push_number(&mut out, number - last);
             push_number(&mut out, requests);
             push_number(&mut out, us);
             last = number;
@@ -40,7 +40,7 @@ impl LatencyBins {
         each_number(&self.0, |number| {
             match place {
                 0 => next.number = next.number.saturating_add(u32::try_from(number).unwrap_or(u32::MAX)),
-                1 => next.requests = number,
+                1 => next.requests = u64::try_from(number).unwrap_or(u64::MAX),
                 _ => {
                     next.us = number;
                     out.push(next);
@@ -256,7 +256,7 @@ pub(crate) struct DiagnosisObserver {
     latency_us: Moments,
     bins: BTreeMap<u32, LatencyBin>,
     seen: Vec<Seen>,
-    times: FxHashMap<Key, (u64, u64)>,
+    times: FxHashMap<Key, (u64, u128)>,
     events: Vec<Event>,
 }
 
@@ -281,7 +281,7 @@ impl DiagnosisObserver {
     fn add(&mut self, key: Key, us: u64) {
         let (n, sum) = self.times.entry(key).or_default();
         *n += 1;
-        *sum = sum.saturating_add(us);
+        *sum += u128::from(us);
     }
 
     /// Takes note of a span in a request of this bin. The order of events is that of `tprof.md` section 2; of children
@@ -341,7 +341,7 @@ impl Observer for DiagnosisObserver {
         self.latency_us.add(latency_us);
         let bin = self.bins.entry(number).or_insert(LatencyBin { number, ..LatencyBin::default() });
         bin.requests += 1;
-        bin.us = bin.us.saturating_add(latency_us);
+        bin.us += u128::from(latency_us);
         let mut span = root;
         while span < tree.subtree_end[root as usize] {
             if span != root && tree.role[span as usize] != Role::Sync {
@@ -354,9 +354,9 @@ impl Observer for DiagnosisObserver {
     }
 
     fn finish(self, _: &TraceSet) -> DiagnosisSums {
-        let mut times: Vec<(Key, (u64, u64))> = self.times.into_iter().collect();
+        let mut times: Vec<(Key, (u64, u128))> = self.times.into_iter().collect();
         times.compact_sort_by_key(|of| of.0);
-        let bins = |of: &[(Key, (u64, u64))]| {
+        let bins = |of: &[(Key, (u64, u128))]| {
             LatencyBins::of(of.iter().map(|&((_, _, number), (requests, us))| LatencyBin {
                 number,
                 requests,

@@ -36,7 +36,7 @@ struct Kind<'a> {
 
 /// Adds how often and how long.
 fn add(total: &mut Total, bin: &LatencyBin) {
-    total.add(bin.requests, u128::from(bin.us));
+    total.add(bin.requests, bin.us);
 }
 
 fn total_of<'a>(bins: impl IntoIterator<Item = &'a LatencyBin>) -> Total {
@@ -99,7 +99,7 @@ impl<'a> Kind<'a> {
             children: None,
             count: total.count,
             mean_us: total.mean(),
-            total_us: total.sum as u64,
+            total_us: total.sum,
             groups_in_all: 0,
             groups: Vec::new(),
         });
@@ -110,7 +110,7 @@ impl<'a> Kind<'a> {
             affected: row.requests,
             count: total.count,
             own_us: total.mean(),
-            total_us: total.sum as u64,
+            total_us: total.sum,
             tail_ratio,
             verdict,
             spans_in_all,
@@ -248,7 +248,7 @@ impl Summary {
                 operation: name.operation.clone(),
                 count: total.count,
                 own_us: total.mean(),
-                total_us: total.sum as u64,
+                total_us: total.sum,
                 types_in_all,
                 types: types.into_iter().map(|(&(kind, row), _)| kinds[kind].row(row, settings)).collect(),
             }

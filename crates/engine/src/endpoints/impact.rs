@@ -17,7 +17,7 @@ pub struct BottomUpPart {
     /// Endpoints as (service, operation).
     names: Vec<Endpoint>,
     /// (endpoint, requests, sum of latencies) of each root endpoint.
-    roots: Vec<(u32, u64, u64)>,
+    roots: Vec<(u32, u64, u128)>,
     /// (root endpoint, endpoint, sums).
     pairs: Vec<(u32, u32, PairSums)>,
     /// Each request, where they are few.
@@ -27,9 +27,9 @@ pub struct BottomUpPart {
 /// What requests of one root endpoint spend in one endpoint.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct PairSums {
-    exclusive_us: u64,
+    exclusive_us: u128,
     /// The part of it that is not in the roots of requests.
-    interior_us: u64,
+    interior_us: u128,
     requests: u64,
     /// Requests that have it below their root.
     interior_requests: u64,
@@ -52,7 +52,7 @@ pub struct RootRow {
     /// Number of requests.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
-    pub latency_us: u64,
+    pub latency_us: u128,
 }
 
 /// What an endpoint costs one root endpoint.
@@ -61,7 +61,7 @@ pub struct Affected {
     /// Index into [`BottomUpReport::roots`].
     pub root: u32,
     /// Exclusive time on the critical paths of its requests in microseconds.
-    pub exclusive_us: u64,
+    pub exclusive_us: u128,
     /// Its requests that have the endpoint on their path.
     pub requests: u64,
 }
@@ -72,9 +72,9 @@ pub struct ImpactRow {
     /// Index into [`BottomUpReport::endpoints`].
     pub endpoint: EndpointId,
     /// Impact: exclusive time on all critical paths in microseconds.
-    pub exclusive_us: u64,
+    pub exclusive_us: u128,
     /// The part of it spent below the roots of requests; the rest is time of requests of this endpoint itself.
-    pub interior_us: u64,
+    pub interior_us: u128,
     /// Whether it occurs below the root of any request.
     pub is_interior: bool,
     /// Requests that have it on their path.
@@ -105,7 +105,7 @@ impl BottomUpPart {
     /// Sums some requests of a worker's table.
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
         let mut collapser = Collapser::new(set);
-        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
             hashbrown::HashMap::default();
         for &request in requests {
@@ -113,7 +113,7 @@ impl BottomUpPart {
             let root = set.endpoint(facts.row).0;
             let of_root = roots.entry(root).or_default();
             of_root.0 += 1;
-            of_root.1 += facts.latency_us;
+            of_root.1 += u128::from(facts.latency_us);
             // The root's own context, and whether its endpoint is also called below it.
             let is_root = |c: u32| table.contexts()[c as usize].0 == NO_ROW;
             let (mut own_us, mut recurs) = (0, false);
@@ -127,8 +127,8 @@ impl BottomUpPart {
             for entry in collapser.collapse(table, request) {
                 let is_own = entry.endpoint.0 == root;
                 pairs.entry((root, entry.endpoint.0)).or_default().merge(PairSums {
-                    exclusive_us: entry.exclusive_us,
-                    interior_us: entry.exclusive_us - if is_own { own_us } else { 0 },
+                    exclusive_us: entry.exclusive_us.into(),
+                    interior_us: (entry.exclusive_us - if is_own { own_us } else { 0 }).into(),
                     requests: 1,
                     interior_requests: u64::from(!is_own || recurs),
                 });
@@ -168,7 +168,7 @@ impl BottomUpPart {
         for (number, place) in numbers.values_mut().enumerate() {
             *place = number as u32;
         }
-        let mut roots: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: BTreeMap<(u32, u32), PairSums> = BTreeMap::new();
         let mut few = Vec::new();
         for part in parts {
@@ -247,6 +247,6 @@ impl BottomUpReport {
     }
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
+fn ratio(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -28,7 +28,7 @@ pub struct EndpointPart {
     /// By number of the row.
     waits: WaitSums,
     /// Exclusive time and number of requests of every calling context, for the chains.
-    chains: Contexts<(u64, u64)>,
+    chains: Contexts<(u128, u64)>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl EndpointPart {
     pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> EndpointPart {
         let mut collapser = Collapser::new(set);
         let mut rows: Vec<RowPart> = vec![RowPart::default(); set.endpoints().len()];
-        let mut chains: Vec<Option<(u64, u64)>> = vec![None; table.contexts().len()];
+        let mut chains: Vec<Option<(u128, u64)>> = vec![None; table.contexts().len()];
         for &request in requests {
             for entry in collapser.collapse(table, request) {
                 let row = &mut rows[entry.endpoint.0 as usize];
@@ -57,7 +57,7 @@ impl EndpointPart {
             }
             for entry in table.entries(request) {
                 let (exclusive_us, count) = chains[entry.context as usize].get_or_insert_default();
-                *exclusive_us += entry.exclusive_us;
+                *exclusive_us += u128::from(entry.exclusive_us);
                 *count += 1;
             }
         }
@@ -151,7 +151,7 @@ impl EndpointPart {
 }
 
 /// Returns, by endpoint, its chains with the most exclusive time (ties: more requests, then names).
-pub fn top_chains(contexts: &Contexts<(u64, u64)>) -> Vec<Vec<CallChain>> {
+pub fn top_chains(contexts: &Contexts<(u128, u64)>) -> Vec<Vec<CallChain>> {
     let mut nodes_of: Vec<Vec<u32>> = vec![Vec::new(); contexts.endpoints.len()];
     for (number, node) in contexts.nodes.iter().enumerate() {
         nodes_of[node.endpoint as usize].push(number as u32);
@@ -181,7 +181,7 @@ pub struct CallChain {
     /// Numbers of the endpoints, the root's first and the endpoint itself last.
     pub path: Vec<ids::EndpointId>,
     /// Sum of the exclusive time spent in this chain in microseconds.
-    pub exclusive_us: u64,
+    pub exclusive_us: u128,
     /// Requests that have it.
     pub requests: u64,
 }

@@ -121,7 +121,7 @@ impl ErrorsObserver {
             sums.spans += 1;
             self.totals.spans += 1;
             if facts.is_waited_for {
-                self.totals.work_us = self.totals.work_us.saturating_add(tree.duration_us(i));
+                self.totals.work_us += u128::from(tree.duration_us(i));
             }
             match facts.kind {
                 Kind::None => continue,
@@ -145,7 +145,7 @@ impl ErrorsObserver {
                 sums.offer(RequestRef::of(set, request));
             }
             if facts.is_waited_for {
-                self.totals.work_saved_us = self.totals.work_saved_us.saturating_add(tree.duration_us(i));
+                self.totals.work_saved_us += u128::from(tree.duration_us(i));
                 self.gone.push((endpoint, i));
             }
             if i != root {
@@ -173,13 +173,13 @@ impl ErrorsObserver {
             self.entries.push((table.find_context(context, endpoint), is_error));
             let sums = &mut self.endpoints[endpoint.0 as usize];
             sums.path_spans += 1;
-            sums.path_us += entry.exclusive_us;
+            sums.path_us += u128::from(entry.exclusive_us);
             if is_error {
                 sums.path_errors += 1;
-                sums.path_error_us += entry.exclusive_us;
+                sums.path_error_us += u128::from(entry.exclusive_us);
             }
             if is_inside {
-                self.totals.inside_us += entry.exclusive_us;
+                self.totals.inside_us += u128::from(entry.exclusive_us);
             }
         }
         // Which entries lead to errors: children before their parents.
@@ -202,7 +202,7 @@ impl ErrorsObserver {
                 Kind::Stopped => sums.stopped += 1,
             }
             if self.spans[entry.span as usize].kind.is_error() {
-                sums.error_us += entry.exclusive_us;
+                sums.error_us += u128::from(entry.exclusive_us);
             }
             seen.push(context);
         }
@@ -247,7 +247,7 @@ impl ErrorsObserver {
             self.finder.find(set, path, root, self.overlap);
             for entry in self.finder.entries() {
                 let endpoint = set.endpoint(tree.row(entry.span)).0;
-                self.endpoints[endpoint as usize].without_path_us += entry.exclusive_us;
+                self.endpoints[endpoint as usize].without_path_us += u128::from(entry.exclusive_us);
             }
         }
         for (_, endpoint) in tried {
@@ -258,7 +258,7 @@ impl ErrorsObserver {
             } else {
                 self.without.take_out(tree, root, self.overlap, &self.taken[from..to])
             };
-            self.endpoints[endpoint as usize].saved_us += latency_us - alone_us.min(latency_us);
+            self.endpoints[endpoint as usize].saved_us += u128::from(latency_us - alone_us.min(latency_us));
         }
         without_us.min(latency_us)
     }
@@ -279,8 +279,8 @@ impl Observer for ErrorsObserver {
                 let endpoint = table.contexts()[entry.context as usize].1.0;
                 let sums = &mut self.endpoints[endpoint as usize];
                 sums.path_spans += u64::from(entry.spans);
-                sums.path_us += entry.exclusive_us;
-                sums.without_path_us += entry.exclusive_us;
+                sums.path_us += u128::from(entry.exclusive_us);
+                sums.without_path_us += u128::from(entry.exclusive_us);
             }
         } else {
             self.totals.requests += 1;
@@ -288,10 +288,10 @@ impl Observer for ErrorsObserver {
             without_us = self.take_out(set, tree, root, facts.latency_us);
             if self.spans[root as usize].kind.is_error() {
                 self.totals.failed_requests += 1;
-                self.totals.failed_us += facts.latency_us;
+                self.totals.failed_us += u128::from(facts.latency_us);
             }
         }
-        self.totals.saved_us += facts.latency_us - without_us;
+        self.totals.saved_us += u128::from(facts.latency_us - without_us);
         self.without_us.push(without_us);
         if self.forest.len() < table.contexts().len() {
             self.forest = table.contexts().to_vec();

@@ -70,7 +70,7 @@ pub(super) struct ContextSums {
     /// Requests in which a span in error is here or below.
     pub requests: u64,
     /// Exclusive time in its spans in error.
-    pub error_us: u64,
+    pub error_us: u128,
 }
 
 impl ContextSums {

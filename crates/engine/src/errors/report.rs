@@ -26,15 +26,15 @@ pub struct ErrorTotals {
     /// Spans without an error of which some child is in error.
     pub stopped: u64,
     /// Sum of the durations of all spans that are waited for, in microseconds.
-    pub work_us: u64,
+    pub work_us: u128,
     /// The part of it in erroring spans.
-    pub work_saved_us: u64,
+    pub work_saved_us: u128,
     /// Time on critical paths in erroring spans and all below them.
-    pub inside_us: u64,
+    pub inside_us: u128,
     /// How much less the latencies would be without the erroring spans.
-    pub saved_us: u64,
+    pub saved_us: u128,
     /// The part of it that is the latency of requests whose root is in error.
-    pub failed_us: u64,
+    pub failed_us: u128,
 }
 
 impl ErrorTotals {
@@ -92,14 +92,14 @@ pub struct ErrorRow {
     /// Errors among them.
     pub path_errors: u64,
     /// Exclusive time of its spans on critical paths in microseconds.
-    pub path_us: u64,
+    pub path_us: u128,
     /// The part of it in spans in error.
-    pub path_error_us: u64,
+    pub path_error_us: u128,
     /// Exclusive time on the critical paths that requests would have without any erroring span.
-    pub without_path_us: u64,
+    pub without_path_us: u128,
     /// How much less the latencies would be without its spans in error alone. In each request those 64 endpoints are
     /// tried whose errors take the most time on the path.
-    pub saved_us: u64,
+    pub saved_us: u128,
     /// The slowest request in which an error starts here.
     pub example: Option<RequestRef>,
 }
@@ -137,9 +137,9 @@ pub struct ErrorNode {
     /// Requests in which a span in error is here or below.
     pub requests: u64,
     /// Exclusive time on critical paths of its spans in error in microseconds.
-    pub error_us: u64,
+    pub error_us: u128,
     /// The same of it and all below.
-    pub subtree_us: u64,
+    pub subtree_us: u128,
     /// Spans in error of it and all below.
     pub subtree_errors: u64,
 }

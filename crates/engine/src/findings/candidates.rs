@@ -153,7 +153,7 @@ impl Sums<'_> {
 
     /// Returns whether the tails of the types have most of the latency: then a mean over all requests is that of few.
     fn are_tails_most(&self) -> bool {
-        2 * u128::from(self.part.outside_tails.time.sum) < u128::from(self.part.latency.sum)
+        2 * self.part.outside_tails.time.sum < self.part.latency.sum
     }
 
     /// Returns the time of the requests among which hot spots are looked for.
@@ -176,7 +176,7 @@ impl Sums<'_> {
     /// largest endpoint of all, the service; and of them those with most, the largest endpoint of all among them.
     pub fn hot_spots(&self) -> Vec<Finding> {
         let total_us = self.looked_at().time.sum as f64;
-        let is_hot = |us: u64, share: f64| us as f64 >= share * total_us && us > 0;
+        let is_hot = |us: u128, share: f64| us as f64 >= share * total_us && us > 0;
         let mut of_service: BTreeMap<&str, (u64, Option<Row>)> = BTreeMap::new();
         let mut most = 0;
         for (endpoint, sums) in &self.part.endpoints {
@@ -205,7 +205,7 @@ impl Sums<'_> {
         }
         // Stable: equal ones stay by name.
         found.compact_sort_by(|a, b| {
-            let is_most = |largest: u64| largest == most;
+            let is_most = |largest: u128| largest == most;
             is_most(b.0).cmp(&is_most(a.0)).then_with(|| b.1.least_us().total_cmp(&a.1.least_us()))
         });
         found.truncate(HOT_SPOTS);

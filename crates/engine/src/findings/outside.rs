@@ -19,16 +19,16 @@ pub struct Tops {
     /// The spans at which it begins.
     pub spans: u64,
     /// Their duration as recorded, in microseconds.
-    pub us: u64,
+    pub us: u128,
     /// The duration of these and of all spans below them, but for what begins again below, in microseconds.
-    pub span_us: u64,
+    pub span_us: u128,
 }
 
 impl Tops {
     fn merge(&mut self, other: Tops) {
         self.spans += other.spans;
-        self.us = self.us.saturating_add(other.us);
-        self.span_us = self.span_us.saturating_add(other.span_us);
+        self.us += other.us;
+        self.span_us += other.span_us;
     }
 }
 
@@ -85,7 +85,7 @@ impl Outside {
                 continue;
             }
             let key = (tree.role[top as usize] == Role::Async, set.endpoint(tree.row(top)).0);
-            let us = set.duration_us(row);
+            let us = u128::from(set.duration_us(row));
             let begins = if top == i { (1, us) } else { (0, 0) };
             let tops = Tops { spans: begins.0, us: begins.1, span_us: us };
             self.tops.entry(key).or_default().merge(tops);

@@ -28,7 +28,7 @@ pub(super) struct PathSums {
     /// Exclusive time per request.
     pub time: Moments,
     /// The part of the time in requests in which it has calls of its own.
-    pub between_us: u64,
+    pub between_us: u128,
     /// The same of the requests outside the tails of their types.
     pub outside_tails: HotSums,
     /// Requests in which errors begin in it.
@@ -63,7 +63,7 @@ pub(super) struct TailSums {
     pub tail_requests: u64,
     /// Least and greatest latency of the tail's requests with it, and the sum.
     pub latency_us: (u64, u64),
-    pub latency_sum_us: u64,
+    pub latency_sum_us: u128,
 }
 
 /// Requests of a type with and without errors.
@@ -347,7 +347,7 @@ impl Observer for FindingsObserver {
             let sums = &mut self.endpoints[endpoint as usize];
             sums.requests += 1;
             sums.time.add(us);
-            sums.between_us += between_us;
+            sums.between_us += u128::from(between_us);
             if !is_tail {
                 sums.outside_tails.add(us);
             }
@@ -365,7 +365,7 @@ impl Observer for FindingsObserver {
                         (if is_first { latency_us } else { low.min(latency_us) }, high.max(latency_us));
                     sums.tail.add(us);
                     sums.tail_requests += 1;
-                    sums.latency_sum_us += latency_us;
+                    sums.latency_sum_us += u128::from(latency_us);
                 }
             }
         }
@@ -378,7 +378,7 @@ impl Observer for FindingsObserver {
             if !is_tail {
                 sums.outside_tails.add(us);
             }
-            sums.between_us += same.iter().map(|s| s.2).sum::<u64>();
+            sums.between_us += same.iter().map(|s| u128::from(s.2)).sum::<u128>();
         }
         let errors = self.part.errors.entry(cut).or_default();
         if facts.errors > 0 {

@@ -205,7 +205,7 @@ pub enum Facts {
         /// Share of the span time of the traces, 0 to 1.
         share: f64,
         /// Duration of these spans.
-        us: u64,
+        us: u128,
         /// Missing spans below which it hangs; `None`: it is asynchronous.
         missing: Option<u64>,
         /// Spans of the endpoint at which it begins.

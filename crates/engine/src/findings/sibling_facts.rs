@@ -19,7 +19,7 @@ const EXPLAINED: f64 = 0.5;
 impl Sums<'_> {
     /// Returns what the calls of an endpoint run beside, by when it begins; nothing that is short against its time on
     /// the path.
-    pub(super) fn beside(&self, place: &Place, path_us: u64) -> Vec<BesideCall> {
+    pub(super) fn beside(&self, place: &Place, path_us: u128) -> Vec<BesideCall> {
         let Place::Endpoint(endpoint) = place else { return Vec::new() };
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
         let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
@@ -28,10 +28,10 @@ impl Sums<'_> {
         let longest = rows.first().map_or(0, |row| row.1.us);
         rows.retain(|row| row.1.us as f64 >= BESIDE_SHARE * longest as f64);
         rows.truncate(MOST_BESIDE);
-        if 2 * rows.iter().map(|row| row.1.us).sum::<u64>() < path_us {
+        if 2 * rows.iter().map(|row| row.1.us).sum::<u128>() < path_us {
             return Vec::new();
         }
-        let mean = |us: u64, calls: u64| us as f64 / calls.max(1) as f64;
+        let mean = |us: u128, calls: u64| us as f64 / calls.max(1) as f64;
         rows.compact_sort_by(|a, b| mean(a.1.from_us, a.1.calls).total_cmp(&mean(b.1.from_us, b.1.calls)));
         let mut ended_us = f64::INFINITY;
         let calls = rows.into_iter().map(|(endpoint, sums)| {
@@ -48,7 +48,8 @@ impl Sums<'_> {
         let ((_, before, after), sums) =
             rows.reduce(|best, next| if next.1.us > best.1.us { next } else { best })?;
         let named = |of: &Endpoint| (*of != Endpoint::default()).then(|| of.clone());
-        let mean_us = sums.us / sums.spans.max(1);
+        // No gap is longer than a span, and so no mean of gaps.
+        let mean_us = (sums.us / u128::from(sums.spans.max(1))) as u64;
         (mean_us > 0).then(|| Gap { between: [named(before), named(after)], mean_us, spans: sums.spans })
     }
 

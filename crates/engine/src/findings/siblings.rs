@@ -29,10 +29,10 @@ impl Together {
 
     pub fn merge(&mut self, other: Together) {
         self.n += other.n;
-        self.product = self.product.saturating_add(other.product);
+        self.product += other.product;
         for at in 0..2 {
-            self.sums[at] = self.sums[at].saturating_add(other.sums[at]);
-            self.squares[at] = self.squares[at].saturating_add(other.squares[at]);
+            self.sums[at] += other.sums[at];
+            self.squares[at] += other.squares[at];
         }
     }
 
@@ -40,15 +40,20 @@ impl Together {
     /// fewer than four pairs, and where one of the numbers is always the same.
     pub fn correlation(&self) -> Option<(f64, f64)> {
         let n = u128::from(self.n);
+        // n times a sum of products less the product of two sums, exactly unless that is beyond 128 bits.
         let spread =
-            |at: usize| n.saturating_mul(self.squares[at]) - self.sums[at].saturating_mul(self.sums[at]);
-        let (x, y) = (spread(0) as f64, spread(1) as f64);
+            |products: u128, sums: [u128; 2]| match (n.checked_mul(products), sums[0].checked_mul(sums[1])) {
+                (Some(of_products), Some(of_sums)) if of_products < of_sums => {
+                    -((of_sums - of_products) as f64)
+                }
+                (Some(of_products), Some(of_sums)) => (of_products - of_sums) as f64,
+                _ => n as f64 * products as f64 - sums[0] as f64 * sums[1] as f64,
+            };
+        let (x, y) = (spread(self.squares[0], [self.sums[0]; 2]), spread(self.squares[1], [self.sums[1]; 2]));
         if self.n < 4 || x <= 0.0 || y <= 0.0 {
             return None;
         }
-        let (product, of_sums) = (n.saturating_mul(self.product), self.sums[0].saturating_mul(self.sums[1]));
-        let size = product.abs_diff(of_sums) as f64;
-        let r = if product < of_sums { -size } else { size } / (x * y).sqrt();
+        let r = spread(self.product, self.sums) / (x * y).sqrt();
         let freedom = self.n as f64 - 2.0;
         let p = student_p(r * (freedom / (1.0 - r * r).max(1e-12)).sqrt(), freedom) / 2.0;
         Some((r, if r > 0.0 { p } else { 1.0 - p }))
@@ -74,17 +79,17 @@ impl Numbers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Beside {
     pub calls: u64,
-    pub us: u64,
-    pub from_us: u64,
-    pub to_us: u64,
+    pub us: u128,
+    pub from_us: u128,
+    pub to_us: u128,
 }
 
 impl Beside {
     pub fn merge(&mut self, other: Beside) {
         self.calls += other.calls;
-        self.us = self.us.saturating_add(other.us);
-        self.from_us = self.from_us.saturating_add(other.from_us);
-        self.to_us = self.to_us.saturating_add(other.to_us);
+        self.us += other.us;
+        self.from_us += other.from_us;
+        self.to_us += other.to_us;
     }
 }
 
@@ -92,13 +97,13 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GapSums {
     pub spans: u64,
-    pub us: u64,
+    pub us: u128,
 }
 
 impl GapSums {
     pub fn merge(&mut self, other: GapSums) {
         self.spans += other.spans;
-        self.us = self.us.saturating_add(other.us);
+        self.us += other.us;
     }
 }
 
@@ -193,7 +198,7 @@ impl Siblings {
             longest = (us, before, NO_ROW);
         }
         let sums = self.gaps.entry([endpoint, longest.1, longest.2]).or_default();
-        sums.merge(GapSums { spans: 1, us: longest.0 });
+        sums.merge(GapSums { spans: 1, us: longest.0.into() });
     }
 
     fn find_beside(&mut self, set: &TraceSet, tree: &Tree, span: u32, children: &[u32]) {
@@ -212,9 +217,9 @@ impl Siblings {
                     let (from, to) = ends(other);
                     let sums = Beside {
                         calls: 1,
-                        us,
-                        from_us: from.saturating_sub(first_us),
-                        to_us: to.saturating_sub(first_us),
+                        us: us.into(),
+                        from_us: from.saturating_sub(first_us).into(),
+                        to_us: to.saturating_sub(first_us).into(),
                     };
                     self.beside.entry(key).or_default().merge(sums);
                 }

@@ -241,7 +241,8 @@ impl Structure {
         self.savings.sort_unstable();
         for same in self.savings.chunk_by(|a, b| a.0 == b.0) {
             // No more than what its spans on the path take: the rest does not delay the request.
-            let saving = same.iter().map(|run| run.2).sum::<u64>().min(on_path_us(EndpointId(same[0].0.1)));
+            let saving = same.iter().map(|run| u128::from(run.2)).sum::<u128>();
+            let saving = saving.min(on_path_us(EndpointId(same[0].0.1)).into()) as u64;
             let sums = self.runs.entry(same[0].0).or_default();
             sums.requests += 1;
             sums.runs += same.len() as u64;
@@ -255,8 +256,8 @@ impl Structure {
             let sums = self.retries.entry(same[0].0).or_default();
             sums.requests += 1;
             sums.calls += same.len() as u64;
-            let cost = same.iter().map(|call| call.1).sum::<u64>();
-            sums.cost.add(cost.min(on_path_us(EndpointId(same[0].0))));
+            let cost = same.iter().map(|call| u128::from(call.1)).sum::<u128>();
+            sums.cost.add(cost.min(on_path_us(EndpointId(same[0].0)).into()) as u64);
         }
         self.costs.clear();
     }

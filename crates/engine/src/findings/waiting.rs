@@ -33,7 +33,7 @@ impl Sums<'_> {
                 sum_us += us * count as f64;
                 let more = (us - p50_us) as u64;
                 excess.merge(Moments {
-                    sum: more * count,
+                    sum: u128::from(more) * u128::from(count),
                     sum_sq: u128::from(more) * u128::from(more) * u128::from(count),
                 });
             }

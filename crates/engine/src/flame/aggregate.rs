@@ -204,16 +204,16 @@ impl Aggregate {
     }
 
     /// Returns per node the lower median of its exclusive values and their sum.
-    pub fn targets(&self) -> Vec<(u64, u64)> {
+    pub fn targets(&self) -> Vec<(u64, u128)> {
         let mut rest = self.exclusive.as_slice();
         let target = |node: &Context<Sums>| {
             let (packed, after) = rest.split_at(node.value.requests as usize);
             rest = after;
             let middle = packed.len().saturating_sub(1) / 2;
-            let (mut value, mut median, mut sum) = (0u64, 0, 0u64);
+            let (mut value, mut median, mut sum) = (0u64, 0, 0u128);
             for (at, difference) in packed.iter().enumerate() {
                 value = value.wrapping_add(*difference);
-                sum = sum.saturating_add(value);
+                sum += u128::from(value);
                 if at == middle {
                     median = value;
                 }

@@ -17,7 +17,7 @@ pub struct ExemplarTargets {
     /// (parent or [`NO_ROW`], endpoint) in the order of the report's nodes.
     nodes: Vec<(u32, u32)>,
     /// (lower median, sum) of exclusive microseconds.
-    values: Vec<(u64, u64)>,
+    values: Vec<(u64, u128)>,
 }
 
 impl ExemplarTargets {
@@ -44,8 +44,8 @@ pub struct ExemplarCandidates {
 }
 
 /// Returns how far a value is from a node's mean over all requests, times the number of requests.
-fn distance(value: u64, sum: u64, requests: u64) -> u128 {
-    (u128::from(value) * u128::from(requests)).abs_diff(u128::from(sum))
+fn distance(value: u64, sum: u128, requests: u64) -> u128 {
+    (u128::from(value) * u128::from(requests)).abs_diff(sum)
 }
 
 /// A candidate while a worker looks at its own requests: number of the request, [`NO_ROW`] for none, and of its entry.

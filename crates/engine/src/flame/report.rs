@@ -56,7 +56,7 @@ pub type Exemplars = Vec<Exemplar>;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
     /// Sum in microseconds.
-    pub sum: u64,
+    pub sum: u128,
     /// Mean per request of the percentile range.
     pub mean: f64,
     /// Median.
@@ -70,7 +70,7 @@ pub struct Weight {
 impl Weight {
     /// Summarises the sorted values of the requests that contain something, out of `requests` in the percentile range.
     pub fn of_sorted(sorted: &[u64], requests: u64) -> Weight {
-        let sum = sorted.iter().fold(0u64, |sum, &v| sum.saturating_add(v));
+        let sum = sorted.iter().map(|&us| u128::from(us)).sum::<u128>();
         Weight {
             sum,
             mean: if requests == 0 { 0.0 } else { sum as f64 / requests as f64 },
@@ -88,7 +88,7 @@ pub struct Waiting {
     /// The service of the callees.
     pub callee: String,
     /// Sum in microseconds.
-    pub us: u64,
+    pub us: u128,
     /// Requests that wait for it.
     pub requests: u64,
     /// Whether spans say their kind: else the caller's own work may be in it.
@@ -107,7 +107,7 @@ pub struct ContextNode {
     /// Sanitised duration of its spans.
     pub inclusive_us: Weight,
     /// Exclusive sum of the node and all below it: its width in a flame graph.
-    pub subtree_us: u64,
+    pub subtree_us: u128,
     /// Requests that contain it.
     pub requests: u64,
     /// Spans.

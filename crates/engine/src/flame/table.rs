@@ -30,6 +30,7 @@ pub struct ContextEntry {
 /// How the requests of each trace cover it. Of most traces there is no more to say than how long their spans take.
 #[derive(Default)]
 struct Coverages {
+    /// 0 of those whose spans take longer than this holds, which are among the others.
     span_us: Vec<u64>,
     /// Those of which there is, by trace.
     others: Vec<(u32, Coverage)>,
@@ -38,8 +39,8 @@ struct Coverages {
 impl Coverages {
     /// Adds the coverage of the next trace.
     fn push(&mut self, coverage: Coverage) {
-        let span_us = coverage.span_us;
-        if coverage != (Coverage { traces: 1, span_us, ..Coverage::default() }) {
+        let span_us = u64::try_from(coverage.span_us).unwrap_or(0);
+        if coverage != Coverage::of_plain(span_us) {
             self.others.push((self.span_us.len() as u32, coverage));
         }
         self.span_us.push(span_us);
@@ -48,7 +49,7 @@ impl Coverages {
     fn of(&self, trace: u32) -> Coverage {
         match self.others.binary_search_by_key(&trace, |other| other.0) {
             Ok(at) => self.others[at].1,
-            Err(_) => Coverage { traces: 1, span_us: self.span_us[trace as usize], ..Coverage::default() },
+            Err(_) => Coverage::of_plain(self.span_us[trace as usize]),
         }
     }
 }

@@ -22,7 +22,7 @@ struct WaitSum {
     /// Index into the callees.
     callee: u32,
     is_certain: bool,
-    us: u64,
+    us: u128,
     requests: u64,
 }
 
@@ -75,7 +75,7 @@ impl WaitSums {
             for &(callee, request, is_certain, us) in waits.iter() {
                 let is_new = last != Some((callee, request));
                 last = Some((callee, request));
-                out.add(WaitSum { key, callee, is_certain, us, requests: u64::from(is_new) });
+                out.add(WaitSum { key, callee, is_certain, us: us.into(), requests: u64::from(is_new) });
             }
         }
         out
@@ -85,7 +85,7 @@ impl WaitSums {
     fn add(&mut self, more: WaitSum) {
         match self.sums.last_mut() {
             Some(sum) if (sum.key, sum.callee) == (more.key, more.callee) => {
-                sum.us = sum.us.saturating_add(more.us);
+                sum.us += more.us;
                 sum.requests += more.requests;
                 sum.is_certain &= more.is_certain;
             }

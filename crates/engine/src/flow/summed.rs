@@ -33,7 +33,7 @@ const NODE_BINS: u32 = 24;
 /// Times: an exact sum, and bins. All values of all calls would be most of a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Times {
-    sum_us: u64,
+    sum_us: u128,
     sketch: Sketch,
 }
 
@@ -122,15 +122,12 @@ pub enum NoFlow {
 
 impl Times {
     fn of(values: Vec<u64>) -> Times {
-        Times {
-            sum_us: values.iter().fold(0, |sum, &us| sum.saturating_add(us)),
-            sketch: Sketch::binned(values),
-        }
+        Times { sum_us: values.iter().map(|&us| u128::from(us)).sum(), sketch: Sketch::binned(values) }
     }
 
     fn join<'a>(of: impl Iterator<Item = &'a Times> + Clone) -> Times {
         Times {
-            sum_us: of.clone().fold(0, |sum, times| sum.saturating_add(times.sum_us)),
+            sum_us: of.clone().fold(0, |sum: u128, times| sum.saturating_add(times.sum_us)),
             sketch: Sketch::sum(of.map(|times| &times.sketch)),
         }
     }

@@ -53,7 +53,7 @@ impl Requests {
 }
 
 /// Time on the way that decides, by endpoint, before and after: microseconds.
-type Shares = BTreeMap<Endpoint, (u64, u64)>;
+type Shares = BTreeMap<Endpoint, (u128, u128)>;
 
 /// Latencies before and after a change: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,8 +84,8 @@ impl WhatIf {
             sum.cut = (sum.cut.0 + part.cut.0, sum.cut.1 + part.cut.1);
             for (name, (a, b)) in part.shares {
                 let into = sum.shares.entry(name).or_default();
-                into.0 = into.0.saturating_add(a);
-                into.1 = into.1.saturating_add(b);
+                into.0 += a;
+                into.1 += b;
             }
         }
         before.sort();
@@ -150,9 +150,9 @@ pub struct ShareChange {
     /// Operation name.
     pub operation: String,
     /// Its self time on the way that decides the requests' latency, summed over all requests, in microseconds.
-    pub before_us: u64,
+    pub before_us: u128,
     /// That time after the change, in microseconds.
-    pub after_us: u64,
+    pub after_us: u128,
     /// Share of the sum of latencies.
     pub before_share: f64,
     /// That share after the change.
@@ -223,7 +223,7 @@ pub struct WhatIfRun {
     after: Vec<u64>,
     changed: u64,
     /// One per endpoint of the set.
-    shares: Vec<(u64, u64)>,
+    shares: Vec<(u128, u128)>,
     stack: Vec<(u32, f64)>,
     calls: CallList,
 }
@@ -396,7 +396,7 @@ impl WhatIfRun {
             own += kept * inner.saturating_sub(waited) as f64;
             let share = &mut self.shares[prepared.endpoint_of[t] as usize];
             let sum = if is_after { &mut share.1 } else { &mut share.0 };
-            *sum = sum.saturating_add((weight * own).round() as u64);
+            *sum += (weight * own).round() as u128;
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct HeatmapReport {
     /// Requests in each column; all 1 unless there are more requests than columns.
     pub column_requests: Vec<u32>,
     /// Sum of their latencies in microseconds.
-    pub column_latency_us: Vec<u64>,
+    pub column_latency_us: Vec<u128>,
     /// Earliest start among them, microseconds since the epoch.
     pub column_start_us: Vec<u64>,
     /// The slowest of them (ties: smaller ids).
@@ -47,7 +47,7 @@ pub struct HeatmapReport {
     /// Row of each cell.
     pub cell_row: Vec<u32>,
     /// Exclusive time of each cell, summed over the requests of its column, in microseconds.
-    pub cell_us: Vec<u64>,
+    pub cell_us: Vec<u128>,
     /// Share of the request's latency in millionths, the mean over the requests of the column; 0 without latency.
     pub cell_share_ppm: Vec<u32>,
 }
@@ -181,7 +181,7 @@ pub struct HeatPart {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct ColumnPart {
     requests: u32,
-    latency_us: u64,
+    latency_us: u128,
     start_us: u64,
     example: RequestRef,
     cells_end: u32,
@@ -190,7 +190,7 @@ struct ColumnPart {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Cell {
     row: u32,
-    us: u64,
+    us: u128,
     ppm: u64,
 }
 
@@ -266,7 +266,7 @@ impl HeatPart {
             for &(_, r) in same {
                 let request = &table.requests[r as usize];
                 column.requests += 1;
-                column.latency_us += request.latency_us;
+                column.latency_us += u128::from(request.latency_us);
                 column.start_us = column.start_us.min(request.start_us);
                 let best = table.requests[slowest as usize].latency_us;
                 if request.latency_us.cmp(&best).then_with(|| table.compare_ids(set, slowest, r))
@@ -277,7 +277,7 @@ impl HeatPart {
                 for entry in collapser.collapse(table, r) {
                     let share = u128::from(entry.exclusive_us) * 1_000_000;
                     let ppm = share.checked_div(u128::from(request.latency_us)).unwrap_or(0) as u64;
-                    sums.add(Cell { row: entry.endpoint.0, us: entry.exclusive_us, ppm });
+                    sums.add(Cell { row: entry.endpoint.0, us: entry.exclusive_us.into(), ppm });
                 }
             }
             column.example = RequestRef::of(set, &table.requests[slowest as usize]);

@@ -28,7 +28,7 @@ pub struct TypeCut {
     /// Number of requests.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
-    pub sum_us: u64,
+    pub sum_us: u128,
     /// The lower median of their latency: the faster half takes at most this long.
     pub fast_to_us: u64,
     /// The slowest tenth, at least five, takes at least this long; `None` if there are too few requests, or if none is
@@ -100,7 +100,7 @@ impl TypeCut {
         TypeCut {
             name: name.clone(),
             requests: n as u64,
-            sum_us: sorted.iter().fold(0, |sum: u64, &us| sum.saturating_add(us)),
+            sum_us: sorted.iter().map(|&us| u128::from(us)).sum(),
             fast_to_us,
             fast: sorted.partition_point(|&us| us <= fast_to_us) as u64,
             tail: slow as u64,

@@ -235,19 +235,20 @@ pub(crate) struct OverviewPartial {
     /// By type: errors, and latencies sorted and packed.
     types: BTreeMap<RequestType, (u64, Vec<u64>)>,
     /// By endpoint: spans, and the time in which somebody waits for them and for none of their calls.
-    endpoints: BTreeMap<Endpoint, [u64; 2]>,
+    endpoints: BTreeMap<Endpoint, (u64, u128)>,
     tag_keys: BTreeMap<String, (bool, BTreeSet<String>)>,
 }
 
 /// Returns the services with the most time, at most [`MOST_TIME`], with their shares of all of it (ties: by name).
-pub fn most_time(times: impl Iterator<Item = (impl Into<String>, u64)>) -> Vec<(String, f64)> {
-    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+pub fn most_time(times: impl Iterator<Item = (impl Into<String>, impl Into<u128>)>) -> Vec<(String, f64)> {
+    let mut sums: BTreeMap<String, u128> = BTreeMap::new();
     let mut whole = 0;
     for (service, us) in times {
+        let us = us.into();
         *sums.entry(service.into()).or_default() += us;
         whole += us;
     }
-    let mut services: Vec<(String, u64)> = sums.into_iter().collect();
+    let mut services: Vec<(String, u128)> = sums.into_iter().collect();
     // Stable: equal times stay by name.
     services.compact_sort_by_key(|(_, us)| std::cmp::Reverse(*us));
     services.truncate(MOST_TIME);
@@ -282,7 +283,7 @@ impl OverviewPartial {
             }
             for (name, of) in part.endpoints {
                 let into = sum.endpoints.entry(name).or_default();
-                *into = [into[0] + of[0], into[1] + of[1]];
+                *into = (into.0 + of.0, into.1 + of.1);
             }
             for (key, (high, values)) in part.tag_keys {
                 let into = sum.tag_keys.entry(key).or_default();
@@ -318,7 +319,7 @@ impl OverviewPartial {
         let services: BTreeSet<&str> =
             self.endpoints.keys().map(|Endpoint { service, .. }| service.as_str()).collect();
         let services = services.len() as u64;
-        let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.as_str(), sums[1])));
+        let most_time = most_time(self.endpoints.iter().map(|(of, sums)| (of.service.as_str(), sums.1)));
         let tag_keys = self.tag_keys.into_iter().map(|(key, (high, values))| {
             let high_cardinality = high || values.len() > MAX_VALUES_PER_KEY as usize;
             let listed = !high_cardinality && values.len() <= TagKey::LISTED;
@@ -347,7 +348,7 @@ impl OverviewPartial {
             endpoints: self
                 .endpoints
                 .into_iter()
-                .map(|(Endpoint { service, operation }, [spans, _])| EndpointCount {
+                .map(|(Endpoint { service, operation }, (spans, _))| EndpointCount {
                     service,
                     operation,
                     spans,
@@ -410,7 +411,7 @@ struct OverviewRun {
     is_loading: bool,
     types: TypeNames,
     /// By endpoint number, as in the partial.
-    endpoints: Vec<[u64; 2]>,
+    endpoints: Vec<(u64, u128)>,
     /// By span of the trace under way: until when its calls have covered it.
     covered_us: Vec<u64>,
     /// Row, latency, and whether it is an error, of the root of every request.
@@ -447,7 +448,7 @@ impl OverviewRun {
     fn look(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         let mut left = CHUNK;
         // Names may have come.
-        self.endpoints.resize(set.endpoints().len(), [0; 2]);
+        self.endpoints.resize(set.endpoints().len(), (0, 0));
         while (self.trace as usize) < set.traces().len() {
             if left == 0 {
                 if time_is_up() {
@@ -488,7 +489,7 @@ impl OverviewRun {
         partial.spans += self.tree.len() as u64;
         for i in 0..self.tree.len() as u32 {
             let row = self.tree.row(i);
-            self.endpoints[set.endpoint(row).0 as usize][0] += 1;
+            self.endpoints[set.endpoint(row).0 as usize].0 += 1;
             partial.error_spans += u64::from(set.flags(row).has(Flags::ERROR));
             let start = set.start_us(row);
             partial.start_us = Some(partial.start_us.map_or(start, |s| s.min(start)));
@@ -519,8 +520,8 @@ impl OverviewRun {
                     let end_us = tree.end_us[i as usize];
                     let more_us = end_us.saturating_sub(tree.start_us[i as usize].max(*covered_us));
                     *covered_us = end_us.max(*covered_us);
-                    let of_parent = &mut self.endpoints[set.endpoint(tree.row(parent)).0 as usize][1];
-                    *of_parent = of_parent.saturating_sub(more_us);
+                    let of_parent = &mut self.endpoints[set.endpoint(tree.row(parent)).0 as usize].1;
+                    *of_parent = of_parent.saturating_sub(more_us.into());
                     more_us
                 }
                 Some(_) => 0,
@@ -528,7 +529,7 @@ impl OverviewRun {
             if more_us == 0 {
                 self.covered_us[i as usize] = NOBODY;
             } else {
-                self.endpoints[set.endpoint(tree.row(i)).0 as usize][1] += duration_us;
+                self.endpoints[set.endpoint(tree.row(i)).0 as usize].1 += u128::from(duration_us);
             }
         }
     }
@@ -541,7 +542,7 @@ impl OverviewRun {
         partial.reading = std::mem::take(&mut self.reading).finish(set);
         partial.outside = std::mem::take(&mut self.outside).finish(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
-            if self.endpoints[number][0] > 0 {
+            if self.endpoints[number].0 > 0 {
                 partial.endpoints.insert(Endpoint::new(service, operation), self.endpoints[number]);
             }
         }

@@ -115,7 +115,7 @@ pub struct RangeFacts {
     /// Latency of the percentile range.
     pub latency_us: Summary,
     /// Sum of the percentile range's latencies in microseconds.
-    pub latency_sum_us: u64,
+    pub latency_sum_us: u128,
     /// Latency of the whole selection.
     pub all_latency_us: Summary,
     /// Histogram of the whole selection.

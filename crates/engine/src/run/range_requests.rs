@@ -81,7 +81,7 @@ impl Latencies {
             all_requests: all.len() as u64,
             requests,
             latency_us: Summary::of_sorted(inside),
-            latency_sum_us: inside.iter().fold(0, |sum: u64, &v| sum.saturating_add(v)),
+            latency_sum_us: inside.iter().map(|&us| u128::from(us)).sum(),
             all_latency_us: Summary::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
             range_us: (least_us.0, most_us.1),

@@ -280,7 +280,8 @@ impl Observer for SplitObserver {
             if self.is_of_calls {
                 self.count(value, us);
             } else {
-                *self.current.entry(value).or_default() += us;
+                let sum = self.current.entry(value).or_default();
+                *sum = sum.saturating_add(us);
             }
         }
         while let Some((value, us)) = self.current.pop_first() {

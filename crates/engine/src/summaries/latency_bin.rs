@@ -18,7 +18,7 @@ pub struct LatencyBin {
     /// Requests.
     pub requests: u64,
     /// Sum of their times in microseconds.
-    pub us: u64,
+    pub us: u128,
 }
 
 /// The bins that come nearest to a percentile range, and the range that they are.
@@ -45,7 +45,7 @@ impl LatencyBin {
             let number = LatencyBin::of_latency(us);
             let bin = bins.entry(number).or_insert(LatencyBin { number, ..LatencyBin::default() });
             bin.requests += 1;
-            bin.us = bin.us.saturating_add(us);
+            bin.us += u128::from(us);
         }
         bins.into_values().collect()
     }
@@ -58,9 +58,9 @@ impl LatencyBin {
     }
 
     /// Sums what lies in the bins of some numbers: requests and microseconds.
-    pub(crate) fn sum(list: &[LatencyBin], numbers: &Range<u32>) -> (u64, u64) {
+    pub(crate) fn sum(list: &[LatencyBin], numbers: &Range<u32>) -> (u64, u128) {
         let inside = list.iter().filter(|bin| numbers.contains(&bin.number));
-        inside.fold((0, 0), |(n, us): (u64, u64), bin| (n + bin.requests, us.saturating_add(bin.us)))
+        inside.fold((0, 0), |(n, us): (u64, u128), bin| (n + bin.requests, us.saturating_add(bin.us)))
     }
 
     /// Joins lists, each by number.
@@ -113,7 +113,7 @@ impl LatencyBinRange {
     }
 
     /// Sums what lies in the bins: requests and microseconds.
-    pub fn sum(&self, bins: &[LatencyBin]) -> (u64, u64) {
+    pub fn sum(&self, bins: &[LatencyBin]) -> (u64, u128) {
         LatencyBin::sum(bins, &self.bins)
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         for (lo, hi) in [(0, 100_000), (95_000, 100_000), (0, 50_000), (50_000, 95_000), (99_900, 100_000)] {
             let cut = LatencyBinRange::of(&bins, PercentileRange::open(lo, hi));
             let sum: u64 = latencies[cut.ranks.start as usize..cut.ranks.end as usize].iter().sum();
-            assert_eq!(cut.sum(&bins), (cut.ranks.end - cut.ranks.start, sum));
+            assert_eq!(cut.sum(&bins), (cut.ranks.end - cut.ranks.start, sum.into()));
             assert!(cut.ranks.end > cut.ranks.start);
             // A bin holds at most 6 % of these requests, so neither end moves by more than half of that.
             assert!(cut.ranks.start.abs_diff(u64::from(lo) / 100) <= 32, "{cut:?}");

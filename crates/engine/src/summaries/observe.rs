@@ -76,7 +76,7 @@ impl Summary {
                 let sums =
                     values.bins.entry(bin).or_insert(LatencyBin { number: bin, ..LatencyBin::default() });
                 sums.requests += 1;
-                sums.us = sums.us.saturating_add(entry.exclusive_us);
+                sums.us += u128::from(entry.exclusive_us);
                 let endpoint = table.contexts()[entry.context as usize].1.0;
                 let sums = &mut in_request[endpoint as usize];
                 if sums.0 == 0 {

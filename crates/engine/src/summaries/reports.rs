@@ -56,7 +56,7 @@ struct Tree<'a> {
 
 impl Tree<'_> {
     /// Returns the requests and microseconds that lie in the bins.
-    fn sum(&self, bins: &[LatencyBin]) -> (u64, u64) {
+    fn sum(&self, bins: &[LatencyBin]) -> (u64, u128) {
         LatencyBin::sum(bins, &self.bins)
     }
 }
@@ -64,8 +64,8 @@ impl Tree<'_> {
 /// What is summed of an endpoint over all trees.
 #[derive(Default)]
 struct EndpointSums {
-    self_us: u64,
-    total_us: u64,
+    self_us: u128,
+    total_us: u128,
     requests: u64,
     spans: u64,
     errors: u64,
@@ -73,12 +73,12 @@ struct EndpointSums {
     total_time: Sketch,
 }
 
-fn weight(sketch: &Sketch, sum: u64, requests: u64) -> Weight {
+fn weight(sketch: &Sketch, sum: u128, requests: u64) -> Weight {
     let [p50, p95, p99] = sketch.quantiles([0.50, 0.95, 0.99]);
     Weight { sum, mean: sum as f64 / requests.max(1) as f64, p50, p95, p99 }
 }
 
-fn percentiles(sketch: &Sketch, sum_us: u64) -> Percentiles {
+fn percentiles(sketch: &Sketch, sum_us: u128) -> Percentiles {
     let Weight { mean, p50, p95, p99, .. } = weight(sketch, sum_us, sketch.n());
     Percentiles { mean, p50, p95, p99, max: sketch.max_us() }
 }
@@ -105,8 +105,8 @@ fn latencies(trees: &[Tree]) -> Sketch {
     out
 }
 
-fn latency_sum_us(trees: &[Tree]) -> u64 {
-    trees.iter().fold(0, |sum: u64, tree| sum.saturating_add(tree.sum(&tree.part.bins).1))
+fn latency_sum_us(trees: &[Tree]) -> u128 {
+    trees.iter().fold(0, |sum: u128, tree| sum.saturating_add(tree.sum(&tree.part.bins).1))
 }
 
 fn facts_of(choice: &Choice, trees: &[Tree]) -> RangeFacts {
@@ -281,7 +281,7 @@ impl Summary {
             number_of[endpoint as usize] = names.len() as u32;
             names.push(contexts.endpoints[endpoint as usize].clone());
         }
-        let mut chains: Contexts<(u64, u64)> = Contexts { endpoints: names, nodes: Vec::new() };
+        let mut chains: Contexts<(u128, u64)> = Contexts { endpoints: names, nodes: Vec::new() };
         let mut place_of = vec![NO_ROW; contexts.nodes.len()];
         for tree in &trees {
             for number in tree.nodes.clone() {
@@ -330,7 +330,7 @@ impl Summary {
         roots.compact_sort_by_key(|root| std::cmp::Reverse(root.latency_us));
         let place_of: BTreeMap<u32, u32> = roots.iter().map(|root| root.endpoint.0).zip(0..).collect();
         // What root contexts spend themselves is no interior time; endpoints that are called below are interior.
-        let own_us: BTreeMap<u32, u64> = trees
+        let own_us: BTreeMap<u32, u128> = trees
             .iter()
             .map(|tree| (node_of(tree).endpoint, tree.sum(&node_of(tree).value.bins).1))
             .collect();

@@ -64,7 +64,8 @@ impl Default for Held {
 }
 
 /// Appends a number, seven bits a byte.
-pub(crate) fn push_number(out: &mut Vec<u8>, mut rest: u64) {
+pub(crate) fn push_number(out: &mut Vec<u8>, number: impl Into<u128>) {
+    let mut rest = number.into();
     while rest >= 0x80 {
         out.push(rest as u8 | 0x80);
         rest >>= 7;
@@ -73,10 +74,10 @@ pub(crate) fn push_number(out: &mut Vec<u8>, mut rest: u64) {
 }
 
 /// Reads numbers, seven bits a byte.
-pub(crate) fn each_number(bytes: &[u8], mut each: impl FnMut(u64)) {
-    let (mut value, mut shift) = (0u64, 0u32);
+pub(crate) fn each_number(bytes: &[u8], mut each: impl FnMut(u128)) {
+    let (mut value, mut shift) = (0u128, 0u32);
     for &byte in bytes {
-        value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        value |= u128::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
         shift += 7;
         if byte & 0x80 == 0 {
             each(value);
@@ -98,7 +99,7 @@ fn pack(sorted: &[u64]) -> Vec<u8> {
 fn unpack_each(bytes: &[u8], mut each: impl FnMut(u64)) {
     let mut last = 0u64;
     each_number(bytes, |difference| {
-        last = last.wrapping_add(difference);
+        last = last.wrapping_add(difference as u64);
         each(last);
     });
 }
@@ -119,7 +120,7 @@ fn each_bin(bytes: &[u8], mut each: impl FnMut(u32, u64)) {
     let (mut bin, mut is_number) = (0u32, false);
     each_number(bytes, |number| {
         if is_number {
-            each(bin, number);
+            each(bin, u64::try_from(number).unwrap_or(u64::MAX));
         } else {
             bin = bin.saturating_add(u32::try_from(number).unwrap_or(u32::MAX));
         }
@@ -210,8 +211,8 @@ impl Sketch {
     }
 
     /// Returns the sum of all values: exact while they are all kept.
-    pub fn sum_us(&self) -> u64 {
-        let sum = |sum: u64, (us, n): (u64, u64)| sum.saturating_add(us.saturating_mul(n));
+    pub fn sum_us(&self) -> u128 {
+        let sum = |sum: u128, (us, n): (u64, u64)| sum.saturating_add(u128::from(us) * u128::from(n));
         self.counts().into_iter().fold(0, sum)
     }
 

@@ -548,13 +548,16 @@ mod tests {
         assert!(title(&alone).contains("the baseline is 1 request (1 call path);"));
         assert_eq!(why_empty(Normal::Others, &report), "");
         assert_eq!(reasons(&report, &report.rows[0]), ["No single fact explains it."]);
-        assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}, delayed; score 7.5", duration_us(60))));
+        assert_eq!(
+            tip(&report, 0)[0],
+            TipLine::Strong(format!("{}, delayed; score 7.5", duration_us(60_u64)))
+        );
         let several = AnomalyReport { rows: vec![report.rows[0].clone(); 9], ..report.clone() };
         assert!(title(&several).starts_with("The load or the release has changed: 9 of 9"));
         report.has_verdicts = false;
         assert!(title(&report).starts_with("The most anomalous of 2 requests"));
         assert_eq!((report.abnormal(), severity(&report, &report.rows[0])), (0, DASH));
-        assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}; score 7.5", duration_us(60))));
+        assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}; score 7.5", duration_us(60_u64))));
         report.has_verdicts = true;
         report.rows.clear();
         assert_eq!(why_empty(Normal::Others, &report), "There is no request to judge.");

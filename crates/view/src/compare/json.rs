@@ -66,7 +66,7 @@ public_json! {
         /// Latencies of the requests.
         latency_us: Summary = side.facts.latency_us,
         /// Sum of their latencies.
-        latency_sum_us: u64 = side.facts.latency_sum_us,
+        latency_sum_us: u128 = side.facts.latency_sum_us,
     }
 }
 
@@ -109,9 +109,9 @@ public_json! {
 
 public_json! {
     /// FrameTime of a frame on one side.
-    FrameTime(sum: u64, mean: f64, side: &DiffSide) {
+    FrameTime(sum: u128, mean: f64, side: &DiffSide) {
         /// Over all requests of the side.
-        sum: u64 = sum,
+        sum: u128 = sum,
         /// Per request of the side; requests without the frame count as 0.
         mean: f64 = mean,
         /// Share of the side's total latency.

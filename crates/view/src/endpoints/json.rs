@@ -15,7 +15,7 @@ public_json! {
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),
         /// Sum of their latencies.
-        latency_sum_us: u64 = report.facts.latency_sum_us,
+        latency_sum_us: u128 = report.facts.latency_sum_us,
         /// How much faster an endpoint is taken to become (`--faster`), in percent.
         faster_percent: f64 = faster,
         /// Root endpoints, the one with the greatest sum of latencies first.
@@ -39,7 +39,7 @@ public_json! {
         /// Number of requests.
         requests: u64 = root.requests,
         /// Sum of their latencies.
-        latency_us: u64 = root.latency_us,
+        latency_us: u128 = root.latency_us,
     }
 }
 
@@ -55,9 +55,9 @@ public_json! {
         /// Whether it occurs below the root of any request.
         interior: bool = row.is_interior,
         /// Exclusive time on the critical paths of all requests; the impacts add up to `latency_sum_us`.
-        impact_us: u64 = row.exclusive_us,
+        impact_us: u128 = row.exclusive_us,
         /// The part of it below the roots of requests; the rest is time of requests of this endpoint itself.
-        interior_us: u64 = row.interior_us,
+        interior_us: u128 = row.interior_us,
         /// `impact_us` of `latency_sum_us`.
         share: f64 = report.share(row),
         /// The 95 % bootstrap interval of `share` over the requests, as `[low, high]`; `null` from 1,000 requests on, where it
@@ -82,7 +82,7 @@ public_json! {
         /// `id` of the root endpoint in `roots`.
         root: u32 = affected.root,
         /// Exclusive time on the critical paths of its requests.
-        exclusive_us: u64 = affected.exclusive_us,
+        exclusive_us: u128 = affected.exclusive_us,
         /// Share of the root endpoint's latency.
         share: f64 = share,
         /// Its requests that have the endpoint on their critical path.

@@ -32,17 +32,17 @@ public_json! {
         /// Spans that are not in error, but have a child that is.
         stopped: u64 = report.totals.stopped,
         /// Sum of the durations of all spans that are waited for.
-        work_us: u64 = report.totals.work_us,
+        work_us: u128 = report.totals.work_us,
         /// The part of it in spans in error.
-        work_saved_us: u64 = report.totals.work_saved_us,
+        work_saved_us: u128 = report.totals.work_saved_us,
         /// Sum of the latencies.
-        latency_sum_us: u64 = report.facts.latency_sum_us,
+        latency_sum_us: u128 = report.facts.latency_sum_us,
         /// Time on critical paths in spans in error and all below them.
-        inside_us: u64 = report.totals.inside_us,
+        inside_us: u128 = report.totals.inside_us,
         /// How much less all latencies would be without the spans in error.
-        latency_saved_us: u64 = report.totals.saved_us,
+        latency_saved_us: u128 = report.totals.saved_us,
         /// The part of it that is the whole latency of failed requests.
-        failed_us: u64 = report.totals.failed_us,
+        failed_us: u128 = report.totals.failed_us,
         /// Latency of the requests.
         latency_us: Summary = report.facts.latency_us,
         /// The latency that remains without the spans in error.
@@ -81,14 +81,14 @@ public_json! {
         /// Their share, 0 to 1; `null` without spans on critical paths.
         path_error_share: Option<f64> = row.path_share(),
         /// Exclusive time on critical paths.
-        path_us: u64 = row.path_us,
+        path_us: u128 = row.path_us,
         /// The part of it in spans in error.
-        path_error_us: u64 = row.path_error_us,
+        path_error_us: u128 = row.path_error_us,
         /// Exclusive time on the critical paths that remain without any span in error.
-        path_without_us: u64 = row.without_path_us,
+        path_without_us: u128 = row.without_path_us,
         /// How much less all latencies would be without its spans in error alone; in each request for the 64 endpoints whose
         /// errors take the most time on the critical path.
-        latency_saved_us: u64 = row.saved_us,
+        latency_saved_us: u128 = row.saved_us,
         /// Requests in which it was not tried, as it is none of the 64: it would save at least `latency_saved_us`.
         untried_requests: u64 = untried(report, row),
         /// The slowest request in which an error starts here.
@@ -116,9 +116,9 @@ public_json! {
         /// Requests in which a span in error is here or below.
         requests: u64 = node.requests,
         /// Exclusive time on critical paths of its spans in error.
-        error_us: u64 = node.error_us,
+        error_us: u128 = node.error_us,
         /// The same of it and all below.
-        subtree_us: u64 = node.subtree_us,
+        subtree_us: u128 = node.subtree_us,
         /// Spans in error of it and all below.
         subtree_errors: u64 = node.subtree_errors,
     }

@@ -100,7 +100,7 @@ pub const ANY_LATENCY: &str = "Requests of any latency";
 
 /// Returns the title of the view; `label` says which requests it speaks of.
 pub fn title(label: &str, report: &ErrorsReport) -> String {
-    let us = report.nodes.iter().map(|node| node.error_us).sum();
+    let us: u128 = report.nodes.iter().map(|node| node.error_us).sum();
     format!("{label}: {} on critical paths in error spans", duration_us(us))
 }
 

@@ -36,7 +36,7 @@ public_json! {
         inclusive_us: Weight = node.inclusive_us,
         /// Sum of `exclusive_us.sum` of the node and all nodes below it: its width in the flame graph. Those of the roots add
         /// up to `latency_sum_us`.
-        subtree_us: u64 = node.subtree_us,
+        subtree_us: u128 = node.subtree_us,
         /// Requests that have the node.
         traces: u64 = node.requests,
         /// Its spans on the critical path.

@@ -93,7 +93,7 @@ pub fn tip(report: &CriticalPathReport, node: NodeId) -> Vec<TipLine> {
 
 /// Returns what the tip says of time that a call waits for a service: what its frame is called, its time and its share of
 /// all latency, and what it may be.
-pub fn waiting_tip(frame: &Frame, us: u64, share: f64) -> [TipLine; 2] {
+pub fn waiting_tip(frame: &Frame, us: u128, share: f64) -> [TipLine; 2] {
     let what = if frame.may_be_caller { "Network, queue or work of the caller" } else { "Network or queue" };
     [
         TipLine::Strong(format!(
@@ -114,7 +114,7 @@ pub fn callees(report: &CriticalPathReport, node: NodeId) -> (Vec<&Endpoint>, us
     let name = |node: &ContextNode| report.endpoints.get(node.endpoint.index());
     let Some(caller) = report.nodes.get(node.index()).and_then(name) else { return Default::default() };
     let below = report.nodes.iter().filter(|below| below.parent == Some(node));
-    let mut callees: Vec<(u64, &Endpoint)> = below
+    let mut callees: Vec<(u128, &Endpoint)> = below
         .filter_map(|below| Some((below.subtree_us, name(below)?)))
         .filter(|(_, endpoint)| endpoint.service != caller.service)
         .collect();
@@ -150,13 +150,13 @@ pub(crate) fn waiting_column<R>(us: fn(&R) -> Number) -> Column<R> {
 
 /// Returns what calls wait for, per request, in microseconds; none where they wait for nothing.
 pub(crate) fn waiting_us(waiting: &[Waiting], requests: u64) -> Number {
-    let sum: u64 = waiting.iter().map(|wait| wait.us).sum();
+    let sum: u128 = waiting.iter().map(|wait| wait.us).sum();
     (sum > 0).then_some(sum as f64 / requests.max(1) as f64).into()
 }
 
 /// Returns what the tip says of a frame of the inverted graph, below its name: its share of all latency, its time, and the
 /// endpoint whose time it is, of its callers.
-pub fn inverted_tip(share: f64, us: u64, callee: Option<&Endpoint>) -> TipLine {
+pub fn inverted_tip(share: f64, us: u128, callee: Option<&Endpoint>) -> TipLine {
     let share = format::share(share);
     TipLine::Muted(match callee {
         None => format!("{share} of all latency is its self time: {}", format::duration_us(us)),
@@ -337,7 +337,7 @@ mod tests {
         let node = |&(parent, endpoint, subtree_us): &(Option<u32>, u32, u64)| ContextNode {
             parent: parent.map(NodeId),
             endpoint: EndpointId(endpoint),
-            subtree_us,
+            subtree_us: subtree_us.into(),
             exclusive_us: Weight::default(),
             inclusive_us: Weight::default(),
             requests: 1,

@@ -115,9 +115,8 @@ pub fn chips(changes: &Changes) -> Vec<(ChangeAt, String)> {
         (ChangeAt::Parallel(at), format!("{a} beside {b}"))
     });
     let timeouts = changes.timeouts.iter().enumerate().map(|(at, change)| {
-        // Their mean, without a sum that may be too large.
-        let n = change.retry_us.len() as u64;
-        let mean_us = change.retry_us.iter().map(|us| us / n.max(1)).sum();
+        let n = change.retry_us.len() as u128;
+        let mean_us = change.retry_us.iter().map(|&us| u128::from(us)).sum::<u128>() / n.max(1);
         let retry = (n > 0).then(|| format!(", retried once ({})", duration_us(mean_us)));
         let (operation, after) = (printable(&change.operation), duration_us(change.after_us));
         (ChangeAt::Timeout(at), format!("{operation}: given up after {after}{}", retry.unwrap_or_default()))

@@ -81,7 +81,7 @@ public_json! {
         /// Endpoints as `[service, operation]`, from the root to the endpoint itself.
         path: Vec<(&'a str, &'a str)> = chain.path.iter().map(|&endpoint| report.name(endpoint)).collect(),
         /// Time that the endpoint spends in this chain, summed over the requests.
-        exclusive_us: u64 = chain.exclusive_us,
+        exclusive_us: u128 = chain.exclusive_us,
         /// Requests that have it.
         traces: u64 = chain.requests,
     }
@@ -135,12 +135,12 @@ public_json! {
         #[serde(flatten)]
         slowest: &'a RequestRef = &report.column_example[at],
         /// Sum of the latencies of its requests.
-        latency_sum_us: u64 = report.column_latency_us[at],
+        latency_sum_us: u128 = report.column_latency_us[at],
         /// Earliest start among them, microseconds since the epoch.
         start_us: u64 = report.column_start_us[at],
         /// `[row id, exclusive_us, share]`: time on the critical path, summed over the requests of the column; share of the
         /// request's latency (0 to 1), mean over them. Rows without time on these critical paths have no cell.
-        cells: Vec<(u32, u64, f64)> = report
+        cells: Vec<(u32, u128, f64)> = report
             .cells(at)
             .map(|cell| {
                 (report.cell_row[cell], report.cell_us[cell], f64::from(report.cell_share_ppm[cell]) / 1e6)

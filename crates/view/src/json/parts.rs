@@ -41,7 +41,7 @@ public_json! {
         /// The service that is waited for.
         callee: &'a str = &wait.callee,
         /// Sum in microseconds.
-        sum_us: u64 = wait.us,
+        sum_us: u128 = wait.us,
         /// Requests that wait.
         traces: u64 = wait.requests,
     }
@@ -57,7 +57,7 @@ public_json! {
         /// Latencies of the requests.
         latency_us: Summary = facts.latency_us,
         /// Sum of their latencies.
-        latency_sum_us: u64 = facts.latency_sum_us,
+        latency_sum_us: u128 = facts.latency_sum_us,
     }
 }
 

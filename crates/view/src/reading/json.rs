@@ -76,9 +76,9 @@ public_json! {
         /// Such spans.
         spans: u64 = tops.spans,
         /// Their duration.
-        us: u64 = tops.us,
+        us: u128 = tops.us,
         /// The duration of these and of all spans below them.
-        span_us: u64 = tops.span_us,
+        span_us: u128 = tops.span_us,
     }
 }
 

@@ -59,7 +59,7 @@ public_json! {
         /// Latencies of these requests.
         latency_us: Percentiles = part.percentiles(),
         /// Sum of their latencies.
-        latency_sum_us: u64 = part.latency_us.sum,
+        latency_sum_us: u128 = part.latency_us.sum,
         /// How far the percentiles may be off, as a share of themselves; 0 if they are exact, up to 10,000 requests.
         percentile_error: f64 = part.latency.error(),
     }
@@ -79,9 +79,9 @@ public_json! {
 
 public_json! {
     /// Times of some requests.
-    Times(sketch: &Sketch, sum_us: u64) {
+    Times(sketch: &Sketch, sum_us: u128) {
         /// Sum in microseconds.
-        sum: u64 = sum_us,
+        sum: u128 = sum_us,
         /// Median.
         p50: f64 = sketch.quantiles([0.50])[0],
         /// 95th percentile.
@@ -127,9 +127,9 @@ public_json! {
         /// Requests of `band` that have it.
         requests: u64 = node.requests,
         /// Sum of its self time on their critical paths, microseconds.
-        exclusive_sum_us: u64 = node.self_us,
+        exclusive_sum_us: u128 = node.self_us,
         /// The same with all below it: its width in a flame graph.
-        subtree_us: u64 = node.total_us,
+        subtree_us: u128 = node.total_us,
         /// Self time, of each request of any latency that has it.
         exclusive_us: Times = Times::of(&node.part.exclusive, node.exclusive_all_us),
         /// Its spans in requests of any latency.

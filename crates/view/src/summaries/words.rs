@@ -199,13 +199,13 @@ pub struct Node<'a> {
     /// Requests of the bins that have it.
     pub requests: u64,
     /// Sum of its self time on their critical paths, in microseconds.
-    pub self_us: u64,
+    pub self_us: u128,
     /// The same with all below it.
-    pub total_us: u64,
+    pub total_us: u128,
     /// What is summed of it over requests of any latency.
     pub part: &'a NodePart,
     /// Sum of its self time over these, in microseconds.
-    pub exclusive_all_us: u64,
+    pub exclusive_all_us: u128,
     /// The request in which it and all below it took longest.
     pub exemplar: Option<&'a RequestRef>,
 }
@@ -305,7 +305,7 @@ fn nodes<'a>(summary: &'a Summary, root: Option<&Endpoint>, cut: &LatencyBinRang
                 self_us,
                 total_us: self_us,
                 part,
-                exclusive_all_us: part.bins.iter().fold(0, |sum: u64, bin| sum.saturating_add(bin.us)),
+                exclusive_all_us: part.bins.iter().fold(0, |sum: u128, bin| sum.saturating_add(bin.us)),
                 exemplar: examples.get(number).copied().flatten().map(|(request, _)| request),
             });
         }
@@ -323,7 +323,7 @@ impl<'a> EndpointRow<'a> {
         endpoint: &'a Endpoint,
         part: &'a SummedEndpoint,
         requests: u64,
-        latency_sum_us: u64,
+        latency_sum_us: u128,
     ) -> EndpointRow<'a> {
         EndpointRow {
             endpoint,

@@ -9,7 +9,7 @@ pub enum Number {
     /// There is none: a dash, an empty field, the smallest of all.
     None,
     /// A count, or whole microseconds.
-    Whole(u64),
+    Whole(u128),
     /// A mean, a share, a difference.
     Real(f64),
 }
@@ -45,9 +45,15 @@ impl Number {
     }
 }
 
+impl From<u128> for Number {
+    fn from(value: u128) -> Number {
+        Number::Whole(value)
+    }
+}
+
 impl From<u64> for Number {
     fn from(value: u64) -> Number {
-        Number::Whole(value)
+        Number::Whole(value.into())
     }
 }
 
@@ -59,7 +65,7 @@ impl From<u32> for Number {
 
 impl From<usize> for Number {
     fn from(value: usize) -> Number {
-        Number::Whole(value as u64)
+        Number::Whole(value as u128)
     }
 }
 
@@ -95,9 +101,10 @@ impl Unit {
     pub fn words(self, number: Number) -> String {
         match (self, number) {
             (_, Number::None) => format::DASH.to_owned(),
-            (Unit::Count, Number::Whole(value)) => format::count(value),
+            // No count is of 65 bits.
+            (Unit::Count, Number::Whole(value)) => format::count(value as u64),
             (Unit::Count, Number::Real(value)) => format::number(value),
-            (Unit::Moment, Number::Whole(us)) => format::moment(us / 1000 * 1000),
+            (Unit::Moment, Number::Whole(us)) => format::moment(us as u64 / 1000 * 1000),
             (Unit::Moment, Number::Real(us)) => format::moment(us as u64 / 1000 * 1000),
             (Unit::Duration, _) => format::duration(number.real()),
             (Unit::Change, _) => format::change(number.real()),

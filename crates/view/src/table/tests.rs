@@ -86,7 +86,7 @@ fn a_search_marks_rows_and_says_which_share_they_are() {
 
 #[test]
 fn numbers_are_said_in_their_unit_and_compared_exactly() {
-    let exact = [Number::None, Number::Whole(u64::MAX - 1), Number::Whole(u64::MAX)];
+    let exact = [Number::None, Number::Whole(u128::MAX - 1), Number::Whole(u128::MAX)];
     assert!(exact.windows(2).all(|pair| pair[0].compare(pair[1]) == Ordering::Less));
     assert_eq!(Number::from(-0.0).compare(Number::from(0u64)), Ordering::Equal);
     assert_eq!(Unit::Duration.words(1_500u64.into()), format::duration(1_500.0));

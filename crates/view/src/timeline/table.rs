@@ -311,7 +311,7 @@ mod tests {
              1,0,shop,query,10,60,0,,,\"error, async\"\r\n"
         );
         let cells: Vec<Cell> = [5, 6].map(|column| table.cell(column, 0)).to_vec();
-        assert_eq!(cells[0], Cell::Bar(0.4, duration_us(40)));
+        assert_eq!(cells[0], Cell::Bar(0.4, duration_us(40_u64)));
         assert_eq!(table.cell(5, 1), Cell::Bar(0.0, DASH.to_owned()));
         assert_eq!(table.cell(6, 1), Cell::Text(DASH.to_owned()));
         assert_eq!(table.order(None, None), [0, 1]);
@@ -322,7 +322,7 @@ mod tests {
         let words = |report: &TraceReport| summary(report).map(|words| words.to_text());
         let space = pathlight_base::format::THIN;
         let named = |name: &str, us: u64, percent: &str, spans: &str| {
-            let (us, all) = (duration_us(us), duration_us(100));
+            let (us, all) = (duration_us(us), duration_us(100_u64));
             let name = format!("Largest part of its critical path: self time of {name}, {us} of {all}");
             Some(format!("{name} ({percent}{space}%) in {spans}."))
         };
@@ -338,7 +338,7 @@ mod tests {
         let title = title(&report());
         assert_eq!(title.endpoint, Some(Endpoint::new("shop", "GET /cart")));
         assert_eq!((title.latency_us, title.id.as_str()), (100, "ab"));
-        assert_eq!(title.words, format!("{}, 2 spans", duration_us(100)));
+        assert_eq!(title.words, format!("{}, 2 spans", duration_us(100_u64)));
         let timeline = Timeline::new(report());
         let lines = tip(&timeline, 1);
         assert_eq!(lines[0], TipLine::Endpoint(Endpoint::new("shop", "query")));

@@ -126,7 +126,7 @@ impl Observer for StvObserver {
             let own_us = self_time_us(tree, span);
             let column = &mut self.nodes[context as usize].2;
             match column.last_mut() {
-                Some((last, us)) if *last == row => *us += own_us,
+                Some((last, us)) if *last == row => *us = us.saturating_add(own_us),
                 _ => column.push((row, own_us)),
             }
         }

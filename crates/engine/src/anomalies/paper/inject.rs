@@ -4,7 +4,7 @@ use crate::flame::PathFinder;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Random, mix};
 use pathlight_trace::Overlap;
-use pathlight_trace::{EndpointId, Flags, NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
+use pathlight_trace::{EndpointId, Flags, LATEST_US, NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// How a request is made abnormal.
@@ -326,6 +326,10 @@ impl Copy<'_> {
             let below = self.below(child);
             self.raw[below].iter_mut().for_each(|raw| raw.start_us += later_us);
             until_us = to_us + later_us;
+            // No request that was read ends later.
+            if until_us > LATEST_US {
+                return false;
+            }
         }
         // The span ends as long after its last call as it did.
         let latest_us = self.tree.sync_children(self.root + span as u32);
@@ -372,6 +376,9 @@ impl Copy<'_> {
             longer.push((self.interval(at).1, extra_us, at));
             self.raw[at].duration_us += extra_us;
             at = self.below(at).end;
+        }
+        if longer.iter().map(|of| u128::from(of.1)).sum::<u128>() > LATEST_US.into() {
+            return false;
         }
         self.move_on(&longer);
         true

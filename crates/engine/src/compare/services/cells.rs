@@ -55,7 +55,7 @@ pub(super) struct ServiceCounts {
     /// Requests that use it.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
-    pub latency_sum_us: u64,
+    pub latency_sum_us: u128,
     /// How often the service was entered.
     pub visits: u64,
     /// Visits with an error that begins in the service.
@@ -78,7 +78,7 @@ pub struct ServiceSums<'a> {
     pub failed: u64,
     /// Time on critical paths in its spans, but for those that wait for other services; microseconds. Not the own time of
     /// `diagnosis`.
-    pub own_us: u64,
+    pub own_us: u128,
 }
 
 /// What is summed of the calls of one operation by one service.
@@ -94,14 +94,14 @@ pub struct CallSums<'a> {
     /// Number of calls.
     pub calls: u64,
     /// Time on critical paths in their calling halves, outside what answers; microseconds.
-    pub us: u64,
+    pub us: u128,
 }
 
 /// The times of some requests by call and visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CulpritPart {
     pub(super) requests: u64,
-    pub(super) latency_sum_us: u64,
+    pub(super) latency_sum_us: u128,
     pub(super) cells: BTreeMap<CellKey, Cell>,
     pub(super) services: BTreeMap<String, ServiceCounts>,
 }
@@ -180,7 +180,7 @@ impl CulpritPart {
 
     /// Returns what is counted of each service, by name.
     pub fn services(&self) -> impl Iterator<Item = ServiceSums<'_>> {
-        let mut own_us: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut own_us: BTreeMap<&str, u128> = BTreeMap::new();
         for (key, cell) in &self.cells {
             if let CellKey::Own { entry, .. } = key {
                 let sum = own_us.entry(&entry.service).or_default();

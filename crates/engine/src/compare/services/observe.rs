@@ -53,7 +53,7 @@ pub struct CulpritObserver {
     service_of: Vec<u32>,
     names: Vec<String>,
     requests: u64,
-    latency_sum_us: u64,
+    latency_sum_us: u128,
     cells: FxHashMap<Number, Counted>,
     services: Vec<ServiceCounts>,
     /// By service: the last request that used it, counted from 1.
@@ -154,7 +154,7 @@ impl Observer for CulpritObserver {
         let root = facts.row - tree.first;
         let end = tree.subtree_end[root as usize];
         self.requests += 1;
-        self.latency_sum_us = self.latency_sum_us.saturating_add(facts.latency_us);
+        self.latency_sum_us += u128::from(facts.latency_us);
         self.prepare(set, tree, root, facts.errors > 0);
         self.visits.clear();
         let mut span = root;
@@ -195,7 +195,7 @@ impl Observer for CulpritObserver {
             if *used_in != self.requests {
                 *used_in = self.requests;
                 counts.requests += 1;
-                counts.latency_sum_us = counts.latency_sum_us.saturating_add(facts.latency_us);
+                counts.latency_sum_us += u128::from(facts.latency_us);
             }
         }
         self.visits = visits;

@@ -460,7 +460,7 @@ mod tests {
         let mut add = |key: CellKey, us: u64| {
             let cell = part.cells.entry(key).or_default();
             (0..10).for_each(|_| cell.add(us));
-            part.latency_sum_us += 10 * us;
+            part.latency_sum_us += u128::from(10 * us);
         };
         add(CellKey::Own { entry: Endpoint::new("f", "root"), makes_calls: true }, 5000);
         for &(callee, ms) in calls {

@@ -33,12 +33,12 @@ impl Products {
         for (p, child) in children.iter().enumerate() {
             let (i, us) = (child.node as usize, child.latency_us());
             let sum = &mut self.parent[i];
-            *sum = sum.saturating_add(product(us, order.latency_us()));
+            *sum += product(us, order.latency_us());
             for other in &children[..=p] {
                 let j = other.node as usize;
                 let (high, low) = (i.max(j), i.min(j));
                 let sum = &mut self.pairs[high * (high + 1) / 2 + low];
-                *sum = sum.saturating_add(product(us, other.latency_us()));
+                *sum += product(us, other.latency_us());
             }
         }
     }
@@ -46,7 +46,7 @@ impl Products {
     /// Adds other invocations of the same nodes.
     pub fn merge(&mut self, other: &Products) {
         let add = |into: &mut [u128], from: &[u128]| {
-            into.iter_mut().zip(from).for_each(|(a, b)| *a = a.saturating_add(*b));
+            into.iter_mut().zip(from).for_each(|(a, b)| *a += *b);
         };
         add(&mut self.pairs, &other.pairs);
         add(&mut self.parent, &other.parent);

@@ -55,10 +55,10 @@ pub fn counts_as_changed(report: &DiffReport, options: &DiffOptions, change: &Ch
 /// Returns the self time of a frame on one side, in the unit of widths.
 fn own(sums: &FrameSums, side: &DiffSide, basis: Basis) -> u64 {
     let (unit, whole) = match basis {
-        Basis::Mean => (1000, side.facts.requests),
+        Basis::Mean => (1000, side.facts.requests.into()),
         Basis::Share => (1_000_000_000, side.facts.latency_sum_us),
     };
-    (u128::from(sums.exclusive.sum) * unit).checked_div(u128::from(whole)).unwrap_or(0) as u64
+    (sums.exclusive.sum * unit).checked_div(whole).unwrap_or(0) as u64
 }
 
 impl DiffFlame {
@@ -121,7 +121,7 @@ mod tests {
     use pathlight_engine::requests::RangeFacts;
     use pathlight_trace::Endpoint;
 
-    fn side(requests: u64, latency_sum_us: u64) -> DiffSide {
+    fn side(requests: u64, latency_sum_us: u128) -> DiffSide {
         let facts = RangeFacts { requests, latency_sum_us, ..RangeFacts::default() };
         DiffSide { facts, ..DiffSide::default() }
     }
@@ -129,7 +129,7 @@ mod tests {
     /// Returns sums over requests that all take the same times.
     fn sums(requests: u64, own_us: u64, subtree_us: u64) -> FrameSums {
         let times = |us: u64| Moments {
-            sum: requests * us,
+            sum: u128::from(requests * us),
             sum_sq: u128::from(requests) * u128::from(us) * u128::from(us),
         };
         FrameSums { requests, exclusive: times(own_us), subtree: times(subtree_us), ..FrameSums::default() }

@@ -1,6 +1,6 @@
 //! The flame graph of callers: roots are endpoints by their own time, below them who called them.
 
-use super::tree::frames_of;
+use super::tree::{frames_of, shift_of};
 use super::{FlameTree, Frame, NONE};
 use crate::draw::Window;
 use pathlight_engine::flame::CriticalPathReport;
@@ -25,17 +25,20 @@ pub struct Inverted {
     children: Vec<(u32, u32)>,
     roots: u32,
     total_us: u64,
+    /// As of the tree.
+    shift: u32,
 }
 
 impl Inverted {
     /// Returns every endpoint with exclusive time as a root; nothing is expanded yet.
     pub fn new(report: &CriticalPathReport) -> Inverted {
         let mut members: Vec<Members> = vec![Vec::new(); report.endpoints.len()];
+        let shift = shift_of(report);
         for (i, node) in report.nodes.iter().enumerate() {
             if node.exclusive_us.sum > 0
                 && let Some(list) = members.get_mut(node.endpoint.index())
             {
-                list.push((NodeId(i as u32), node.exclusive_us.sum));
+                list.push((NodeId(i as u32), (node.exclusive_us.sum >> shift) as u64));
             }
         }
         let groups = members.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
@@ -48,19 +51,19 @@ impl Inverted {
     /// Returns the callers of one endpoint alone: the upper half of a sandwich. Its width is the time on the path in
     /// the endpoint and below it, each microsecond once.
     pub fn callers_of(report: &CriticalPathReport, endpoint: EndpointId) -> Inverted {
-        let topmost = super::table::topmost(report);
+        let (topmost, shift) = (super::table::topmost(report), shift_of(report));
         let list: Members = report
             .nodes
             .iter()
             .enumerate()
             .filter(|(i, node)| node.endpoint == endpoint && topmost[*i] && node.subtree_us > 0)
-            .map(|(i, node)| (NodeId(i as u32), node.subtree_us))
+            .map(|(i, node)| (NodeId(i as u32), (node.subtree_us >> shift) as u64))
             .collect();
         Inverted::of_roots(report, if list.is_empty() { Vec::new() } else { vec![(endpoint, list)] })
     }
 
     fn of_roots(report: &CriticalPathReport, groups: Vec<(EndpointId, Members)>) -> Inverted {
-        let mut tree = Inverted { frames: frames_of(report), ..Inverted::default() };
+        let mut tree = Inverted { frames: frames_of(report), shift: shift_of(report), ..Inverted::default() };
         tree.add(NONE, 0, groups);
         tree.roots = tree.parent.len() as u32;
         tree.total_us = tree.width_us.iter().sum();
@@ -70,7 +73,9 @@ impl Inverted {
     /// Returns the nodes so far, as a tree to lay out; node ids are the same, frames are the report's endpoints.
     pub fn tree(&self) -> FlameTree {
         let frames = self.endpoint.iter().map(|endpoint| endpoint.0).collect();
-        FlameTree::new(self.parent.clone(), &self.width_us, frames, self.frames.clone())
+        let mut tree = FlameTree::new(self.parent.clone(), &self.width_us, frames, self.frames.clone());
+        tree.shift = self.shift;
+        tree
     }
 
     /// Returns the endpoint of a node.
@@ -168,7 +173,7 @@ impl Inverted {
 /// Returns what an endpoint calls, over all its contexts: the lower half of a sandwich. One root; nodes below it are
 /// merged by the path from the endpoint on.
 pub fn callees_of(report: &CriticalPathReport, endpoint: EndpointId) -> FlameTree {
-    let topmost = super::table::topmost(report);
+    let (topmost, shift) = (super::table::topmost(report), shift_of(report));
     let mut merged: Vec<(u32, EndpointId, u64)> = Vec::new();
     // Report node -> merged node, for what is in the subtree of a topmost node of the endpoint.
     let mut place = vec![NONE; report.nodes.len()];
@@ -182,16 +187,18 @@ pub fn callees_of(report: &CriticalPathReport, endpoint: EndpointId) -> FlameTre
             merged.push((above, node.endpoint, 0));
             merged.len() as u32 - 1
         });
-        merged[at as usize].2 += node.subtree_us;
+        merged[at as usize].2 += (node.subtree_us >> shift) as u64;
         place[i] = at;
     }
     let widths: Vec<u64> = merged.iter().map(|node| node.2).collect();
-    FlameTree::new(
+    let mut tree = FlameTree::new(
         merged.iter().map(|node| node.0).collect(),
         &widths,
         merged.iter().map(|node| node.1.0).collect(),
         frames_of(report),
-    )
+    );
+    tree.shift = shift;
+    tree
 }
 
 #[cfg(test)]
@@ -269,8 +276,8 @@ mod tests {
             inverted.expand(&report, node);
             node += 1;
         }
-        let exclusive: u64 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
-        assert_eq!(inverted.total_us(), exclusive);
+        let exclusive: u128 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
+        assert_eq!(u128::from(inverted.total_us()), exclusive);
         assert_eq!(inverted.total_us(), FlameTree::of_report(&report).total_us());
         for node in 0..inverted.len() {
             let (first, end) = inverted.children[node];

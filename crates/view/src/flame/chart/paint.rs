@@ -72,11 +72,11 @@ impl FlameWords<'_> {
             let label = tree.frame(node).map_or("", |frame| frame.label.as_str());
             let (_, width_us) = tree.interval_us(node);
             let share = format::share_of(width_us, tree.total_us());
-            format!("{label}: {}, {share}", format::duration_us(width_us))
+            format!("{label}: {}, {share}", format::duration_us(tree.time_us(width_us)))
         };
         let description = format!(
             "Flame graph of {} in {} calling contexts, widest first.",
-            format::duration_us(tree.total_us()),
+            format::duration_us(tree.time_us(tree.total_us())),
             format::count(tree.len() as u64)
         );
         FlameWords { title: title.to_owned(), description, tip: Box::new(tip) }

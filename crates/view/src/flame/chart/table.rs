@@ -10,17 +10,17 @@ pub struct EndpointRow {
     /// Index into [`CriticalPathReport::endpoints`].
     pub endpoint: EndpointId,
     /// Time on the critical path in its own spans.
-    pub exclusive_us: u64,
+    pub exclusive_us: u128,
     /// The same per request of the percentile range.
     pub exclusive_mean_us: f64,
     /// `exclusive_us` as a share of all latency; NaN if that is nothing.
     pub exclusive_share: f64,
     /// Time on the critical path in it and in all it calls, each microsecond once.
-    pub subtree_us: u64,
+    pub subtree_us: u128,
     /// `subtree_us` as a share of all latency; NaN if that is nothing.
     pub subtree_share: f64,
     /// Durations of its spans on the path, without those within another span of the same endpoint.
-    pub inclusive_us: u64,
+    pub inclusive_us: u128,
     /// Spans on the path.
     pub spans: u64,
     /// Error spans among them.
@@ -36,8 +36,8 @@ pub struct EndpointRow {
 /// Returns one row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
 pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
     let requests = report.facts.requests;
-    let total_us: u64 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
-    let share = |us: u64| us as f64 / if total_us == 0 { f64::NAN } else { total_us as f64 };
+    let total_us: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
+    let share = |us: u128| us as f64 / if total_us == 0 { f64::NAN } else { total_us as f64 };
     let topmost = topmost(report);
     let mut rows: Vec<Option<EndpointRow>> = vec![None; report.endpoints.len()];
     for (i, node) in report.nodes.iter().enumerate() {

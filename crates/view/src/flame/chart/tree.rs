@@ -53,8 +53,17 @@ pub struct FlameTree {
     /// Where each row starts in `rows`, and the end.
     pub(crate) row_starts: Vec<usize>,
     total_us: u64,
+    /// Its microseconds are 2 to this power of those of its times: 0, but for a total beyond 64 bits.
+    pub(super) shift: u32,
     /// Nodes from here on are no calling contexts.
     waiting_from: u32,
+}
+
+/// Returns by how many bits the times of a report have to be shorter so that their sum fits into 64.
+pub(super) fn shift_of(report: &CriticalPathReport) -> u32 {
+    let roots = report.nodes.iter().filter(|node| node.parent.is_none());
+    let total_us: u128 = roots.map(|node| node.subtree_us).sum();
+    (u128::BITS - total_us.leading_zeros()).saturating_sub(u64::BITS)
 }
 
 impl FlameTree {
@@ -91,6 +100,7 @@ impl FlameTree {
                 .filter(|(i, _)| *i < n && owner(*i) == n)
                 .map(|(_, w)| w)
                 .sum(),
+            shift: 0,
             waiting_from: n as u32,
             parent,
             frame,
@@ -137,7 +147,8 @@ impl FlameTree {
     /// After them come nodes for what calls wait for, below the calls.
     pub fn of_report(report: &CriticalPathReport) -> FlameTree {
         let nodes = &report.nodes;
-        let mut widths: Vec<u64> = nodes.iter().map(|node| node.subtree_us).collect();
+        let shift = shift_of(report);
+        let mut widths: Vec<u64> = nodes.iter().map(|node| (node.subtree_us >> shift) as u64).collect();
         let mut parents: Vec<u32> =
             nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect();
         let mut frame: Vec<u32> = nodes.iter().map(|node| node.endpoint.0).collect();
@@ -150,12 +161,12 @@ impl FlameTree {
                     frames.len() as u32 - 1
                 });
                 parents.push(at as u32);
-                widths.push(wait.us);
+                widths.push((wait.us >> shift) as u64);
                 frame.push(number);
             }
         }
         let mut tree = FlameTree::new(parents, &widths, frame, frames);
-        tree.waiting_from = nodes.len() as u32;
+        (tree.waiting_from, tree.shift) = (nodes.len() as u32, shift);
         tree
     }
 
@@ -187,6 +198,16 @@ impl FlameTree {
     /// Returns the sum of the roots' widths.
     pub fn total_us(&self) -> u64 {
         self.total_us
+    }
+
+    /// Returns the time that a width stands for.
+    pub fn time_us(&self, width_us: u64) -> u128 {
+        u128::from(width_us) << self.shift
+    }
+
+    /// Returns the time of a node.
+    pub fn time_of(&self, node: u32) -> u128 {
+        self.time_us(self.interval_us(node).1)
     }
 
     /// Returns how many rows there are to draw.
@@ -323,9 +344,9 @@ pub(crate) mod tests {
                 .map(|(&(parent, endpoint, exclusive), subtree_us)| ContextNode {
                     parent: parent.map(NodeId),
                     endpoint: EndpointId(endpoint),
-                    exclusive_us: Weight { sum: exclusive, ..Weight::default() },
-                    inclusive_us: Weight { sum: subtree_us, ..Weight::default() },
-                    subtree_us,
+                    exclusive_us: Weight { sum: exclusive.into(), ..Weight::default() },
+                    inclusive_us: Weight { sum: subtree_us.into(), ..Weight::default() },
+                    subtree_us: subtree_us.into(),
                     requests: 1,
                     spans: 1,
                     errors: 0,
@@ -461,7 +482,7 @@ pub(crate) mod tests {
         let tree = FlameTree::of_report(&report);
         for node in 0..tree.len() as u32 {
             let (left, width) = tree.interval_us(node);
-            assert_eq!(width, report.nodes[node as usize].subtree_us);
+            assert_eq!(u128::from(width), report.nodes[node as usize].subtree_us);
             if let Some(parent) = tree.parent(node) {
                 let (outer, wide) = tree.interval_us(parent);
                 assert!(left >= outer && left + width <= outer + wide);

@@ -18,7 +18,7 @@ pub struct HeatModel {
     /// Requests before each column, and of all.
     before: Vec<u64>,
     /// Latency before each column, and of all.
-    latency_before: Vec<u64>,
+    latency_before: Vec<u128>,
     /// The greatest mean latency of a column.
     most_latency_us: f64,
 }
@@ -46,16 +46,11 @@ impl HeatModel {
                 *at += 1;
             }
         }
-        let sums = |values: &mut dyn Iterator<Item = u64>| {
-            let mut sum = 0u64;
-            let mut before = vec![0];
-            before.extend(values.map(|value| {
-                sum = sum.saturating_add(value);
-                sum
-            }));
-            before
-        };
-        let before = sums(&mut report.column_requests.iter().map(|&n| u64::from(n)));
+        let (mut before, mut latency_before) = (vec![0], vec![0]);
+        for (&requests, &latency_us) in report.column_requests.iter().zip(&report.column_latency_us) {
+            before.push(before[before.len() - 1] + u64::from(requests));
+            latency_before.push(latency_before[latency_before.len() - 1] + latency_us);
+        }
         let means = report.column_latency_us.iter().zip(&report.column_requests);
         HeatModel {
             labels: (report.rows.endpoints.iter())
@@ -65,7 +60,7 @@ impl HeatModel {
             column,
             weight,
             before,
-            latency_before: sums(&mut report.column_latency_us.iter().copied()),
+            latency_before,
             most_latency_us: means.map(|(&us, &n)| us as f64 / f64::from(n.max(1))).fold(0.0, f64::max),
         }
     }
@@ -173,7 +168,7 @@ pub(crate) mod tests {
         for c in 0..columns {
             for (r, row) in rows.iter().enumerate().filter(|(_, row)| row[c] > 0) {
                 report.cell_row.push(r as u32);
-                report.cell_us.push(u64::from(row[c]) * 10);
+                report.cell_us.push(u128::from(row[c]) * 10);
                 report.cell_share_ppm.push(row[c] * 10_000);
             }
             report.column_ends.push(report.cell_row.len() as u32);

@@ -17,7 +17,7 @@ pub struct Group {
     /// Start of the first and end of the last to end.
     pub interval_us: (u64, u64),
     /// Sum of the durations of its spans, in microseconds.
-    pub sum_us: u64,
+    pub sum_us: u128,
     /// Their own time on the critical path, summed.
     pub own_us: u64,
     /// Spans among them that are errors.
@@ -62,7 +62,7 @@ impl Groups {
                         (report.span_start_us[span as usize], report.duration_us[span as usize]);
                     group.interval_us.0 = group.interval_us.0.min(start);
                     group.interval_us.1 = group.interval_us.1.max(start.saturating_add(duration));
-                    group.sum_us = group.sum_us.saturating_add(duration);
+                    group.sum_us += u128::from(duration);
                     group.own_us += own_us[span as usize];
                     group.errors += u32::from(report.bits[span as usize] & TraceReport::ERROR != 0);
                     group.members.push(span);

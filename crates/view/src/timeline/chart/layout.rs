@@ -228,7 +228,8 @@ pub fn layout(
             let room = size.column_px - size.numbers_px - row.label_x(size) - size.metrics.px(4.0);
             row.label = label_in(name, &times, f64::from(room), label);
         }
-        let duration_us = group.map_or(timeline.report().duration_us[span as usize], |group| group.sum_us);
+        let duration_us =
+            group.map_or(timeline.report().duration_us[span as usize].into(), |group| group.sum_us);
         let duration = format::duration_us(duration_us);
         let own_us = group.map_or_else(|| timeline.own_us(span), |group| group.own_us);
         let own = if own_us > 0 { format::duration_us(own_us) } else { String::new() };
