@@ -3,7 +3,8 @@
 
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{FileReport, IngestError, Masks, Options, Reader};
+use pathlight::ingest::bytes::Masks;
+use pathlight::ingest::{FileReport, IngestError, Options, Reader};
 use pathlight::trace::{TraceSet, dump};
 use std::path::{Path, PathBuf};
 

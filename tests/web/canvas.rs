@@ -2,7 +2,7 @@
 
 use js_sys::{Array, Function, Promise, Uint8ClampedArray};
 use pathlight::base::statistics::LogHistogram;
-use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::canvas::{
+use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::canvas::{
     PlotBackend, Surface, png_of, theme_of,
 };
 use pathlight::view::draw::color::SERVICE_STEPS;

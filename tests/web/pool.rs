@@ -11,8 +11,10 @@ use pathlight::engine::queries::OverviewReport;
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::ingest::Ended;
-use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::boot::Boot;
-use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pool::{Input, Pool};
+use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::boot::Boot;
+use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pool::{
+    Input, Pool,
+};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;

@@ -2,7 +2,8 @@
 
 use super::output::{Inputs, OutputFile};
 use super::{Failure, input, parse};
-use pathlight_ingest::{Keep, columns};
+use pathlight_ingest::Keep;
+use pathlight_ingest::formats::columns;
 use pathlight_trace::{Portable, TraceSet};
 use std::collections::BTreeMap;
 use std::io::Write as _;

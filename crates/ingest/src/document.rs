@@ -1,13 +1,13 @@
 //! Objects that stand alone: single spans of any format, and what is none.
 
+use super::formats::{jaeger, next, rows, stdout, zipkin};
+use super::json::node::Node;
 use super::judge::Needs;
-use super::node::Node;
 use super::state::{Fail, State};
-use super::{jaeger, next, rows, stdout, zipkin};
 use pathlight_trace::TraceSet;
 
 /// Returns whether an object must be walked into: it is no single span.
-pub(super) fn holds_documents(node: Node<'_>) -> bool {
+pub(crate) fn holds_documents(node: Node<'_>) -> bool {
     for (key, value) in node.members().map_while(Result::ok) {
         let is_container = match &*key {
             "data" | "result" | "hits" | "_source" | "trace" | "traces" => {
@@ -27,7 +27,7 @@ pub(super) fn holds_documents(node: Node<'_>) -> bool {
 }
 
 /// Takes a single object; whether it was a span.
-pub(super) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<bool, Fail> {
+pub(crate) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<bool, Fail> {
     let mut keys: Vec<String> = Vec::new();
     let mut kind = Kind::default();
     for member in node.members() {
@@ -161,7 +161,7 @@ impl Kind {
 }
 
 /// Keeps the message of a server's error answer: `errors: [{code, msg}]`, or `error: {httpCode, message}`.
-pub(super) fn note_server_error(state: &mut State, node: Node<'_>) {
+pub(crate) fn note_server_error(state: &mut State, node: Node<'_>) {
     let (mut code, mut message) = (None, None);
     // Answers nest their message one or two levels deep.
     let mut todo = vec![node];

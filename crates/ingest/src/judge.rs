@@ -2,8 +2,9 @@
 //! their times are. It is decided before anything is read, so that an input of another tool is refused as a whole.
 
 use super::ErrorKind;
-use super::foreign::{self, Foreign};
-use super::node::{Bad, Node, Number};
+use super::formats::foreign;
+use super::formats::foreign::Foreign;
+use super::json::node::{Bad, Node, Number};
 use super::reader::ACCEPTED;
 
 /// So many records are looked at.
@@ -20,7 +21,7 @@ const MINUTE_US: f64 = 60e6;
 
 /// What a record must have to be a span of a format. Each text is a key; of a list of keys one is enough.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Needs {
+pub(crate) struct Needs {
     /// What the record is called in messages.
     pub what: &'static str,
     /// Ids and names.
@@ -34,7 +35,7 @@ pub(super) struct Needs {
 
 /// How a format writes its times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Clock {
+pub(crate) enum Clock {
     /// Numbers of microseconds since 1970.
     Micros,
     /// Numbers of nanoseconds since 1970, perhaps as decimal text.
@@ -45,7 +46,7 @@ pub(super) enum Clock {
 
 /// A unit in which the times of an input stand, if it is not the one of their format.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     pub clock: Clock,
     /// A number times ten to this power is in the unit of the format.
     pub power: i32,
@@ -66,7 +67,7 @@ impl Unit {
 
 /// An input that is not read: why, and what to do.
 #[derive(Clone, Debug)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     pub kind: ErrorKind,
     pub offset: u64,
     pub reason: String,
@@ -92,7 +93,7 @@ struct Times {
 
 /// What was seen of the first records.
 #[derive(Debug, Default)]
-pub(super) struct Judge {
+pub(crate) struct Judge {
     spans: usize,
     /// Offsets of records that are no span.
     others: Vec<u64>,

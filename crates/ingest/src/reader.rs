@@ -1,18 +1,18 @@
 //! The incremental reader of one input.
 
 use super::Keep;
-use super::Masks;
 use super::SplitPoint;
+use super::bytes::Masks;
+use super::bytes::sniff::{HTML, quote};
+use super::bytes::source::{Context, Source, Stop};
+use super::json::walk::WalkEnd;
 use super::judge::Refusal;
-use super::sniff::{HTML, quote};
-use super::source::{Context, Source, Stop};
 use super::state::State;
-use super::walk::WalkEnd;
 use super::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
 use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 
 /// What can be read, for messages.
-pub(super) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
+pub(crate) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
                         Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
                         protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
                         or .zip";

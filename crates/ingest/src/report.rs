@@ -95,7 +95,7 @@ pub struct Example {
 
 /// Problems by kind, in the order of first sight.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Problems {
+pub(crate) struct Problems {
     pub list: Vec<Problem>,
     /// Name of the archive member being read.
     pub member: Option<String>,

@@ -2,12 +2,12 @@
 
 use super::Keep;
 use super::Unpack;
-use super::fast::Fast;
+use super::bytes::window::Window;
+use super::formats::jaeger_fast::Fast;
+use super::formats::otlp;
+use super::json::node::{Bad, Node, Number};
 use super::judge::{Clock, Judge, Unit};
-use super::node::{Bad, Node, Number};
-use super::otlp;
 use super::report::Problems;
-use super::window::Window;
 use super::{PartEnd, ProblemKind};
 use hashbrown::HashTable;
 use pathlight_trace::{
@@ -17,7 +17,7 @@ use pathlight_trace::{
 
 /// Why a value was not taken.
 #[derive(Debug)]
-pub(super) enum Fail {
+pub(crate) enum Fail {
     Bad(Bad),
     Full(SetFull),
 }
@@ -35,7 +35,7 @@ impl From<SetFull> for Fail {
 }
 
 /// Formats, by the bit of [`State::formats`].
-pub(super) const FORMATS: [&str; 14] = [
+pub(crate) const FORMATS: [&str; 14] = [
     "jaeger",
     "jaeger-ui",
     "jaeger-spans",
@@ -55,7 +55,7 @@ pub(super) const FORMATS: [&str; 14] = [
 /// A format that was recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(super) enum Format {
+pub(crate) enum Format {
     /// Whole traces with a process table.
     Jaeger = 0,
     /// Whole traces, a process in every span.
@@ -91,7 +91,7 @@ const LOCAL: u32 = 1 << 31;
 
 /// A Jaeger trace whose spans come one by one.
 #[derive(Default)]
-pub(super) struct Building {
+pub(crate) struct Building {
     pub id: Option<TraceId>,
     /// Offset of its object.
     pub at: u64,
@@ -116,7 +116,7 @@ pub(super) struct Building {
 
 /// Everything about one input but its text.
 #[derive(Default)]
-pub(super) struct State {
+pub(crate) struct State {
     pub problems: Problems,
     pub spans: u64,
     pub traces: u64,
@@ -600,7 +600,7 @@ impl State {
 
 /// The spans of its trace that a span names (`docs/definitions/critical-path.md` section 1).
 #[derive(Default)]
-pub(super) struct ParentChoice {
+pub(crate) struct ParentChoice {
     child_of: Option<SpanId>,
     named: Option<SpanId>,
     follows: Option<SpanId>,

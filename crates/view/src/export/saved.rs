@@ -13,7 +13,7 @@
 use pathlight_base::encoding;
 use pathlight_base::encoding::Damaged;
 use pathlight_engine::EngineError;
-use pathlight_ingest::columns;
+use pathlight_ingest::formats::columns;
 use pathlight_trace::{Portable, Pseudonyms, Redaction, TraceSet};
 
 /// Spans of a record at least, unless it is the last: what is copied at once.

@@ -1,0 +1,97 @@
+//! Columns as a saved report holds them: [`MAGIC`], then records, each its length (u32, little endian) and that many bytes
+//! of a [`Portable`] as [`encoding`] writes it. Records stand for themselves, so they are read as they come.
+
+use crate::ProblemKind;
+use crate::bytes::source::{Context, Stop};
+use crate::json::walk::WalkEnd;
+use crate::state::Format;
+use pathlight_base::encoding;
+use pathlight_trace::Portable;
+
+/// What the columns begin with; its last digit is the version.
+pub const MAGIC: &[u8; 8] = b"\x93PLCOL1\n";
+
+/// A record longer than this is damaged; one has 8,192 spans or a single trace.
+const LONGEST: usize = 1 << 30;
+
+/// Appends traces to `out` as one record: its length in four bytes, then its bytes.
+pub fn write(portable: &Portable, out: &mut Vec<u8>) {
+    let record = encoding::write(portable);
+    out.extend_from_slice(&(record.len() as u32).to_le_bytes());
+    out.extend_from_slice(&record);
+}
+
+/// Columns being read.
+#[derive(Default)]
+pub(crate) struct Columns {
+    /// The length and bytes of the record under way.
+    held: Vec<u8>,
+    taken: u64,
+    is_damaged: bool,
+}
+
+impl Columns {
+    /// Takes bytes, those after [`MAGIC`] first.
+    pub fn feed(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
+        cx.state.saw(Format::Columns);
+        while !bytes.is_empty() && !self.is_damaged {
+            let want = self.wanted();
+            let (now, rest) = bytes.split_at(want.min(bytes.len()));
+            if self.held.try_reserve(now.len()).is_err() {
+                return Err(Stop::Full(pathlight_trace::SetFull));
+            }
+            self.held.extend_from_slice(now);
+            self.taken += now.len() as u64;
+            bytes = rest;
+            if self.held.len() >= 4 && self.wanted() == 0 {
+                self.record(cx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes missing of what is read next: the length, then the record.
+    fn wanted(&self) -> usize {
+        match self.held.first_chunk::<4>() {
+            None => 4 - self.held.len(),
+            Some(length) => (u32::from_le_bytes(*length) as usize + 4).saturating_sub(self.held.len()),
+        }
+    }
+
+    fn record(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
+        let read = encoding::read::<Portable>(&self.held[4..]).ok();
+        match read.filter(|_| self.held.len() < LONGEST) {
+            Some(mut portable) => {
+                let left_out = portable.bound_times();
+                cx.state.problems.note_many(ProblemKind::TimeOutOfRange, left_out, self.taken, || {
+                    "a span in columns".to_owned()
+                });
+                // Loaded to be compared with something, all of it belongs to the other side.
+                if cx.set.loading_group != 0 {
+                    portable.regroup(cx.set.loading_group);
+                }
+                let state = &mut *cx.state;
+                portable.add_some_to(cx.set, |id, spans, set| {
+                    let wants = state.wants_trace(id, spans, set);
+                    if wants {
+                        state.count(set, id, spans.len() as u64);
+                    }
+                    wants
+                })?;
+            }
+            None => {
+                self.is_damaged = true;
+                cx.state
+                    .problems
+                    .note(ProblemKind::BadSyntax, self.taken, || "a damaged record of columns".to_owned());
+            }
+        }
+        self.held.clear();
+        Ok(())
+    }
+
+    /// Returns whether the input ended whole, else after how many bytes it is cut.
+    pub fn finish(&self) -> WalkEnd {
+        if self.is_damaged || !self.held.is_empty() { WalkEnd::Cut(self.taken) } else { WalkEnd::Whole }
+    }
+}

@@ -1,0 +1,59 @@
+//! The format that Next.js writes into `.next/trace`: spans of one program, by the clock of its machine.
+
+use super::jaeger::{number, plain, text, trace_id};
+use super::rows::decimal_id;
+use crate::json::node::{Bad, Node};
+use crate::judge::{Clock, Needs};
+use crate::state::{Fail, Format, State};
+use pathlight_trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
+
+/// The service of spans that name none.
+const SERVICE: &str = "next.js";
+
+/// What a span must have. Its clock begins when the machine does.
+pub(crate) const NEEDS: Needs = Needs {
+    what: "a span of Next.js",
+    keys: &[&["traceId"], &["id"], &["name"], &["timestamp"], &["duration"]],
+    start: &["timestamp"],
+    duration: &["duration"],
+    end: &[],
+    clock: Clock::Plain,
+};
+
+/// Reads a span that stands by itself.
+pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+    state.saw(Format::NextTrace);
+    let [trace, id, parent, name, start, duration, tags] =
+        node.pick(["traceId", "id", "parentId", "name", "timestamp", "duration", "tags"])?;
+    let trace = trace_id(state, set, trace, "traceId")?;
+    let id = decimal_id(state, set, id, "id")?;
+    let parent = decimal_id(state, set, parent, "parentId")?;
+    let name = text(state, name, "name")?;
+    let (start, duration) = (number(start, "timestamp")?, number(duration, "duration")?);
+    let (tags, facts) = tags_of(state, set, tags)?;
+    let mut flags = facts.flags();
+    let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
+        return Ok(());
+    };
+    let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
+    let process: ProcessId = set.process(SERVICE, "", TagSetId::EMPTY);
+    let span = RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags };
+    state.stage_or_leave(set, node.at, trace, span)?;
+    Ok(())
+}
+
+fn tags_of(
+    state: &mut State,
+    set: &mut TraceSet,
+    node: Option<Node<'_>>,
+) -> Result<(TagSetId, SpanFacts), Bad> {
+    let mut facts = SpanFacts::default();
+    set.tags.begin();
+    for member in node.into_iter().flat_map(Node::members) {
+        let (key, value) = member?;
+        let shown = plain(state, value)?;
+        set.tags.add(&key, &shown.text);
+        facts.observe(&key, &shown.text);
+    }
+    Ok((set.tags.finish(), facts))
+}

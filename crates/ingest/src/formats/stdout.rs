@@ -1,0 +1,135 @@
+//! The format that OpenTelemetry SDKs print on standard output (the Go exporter's form).
+
+use super::jaeger::{span_id, text, trace_id};
+use super::otel;
+use crate::json::node::{Bad, Node, Number};
+use crate::judge::{Clock, Needs};
+use crate::state::{Fail, Format, ParentChoice, State};
+use pathlight_trace::{SpanId, TraceId, TraceSet};
+
+/// What a span must have.
+pub(crate) const NEEDS: Needs = Needs {
+    what: "a span of an OpenTelemetry SDK",
+    keys: &[&["SpanContext"], &["Name"]],
+    start: &["StartTime"],
+    duration: &[],
+    end: &["EndTime"],
+    clock: Clock::Plain,
+};
+
+/// Returns the trace id and span id of a span context.
+fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {
+    let Some(node) = node else { return Ok((TraceId::NONE, SpanId::NONE)) };
+    let [trace, span] = node.pick(["TraceID", "SpanID"])?;
+    Ok((trace_id(state, set, trace, "TraceID")?, span_id(state, set, span, "SpanID")?))
+}
+
+pub(crate) fn time(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+    let Some(given) = text(state, node, name)? else { return Ok(None) };
+    match (nanoseconds(&given.text), node) {
+        (Some(ns), _) => Ok(Some(ns)),
+        (None, Some(node)) => Err(node.wrong(name, "a time like 2024-01-12T14:57:40.147Z")),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Reads the nanoseconds since the epoch of an RFC 3339 time; a time before it is negative.
+fn nanoseconds(text: &str) -> Option<Number> {
+    let (date, clock) = text.split_once(['T', 't', ' '])?;
+    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
+        return None;
+    }
+    let zone_at = clock.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = clock.split_at(zone_at);
+    let offset_s = match zone.as_bytes() {
+        [b'Z' | b'z'] => 0,
+        [sign, ..] => {
+            let (hours, minutes) = zone[1..].split_once(':')?;
+            let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
+            if *sign == b'-' { -seconds } else { seconds }
+        }
+        [] => return None,
+    };
+    let mut clock = clock.split(':');
+    let (hour, minute) = (clock.next()?.parse::<i64>().ok()?, clock.next()?.parse::<i64>().ok()?);
+    let seconds = clock.next()?;
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let digits: String = part.chars().chain("000000000".chars()).take(9).collect();
+    // Days since the epoch by the civil calendar, years beginning in March so that leap days come last.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (153 * m + 2) / 5 + day
+        - 1
+        - 719_468;
+    let second = days * 86_400 + hour * 3600 + minute * 60 + whole.parse::<i64>().ok()? - offset_s;
+    match u64::try_from(second) {
+        Ok(second) => {
+            Some(Number::Whole(second.checked_mul(1_000_000_000)?.checked_add(digits.parse().ok()?)?))
+        }
+        Err(_) => Some(Number::Negative),
+    }
+}
+
+/// Reads a span that stands by itself.
+pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+    state.saw(Format::OtelStdout);
+    let [own, parent, start, end, resource, scope, library] = node.pick([
+        "SpanContext",
+        "Parent",
+        "StartTime",
+        "EndTime",
+        "Resource",
+        "InstrumentationScope",
+        "InstrumentationLibrary",
+    ])?;
+    let [name, kind, status, attributes, events, links] =
+        node.pick(["Name", "SpanKind", "Status", "Attributes", "Events", "Links"])?;
+    let (trace, id) = context(state, set, own)?;
+    let mut choice = ParentChoice::default();
+    let mut add = |(of, span): (TraceId, SpanId), follows_from| {
+        if of.is_none() || of == trace {
+            choice.reference(span, follows_from);
+        }
+    };
+    add(context(state, set, parent)?, false);
+    for link in links.into_iter().flat_map(Node::elements) {
+        let [to, attributes] = link?.pick(["SpanContext", "Attributes"])?;
+        if let Some(follows_from) = otel::reference_kind(state, attributes)? {
+            add(context(state, set, to)?, follows_from);
+        }
+    }
+    let process = otel::process(state, set, resource)?;
+    let scope = otel::scope(state, set, scope.or(library))?;
+    let span = otel::Span {
+        at: node.at,
+        id,
+        parent: choice,
+        start: time(state, start, "StartTime")?,
+        end: time(state, end, "EndTime")?,
+        name,
+        kind,
+        status,
+        attributes,
+        events,
+    };
+    if let Some(span) = otel::read(state, set, span, scope, process)? {
+        state.stage_or_leave(set, node.at, trace, span)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_fractions_and_zones() {
+        let ns = |text| nanoseconds(text);
+        assert_eq!(ns("1970-01-01T00:00:01.5Z"), Some(Number::Whole(1_500_000_000)));
+        assert_eq!(ns("2024-01-12T14:57:40.147265775Z"), Some(Number::Whole(1_705_071_460_147_265_775)));
+        assert_eq!(ns("2024-02-29T01:00:00+01:00"), Some(Number::Whole(1_709_164_800_000_000_000)));
+        assert_eq!(ns("1969-12-31T23:59:59Z"), Some(Number::Negative));
+        assert_eq!(ns("yesterday"), None);
+    }
+}

@@ -1,0 +1,348 @@
+//! Splitting a large text into chunks, so that several readers share it.
+//!
+//! A reader can begin in the middle of a text if it knows which containers are open there. A [`SplitFinder`] learns from
+//! the first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere: a [`SplitPoint`] is
+//! such a start, or the start of a span inside a large trace. It is a guess, because a string may hold anything, but every
+//! guess is checked. The reader of the chunk before must arrive at the split point, having read everything up to it, in the
+//! very state in which the next reader has begun. If it does, both have read what one reader would have read.
+
+use super::{Expect, Frame, Step, Walker};
+use crate::ProblemKind;
+use crate::bytes::sniff;
+use crate::bytes::sniff::Kind;
+use crate::bytes::source::is_plain;
+use crate::bytes::window::Window;
+use crate::state::{Building, State};
+use pathlight_trace::{Flags, TraceId, TraceSet};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of an input that [`SplitFinder::of`] is shown, and that one search for a split point covers at most.
+pub const HEAD_BYTES: u64 = 1 << 20;
+/// See [`HEAD_BYTES`].
+pub const SEARCH_BYTES: u64 = 8 << 20;
+/// Chunks per reader: several, so that no reader waits long for the last one.
+const CHUNKS_PER_READER: u64 = 4;
+/// Text that a walk on trial takes at a time: most are over soon.
+const TRIAL_BYTES: usize = 2 << 10;
+/// Objects that are looked at in one search for a split point.
+const MOST_TRIED: usize = 4096;
+
+/// A place in a text where a reader may begin: before the first byte of a document, of an OTLP resource, or of a span of
+/// a large Jaeger trace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SplitPoint {
+    /// Byte offset in the text.
+    pub at: u64,
+    /// Number of the input, for whoever reads several: their parts of traces are told apart by it.
+    pub file: u32,
+    context: Context,
+    /// Whether a line break stands right before it.
+    begins_line: bool,
+    /// The trace inside which it stands, if it does.
+    trace: Option<TraceId>,
+}
+
+impl SplitPoint {
+    /// Returns whether it stands inside a trace.
+    pub fn is_inside(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    pub(crate) fn trace(&self) -> Option<TraceId> {
+        self.trace
+    }
+}
+
+/// What a walker must know to go on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Context {
+    /// Open containers; the innermost is an array, or there is none.
+    frames: Vec<Frame>,
+    /// Whether the first document at the top is being read.
+    is_first: bool,
+    /// See [`Walker::one_line`], which leaves out the line break of [`SplitPoint::begins_line`]; it matters for the first
+    /// document only.
+    one_line: bool,
+}
+
+/// What is read as one: a trace, a resource with its spans, a single span.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Unit {
+    around: Vec<Frame>,
+    /// `None` is a single span.
+    frame: Option<Frame>,
+}
+
+/// Finds split points in a text of which it has seen the first bytes.
+#[derive(Clone, Debug)]
+pub struct SplitFinder {
+    context: Context,
+    unit: Unit,
+    /// The first keys of a unit with their quotes, if a split point stands right before it: they rule out most objects.
+    keys: Keys,
+    /// The same for spans of Jaeger traces in a list.
+    inside: Option<(Context, Keys)>,
+}
+
+impl SplitFinder {
+    /// Learns from the first bytes of an input, [`HEAD_BYTES`] of them: more tell no more, and with fewer it may take
+    /// for recognised what one reader would refuse. Returns `None` if they show no unit, as in archives.
+    pub fn of(head: &[u8]) -> Option<SplitFinder> {
+        let Kind::Text(skip) = sniff::sniff(head) else { return None };
+        // What is refused, or read in another unit, is read in one piece.
+        if !is_plain(head) {
+            return None;
+        }
+        let mut probe = Probe::new(Walker::new(skip as u64), skip as u64);
+        let unit = probe.first_unit(&head[skip..])?;
+        let keys = match unit.frame {
+            // The spans of a Jaeger trace often begin with the same key as the trace.
+            Some(frame) => Keys::of(head.get(probe.walker.pos as usize..)?, frame == Frame::Trace),
+            None => Keys::default(),
+        };
+        let keys_of_span =
+            probe.enter_spans().and_then(|at| Some(Keys::of(head.get(at as usize + 1..)?, false)));
+        probe.run(&head[probe.window.end() as usize..]);
+        let level = unit.around.iter().rposition(|frame| frame.is_array()).map_or(0, |place| place + 1);
+        let is_first = probe.walker.documents <= 1 && level > 0;
+        let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
+        let keys = if frames == unit.around { keys } else { Keys::default() };
+        let one_line = is_first && probe.walker.one_line && probe.walker.line.is_none();
+        let inside = keys_of_span.filter(|_| level > 0).map(|keys| {
+            let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
+            (Context { frames, is_first, one_line }, keys)
+        });
+        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, keys, inside })
+    }
+
+    /// Returns the first split point between units in `part`, which stands at byte offset `at` of the text, or `None`. The
+    /// work is about proportional to the part.
+    pub fn find(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
+        search(part, at, &self.context, &self.keys, |probe, text| {
+            (probe.first_unit(text).as_ref() == Some(&self.unit)).then_some(None)
+        })
+    }
+
+    /// Returns the first split point between two spans of one Jaeger trace, as [`find`](Self::find) does. Only
+    /// [`TraceSet::seal`] puts what is on both sides together, so both must come into one set.
+    pub fn find_inside(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
+        let (context, keys) = self.inside.as_ref()?;
+        search(part, at, context, keys, |probe, text| probe.first_span(text).map(Some))
+    }
+}
+
+/// Returns the first split point of this context in a part of the text. What `begins` says of a walk from there is the
+/// trace inside which it is, or `None` if it is none.
+fn search(
+    part: &[u8],
+    at: u64,
+    context: &Context,
+    keys: &Keys,
+    begins: impl Fn(&mut Probe, &[u8]) -> Option<Option<TraceId>>,
+) -> Option<SplitPoint> {
+    let mut tried = 0;
+    for place in memchr::memchr_iter(b'{', part) {
+        let Some(line_breaks) = context.may_follow(&part[..place]) else { continue };
+        if !keys.may_begin(&part[place + 1..]) {
+            continue;
+        }
+        tried += 1;
+        if tried > MOST_TRIED {
+            return None;
+        }
+        let begins_line = part[..place].ends_with(b"\n");
+        let mut context = context.clone();
+        context.one_line &= line_breaks == usize::from(begins_line);
+        let point = SplitPoint { at: at + place as u64, file: 0, context, begins_line, trace: None };
+        let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
+        if let Some(trace) = begins(&mut probe, &part[place..]) {
+            return Some(SplitPoint { trace, ..point });
+        }
+    }
+    None
+}
+
+impl Context {
+    /// Returns whether a unit may stand after this text, and then how many line breaks lie between it and what came
+    /// before.
+    fn may_follow(&self, before: &[u8]) -> Option<usize> {
+        if self.frames.is_empty() {
+            return before.ends_with(b"\n").then_some(1);
+        }
+        let trimmed = before.trim_ascii_end();
+        trimmed.ends_with(b",").then(|| memchr::memchr_iter(b'\n', &before[trimmed.len()..]).count())
+    }
+}
+
+/// Returns the byte offsets at which to look for split points in an input of `bytes` bytes for so many readers, in
+/// ascending order. Chunks are `least` bytes long at least.
+pub fn places_to_split(bytes: u64, readers: usize, least: u64) -> Vec<u64> {
+    let chunks = if readers < 2 { 1 } else { (bytes / least.max(1)).min(readers as u64 * CHUNKS_PER_READER) };
+    (1..chunks).map(|number| (u128::from(bytes) * u128::from(number) / u128::from(chunks)) as u64).collect()
+}
+
+/// The first key of an object and, where it is looked at, the second; empty: any.
+#[derive(Clone, Debug, Default)]
+struct Keys {
+    first: Vec<u8>,
+    second: Vec<u8>,
+}
+
+impl Keys {
+    /// Returns the keys of an object, whose text is given without the opening bracket.
+    fn of(text: &[u8], has_second: bool) -> Keys {
+        let second = if has_second { after_first(text).map(first_key) } else { None };
+        Keys { first: first_key(text), second: second.unwrap_or_default() }
+    }
+
+    /// Returns whether an object with these keys may begin so; the opening bracket is not given.
+    fn may_begin(&self, text: &[u8]) -> bool {
+        text.trim_ascii_start().starts_with(&self.first)
+            && (self.second.is_empty() || after_first(text).is_none_or(|text| text.starts_with(&self.second)))
+    }
+}
+
+/// Returns the text from the second key of an object on, if the first value is a short string.
+fn after_first(text: &[u8]) -> Option<&[u8]> {
+    let text = &text[..text.len().min(TRIAL_BYTES)];
+    let value = text[memchr::memchr(b':', text)? + 1..].trim_ascii_start().strip_prefix(b"\"")?;
+    let rest = value[memchr::memchr(b'"', value)? + 1..].trim_ascii_start();
+    Some(rest.strip_prefix(b",")?.trim_ascii_start())
+}
+
+/// Returns the first key that a text inside an object begins with; empty if there is none.
+fn first_key(text: &[u8]) -> Vec<u8> {
+    let text = text.trim_ascii_start();
+    let end = memchr::memchr(b':', text).unwrap_or(0);
+    text[..end].trim_ascii_end().to_vec()
+}
+
+/// A walk on trial.
+struct Probe {
+    walker: Walker,
+    window: Window,
+    state: State,
+    set: TraceSet,
+}
+
+impl Probe {
+    fn new(mut walker: Walker, at: u64) -> Probe {
+        walker.is_probe = true;
+        let mut window = Window::default();
+        window.reset(at);
+        Probe { walker, window, state: State::default(), set: TraceSet::new() }
+    }
+
+    /// Walks until a unit has begun; `None` if something else comes, or the text ends before it is clear.
+    fn first_unit(&mut self, text: &[u8]) -> Option<Unit> {
+        for piece in text.chunks(TRIAL_BYTES) {
+            self.window.push(piece).then_some(())?;
+            loop {
+                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
+                let is_lost = |kind| matches!(kind, ProblemKind::BadSyntax | ProblemKind::NotTraces);
+                if self.walker.dead.is_some() || self.state.problems.list.iter().any(|p| is_lost(p.kind)) {
+                    return None;
+                }
+                if let Some((frame @ (Frame::Trace | Frame::Resource), around)) =
+                    self.walker.frames.split_last()
+                {
+                    return Some(Unit { around: around.to_vec(), frame: Some(*frame) });
+                }
+                if self.state.spans > 0 {
+                    return Some(Unit { around: self.walker.frames.clone(), frame: None });
+                }
+                if let Step::Starved = step {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// Walks on from the start of a unit into its list of spans; returns the offset of the first span.
+    fn enter_spans(&mut self) -> Option<u64> {
+        loop {
+            if self.walker.frames.last() == Some(&Frame::Spans) {
+                self.walker.skip_space(&self.window)?;
+                return Some(self.walker.pos);
+            }
+            match self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()? {
+                Step::On if self.walker.frames.contains(&Frame::Trace) => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// Walks over a span of a trace; returns the id of the trace. `None` if something else comes.
+    fn first_span(&mut self, text: &[u8]) -> Option<TraceId> {
+        for piece in text.chunks(TRIAL_BYTES) {
+            self.window.push(piece).then_some(())?;
+            loop {
+                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
+                if let Some(span) = self.state.building.first_span() {
+                    let is_span = !span.id.is_none() && !span.flags.has(Flags::START_MISSING);
+                    return self.state.building.shared_trace().filter(|_| is_span);
+                }
+                if self.walker.frames.last() != Some(&Frame::Spans) || !self.state.problems.list.is_empty() {
+                    return None;
+                }
+                if let Step::Starved = step {
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// Walks over the rest of what is there.
+    fn run(&mut self, text: &[u8]) {
+        for piece in std::iter::once(&[][..]).chain(text.chunks(TRIAL_BYTES)) {
+            if !self.window.push(piece)
+                || self.walker.run(&mut self.window, &mut self.state, &mut self.set).is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+impl Walker {
+    /// Returns a walker that begins at a split point.
+    pub fn from_split_point(point: &SplitPoint) -> Walker {
+        let Context { frames, is_first, one_line } = point.context.clone();
+        let mut walker = Walker::new(point.at);
+        walker.expect = (!frames.is_empty()).then_some(Expect::Another);
+        // At the top the next document is the second at least.
+        walker.documents = if is_first || frames.is_empty() { 1 } else { 2 };
+        walker.frames = frames;
+        walker.one_line = one_line;
+        walker.line = point.begins_line.then_some(point.at);
+        walker
+    }
+
+    /// Returns whether this walk, over all text before a split point, has come to the state in which a walk from there
+    /// begins.
+    pub fn meets(&self, point: &SplitPoint, building: &Building) -> bool {
+        if point.trace.is_some() && building.shared_trace() != point.trace {
+            return false;
+        }
+        let Context { frames, is_first, one_line } = &point.context;
+        if self.resync.is_some() {
+            // The line break is there, and the split point begins the line that is looked for.
+            return self.dead.is_none() && frames.is_empty() && self.pos + 1 == point.at;
+        }
+        let is_between = self.dead.is_none() && self.unit.is_none() && self.undecided.is_none();
+        if !is_between || self.pos != point.at || self.frames != *frames {
+            return false;
+        }
+        if frames.is_empty() {
+            return self.documents > 0;
+        }
+        let begins_line = self.line == Some(self.pos);
+        let is_one_line = self.one_line && (self.line.is_none() || begins_line);
+        self.expect == Some(Expect::Another)
+            && begins_line == point.begins_line
+            && (self.documents <= 1) == *is_first
+            && (!is_first || is_one_line == *one_line)
+    }
+}
