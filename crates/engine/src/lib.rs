@@ -10,9 +10,9 @@
 //! ```
 //! use pathlight_ingest::{Options, Reader};
 //! use pathlight_trace::TraceSet;
-//! use crate::queries;
-//! use crate::requests::Selection;
-//! use crate::run::Session;
+//! use pathlight_engine::queries;
+//! use pathlight_engine::requests::Selection;
+//! use pathlight_engine::run::Session;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let json = br#"{"data": [{

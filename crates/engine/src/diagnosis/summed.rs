@@ -37,7 +37,7 @@ impl LatencyBins {
     /// Returns the bins by number.
     pub fn list(&self) -> Vec<LatencyBin> {
         let (mut out, mut place, mut next) = (Vec::new(), 0, LatencyBin::default());
-        each_number(&self.0, |number| {
+        each_number(&self.0, |number: u128| {
             match place {
                 0 => next.number = next.number.saturating_add(u32::try_from(number).unwrap_or(u32::MAX)),
                 1 => next.requests = u64::try_from(number).unwrap_or(u64::MAX),

@@ -28,8 +28,8 @@ pub struct PathEntry {
 /// Finds critical paths; keeps its scratch space from request to request.
 ///
 /// ```
-/// use crate::flame::PathFinder;
-/// use crate::requests::{Overlap, PathSettings};
+/// use pathlight_engine::flame::PathFinder;
+/// use pathlight_engine::requests::{Overlap, PathSettings};
 /// use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,6 +2,7 @@
 
 use pathlight_base::statistics::{log_bin, log_bin_middle_us, percentile};
 use serde::{Deserialize, Serialize, Serializer};
+use std::ops::{BitOrAssign, Shl};
 
 /// Up to so many values are kept as they are, so percentiles are exact.
 pub const EXACT: u64 = 10_000;
@@ -73,15 +74,20 @@ pub(crate) fn push_number(out: &mut Vec<u8>, number: impl Into<u128>) {
     out.push(rest as u8);
 }
 
-/// Reads numbers, seven bits a byte.
-pub(crate) fn each_number(bytes: &[u8], mut each: impl FnMut(u128)) {
-    let (mut value, mut shift) = (0u128, 0u32);
+/// Reads numbers, seven bits a byte, of as many bits as their type has.
+pub(crate) fn each_number<N>(bytes: &[u8], mut each: impl FnMut(N))
+where
+    N: Copy + From<u8> + BitOrAssign + Shl<u32, Output = N>,
+{
+    let (mut value, mut shift) = (N::from(0), 0u32);
     for &byte in bytes {
-        value |= u128::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        if shift < 8 * size_of::<N>() as u32 {
+            value |= N::from(byte & 0x7f) << shift;
+        }
         shift += 7;
         if byte & 0x80 == 0 {
             each(value);
-            (value, shift) = (0, 0);
+            (value, shift) = (N::from(0), 0);
         }
     }
 }
@@ -98,8 +104,8 @@ fn pack(sorted: &[u64]) -> Vec<u8> {
 
 fn unpack_each(bytes: &[u8], mut each: impl FnMut(u64)) {
     let mut last = 0u64;
-    each_number(bytes, |difference| {
-        last = last.wrapping_add(difference as u64);
+    each_number(bytes, |difference: u64| {
+        last = last.wrapping_add(difference);
         each(last);
     });
 }
@@ -118,9 +124,9 @@ fn pack_bins(bins: impl IntoIterator<Item = (u32, u64)>) -> Vec<u8> {
 
 fn each_bin(bytes: &[u8], mut each: impl FnMut(u32, u64)) {
     let (mut bin, mut is_number) = (0u32, false);
-    each_number(bytes, |number| {
+    each_number(bytes, |number: u64| {
         if is_number {
-            each(bin, u64::try_from(number).unwrap_or(u64::MAX));
+            each(bin, number);
         } else {
             bin = bin.saturating_add(u32::try_from(number).unwrap_or(u32::MAX));
         }
