@@ -2,9 +2,7 @@
 
 use js_sys::{Array, Function, Promise, Uint8ClampedArray};
 use pathlight::base::statistics::LogHistogram;
-use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::canvas::{
-    PlotBackend, Surface, png_of, theme_of,
-};
+use pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
 use pathlight::view::draw::color::SERVICE_STEPS;
 use pathlight::view::draw::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::view::draw::plot::ChartSize;

@@ -5,16 +5,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise, Uint8Array};
+use pathlight::boot::Boot;
 use pathlight::engine::pool::{Limits, LoadOutcome, PoolEvent, QueryError};
 use pathlight::engine::queries;
 use pathlight::engine::queries::OverviewReport;
 use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::generate::{Options, write_jaeger};
 use pathlight::ingest::Ended;
-use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::boot::Boot;
-use pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pathlight::pool::{
-    Input, Pool,
-};
+use pathlight::pool::{Input, Pool};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;

@@ -87,8 +87,9 @@ impl Mailbox {
             return Ok(());
         }
         let mut of_passes = vec![Vec::new(); sent.len()];
-        for partial in partials.iter().filter(|_| !sent.is_empty()) {
-            let parts = parts(std::slice::from_ref(partial))?;
+        // One after the other, so that only one of them is there twice.
+        for partial in partials.into_iter().filter(|_| !sent.is_empty()) {
+            let parts = parts(std::slice::from_ref(&partial))?;
             if parts.len() != sent.len() {
                 return Err(Damaged.into());
             }
