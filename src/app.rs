@@ -2,18 +2,14 @@
 
 use super::boot::{Boot, Given};
 use super::pool::Pool;
-use crate::broken;
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el};
+use crate::dom::{self, El, Keep, button, div, el};
 use crate::page::{Hooks, Layer, Page, Part};
-use crate::shell;
-use crate::shell::file_input::Picker;
-use crate::shell::file_input::load_demo;
+use crate::shell::file_input::{Picker, load_demo};
 use crate::shell::palette::Palette;
 use crate::shell::saved_report::Origin;
-use crate::views;
-use crate::views::{LazyView, Tools};
+use crate::views::{self, LazyView, Tools};
 use crate::widgets::grid::refit_all;
+use crate::{broken, shell};
 use pathlight_engine::pool::UserError;
 use pathlight_view::address::{Address, Theme};
 use pathlight_view::reading::intake::Intake;

@@ -2,8 +2,7 @@
 //!
 //! Bodies are looked through as they arrive, a chunk at a time, and kept as Blobs: the page never holds their text.
 
-use super::dom;
-use super::dom::{How, Listener, pause};
+use super::dom::{self, How, Listener, pause};
 use super::pool::Input;
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{

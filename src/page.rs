@@ -19,12 +19,10 @@ use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::comparing::Side;
 use pathlight_view::address::{Address, TraceChoice};
-use pathlight_view::anomalies;
 use pathlight_view::keys::Command;
-use pathlight_view::reading;
 use pathlight_view::reading::file_errors::file_errors;
-use pathlight_view::summaries;
 use pathlight_view::views::View;
+use pathlight_view::{anomalies, reading, summaries};
 use std::cell::{Cell, Ref, RefCell};
 use wasm_bindgen::JsValue;
 

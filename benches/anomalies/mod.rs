@@ -3,8 +3,7 @@
 
 use crate::shared::{read, row};
 use pathlight::engine::anomalies::paper::Injection;
-use pathlight::engine::anomalies::{AnomalySettings, Detector};
-use pathlight::engine::anomalies::{EvaluationTable, SPLITS};
+use pathlight::engine::anomalies::{AnomalySettings, Detector, EvaluationTable, SPLITS};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;

@@ -14,8 +14,7 @@ mod steps;
 
 use crate::shared::{median, read, row};
 use pathlight::base::statistics::Random;
-use pathlight::engine::diagnosis::Verdict;
-use pathlight::engine::diagnosis::{Settings as TprofSettings, TprofReport};
+use pathlight::engine::diagnosis::{Settings as TprofSettings, TprofReport, Verdict};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;

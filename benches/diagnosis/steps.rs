@@ -2,8 +2,7 @@
 
 use crate::shared::{read, row};
 use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
-use pathlight::engine::queries;
-use pathlight::engine::queries::Query;
+use pathlight::engine::queries::{self, Query};
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::{Cuts, Next, Plan, Session};
 use pathlight::trace::TraceSet;

@@ -2,10 +2,9 @@
 //! and its Table 2 (features, training and inference by the auto-encoder) over public traces, where they are at hand.
 
 use crate::shared::{median, read, row};
-use pathlight::engine::anomalies::EvaluationRow;
 use pathlight::engine::anomalies::paper::Encoding;
 use pathlight::engine::anomalies::paper::vae::VaeSettings;
-use pathlight::engine::anomalies::{AnomalySettings, Detector};
+use pathlight::engine::anomalies::{AnomalySettings, Detector, EvaluationRow};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;

@@ -1,10 +1,9 @@
 //! A canvas with its 2D context, and what is known of the context's state.
 
 use super::widths::{Font, Widths};
-use pathlight_view::draw::Scene;
 use pathlight_view::draw::caption::LONGEST_PX;
 use pathlight_view::draw::scene::{Align, Curve};
-use pathlight_view::draw::{Measure, Metrics, Rgba};
+use pathlight_view::draw::{Measure, Metrics, Rgba, Scene};
 use std::cell::RefCell;
 use wasm_bindgen::{Clamped, JsCast as _};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};

@@ -3,16 +3,14 @@
 use super::{Load, Page};
 use crate::page::files;
 use crate::pool::Input;
-use crate::settings;
-use crate::settings::Store;
+use crate::settings::{self, Store};
 use pathlight_backend::source::Wanted;
 use pathlight_engine::pool::UserError;
 use pathlight_ingest::Keep;
 use pathlight_view::address::Address;
 use pathlight_view::address::comparing::{Side, set_name};
 use pathlight_view::address::sharing::NAMES_KEPT;
-use pathlight_view::export::saved;
-use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::export::saved::{self, ExportRedaction};
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::say::selection::range_words;
 

@@ -9,8 +9,7 @@ mod members;
 
 use pathlight_base::encoding;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};

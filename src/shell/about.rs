@@ -1,7 +1,6 @@
 //! The dialog about the page itself, and the notice of a newer version.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::widgets::dialog;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlTemplateElement;

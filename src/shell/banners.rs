@@ -1,7 +1,6 @@
 //! The rows under the header that say what went wrong and what to do.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::page::{Page, Part};
 use pathlight_engine::pool::UserError;
 use wasm_bindgen_futures::{JsFuture, spawn_local};

@@ -5,12 +5,10 @@ use crate::fetch::End;
 use crate::page::fetching::{EVERY_S, Phase};
 use crate::page::{Page, Part};
 use crate::shell::explanation::{cures, explanation};
-use crate::shell::jaeger_dialog;
-use crate::shell::progress;
+use crate::shell::{jaeger_dialog, progress};
 use pathlight_backend::Explanation;
 use pathlight_backend::source::Wanted;
-use pathlight_base::format;
-use pathlight_base::format::counted;
+use pathlight_base::format::{self, counted};
 use pathlight_view::reading::loading::fetched;
 
 /// Failed parts and missing traces that are named one by one.

@@ -1,9 +1,7 @@
 //! Everything that brings files in: the drop anywhere on the page, folders, the picker, the clipboard.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
-use crate::page::Page;
-use crate::page::files;
+use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::page::{Page, files};
 use crate::pool::Input;
 use crate::widgets::dialog;
 use js_sys::{Promise, Reflect};

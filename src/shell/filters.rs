@@ -1,11 +1,9 @@
 //! Conditions on requests: chips that can be removed, and the form that adds one. They hold in every view.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, icon, span};
+use crate::dom::{self, El, Keep, button, div, el, icon, span};
 use crate::page::Page;
 use crate::widgets::popover::Popover;
-use pathlight_base::format;
-use pathlight_base::format::{counted, parse_utc};
+use pathlight_base::format::{self, counted, parse_utc};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::Filter;
 use pathlight_engine::split::TagValuesReport;

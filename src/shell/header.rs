@@ -1,11 +1,8 @@
 //! The header: name, files in and out, search, help, colours. Absent inside another page.
 
-use super::about;
-use super::keys;
-use super::offline;
 use super::search::Search;
 use super::search_field::SearchField;
-use super::share;
+use super::{about, keys, offline, share};
 use crate::dom::{El, Keep, button, div, el, icon, span};
 use crate::page::{Page, Part};
 use crate::shell::file_input::Picker;

@@ -1,19 +1,16 @@
 //! The page around this one: what it sends is followed, what it wants to know is told. The rules are those of
 //! [`contract`](pathlight_view::contract).
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{self, El, Keep, button, div, span};
 use crate::page::{Focus, Page, Part};
 use crate::pool::Input;
 use crate::shell::keys;
 use js_sys::{Array, ArrayBuffer, JsString, Reflect};
-use pathlight_view::contract;
-use pathlight_view::contract::{Code, Envelope, Incoming, Outgoing};
+use pathlight_view::contract::{self, Code, Envelope, Incoming, Outgoing};
 use pathlight_view::views::View;
 use serde::Serialize as _;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, MessageEvent, Window};

@@ -1,7 +1,6 @@
 //! The dialog that asks a Jaeger query service, or Tempo, for traces.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::fetch::list;
 use crate::page::Page;
 use crate::page::fetching::{now_us, resolve};

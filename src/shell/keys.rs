@@ -1,14 +1,12 @@
 //! Listens to the keyboard, and shows the help of `?`: the guide of the view, the keys and the words.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::page::Page;
 use crate::shell::about::bundled;
 use crate::shell::palette::Palette;
 use crate::widgets::dialog;
 use pathlight_view::keys::{Command, HELP, Press};
-use pathlight_view::say::glossary;
-use pathlight_view::say::glossary::WORDS;
+use pathlight_view::say::glossary::{self, WORDS};
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 

@@ -5,8 +5,7 @@ use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::{Page, Part};
 use crate::widgets::{frame, links, names};
 use pathlight_base::format;
-use pathlight_view::summaries;
-use pathlight_view::summaries::Known;
+use pathlight_view::summaries::{self, Known};
 use pathlight_view::views::View;
 
 /// Requests listed at most.

@@ -8,10 +8,9 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
 use pathlight_trace::Rule;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::reading;
 use pathlight_view::reading::quality::{ending, has_problems};
 use pathlight_view::reading::words::Note;
-use pathlight_view::summaries;
+use pathlight_view::{reading, summaries};
 use web_sys::HtmlInputElement;
 
 /// Files listed at most; those with problems come first.

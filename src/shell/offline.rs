@@ -1,7 +1,6 @@
 //! Keeping a hosted page for use without its server: a service worker, registered only if the user asks for it.
 
-use crate::dom;
-use crate::dom::{El, Keep, button};
+use crate::dom::{self, El, Keep, button};
 use crate::page::Page;
 use js_sys::{Promise, Reflect};
 use pathlight_engine::pool::UserError;

@@ -1,14 +1,9 @@
 //! The command palette: every command, view, button in sight, service and endpoint by its name.
 
-use super::about;
-use super::keys;
-use super::notes;
-use super::share;
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use super::{about, keys, notes, share};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::page::{Focus, Page};
-use crate::shell::file_input;
-use crate::shell::file_input::Picker;
+use crate::shell::file_input::{self, Picker};
 use crate::shell::jaeger_dialog;
 use crate::shell::saved_report::Origin;
 use crate::shell::selection_bar::look_at;

@@ -1,10 +1,8 @@
 //! Loading: how far it is, how fast, how long still, and the ways to end it.
 
 use crate::dom::{El, Keep, button, div, span};
-use crate::page::files;
-use crate::page::{Page, Part};
-use pathlight_base::format;
-use pathlight_base::format::counted;
+use crate::page::{Page, Part, files};
+use pathlight_base::format::{self, counted};
 
 /// The progress row.
 pub struct Progress {

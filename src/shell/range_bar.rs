@@ -2,11 +2,9 @@
 
 use super::filters::{self, FilterForm};
 use crate::app::moved;
-use crate::dom;
-use crate::dom::{El, Keep, button, div, icon, span};
+use crate::dom::{self, El, Keep, button, div, icon, span};
 use crate::page::{Page, Part};
-use crate::settings;
-use crate::settings::Store;
+use crate::settings::{self, Store};
 use crate::widgets::controls::Segments;
 use crate::widgets::distribution::Distribution;
 use crate::widgets::frame;

@@ -2,10 +2,8 @@
 //! filters with one key.
 
 use super::filters;
-use super::search;
-use super::search::Search;
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, icon, span};
+use super::search::{self, Search};
+use crate::dom::{self, El, Keep, button, div, el, icon, span};
 use crate::page::Page;
 use pathlight_engine::requests::Filter;
 use pathlight_engine::requests::search::SpanSearch;

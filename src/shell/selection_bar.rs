@@ -1,14 +1,12 @@
 //! Whose latency is looked at: the bar that says it, and the list it is chosen from.
 
 use super::notes;
-use crate::dom;
-use crate::dom::{El, Keep, button, div, icon, span};
+use crate::dom::{self, El, Keep, button, div, icon, span};
 use crate::page::{Focus, Page, Part};
 use crate::widgets::controls::Segments;
 use crate::widgets::names;
 use crate::widgets::pick_list::{Pick, PickList};
-use pathlight_base::format;
-use pathlight_base::format::counted;
+use pathlight_base::format::{self, counted};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;

@@ -1,7 +1,6 @@
 //! A link to what is shown, with what it needs to work elsewhere.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el};
+use crate::dom::{self, El, Keep, button, div, el};
 use crate::page::Page;
 use crate::shell::banners::copy_text;
 use crate::shell::redaction_dialog::switches;
@@ -9,8 +8,7 @@ use crate::shell::saved_report::Origin;
 use crate::widgets::dialog;
 use pathlight_trace::Redaction;
 use pathlight_view::address::sharing::{Needs, link_words};
-use pathlight_view::export::redacted;
-use pathlight_view::export::redacted::ShareKind;
+use pathlight_view::export::redacted::{self, ShareKind};
 use web_sys::HtmlInputElement;
 
 /// Returns what the link of the page needs.

@@ -1,7 +1,6 @@
 //! The two sides of a comparison: which requests each is, and of which the views speak that do not compare.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, icon, span};
+use crate::dom::{self, El, Keep, button, div, el, icon, span};
 use crate::page::{Page, Part};
 
 use crate::widgets::frame;

@@ -1,13 +1,9 @@
 //! The start screen: what the page does, and every way to give it data.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, icon};
-use crate::page::files;
-use crate::page::{Page, Part};
-use crate::settings;
-use crate::settings::Store;
-use crate::shell::file_input;
-use crate::shell::file_input::Picker;
+use crate::dom::{self, El, Keep, button, div, el, icon};
+use crate::page::{Page, Part, files};
+use crate::settings::{self, Store};
+use crate::shell::file_input::{self, Picker};
 use crate::shell::jaeger_dialog;
 use pathlight_view::address::sharing::reopen_words;
 use wasm_bindgen_futures::spawn_local;

@@ -3,8 +3,7 @@
 use super::notes;
 use crate::dom::{El, Keep, button, el, span};
 use crate::page::{Page, Part};
-use pathlight_base::format;
-use pathlight_base::format::counted;
+use pathlight_base::format::{self, counted};
 use pathlight_view::summaries;
 use std::collections::BTreeSet;
 

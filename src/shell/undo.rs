@@ -1,7 +1,6 @@
 //! Undo of the last change to what is loaded: what was loaded before is read again.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{self, El, Keep, button, div, span};
 use crate::page::{Page, Part};
 use wasm_bindgen_futures::spawn_local;
 

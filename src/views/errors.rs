@@ -2,26 +2,21 @@
 
 use crate::dom::{El, Keep, div, el, span};
 use crate::page::{Focus, Page};
-use crate::views::flame::chart;
-use crate::views::flame::chart::{FlameChart, Words};
+use crate::views::flame::chart::{self, FlameChart, Words};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::export;
 use crate::widgets::frame::Frame;
-use crate::widgets::service_legend;
-use crate::widgets::zoom;
-use crate::widgets::zoom::{ZoomTools, svg_format};
+use crate::widgets::zoom::{self, ZoomTools, svg_format};
+use crate::widgets::{export, service_legend};
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::errors;
-use pathlight_view::errors::Line;
-use pathlight_view::flame;
-use pathlight_view::json;
+use pathlight_view::errors::{self, Line};
 use pathlight_view::keys::Command;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
+use pathlight_view::{flame, json};
 use std::rc::Rc;
 
 /// The view.

@@ -3,8 +3,7 @@
 use crate::page::{Focus, Page};
 use crate::shell::search;
 use pathlight_engine::flow::paper::FlowSettings;
-use pathlight_engine::queries;
-use pathlight_engine::queries::SpanKey;
+use pathlight_engine::queries::{self, SpanKey};
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_view::address::Address;

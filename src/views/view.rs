@@ -2,8 +2,7 @@
 //! search, focus, zoom.
 
 use crate::page::{Page, Part};
-use crate::shell::search;
-use crate::shell::search::{Last, Search};
+use crate::shell::search::{self, Last, Search};
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::Frame;
 use pathlight_view::keys::Command;

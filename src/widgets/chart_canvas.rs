@@ -1,8 +1,7 @@
 //! A canvas that is looked at through a window: size, frames, pointer, wheel, pinch; what is on it is a [`CanvasChart`].
 
 use crate::canvas::{Surface, theme_of};
-use crate::dom;
-use crate::dom::{El, div, el};
+use crate::dom::{self, El, div, el};
 use crate::widgets::filled_canvas::FilledCanvas;
 use crate::widgets::tip;
 use pathlight_view::draw::{Theme, Viewport};

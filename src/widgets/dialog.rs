@@ -1,7 +1,6 @@
 //! Dialogs above the page.
 
-use crate::dom;
-use crate::dom::{El, Keep};
+use crate::dom::{self, El, Keep};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlDialogElement;
 

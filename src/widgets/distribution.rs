@@ -1,8 +1,7 @@
 //! The latency histogram of the root endpoint, with a brush that cuts the percentile range.
 
 use crate::canvas::{PlotBackend, theme_of};
-use crate::dom;
-use crate::dom::{El, Keep, div, el, span};
+use crate::dom::{self, El, Keep, div, el, span};
 use crate::page::Page;
 use crate::widgets::filled_canvas::{FilledCanvas, chart_size};
 use crate::widgets::tip;

@@ -2,9 +2,7 @@
 
 use super::popover::Popover;
 use crate::canvas::{plain_theme, png_of};
-use crate::dom;
-use crate::dom::text_blob;
-use crate::dom::{El, Keep, button, div};
+use crate::dom::{self, El, Keep, button, div, text_blob};
 use crate::page::Page;
 use pathlight_engine::pool::UserError;
 use pathlight_view::address::comparing::Side;

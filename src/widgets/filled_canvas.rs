@@ -1,8 +1,7 @@
 //! A canvas that fills an area of the page and is painted in its look.
 
 use crate::canvas::Surface;
-use crate::dom;
-use crate::dom::El;
+use crate::dom::{self, El};
 use pathlight_view::draw::plot::ChartSize;
 use std::cell::{RefCell, RefMut};
 use web_sys::HtmlCanvasElement;

@@ -1,10 +1,8 @@
 //! The parts of all tables, whatever their rows are: head, rows in sight, order, selection, keys. One copy of it
 //! serves every kind of row.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
-use crate::widgets::grid_columns;
-use crate::widgets::grid_columns::ColumnMenu;
+use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::widgets::grid_columns::{self, ColumnMenu};
 use crate::widgets::names;
 use pathlight_view::address::Sort;
 use pathlight_view::say::glossary;

@@ -2,10 +2,8 @@
 
 use super::grid::Grid;
 use super::popover::Popover;
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, icon, span};
-use crate::settings;
-use crate::settings::Store;
+use crate::dom::{self, El, Keep, button, div, el, icon, span};
+use crate::settings::{self, Store};
 use pathlight_view::table::{ColumnChoices, Head};
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,8 +1,7 @@
 //! A chart of panels, one of which can be enlarged.
 
 use super::chart_canvas::ChartCanvas;
-use super::plot_chart;
-use super::plot_chart::{Plot, ScrolledPlot};
+use super::plot_chart::{self, Plot, ScrolledPlot};
 use super::tip;
 use crate::canvas::PlotBackend;
 use crate::dom::{El, Keep, button};

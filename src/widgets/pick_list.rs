@@ -1,7 +1,6 @@
 //! A field with a list under it from which one row is picked: by typing, with arrows and Enter, or with a click.
 
-use crate::dom;
-use crate::dom::{El, Keep, div, el};
+use crate::dom::{self, El, Keep, div, el};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;

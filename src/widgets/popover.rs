@@ -1,7 +1,6 @@
 //! A panel under its button: opened by it, closed by it, by Escape and by a click anywhere else; and menus.
 
-use crate::dom;
-use crate::dom::{El, Keep, div};
+use crate::dom::{self, El, Keep, div};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};

@@ -2,8 +2,7 @@
 //! [`plot_chart`](crate::widgets::plot_chart).
 
 use crate::canvas::{PlotBackend, theme_of};
-use crate::dom;
-use crate::dom::{El, div, el};
+use crate::dom::{self, El, div, el};
 use crate::widgets::filled_canvas::{FilledCanvas, chart_size};
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};

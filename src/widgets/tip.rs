@@ -1,7 +1,6 @@
 //! The tip beside the pointer: one for the whole page.
 
-use crate::dom;
-use crate::dom::{El, div, el};
+use crate::dom::{self, El, div, el};
 use crate::widgets::names;
 use pathlight_trace::Endpoint;
 use pathlight_view::say::tip::{Numbers, TipLine};

@@ -11,18 +11,16 @@ use pathlight::engine::flow::{Changes, Quantile};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::pool::Server;
 use pathlight::engine::pool::messages::{Call, Done, Piece, ToWorker};
-use pathlight::engine::queries;
-use pathlight::engine::queries::{Query, SpanKey};
+use pathlight::engine::queries::{self, Query, SpanKey};
 use pathlight::engine::requests::search::SpanSearch;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::run::{Session, plan_joining};
 use pathlight::engine::split::SplitOf;
 use pathlight::ingest::{Keep, Options as Reading, Reader};
-use pathlight::trace::{Endpoint, PathSettings};
 use pathlight::trace::{
-    HighCardinalityKeys, Portable, PortableParts, ProcessId, RawSpan, Redaction, TagSetId, TagTable, TraceId,
-    TracePart, TraceSet,
+    Endpoint, HighCardinalityKeys, PathSettings, Portable, PortableParts, ProcessId, RawSpan, Redaction,
+    TagSetId, TagTable, TraceId, TracePart, TraceSet,
 };
 use pathlight::view::address::Address;
 use pathlight::view::contract::{Envelope, Incoming, follow};

@@ -2,8 +2,7 @@
 //! workers and hosts. Whatever the bytes, reading them fails in words or gives something that every command can use.
 
 use super::replay::{Random, kept, mutate, project};
-use super::spoken;
-use super::times;
+use super::{spoken, times};
 use pathlight::base::encoding;
 use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::compare::compare;
@@ -15,8 +14,7 @@ use pathlight::engine::summaries::{Choice, Settings, Summary, read, write};
 use pathlight::engine::trend::Trend;
 use pathlight::generate::{Options, Shape, write_jaeger};
 use pathlight::ingest::{Options as Reading, Reader};
-use pathlight::trace::PathSettings;
-use pathlight::trace::{Endpoint, LoadedSummary, TraceSet};
+use pathlight::trace::{Endpoint, LoadedSummary, PathSettings, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
 use std::io::{Read as _, Write as _};

@@ -9,8 +9,7 @@ use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::Session;
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::summaries::{Settings, Summary};
-use pathlight::trace::PathSettings;
-use pathlight::trace::{LATEST_US, LONGEST_US, TraceSet};
+use pathlight::trace::{LATEST_US, LONGEST_US, PathSettings, TraceSet};
 
 /// Numbers at which something ends: what is read, what 32, 48, 53, 63 and 64 bits hold, days and years.
 const ENDS: [u64; 16] = [

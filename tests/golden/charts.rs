@@ -12,30 +12,22 @@ use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::split::SplitOf;
-use pathlight::trace::{Endpoint, TraceSet};
-use pathlight::trace::{Overlap, PathSettings, Reading};
+use pathlight::trace::{Endpoint, Overlap, PathSettings, Reading, TraceSet};
 use pathlight::view::address::Address;
-use pathlight::view::anomalies;
 use pathlight::view::draw::axis::{Scale, Unit};
 use pathlight::view::draw::caption::captioned;
-use pathlight::view::draw::curves;
-use pathlight::view::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
-use pathlight::view::draw::histogram;
-use pathlight::view::draw::histogram::{Bars, HistogramView};
+use pathlight::view::draw::curves::{self, Axis, CurvesView, Legend, NamedCurve};
+use pathlight::view::draw::histogram::{self, Bars, HistogramView};
 use pathlight::view::draw::pair::{align, signs};
 use pathlight::view::draw::plot::ChartSize;
 use pathlight::view::draw::{Metrics, Rgba, Shade, Theme, Window, multiples, violin};
 use pathlight::view::export::pictures::Exported;
-use pathlight::view::flame;
 use pathlight::view::flame::chart::{DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
-use pathlight::view::flow;
-use pathlight::view::heatmap;
 use pathlight::view::heatmap::chart::HeatModel;
-use pathlight::view::timeline;
 use pathlight::view::timeline::chart::{Timeline, TimelineView};
-use pathlight::view::trend;
 use pathlight::view::trend::chart::{Line, Panel, TrendPanels};
 use pathlight::view::views::View;
+use pathlight::view::{anomalies, flame, flow, heatmap, timeline, trend};
 
 /// Compares the chart of a case.
 #[track_caller]

@@ -7,8 +7,7 @@
 use crate::Golden;
 use crate::common::archives::gzip;
 use crate::common::replay::read;
-use crate::common::report;
-use crate::common::{Scratch, golden_folder};
+use crate::common::{Scratch, golden_folder, report};
 use pathlight::ingest::Ended;
 use pathlight::view::address::Address;
 use serde_json::Value;

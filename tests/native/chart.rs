@@ -7,14 +7,12 @@ use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
-use pathlight::trace::PathSettings;
-use pathlight::trace::TraceSet;
+use pathlight::trace::{PathSettings, TraceSet};
 use pathlight::view::draw::text::Advances;
 use pathlight::view::draw::{Metrics, Theme};
-use pathlight::view::flame;
 use pathlight::view::flame::chart::{FlameTree, FlameView, Inverted, Matches, endpoint_rows};
-use pathlight::view::timeline;
 use pathlight::view::timeline::chart::{Minimap, Timeline, TimelineSize, TimelineView};
+use pathlight::view::{flame, timeline};
 
 fn generated(options: &Options) -> Pool {
     let mut json = Vec::new();

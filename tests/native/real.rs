@@ -2,8 +2,7 @@
 
 use crate::common::{load, real_files, shared_data};
 use pathlight::engine::flame::PathFinder;
-use pathlight::trace::{EndpointId, Flags, RequestRoots, TraceSet, Tree};
-use pathlight::trace::{Overlap, PathSettings, Reading};
+use pathlight::trace::{EndpointId, Flags, Overlap, PathSettings, Reading, RequestRoots, TraceSet, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]

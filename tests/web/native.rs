@@ -4,14 +4,12 @@
 
 use pathlight::engine::anomalies::paper::vae::VaeSettings;
 use pathlight::engine::anomalies::{AnomalySettings, Detector};
-use pathlight::engine::queries;
-use pathlight::engine::queries::Query;
+use pathlight::engine::queries::{self, Query};
 use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::{Cuts, Next, Plan, Session};
 use pathlight::generate::{Generator, Options, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
-use pathlight::trace::{Endpoint, Overlap};
-use pathlight::trace::{SpanId, TraceId, TraceSet};
+use pathlight::trace::{Endpoint, Overlap, SpanId, TraceId, TraceSet};
 use pathlight::view::json;
 use wasm_bindgen_test::wasm_bindgen_test;
 

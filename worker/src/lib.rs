@@ -12,8 +12,7 @@ mod split;
 mod warm_up;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use pace::{Pace, Step, scope};

@@ -12,9 +12,9 @@ use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_engine::run::Session;
 use pathlight_generate::{Options, write_jaeger};
-use pathlight_ingest::{self as ingest, Reader};
-use pathlight_trace::PathSettings;
-use pathlight_trace::TraceSet;
+use pathlight_ingest as ingest;
+use pathlight_ingest::Reader;
+use pathlight_trace::{PathSettings, TraceSet};
 
 /// Traces that are read at a time, of some forty spans each.
 const TRACES: u64 = 40;

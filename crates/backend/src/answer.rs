@@ -1,7 +1,6 @@
 //! An answer, looked through as it arrives: is it JSON, and which traces are in it?
 
-use super::Dialect;
-use super::{Lost, Trouble};
+use super::{Dialect, Lost, Trouble};
 use crate::source::jaeger_id;
 use memchr::memchr2;
 use pathlight_base::format::parse_utc;

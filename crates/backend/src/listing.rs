@@ -1,9 +1,7 @@
 //! Names of services and operations, to choose from.
 
-use super::Reply;
-use super::Trouble;
 use super::answer::{Requested, Verdict, judge};
-use super::{Dialect, request};
+use super::{Dialect, Reply, Trouble, request};
 use serde_json::Value;
 use std::collections::VecDeque;
 

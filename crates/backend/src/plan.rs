@@ -4,12 +4,9 @@
 //! search gives the same traces, however answers overtake each other. Where a search finds ids only (Tempo), each id it
 //! finds becomes a part of its own, after all parts of the range.
 
-use super::Reply;
-use super::Trouble;
 use super::answer::{Requested, Verdict, judge};
 use super::fields::normal_tags;
-use super::go_duration_ns;
-use super::{Dialect, request};
+use super::{Dialect, Reply, Trouble, go_duration_ns, request};
 use crate::source::{Search, Wanted};
 use pathlight_base::format as words;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

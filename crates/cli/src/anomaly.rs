@@ -1,18 +1,17 @@
 //! `pathlight anomaly`: which requests are abnormal, and why; how well that works.
 
-use super::Failure;
 use super::common::Settings;
-use super::output;
-use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
+use super::{Failure, output, parse};
 use clap::builder::RangedI64ValueParser;
 use pathlight_base::format as words;
 use pathlight_base::steps::{Pace, all_at_once};
 use pathlight_engine::anomalies::paper::Encoding;
 use pathlight_engine::anomalies::paper::vae::{TrainingProgress, VaeSettings};
-use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, Detector, EvaluationTable};
-use pathlight_engine::anomalies::{EXPLAINED, Model, ModelError, SPLITS};
+use pathlight_engine::anomalies::{
+    AnomalyReport, AnomalySettings, Detector, EXPLAINED, EvaluationTable, Model, ModelError, SPLITS,
+};
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_view::{anomalies, json};

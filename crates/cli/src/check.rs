@@ -5,14 +5,12 @@ use super::summarise::name;
 use super::summary_files::load_any;
 use super::{Failure, output};
 use pathlight_base::format::{change, counted, duration, markdown as cell};
-use pathlight_engine::compare::DiffReport;
-use pathlight_engine::compare::compare;
+use pathlight_engine::compare::{DiffReport, compare};
 use pathlight_engine::summaries::{Measured, Rule, Summary, Verdict, check};
 use pathlight_trace::Endpoint;
-use pathlight_view::compare;
 use pathlight_view::draw::Theme;
-use pathlight_view::flame;
 use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
+use pathlight_view::{compare, flame};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

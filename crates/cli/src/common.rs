@@ -1,11 +1,6 @@
 //! Shared by most commands: input files, the root endpoint, settings, output.
 
-use super::Failure;
-use super::input;
-use super::output;
-use super::parse;
-use super::summary_files;
-use super::terminal;
+use super::{Failure, input, output, parse, summary_files, terminal};
 use pathlight_base::format::{counted, duration};
 use pathlight_base::statistics::Summary;
 use pathlight_engine::queries;
@@ -13,13 +8,10 @@ use pathlight_engine::requests::search::Condition;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
 use pathlight_engine::run::native::Pool;
 use pathlight_ingest::Keep;
-use pathlight_trace::PathSettings;
-use pathlight_trace::{Endpoint, Overlap, Reading};
-use pathlight_trace::{LoadedSummary, Pseudonyms, Redaction};
+use pathlight_trace::{Endpoint, LoadedSummary, Overlap, PathSettings, Pseudonyms, Reading, Redaction};
 use pathlight_view::address::Address;
 use pathlight_view::export::saved::ExportRedaction;
-use pathlight_view::reading;
-use pathlight_view::search;
+use pathlight_view::{reading, search};
 use std::cell::OnceCell;
 use std::path::PathBuf;
 

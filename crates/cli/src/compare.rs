@@ -1,20 +1,17 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
-use super::Failure;
 use super::common::{PlacesOption, Sets, Settings, latency};
 use super::output::stacks;
-use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use pathlight_base::format;
-use pathlight_base::format::{DASH, change, duration};
+use super::{Failure, parse};
+use pathlight_base::format::{self, DASH, change, duration};
 use pathlight_engine::compare::{Basis, DiffReport, Measure, Presence};
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{PercentileRange, Selection};
-use pathlight_view::compare;
-use pathlight_view::compare::DESCRIPTIVE;
 use pathlight_view::compare::services::excess_words;
+use pathlight_view::compare::{self, DESCRIPTIVE};
 use pathlight_view::json;
 use std::fmt::Write as _;
 

@@ -1,11 +1,9 @@
 //! `pathlight diagnosis`: layers and diagnosis of a set, aggregate traces on demand; what changed, between two.
 
-use super::Failure;
 use super::common::{Sets, Settings};
-use super::parse;
 use super::table::more;
-use pathlight_engine::diagnosis::to_jaeger;
-use pathlight_engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use super::{Failure, parse};
+use pathlight_engine::diagnosis::{Aggregates, Settings as TprofSettings, to_jaeger};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{GroupBy, Selection};
 use pathlight_view::diagnosis::words::{markdown, sets_markdown};

@@ -1,10 +1,9 @@
 //! `pathlight endpoints`: interior endpoints ranked by what they cost all root endpoints together.
 
-use super::Failure;
 use super::common::{Common, PlacesOption};
-use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
+use super::{Failure, parse};
 use pathlight_base::format::{count, counted, duration, duration_us, share_of};
 use pathlight_engine::endpoints::BottomUpReport;
 use pathlight_engine::queries;

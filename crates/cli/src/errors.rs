@@ -8,8 +8,7 @@ use super::table::{Table, more};
 use pathlight_base::format::{DASH, count, duration_us, share};
 use pathlight_engine::errors::ErrorsReport;
 use pathlight_engine::queries;
-use pathlight_view::errors;
-use pathlight_view::json;
+use pathlight_view::{errors, json};
 use std::fmt::Write as _;
 
 /// The options of `errors`.

@@ -5,8 +5,7 @@ use super::common::{Common, RedactionOptions};
 use pathlight_engine::findings::TagsReport;
 use pathlight_engine::queries;
 use pathlight_view::export::redacted;
-use pathlight_view::findings;
-use pathlight_view::findings::tag_rows;
+use pathlight_view::findings::{self, tag_rows};
 use pathlight_view::json;
 use std::path::PathBuf;
 

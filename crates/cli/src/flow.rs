@@ -7,11 +7,10 @@ use super::table::Column::{Left, Right};
 use super::table::{Table, more};
 use pathlight_base::format::{DASH, count, counted, duration, printable};
 use pathlight_base::statistics::Summary;
-use pathlight_engine::flow::ErrorQuantiles;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallBudget, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, LatencyChange, NodeName,
-    Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
+    CallBudget, ChangeOf, Changes, ErrorQuantiles, EvaluationReport, FlowParent, FlowReport, LatencyChange,
+    NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};

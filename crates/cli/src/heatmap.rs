@@ -1,11 +1,9 @@
 //! `pathlight heatmap`: endpoints on the critical path against requests.
 
-use super::Failure;
 use super::common::{Common, PlacesOption};
-use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use super::terminal;
+use super::{Failure, parse, terminal};
 use pathlight_base::format::{duration, share_of};
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};

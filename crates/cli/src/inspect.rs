@@ -1,20 +1,15 @@
 //! `pathlight inspect`: what the files hold, their formats, and what was wrong with them.
 
-use super::Failure;
-use super::common;
 use super::input::{self, Loaded};
-use super::output;
-use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::Table;
+use super::{Failure, common, output, parse};
 use pathlight_base::format::{agreeing, bytes, count, counted, duration_us, printable, share};
-use pathlight_engine::queries;
-use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::GroupBy;
 use pathlight_ingest::{Ended, FileReport, Keep};
 use pathlight_trace::{Overlap, PathSettings};
-use pathlight_view::json;
-use pathlight_view::reading;
+use pathlight_view::{json, reading};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

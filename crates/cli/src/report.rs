@@ -7,17 +7,14 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::Failure;
 use super::common::{Common, RedactionOptions};
-use super::output;
 use super::page::{self, PAGE};
-use super::parse;
+use super::{Failure, output, parse};
 use pathlight_engine::queries;
 use pathlight_trace::TraceSet;
 use pathlight_view::address::Address;
 use pathlight_view::export::redacted;
-use pathlight_view::export::saved;
-use pathlight_view::export::saved::ExportRedaction;
+use pathlight_view::export::saved::{self, ExportRedaction};
 use pathlight_view::findings;
 use pathlight_view::views::View;
 

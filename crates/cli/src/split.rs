@@ -1,10 +1,9 @@
 //! `pathlight split`: latency, or the time of one endpoint, by the values of a tag.
 
-use super::Failure;
 use super::common::Common;
-use super::parse;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
+use super::{Failure, parse};
 use pathlight_base::format::{DASH, count, counted, duration};
 use pathlight_engine::queries;
 use pathlight_engine::split::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal};

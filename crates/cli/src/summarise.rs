@@ -1,21 +1,19 @@
 //! `pathlight summarise`, `merge` and `show`: files of what the analyses sum, without the traces.
 
 use super::common::{OutputOptions, RootOption, SummaryOptions};
-use super::output::Inputs;
-use super::stream::SumOptions;
+use super::output::{self, Inputs};
+use super::stream::{self, SumOptions};
 use super::summary_files::load;
 use super::table::Column::{Left, Right};
 use super::table::{Table, more};
-use super::{Failure, input, output, parse, stream};
-use pathlight_base::format;
-use pathlight_base::format::{counted, harmless};
+use super::{Failure, input, parse};
+use pathlight_base::format::{self, counted, harmless};
 use pathlight_engine::requests::PercentileRange;
 use pathlight_engine::summaries::{Choice, DAY_US, FileError, Merger, Summary, read, write};
 use pathlight_ingest::Keep;
 use pathlight_trace::Endpoint;
-use pathlight_view::errors;
-use pathlight_view::json;
 use pathlight_view::summaries::{Selected, lacking};
+use pathlight_view::{errors, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

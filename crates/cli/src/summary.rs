@@ -1,12 +1,10 @@
 //! `pathlight summary`: the endpoints that hold the time, by percentile, with their call chains.
 
-use super::Failure;
 use super::common::{Common, PlacesOption};
-use super::terminal;
+use super::{Failure, terminal};
 use pathlight_engine::queries;
-use pathlight_view::flame;
 use pathlight_view::flame::note::ListsBy;
-use pathlight_view::json;
+use pathlight_view::{flame, json};
 
 /// Endpoints of each of the four lists.
 const TOP: usize = 10;

@@ -1,7 +1,7 @@
 //! Reading summaries, alone and where inputs may be traces.
 
-use super::stream::SumOptions;
-use super::{Failure, input, stream};
+use super::stream::{self, SumOptions};
+use super::{Failure, input};
 use pathlight_base::format::{counted, harmless};
 use pathlight_engine::summaries::{FileError, Merger, Settings, Summary, read};
 use pathlight_ingest::Keep;

@@ -35,8 +35,7 @@ use crate::EngineError;
 pub use crate::run::query::{Listed, Query};
 use crate::run::workers::Workers;
 use crate::run::{Cuts, Plan};
-use pathlight_base::encoding;
-use pathlight_base::encoding::Damaged;
+use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::Job;
 
 /// The work of a query that gives its report as bytes.

@@ -1,7 +1,6 @@
 //! Defects of traces, on demand.
 
-use super::{GenerateError, habits, tags};
-use super::{GeneratedTrace, Reference};
+use super::{GenerateError, GeneratedTrace, Reference, habits, tags};
 use pathlight_base::statistics::Random;
 use std::str::FromStr;
 

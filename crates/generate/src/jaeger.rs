@@ -1,9 +1,7 @@
 //! Jaeger JSON, written span by span.
 
-use super::TagValue;
 use super::plan::Plan;
-use super::{GeneratedSpan, GeneratedTrace};
-use super::{Generator, Options, Summary};
+use super::{GeneratedSpan, GeneratedTrace, Generator, Options, Summary, TagValue};
 use std::io::{self, Write};
 
 /// Bytes gathered before they are written.

@@ -2,8 +2,7 @@
 //! their times are. It is decided before anything is read, so that an input of another tool is refused as a whole.
 
 use super::ErrorKind;
-use super::formats::foreign;
-use super::formats::foreign::Foreign;
+use super::formats::foreign::{self, Foreign};
 use super::json::node::{Bad, Node, Number};
 use super::reader::ACCEPTED;
 

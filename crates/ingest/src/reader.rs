@@ -1,14 +1,12 @@
 //! The incremental reader of one input.
 
-use super::Keep;
-use super::SplitPoint;
 use super::bytes::Masks;
 use super::bytes::sniff::{HTML, quote};
 use super::bytes::source::{Context, Source, Stop};
 use super::json::walk::WalkEnd;
 use super::judge::Refusal;
 use super::state::State;
-use super::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, Progress};
+use super::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, Keep, ProblemKind, Progress, SplitPoint};
 use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 
 /// What can be read, for messages.

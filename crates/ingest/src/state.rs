@@ -1,14 +1,12 @@
 //! Where formats put what they read: counts, problems, the trace under construction.
 
-use super::Keep;
-use super::Unpack;
 use super::bytes::window::Window;
 use super::formats::jaeger_fast::Fast;
 use super::formats::otlp;
 use super::json::node::{Bad, Node, Number};
 use super::judge::{Clock, Judge, Unit};
 use super::report::Problems;
-use super::{PartEnd, ProblemKind};
+use super::{Keep, PartEnd, ProblemKind, Unpack};
 use hashbrown::HashTable;
 use pathlight_trace::{
     Flags, Interner, LoadedSummary, ProcessId, RawSpan, Reference, SetFull, SpanId, TagSetId, TraceId,

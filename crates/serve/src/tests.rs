@@ -1,11 +1,10 @@
 //! The server, asked by hand over its port.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::thread;
 use std::time::Instant;
+use std::{fs, thread};
 
 use crate::*;
 

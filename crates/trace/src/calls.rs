@@ -3,10 +3,7 @@
 //!
 //! All are about one [`Tree`], so about what is synchronous there; a dropped span is part of nothing.
 
-use super::SpanKind;
-use super::Symbol;
-use super::TraceSet;
-use super::{Role, Tree, is_declared_async};
+use super::{Role, SpanKind, Symbol, TraceSet, Tree, is_declared_async};
 
 /// Returns the process of a row as (service, host); the host is [`Symbol::NONE`] where the input named none, so that
 /// all such spans of a service are of one process.

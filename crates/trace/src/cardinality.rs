@@ -1,11 +1,8 @@
 //! Keys of tags with too many values, decided over all workers: what an analysis says must not depend on how the
 //! traces lie in them.
 
-use super::TraceSet;
-use super::address_template;
-use super::hash_text;
 use super::places::Places;
-use super::{MAX_VALUES_PER_KEY, TagTable};
+use super::{MAX_VALUES_PER_KEY, TagTable, TraceSet, address_template, hash_text};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,10 +1,7 @@
 //! Offsets between the clocks of processes (`docs/definitions/real-traces.md` section 7), from raw times.
 
-use super::SpanKind;
-use super::Symbol;
-use super::TraceSet;
 use super::calls::{callee, process_of};
-use super::{Role, Tree};
+use super::{Role, SpanKind, Symbol, TraceSet, Tree};
 use hashbrown::HashMap;
 use pathlight_base::sort::CompactSort as _;
 use rustc_hash::FxBuildHasher;

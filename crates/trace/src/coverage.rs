@@ -1,8 +1,7 @@
 //! Coverage: the part of the recorded time that the requests of some traces hold, and what holds the rest
 //! (`docs/definitions/real-traces.md` section 11).
 
-use super::TraceSet;
-use super::{Role, Tree};
+use super::{Role, TraceSet, Tree};
 use pathlight_base::steps::in_blocks;
 use serde::{Deserialize, Serialize};
 

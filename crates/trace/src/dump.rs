@@ -1,10 +1,7 @@
 //! A trace set as text, for tests and for looking at: two sets with the same content give the same text, whatever the
 //! order in which they were filled.
 
-use super::Flags;
-use super::Symbol;
-use super::TagSetId;
-use super::{NO_ROW, TraceSet};
+use super::{Flags, NO_ROW, Symbol, TagSetId, TraceSet};
 use std::fmt::Write as _;
 
 const FLAG_NAMES: [(u16, &str); 7] = [

@@ -4,13 +4,10 @@
 //! Nothing here depends on the order in which spans came, and every step is at most O(n log n).
 
 use super::parents::references;
-use super::{Flags, RawSpan, SpanKind};
-use super::{NO_ROW, TraceSet};
-use super::{SpanId, TraceId};
+use super::{Flags, NO_ROW, RawSpan, SpanId, SpanKind, TraceId, TraceSet};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use pathlight_base::sort::CompactSort as _;
-use pathlight_base::sort::sort_by_number;
+use pathlight_base::sort::{CompactSort as _, sort_by_number};
 use pathlight_base::steps::{BLOCK, blocks};
 use std::cmp::Ordering;
 use std::hash::Hasher as _;

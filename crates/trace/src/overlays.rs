@@ -1,9 +1,7 @@
 //! Overlay spans (`docs/definitions/real-traces.md` section 1): a second span for the same work, beside the calls it
 //! covers.
 
-use super::SpanKind;
-use super::TraceSet;
-use super::{Role, Tree};
+use super::{Role, SpanKind, TraceSet, Tree};
 
 /// Tags that name what a span calls. A span with one of them is no overlay.
 pub const PEER_KEYS: [&str; 8] = [

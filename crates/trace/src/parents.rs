@@ -1,8 +1,7 @@
 //! Spans that name several others of their trace (`docs/definitions/critical-path.md` section 1). Which of them is the parent
 //! is known when the trace is whole: until then all stand in one text in the place of the parent's id.
 
-use super::SpanId;
-use super::{Interner, Symbol};
+use super::{Interner, SpanId, Symbol};
 
 /// Stands between two references.
 const BETWEEN: char = '\u{1f}';

@@ -3,10 +3,7 @@
 //! A reader that begins or ends inside a trace does not know the processes of its spans: Jaeger writes them after the spans.
 //! So its part of the trace is kept as it is until [`TraceSet::seal`] finds all parts in one set.
 
-use super::TagSetId;
-use super::TraceId;
-use super::{ProcessId, RawSpan};
-use super::{SetFull, TraceSet};
+use super::{ProcessId, RawSpan, SetFull, TagSetId, TraceId, TraceSet};
 use pathlight_base::steps::in_blocks;
 use std::collections::BTreeMap;
 

@@ -5,16 +5,12 @@
 //! merged they give [`PlaceNames`], and each set names its rows by these. Names depend on what was recorded, not on clocks
 //! and cuts.
 
-use super::Endpoint;
-use super::PEER_KEYS;
-use super::SpanKind;
-use super::is_declared_async;
 use super::numbers::Numbers;
-use super::template;
 use super::templates::MOST_RECORDED;
-use super::{EndpointId, NO_ROW, TraceSet};
-use super::{Interner, Symbol, hash_text};
-use super::{Reading, Rule};
+use super::{
+    Endpoint, EndpointId, Interner, NO_ROW, PEER_KEYS, Reading, Rule, SpanKind, Symbol, TraceSet, hash_text,
+    is_declared_async, template,
+};
 use hashbrown::{HashMap, HashSet};
 use pathlight_base::steps::in_blocks;
 use rustc_hash::FxBuildHasher;

@@ -1,11 +1,9 @@
 //! Traces on their way to another set: between workers, and in a saved report.
 
-use super::TagSetId;
-use super::TracePart;
-use super::{Flags, ProcessId, RawSpan, is_in_calendar};
-use super::{Interner, Symbol};
-use super::{SetFull, TraceSet};
-use super::{SpanId, TraceId};
+use super::{
+    Flags, Interner, ProcessId, RawSpan, SetFull, SpanId, Symbol, TagSetId, TraceId, TracePart, TraceSet,
+    is_in_calendar,
+};
 use pathlight_base::steps::in_blocks;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};

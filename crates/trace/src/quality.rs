@@ -1,8 +1,6 @@
 //! The data-quality report (`docs/definitions/critical-path.md` sections 1 and 2).
 
-use super::Flags;
-use super::{Role, Tree};
-use super::{TraceSet, UNKNOWN_SERVICE};
+use super::{Flags, Role, TraceSet, Tree, UNKNOWN_SERVICE};
 use pathlight_base::steps::in_blocks;
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,9 @@
 //! Counts of what the rules for real traces did to a set, with one example each (`docs/definitions/real-traces.md`).
 
-use super::TraceId;
-use super::TraceSet;
 use super::calls::{Unawaited, awaited_callee, callees, caller_stopped, is_call, process_name, unawaited};
 use super::clocks::{Pair, pair_of};
-use super::hash_text;
-use super::template;
 use super::templates::MOST_RECORDED;
-use super::{Reading, Rule};
-use super::{Role, Tree, is_declared_async};
+use super::{Reading, Role, Rule, TraceId, TraceSet, Tree, hash_text, is_declared_async, template};
 use hashbrown::HashMap;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::in_blocks;

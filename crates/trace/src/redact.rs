@@ -3,14 +3,10 @@
 //! A pseudonym is the place of a name among all names of its kind, sorted, over all that is loaded: so the same name has the
 //! same pseudonym in everything made of the same traces, and whoever has only that learns nothing of the name but its place.
 
-use super::Endpoint;
-use super::PlaceFacts;
-use super::Portable;
-use super::template;
-use super::{EndpointId, TraceSet};
-use super::{Interner, Symbol};
-use super::{Reading, Rule};
-use super::{SpanId, TraceId};
+use super::{
+    Endpoint, EndpointId, Interner, PlaceFacts, Portable, Reading, Rule, SpanId, Symbol, TraceId, TraceSet,
+    template,
+};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,6 @@
 //! The end of a load: single spans become traces, fragments of one trace are joined.
 
-use super::RawSpan;
-use super::TraceId;
-use super::TracePart;
-use super::{SetFull, TraceSet};
+use super::{RawSpan, SetFull, TraceId, TracePart, TraceSet};
 use pathlight_base::sort::CompactSort as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

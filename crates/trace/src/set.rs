@@ -1,17 +1,13 @@
 //! The columns: every span of a worker, grouped by trace, each trace a forest in pre-order.
 
-use super::Endpoint;
-use super::Sealing;
-use super::TracePart;
-use super::TraceShape;
 use super::normalise::Normaliser;
 use super::numbers::{Numbers, keep as keep_rows};
 use super::parents::references;
 use super::places::Places;
-use super::{Flags, ProcessId, RawSpan, SpanKind};
-use super::{Interner, Symbol};
-use super::{SpanId, TraceId};
-use super::{TagSetId, TagTable};
+use super::{
+    Endpoint, Flags, Interner, ProcessId, RawSpan, Sealing, SpanId, SpanKind, Symbol, TagSetId, TagTable,
+    TraceId, TracePart, TraceShape,
+};
 use hashbrown::{HashMap, HashTable};
 use pathlight_base::steps::BLOCK;
 use rustc_hash::FxBuildHasher;

@@ -1,9 +1,7 @@
 //! Interned tags: a tag is a (key, value) pair, a span points at one interned set of pairs.
 
-use super::PEER_KEYS;
-use super::address_template;
 use super::set::with_slack;
-use super::{Interner, Symbol, hash_text};
+use super::{Interner, PEER_KEYS, Symbol, address_template, hash_text};
 use hashbrown::HashTable;
 use pathlight_base::sort::CompactSort as _;
 use rustc_hash::FxHashSet;

@@ -1,8 +1,7 @@
 //! Names with values in them, and what is left of a name without its values (`docs/definitions/real-traces.md` section 5).
 
-use super::Symbol;
-use super::TraceSet;
 use super::tags::MAX_VALUE_BYTES;
+use super::{Symbol, TraceSet};
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,13 +1,9 @@
 //! One trace with sanitised intervals (`docs/definitions/critical-path.md` section 2; paper section 5.2), read by the rules
 //! of `docs/definitions/real-traces.md` that are chosen.
 
-use super::Quality;
 use super::calls::process_of;
-use super::clocks;
 use super::overlays::{self, Calls};
-use super::{EndpointId, NO_ROW, TraceSet};
-use super::{Flags, SpanKind};
-use super::{PathSettings, Reading, Rule};
+use super::{EndpointId, Flags, NO_ROW, PathSettings, Quality, Reading, Rule, SpanKind, TraceSet, clocks};
 
 /// What a span is to its parent after sanitising.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,15 +2,14 @@
 
 use crate::address::choices::Choices;
 use crate::address::{Address, TraceChoice};
-use crate::compare::{ChangeRow, DiffSource};
-use crate::diagnosis;
+use crate::compare::{self, ChangeRow, DiffSource};
 use crate::heatmap::chart::HeatModel;
 use crate::say::sentence::{Part, Sentence};
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
 use crate::table::{Cell, Rows, Table, groups};
 use crate::{
-    anomalies, compare, endpoints, errors, findings, flame, flow, heatmap, requests_list, split, timeline,
+    anomalies, diagnosis, endpoints, errors, findings, flame, flow, heatmap, requests_list, split, timeline,
 };
 use pathlight_base::statistics::Interval;
 use pathlight_engine::compare::services::{

@@ -1,7 +1,6 @@
 //! The auto-encoder: its sizes to choose, and how its training goes.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::page::Page;
 use crate::shell::progress;
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;

@@ -1,15 +1,11 @@
 //! The timeline of an anomalous request beside that of the normal one most like it, on one axis.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{self, El, Keep, button, div, span};
 use crate::page::{Focus, Page};
 use crate::shell::search;
 use crate::views::timeline::chart::{Overview, TimelineChart};
 use crate::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
-use crate::widgets::controls;
-use crate::widgets::names;
-use crate::widgets::service_legend;
-use crate::widgets::zoom;
+use crate::widgets::{controls, names, service_legend, zoom};
 use pathlight_base::format;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow};
 use pathlight_engine::queries;

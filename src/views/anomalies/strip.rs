@@ -5,18 +5,14 @@ use crate::dom::El;
 use crate::page::{Focus, Page};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::export;
-use crate::widgets::plot_chart;
-use crate::widgets::plot_chart::{Plot, ScrolledPlot};
-use crate::widgets::tip;
+use crate::widgets::plot_chart::{self, Plot, ScrolledPlot};
+use crate::widgets::{export, tip};
 use pathlight_engine::anomalies::AnomalyReport;
-use pathlight_view::anomalies as view;
-use pathlight_view::anomalies;
-use pathlight_view::anomalies::AnomalyLine;
 use pathlight_view::anomalies::chart::AnomalyLayout;
+use pathlight_view::anomalies::{self, AnomalyLine};
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
-use pathlight_view::json;
+use pathlight_view::{anomalies as view, json};
 use std::rc::Rc;
 
 /// Size of an exported image.

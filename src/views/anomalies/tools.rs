@@ -1,12 +1,10 @@
 //! The reader's choices: what is normal, how many false alarms, which detector, and detectors as files.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{self, El, Keep, button, div, el, span};
 use crate::page::Page;
 use crate::shell::file_input::text_input;
-use crate::widgets::controls;
-use crate::widgets::export;
 use crate::widgets::popover::Popover;
+use crate::widgets::{controls, export};
 use js_sys::{Array, Uint8Array};
 use pathlight_engine::anomalies::Model;
 use pathlight_engine::pool::UserError;

@@ -2,8 +2,7 @@
 
 use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::Page;
-use crate::widgets::names;
-use crate::widgets::tip;
+use crate::widgets::{names, tip};
 use pathlight_base::format;
 use pathlight_engine::compare::FrameSums;
 use pathlight_engine::requests::RequestRef;

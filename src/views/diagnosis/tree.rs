@@ -1,7 +1,6 @@
 //! The diagnosis as a tree of sentences, each with its evidence.
 
-use crate::dom;
-use crate::dom::{El, Keep, button, div, el, icon, span};
+use crate::dom::{self, El, Keep, button, div, el, icon, span};
 use crate::widgets::names;
 use pathlight_engine::diagnosis::TprofReport;
 use pathlight_trace::Endpoint;

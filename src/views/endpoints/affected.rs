@@ -3,8 +3,7 @@
 use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::Page;
 use crate::shell::jump::Jump;
-use crate::widgets::names;
-use crate::widgets::tip;
+use crate::widgets::{names, tip};
 use pathlight_base::format;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;

@@ -12,13 +12,11 @@ use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_view::flame;
-use pathlight_view::flame::FlameSource;
 use pathlight_view::flame::chart::{
     FlameHit, FlameLayout, FlameSize, FlameTree, FlameView, FlameWords, Inverted, Matches, export_svg,
     layout, scene,
 };
-use pathlight_view::flame::tree;
+use pathlight_view::flame::{self, FlameSource, tree};
 use pathlight_view::keys::Command;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;

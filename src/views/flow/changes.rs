@@ -2,8 +2,7 @@
 
 use crate::dom::{El, Keep, button, div, el, icon, span};
 use crate::page::{Focus, Page};
-use crate::widgets::controls;
-use crate::widgets::controls::Segments;
+use crate::widgets::controls::{self, Segments};
 use crate::widgets::names;
 use pathlight_engine::flow::{ChangeOf, Changes, FlowReport};
 use pathlight_engine::ids::NodeId;

@@ -3,16 +3,14 @@
 use super::what_if::export_size;
 use crate::dom::{El, Keep, div, el};
 use crate::page::Page;
-use crate::widgets::controls;
-use crate::widgets::controls::Segments;
+use crate::widgets::controls::{self, Segments};
 use crate::widgets::export;
 use crate::widgets::still_chart::StillChart;
 use pathlight_engine::flow::EvaluationReport;
 use pathlight_view::draw::curves::{draw, export_svg};
-use pathlight_view::flow;
 use pathlight_view::flow::prediction::{CAPTION, HEADS, LEAST_CHILDREN, Plot, color_of, curves, is_flow};
-use pathlight_view::json;
 use pathlight_view::views::WORKING;
+use pathlight_view::{flow, json};
 
 /// The panel.
 pub struct PredictionPanel {

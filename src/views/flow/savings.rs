@@ -7,13 +7,12 @@ use crate::widgets::controls::Segments;
 use crate::widgets::export;
 use pathlight_base::format;
 use pathlight_engine::flow::FASTER_PERCENT;
-use pathlight_view::flow;
 use pathlight_view::flow::changes::set_latency;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
 use pathlight_view::flow::savings::SavingLine;
-use pathlight_view::json;
 use pathlight_view::views::WORKING;
+use pathlight_view::{flow, json};
 use std::cell::Cell;
 use std::rc::Rc;
 

@@ -1,7 +1,6 @@
 //! A field for a time: what is no time is said below it, and stays to be put right.
 
-use crate::dom;
-use crate::dom::{El, Keep, el};
+use crate::dom::{self, El, Keep, el};
 use crate::page::Page;
 use pathlight_view::flow::target::{parse_time, time_text};
 use std::cell::{Cell, RefCell};

@@ -3,16 +3,14 @@
 use super::time_field::TimeField;
 use crate::dom::{El, Keep, button, div, el, span};
 use crate::page::{Focus, Page};
-use crate::widgets::export;
-use crate::widgets::names;
 use crate::widgets::tip::numbers_element;
+use crate::widgets::{export, names};
 use pathlight_trace::Endpoint;
-use pathlight_view::flow;
 use pathlight_view::flow::changes::set_timeout;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::prediction::back_test_words;
-use pathlight_view::json;
 use pathlight_view::views::WORKING;
+use pathlight_view::{flow, json};
 
 /// The panel.
 pub struct TimeoutPanel {

@@ -4,20 +4,18 @@
 use super::changes::ChangeControls;
 use crate::dom::{El, Keep, div, el};
 use crate::page::Page;
-use crate::widgets::export;
-use crate::widgets::names;
 use crate::widgets::still_chart::StillChart;
 use crate::widgets::tip::numbers_element;
+use crate::widgets::{export, names};
 use pathlight_engine::flow::{FlowReport, WhatIfReport};
 use pathlight_engine::ids::NodeId;
 use pathlight_view::draw::Metrics;
 use pathlight_view::draw::curves::{draw, export_svg};
 use pathlight_view::draw::plot::ChartSize;
-use pathlight_view::flow;
 use pathlight_view::flow::changes::curves;
 use pathlight_view::flow::prediction::back_test_words;
-use pathlight_view::json;
 use pathlight_view::views::WORKING;
+use pathlight_view::{flow, json};
 use std::rc::Rc;
 
 /// The panel.

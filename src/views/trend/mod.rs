@@ -8,11 +8,9 @@ use crate::page::{Focus, Page};
 use crate::shell::selection_bar::look_at;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::export;
 use crate::widgets::frame::Frame;
-use crate::widgets::panels;
-use crate::widgets::panels::{DrawPanels, PanelChart};
-use crate::widgets::plot_chart;
+use crate::widgets::panels::{self, DrawPanels, PanelChart};
+use crate::widgets::{export, plot_chart};
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
@@ -20,10 +18,8 @@ use pathlight_view::json;
 use pathlight_view::keys::Command;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;
-use pathlight_view::trend;
-use pathlight_view::trend::Row;
-use pathlight_view::trend::chart as drawing;
 use pathlight_view::trend::chart::TrendPanels;
+use pathlight_view::trend::{self, Row, chart as drawing};
 use pathlight_view::views::View;
 
 /// Size of an exported chart.

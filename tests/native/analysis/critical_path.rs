@@ -5,13 +5,12 @@ use crate::common::random::any_reading;
 use crate::common::{Span, set_of, span, stage};
 use pathlight::engine::flame::PathFinder;
 use pathlight::engine::queries;
-use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::requests::{GroupBy, RangeReport};
+use pathlight::engine::requests::{Filter, GroupBy, PercentileRange, RangeReport, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::{
-    Endpoint, EndpointId, Flags, NO_ROW, Quality, RequestRoots, Role, SpanKind, TraceSet, TraceShape, Tree,
+    Endpoint, EndpointId, Flags, NO_ROW, Overlap, PathSettings, Quality, RequestRoots, Role, SpanKind,
+    TraceSet, TraceShape, Tree,
 };
-use pathlight::trace::{Overlap, PathSettings};
 use pathlight::view::reading;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

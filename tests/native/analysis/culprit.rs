@@ -5,12 +5,10 @@ use crate::common::{generated, generated_as, load_into, set_of, shared_data, spa
 use pathlight::base::statistics::{Random, mix};
 use pathlight::engine::compare::services::{CulpritReport, ServicePart};
 use pathlight::engine::queries::Culprit;
-use pathlight::engine::requests::PercentileRange;
-use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Generator, Inject, Options, Place};
-use pathlight::trace::Reading;
-use pathlight::trace::{Endpoint, SpanKind, TraceId, TraceSet};
+use pathlight::trace::{Endpoint, Reading, SpanKind, TraceId, TraceSet};
 use pathlight::view::compare::services::{service_words, verdict};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -12,8 +12,10 @@ use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Options};
 use pathlight::trace::calls::{callee, process_of};
-use pathlight::trace::{Endpoint, NO_ROW, PlaceFacts, Quality, RawSpan, SpanKind, TraceRow, TraceSet, Tree};
-use pathlight::trace::{Overlap, PathSettings, Reading, Rule};
+use pathlight::trace::{
+    Endpoint, NO_ROW, Overlap, PathSettings, PlaceFacts, Quality, RawSpan, Reading, Rule, SpanKind, TraceRow,
+    TraceSet, Tree,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the exclusive time on the path of the trace root by span id, in microseconds, for every trace by id.

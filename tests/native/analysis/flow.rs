@@ -10,8 +10,7 @@ use pathlight::engine::flow::{
     SyncNode, WhatIf,
 };
 use pathlight::engine::ids::NodeId;
-use pathlight::trace::{Endpoint, Role, Tree};
-use pathlight::trace::{Overlap, PathSettings, RequestRoots};
+use pathlight::trace::{Endpoint, Overlap, PathSettings, RequestRoots, Role, Tree};
 use proptest::prelude::*;
 
 /// Makes an invocation over `[start, end]` with children (node, start, end).

@@ -2,13 +2,11 @@
 
 use crate::cases::case;
 use crate::common::{generated, set_of, span};
-use pathlight::base::statistics::Random;
-use pathlight::base::statistics::Summary;
-use pathlight::engine::flow::EndpointSaving;
+use pathlight::base::statistics::{Random, Summary};
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
-    ChangeOf, Changes, EvaluationReport, FlowParent, LatencyChange, Quantile, TargetReport, TargetWay,
-    WhatIfReport,
+    ChangeOf, Changes, EndpointSaving, EvaluationReport, FlowParent, LatencyChange, Quantile, TargetReport,
+    TargetWay, WhatIfReport,
 };
 use pathlight::engine::ids::NodeId;
 use pathlight::engine::queries;

@@ -7,8 +7,7 @@ use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::split::SplitOf;
-use pathlight::trace::Endpoint;
-use pathlight::trace::Reading;
+use pathlight::trace::{Endpoint, Reading};
 use proptest::prelude::*;
 
 fn cases(reading: Reading) -> Vec<Case> {

@@ -1,14 +1,11 @@
 //! The names of places: calls by what they call, names with values by their template, every span by its service.
 
 use crate::common::{Span, generated, set_of, span};
-use pathlight::engine::queries;
-use pathlight::engine::queries::OverviewReport;
-use pathlight::engine::requests::GroupBy;
-use pathlight::engine::requests::Selection;
+use pathlight::engine::queries::{self, OverviewReport};
+use pathlight::engine::requests::{GroupBy, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::generate::{Defects, Options};
-use pathlight::trace::{Endpoint, PathSettings, TraceSet};
-use pathlight::trace::{Reading, Rule};
+use pathlight::trace::{Endpoint, PathSettings, Reading, Rule, TraceSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn options(defects: Defects) -> Options {

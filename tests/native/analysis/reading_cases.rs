@@ -3,14 +3,10 @@
 use crate::common::load;
 use pathlight::engine::diagnosis::Settings as TprofSettings;
 use pathlight::engine::findings::{FindingKind, FindingsReport, Place};
-use pathlight::engine::queries;
-use pathlight::engine::queries::OverviewReport;
-use pathlight::engine::requests::GroupBy;
-use pathlight::engine::requests::{RootEndpoint, Selection};
+use pathlight::engine::queries::{self, OverviewReport};
+use pathlight::engine::requests::{GroupBy, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
-use pathlight::trace::Endpoint;
-use pathlight::trace::{Found, TraceSet};
-use pathlight::trace::{PathSettings, Reading};
+use pathlight::trace::{Endpoint, Found, PathSettings, Reading, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::findings::{links as finding_links, words as finding_words};
 use pathlight::view::reading;

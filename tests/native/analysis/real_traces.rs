@@ -2,13 +2,14 @@
 
 use crate::common::{Span, set_of, span};
 use SpanKind::{Client, Consumer, Internal, Server, Unspecified};
-use pathlight::engine::flame::PathFinder;
-use pathlight::engine::flame::TraceReport;
+use pathlight::engine::flame::{PathFinder, TraceReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
-use pathlight::trace::{Coverage, Endpoint, EndpointId, Role, SpanKind, TraceSet, Tree};
-use pathlight::trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};
+use pathlight::trace::{
+    Coverage, Endpoint, EndpointId, Overlap, PathSettings, Reading, RequestRoots, Role, Rule, SpanKind,
+    TraceSet, Tree,
+};
 use std::collections::BTreeMap;
 
 pub(super) fn only(rule: Rule) -> Reading {

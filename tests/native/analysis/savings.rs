@@ -5,15 +5,13 @@ use crate::common::{Span, set_of, span};
 use pathlight::base::statistics::Random;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
-    CalleeCounter, Invocations, Model, NodeIndex, NodeTable, PairCounts, Requests, SavingsRun, Visit, Walk,
-    Within,
+    CalleeCounter, ChangeOf, Changes, Invocations, LatencyChange, Model, NodeIndex, NodeTable, PairCounts,
+    Requests, SavingsRun, Visit, Walk, Within,
 };
-use pathlight::engine::flow::{ChangeOf, Changes, LatencyChange};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::Pool;
-use pathlight::trace::{Overlap, RequestRoots};
-use pathlight::trace::{PathSettings, TraceSet, Tree};
+use pathlight::trace::{Overlap, PathSettings, RequestRoots, TraceSet, Tree};
 use std::sync::Arc;
 
 /// How calls follow each other.

@@ -1,8 +1,7 @@
 //! The traces that a selection holds, for all analyses of requests.
 
 use crate::common::{Span, set_of, span, stage};
-use pathlight::engine::queries;
-use pathlight::engine::queries::SpanKey;
+use pathlight::engine::queries::{self, SpanKey};
 use pathlight::engine::requests::{
     Filter, GroupBy, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
 };

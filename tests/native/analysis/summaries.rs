@@ -2,15 +2,13 @@
 
 use crate::common::random::{any_reading, any_traces, sets_of};
 use crate::common::{Span, generated, generated_as, set_of};
-use pathlight::engine::compare::compare;
-use pathlight::engine::compare::{Basis, Measure};
+use pathlight::engine::compare::{Basis, Measure, compare};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::summaries::{Merger, Settings, Summary, read, write};
 use pathlight::generate::Options;
-use pathlight::trace::{Endpoint, TraceSet};
-use pathlight::trace::{PathSettings, Reading};
+use pathlight::trace::{Endpoint, PathSettings, Reading, TraceSet};
 use pathlight::view::json;
 use pathlight::view::summaries::Selected;
 use proptest::prelude::*;

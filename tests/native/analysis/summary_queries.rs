@@ -4,19 +4,16 @@ use crate::common::{Span, generated, set_of, span, stored};
 use pathlight::base::statistics::Summary as Percentiles;
 use pathlight::engine::anomalies::paper::vae::VaeSettings;
 use pathlight::engine::anomalies::{AnomalySettings, Detector};
-use pathlight::engine::diagnosis::Group;
 use pathlight::engine::diagnosis::{
-    Aggregates, PlaceChange, Settings as TprofSettings, TprofReport, TypePlaces,
+    Aggregates, Group, PlaceChange, Settings as TprofSettings, TprofReport, TypePlaces,
 };
 use pathlight::engine::flame::Quantity;
 use pathlight::engine::flow::FlowReport;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::queries;
-use pathlight::engine::requests::{Filter, GroupBy, RangeFacts, RootEndpoint};
-use pathlight::engine::requests::{PercentileRange, Selection};
+use pathlight::engine::requests::{Filter, GroupBy, PercentileRange, RangeFacts, RootEndpoint, Selection};
 use pathlight::engine::run::native::Pool;
-use pathlight::engine::summaries::unpack;
-use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Settings, Summary, read, write};
+use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Settings, Summary, read, unpack, write};
 use pathlight::generate::Options;
 use pathlight::ingest::{Ended, Options as Reading, Reader};
 use pathlight::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};

@@ -10,9 +10,8 @@ use pathlight::engine::requests::{PercentileRange, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::Endpoint;
 use pathlight::view::endpoints::share_range;
-use pathlight::view::flame;
 use pathlight::view::flame::note::ListsBy;
-use pathlight::view::json;
+use pathlight::view::{flame, json};
 use proptest::prelude::*;
 
 /// Makes request `trace`: R calls A, which calls B, then R calls B itself. B takes `b1` within A and `b2` within R.

@@ -1,16 +1,14 @@
 //! tprof against its worked examples, and against its invariants on random and generated traces.
 
 use crate::common::{Span, load, real_files, set_of, span, stage};
-use pathlight::engine::diagnosis::{AggregateTrace, Aggregates, Settings as TprofSettings, TprofReport};
 use pathlight::engine::diagnosis::{
-    TraceCollector, Traces, TracesPart, Verdict, aggregate, recursive, to_jaeger,
+    AggregateTrace, Aggregates, Settings as TprofSettings, TprofReport, TraceCollector, Traces, TracesPart,
+    Verdict, aggregate, recursive, to_jaeger,
 };
 use pathlight::engine::queries;
-use pathlight::engine::requests::{GroupBy, Selection};
-use pathlight::engine::requests::{RequestTypes, TypeNames};
+use pathlight::engine::requests::{GroupBy, RequestTypes, Selection, TypeNames};
 use pathlight::engine::run::native::Pool;
-use pathlight::trace::Reading;
-use pathlight::trace::{PathSettings, SpanKind, TraceSet, Tree};
+use pathlight::trace::{PathSettings, Reading, SpanKind, TraceSet, Tree};
 use pathlight::view::diagnosis::words::{lines, markdown, place_name};
 use pathlight::view::json;
 use proptest::prelude::*;

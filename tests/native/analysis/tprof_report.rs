@@ -3,18 +3,16 @@
 use super::tprof::{a_trace, a_type, part, report, report_by};
 use crate::common::{Span, generated, set_of, stage};
 use pathlight::base::format::THIN;
-use pathlight::engine::diagnosis::{SetsReport, Settings as TprofSettings};
-use pathlight::engine::diagnosis::{Traces, Verdict};
+use pathlight::engine::diagnosis::{SetsReport, Settings as TprofSettings, Traces, Verdict};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{GroupBy, Selection};
 use pathlight::engine::run::native::Pool;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::compare::DESCRIPTIVE;
-use pathlight::view::diagnosis;
 use pathlight::view::diagnosis::tables::{changed_places, layers_csv, slow_tail};
 use pathlight::view::diagnosis::words::{lines, markdown, sets_markdown};
-use pathlight::view::json;
 use pathlight::view::table::Rows;
+use pathlight::view::{diagnosis, json};
 
 #[test]
 fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {

@@ -2,12 +2,11 @@
 
 use crate::common::{Span, set_of, span};
 use pathlight::base::steps::{Done, Pace, STEP, all_at_once};
-use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
-use pathlight::engine::diagnosis::{Merging, TprofReport, TraceCollector, TracesPart};
-use pathlight::engine::queries;
-use pathlight::engine::queries::Query;
-use pathlight::engine::requests::Selection;
-use pathlight::engine::requests::{RequestTypes, TypeNames};
+use pathlight::engine::diagnosis::{
+    Aggregates, Merging, Settings as TprofSettings, TprofReport, TraceCollector, TracesPart,
+};
+use pathlight::engine::queries::{self, Query};
+use pathlight::engine::requests::{RequestTypes, Selection, TypeNames};
 use pathlight::engine::run::native::Pool;
 use pathlight::engine::run::{Cuts, Next, Plan, Session};
 use pathlight::trace::{PathSettings, TraceSet, Tree};

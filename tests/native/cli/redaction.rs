@@ -1,9 +1,8 @@
 //! Redacted values are nowhere: not in a report, not in findings of any format.
 
 use crate::common::replay::read;
-use crate::common::report;
 use crate::common::words::{Words, words};
-use crate::common::{Scratch, read_into};
+use crate::common::{Scratch, read_into, report};
 use flate2::read::GzDecoder;
 use pathlight::engine::diagnosis::Settings as TprofSettings;
 use pathlight::engine::queries;

@@ -18,9 +18,9 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest, Sha256};
 
+use crate::Outcome;
 use crate::files::{Files, gzip};
-use crate::html::{self, Element};
-use crate::{Outcome, html::elements};
+use crate::html::{self, Element, elements};
 
 /// Where the modules go.
 const PLACE: &str = "<script id=\"asset-glue\">";

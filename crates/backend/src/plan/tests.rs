@@ -1,8 +1,7 @@
 //! Plans against a Jaeger of a few lines.
 
-use crate::Lost;
 use crate::plan::*;
-use crate::{Answer, Scan};
+use crate::{Answer, Lost, Scan};
 
 /// A Jaeger with traces at these microseconds, each with its number as id.
 struct Jaeger {

@@ -1,8 +1,6 @@
 //! Seeded bootstrap intervals of percentiles and of their ratios.
 
-use super::Interval;
-use super::Random;
-use super::percentile;
+use super::{Interval, Random, percentile};
 use crate::sort::CompactSort as _;
 
 /// Resamples drawn for an interval.

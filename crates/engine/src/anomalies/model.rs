@@ -3,8 +3,7 @@
 use super::call_tree::{FactPart, TreeModel};
 use super::paper::Encoding;
 use super::paper::vae::Vae;
-use pathlight_base::encoding;
-use pathlight_base::encoding::Damaged;
+use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,8 @@
 //! The report on abnormal requests, in words and as JSON.
 
 use super::call_tree::TreeReason;
-use super::paper::Accuracy;
-use super::paper::Encoding;
-use super::paper::Injection;
 use super::paper::vae::{TrainingProgress, VaeSettings};
+use super::paper::{Accuracy, Encoding, Injection};
 use super::{Part, ReasonKind};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;

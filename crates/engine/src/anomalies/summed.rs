@@ -2,15 +2,12 @@
 
 use crate::anomalies::call_tree::{FactObserver, FactPart};
 use crate::flame::{PathTable, Walk};
-use crate::summaries::FileError;
-use crate::summaries::Lacks;
-use crate::summaries::Summary;
 use crate::summaries::packed::{unzip, zip};
 use crate::summaries::section::{Kind, Lack, Section};
+use crate::summaries::{FileError, Lacks, Summary};
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::PathSettings;
-use pathlight_trace::{Endpoint, TraceSet, hash_text};
+use pathlight_trace::{Endpoint, PathSettings, TraceSet, hash_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

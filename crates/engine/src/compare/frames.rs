@@ -2,8 +2,7 @@
 
 use super::{DiffNode, DiffReport, DiffSide, FrameSums};
 use crate::compare::services::CulpritReport;
-use crate::flame::PathTable;
-use crate::flame::{Context, Contexts};
+use crate::flame::{Context, Contexts, PathTable};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::RequestRef;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};

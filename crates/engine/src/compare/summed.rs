@@ -3,9 +3,7 @@
 use crate::compare::services::{CulpritPart, CulpritReport};
 use crate::compare::{DiffPart, DiffReport, DiffSide};
 use crate::requests::{RootEndpoint, Selection};
-use crate::summaries::Choice;
-use crate::summaries::Lacks;
-use crate::summaries::Summary;
+use crate::summaries::{Choice, Lacks, Summary};
 use pathlight_trace::Endpoint;
 
 impl Summary {

@@ -1,14 +1,14 @@
 //! The aggregate trace of a group (section 3): every span and every event at its mean.
 
-use super::Statistic;
-use super::Traces;
 use super::block::{pick, sum};
 use super::events::{is_span_end, is_start};
+use super::{Statistic, Traces};
 use crate::flame::PathFinder;
 use crate::requests::RequestRef;
 use pathlight_base::steps::{Pace, all_at_once};
-use pathlight_trace::{Endpoint, Flags, NO_ROW, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree};
-use pathlight_trace::{Overlap, PathSettings};
+use pathlight_trace::{
+    Endpoint, Flags, NO_ROW, Overlap, PathSettings, RawSpan, SpanId, TagSetId, TraceId, TraceSet, Tree,
+};
 use serde::{Deserialize, Serialize};
 
 /// A trace whose spans lie where they lie on average.

@@ -3,8 +3,7 @@
 use super::aggregate::{aggregate_in_steps, exemplars, subspans_near};
 use super::block::{Neighbours, sum};
 use super::traces::normal_of;
-use super::{AggregateTrace, GroupSubspan, Problem};
-use super::{Settings, Traces};
+use super::{AggregateTrace, GroupSubspan, Problem, Settings, Traces};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;

@@ -1,9 +1,8 @@
 //! The four layers with their statistics (section 2).
 
-use super::SplitStatistic;
 use super::block::pick;
 use super::traces::normal_of;
-use super::{Settings, Traces};
+use super::{Settings, SplitStatistic, Traces};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use pathlight_trace::Endpoint;

@@ -1,11 +1,10 @@
 //! Joining what workers sent, part by part.
 
-use super::Traces;
-use super::TracesPart;
 use super::block::{Block, CHUNK, Shape, Times};
 use super::collect::TraceTimes;
 use super::numbers::{Numbers, ranks};
 use super::traces::Trace;
+use super::{Traces, TracesPart};
 use pathlight_base::sort::{order_in_steps, permute, sort_in_steps};
 use pathlight_base::steps::{Pace, all_at_once};
 use pathlight_trace::Endpoint;

@@ -1,13 +1,10 @@
 //! Places that make the tail slow, or that changed between two sets: places by difference of mean time per trace.
 
-use super::Merging;
-use super::TracesPart;
 use super::block::{Neighbours, pick};
 use super::traces::normal_of;
-use super::{Settings, Traces};
+use super::{Merging, Settings, Traces, TracesPart};
 use crate::compare::services::CulpritReport;
-use pathlight_base::sort::CompactSort as _;
-use pathlight_base::sort::sort_in_steps;
+use pathlight_base::sort::{CompactSort as _, sort_in_steps};
 use pathlight_base::statistics::{Interval, Moments, Side, welch};
 use pathlight_base::steps::{Pace, all_at_once};
 use pathlight_trace::{Endpoint, NO_ROW};

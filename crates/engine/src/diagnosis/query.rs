@@ -2,9 +2,9 @@
 
 use crate::EngineError;
 use crate::compare::services::query::{culprit, times};
-use crate::diagnosis::TracesPart;
 use crate::diagnosis::{
-    AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector, Traces,
+    AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector,
+    Traces, TracesPart,
 };
 use crate::flame::PathTable;
 use crate::requests::{RequestTypes, Selection};
@@ -15,8 +15,7 @@ use crate::run::workers::Workers;
 use futures_util::future::try_join;
 use pathlight_base::encoding;
 use pathlight_base::steps::{Done, Pace};
-use pathlight_trace::PathSettings;
-use pathlight_trace::{TraceSet, Tree};
+use pathlight_trace::{PathSettings, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

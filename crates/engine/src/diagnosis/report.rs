@@ -1,11 +1,10 @@
 //! The report of the diagnosis, of all traces.
 
-use super::AggregateTrace;
-use super::PlacesReport;
 use super::places::tail_places;
-use super::{Aggregates, DiagnosedEndpoint, DiagnosedGroup, diagnose};
-use super::{Layer, layers};
-use super::{Settings, Traces};
+use super::{
+    AggregateTrace, Aggregates, DiagnosedEndpoint, DiagnosedGroup, Layer, PlacesReport, Settings, Traces,
+    diagnose, layers,
+};
 use pathlight_base::steps::{Pace, all_at_once};
 use serde::{Deserialize, Serialize};
 

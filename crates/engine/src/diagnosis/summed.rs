@@ -3,11 +3,10 @@
 
 use crate::diagnosis::{Event, Subspans, child_events, span_end};
 use crate::flame::{Observer, PathTable};
-use crate::summaries::LatencyBin;
 use crate::summaries::maps::by_key;
-use crate::summaries::names;
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::{MOST, each_number, push_number};
+use crate::summaries::{LatencyBin, names};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;
 use pathlight_trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};

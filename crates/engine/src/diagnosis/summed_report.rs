@@ -8,10 +8,7 @@ use crate::diagnosis::{
     Verdict,
 };
 use crate::requests::PercentileRange;
-use crate::summaries::Choice;
-use crate::summaries::Lacks;
-use crate::summaries::Summary;
-use crate::summaries::{LatencyBin, LatencyBinRange};
+use crate::summaries::{Choice, Lacks, LatencyBin, LatencyBinRange, Summary};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;
 use pathlight_trace::{Endpoint, NO_ROW};

@@ -1,8 +1,7 @@
 //! Interior endpoints ranked by what improving them is worth, over every root endpoint at once (`docs/definitions/critical-path.md` section 6; paper 6.2).
 
-use crate::flame::Collapser;
-use crate::flame::PathTable;
 use crate::flame::shares::FewRequests;
+use crate::flame::{Collapser, PathTable};
 use crate::ids::EndpointId;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;

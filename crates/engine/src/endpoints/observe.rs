@@ -1,12 +1,8 @@
 //! Times by endpoint, whatever the call path: rows of the heat map and of the textual summary (`docs/definitions/critical-path.md` section 5).
 
-use crate::flame::Collapser;
-use crate::flame::Contexts;
-use crate::flame::PathTable;
 use crate::flame::shares::FewRequests;
 use crate::flame::wait_sums::WaitSums;
-use crate::flame::{Waiting, Weight};
-use crate::flame::{pack_sorted, unpack_sorted};
+use crate::flame::{Collapser, Contexts, PathTable, Waiting, Weight, pack_sorted, unpack_sorted};
 use crate::ids;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;

@@ -1,11 +1,9 @@
 //! Endpoints on critical paths.
 
-use crate::summaries::Lacks;
-use crate::summaries::Sketch;
-use crate::summaries::Summary;
 use crate::summaries::maps::join_maps;
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
+use crate::summaries::{Lacks, Sketch, Summary};
 use pathlight_base::statistics::Moments;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};

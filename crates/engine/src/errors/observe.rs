@@ -1,15 +1,11 @@
 //! Looking for errors in the requests of a worker.
 
-use super::ErrorsPart;
-use super::Without;
 use super::part::ContextSums;
-use super::{ErrorRow, ErrorTotals, Untried};
+use super::{ErrorRow, ErrorTotals, ErrorsPart, Untried, Without};
 use crate::flame::{Contexts, Observer, PathFinder, PathTable, pack_sorted};
-use crate::requests::RequestEntry;
-use crate::requests::RequestRef;
+use crate::requests::{RequestEntry, RequestRef};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::Overlap;
-use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_trace::{Endpoint, EndpointId, Flags, NO_ROW, Overlap, Role, TraceSet, Tree};
 use std::cmp::Reverse;
 
 /// Endpoints of a request whose errors are taken out each for itself: those with the most time on the path. A bound,

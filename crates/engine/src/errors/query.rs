@@ -1,8 +1,7 @@
 //! Where errors start and stop, and the requests without them.
 
 use crate::EngineError;
-use crate::errors::{ErrorsObserver, Untried};
-use crate::errors::{ErrorsPart, ErrorsReport};
+use crate::errors::{ErrorsObserver, ErrorsPart, ErrorsReport, Untried};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};

@@ -5,8 +5,7 @@
 //! last call. So a request from which nothing is taken keeps its latency exactly, and no span ever ends later.
 
 use crate::flow::{Child, Order};
-use pathlight_trace::Overlap;
-use pathlight_trace::{Role, Tree};
+use pathlight_trace::{Overlap, Role, Tree};
 
 /// What a run has found out about a span.
 #[derive(Clone, Copy, Default)]

@@ -1,11 +1,9 @@
 //! Candidates for findings: each kind with its stake, the interval of it, and its test.
 
-use super::FindingsPart;
-use super::TagsPart;
 use super::part::{HotSums, PathSums, TailSums};
 use super::structure::{Durations, value_at};
 use super::tags::GroupSums;
-use super::{Facts, Finding, Place, SharedTag};
+use super::{Facts, Finding, FindingsPart, Place, SharedTag, TagsPart};
 use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{

@@ -3,8 +3,9 @@
 
 use super::candidates::untested_finding;
 use super::rank::{MOST, arrange};
-use super::{ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, Place};
-use super::{PairsPart, TagValue, TagsReport};
+use super::{
+    ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, PairsPart, Place, TagValue, TagsReport,
+};
 use crate::anomalies::AnomalyReport;
 use crate::compare::services::CulpritReport;
 use crate::errors::ErrorsReport;

@@ -3,10 +3,10 @@
 use crate::EngineError;
 use crate::compare::services::query::{culprit, times};
 use crate::findings::tags_query::{TagsPass, TypeLatenciesPass};
-use crate::findings::{Before, FindingsPart, FindingsReport, TagsPart, rank, tag_groups};
-use crate::findings::{FindingsObserver, TagGroup};
-use crate::requests::TypeCut;
-use crate::requests::{RangeFacts, Selection, TypeLatencies};
+use crate::findings::{
+    Before, FindingsObserver, FindingsPart, FindingsReport, TagGroup, TagsPart, rank, tag_groups,
+};
+use crate::requests::{RangeFacts, Selection, TypeCut, TypeLatencies};
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};

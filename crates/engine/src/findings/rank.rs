@@ -1,12 +1,10 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
-use super::FindingsPart;
 use super::candidates::{Sums, shared_tag, untested_finding};
 use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
 use super::points::points;
-use super::{Facts, Finding, FindingKind, FindingsReport, Place};
-use super::{TagGroup, TagsPart};
+use super::{Facts, Finding, FindingKind, FindingsPart, FindingsReport, Place, TagGroup, TagsPart};
 use crate::compare::services::{CulpritReport, CulpritService};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
 use pathlight_base::sort::CompactSort as _;

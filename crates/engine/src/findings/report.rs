@@ -1,7 +1,6 @@
 //! The findings as plain data, from which crate `view` makes sentences.
 
-use super::TagGroup;
-use super::TagValue;
+use super::{TagGroup, TagValue};
 use crate::compare::services::{CulpritReport, ServicePart};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, RequestType};
 use pathlight_base::statistics::Interval;

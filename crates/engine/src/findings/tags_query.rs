@@ -1,8 +1,9 @@
 //! Tags by themselves: which tell slow requests from the others.
 
 use crate::EngineError;
-use crate::findings::{PairsObserver, TagsObserver};
-use crate::findings::{PairsPart, TagGroup, TagValue, TagsPart, TagsReport, tail_groups};
+use crate::findings::{
+    PairsObserver, PairsPart, TagGroup, TagValue, TagsObserver, TagsPart, TagsReport, tail_groups,
+};
 use crate::requests::{Selection, TypeLatencies};
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;

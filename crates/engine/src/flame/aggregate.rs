@@ -1,9 +1,7 @@
 //! The aggregate critical calling context tree: observe requests, merge, finish (`docs/definitions/critical-path.md` section 4; paper 5.3).
 
-use super::PathTable;
 use super::wait_sums::WaitSums;
-use super::{Context, Contexts};
-use super::{ContextNode, CriticalPathReport, Weight};
+use super::{Context, ContextNode, Contexts, CriticalPathReport, PathTable, Weight};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};

@@ -1,7 +1,6 @@
 //! The critical path of one request (`docs/definitions/critical-path.md` section 3; paper section 5.1, Listing 1).
 
-use pathlight_trace::Overlap;
-use pathlight_trace::{NO_ROW, TraceSet, Tree};
+use pathlight_trace::{NO_ROW, Overlap, TraceSet, Tree};
 
 /// A stretch of the critical path spent in one span itself, on the moved clock; never empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,7 @@
 //! Picking example requests for every calling context (`docs/definitions/critical-path.md` section 4).
 
-use super::Aggregate;
-use super::PathTable;
 use super::table::ContextEntry;
-use super::{CriticalPathReport, Exemplar, SpanName};
+use super::{Aggregate, CriticalPathReport, Exemplar, PathTable, SpanName};
 use crate::requests::RequestRef;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};

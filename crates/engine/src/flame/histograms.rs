@@ -1,9 +1,7 @@
 //! Histograms over all requests of the size, depth and parallelism of traces (`docs/definitions/critical-path.md` section 6; paper Fig. 13 to
 //! 20).
 
-use super::Observer;
-use super::PathTable;
-use super::{pack_sorted, unpack_sorted};
+use super::{Observer, PathTable, pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Distribution;

@@ -1,8 +1,7 @@
 //! Sizes of requests and endpoints.
 
 use crate::EngineError;
-use crate::flame::HistogramsObserver;
-use crate::flame::{HistogramsPart, HistogramsReport};
+use crate::flame::{HistogramsObserver, HistogramsPart, HistogramsReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};

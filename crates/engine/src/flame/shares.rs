@@ -1,7 +1,6 @@
 //! Shares of latency with their bootstrap intervals, told where requests are few.
 
-use super::Collapser;
-use super::PathTable;
+use super::{Collapser, PathTable};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{FEW, Interval, WholeAndParts, share_intervals};
 use pathlight_trace::TraceSet;

@@ -3,12 +3,9 @@
 use crate::compare::DiffPart;
 use crate::flame::Contexts;
 use crate::requests::RequestRef;
-use crate::summaries::Lacks;
-use crate::summaries::LatencyBin;
-use crate::summaries::Sketch;
-use crate::summaries::Summary;
 use crate::summaries::section::{Kind, Section};
 use crate::summaries::sketch::MOST;
+use crate::summaries::{Lacks, LatencyBin, Sketch, Summary};
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
 //! The critical calling contexts of all requests of a worker, one row per (request, context).
 
-use super::PathFinder;
-use super::WaitEntry;
 use super::waits::WaitFinder;
+use super::{PathFinder, WaitEntry};
 use crate::requests::{RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
 use pathlight_base::steps::in_blocks;
-use pathlight_trace::{Coverage, EndpointId, Flags, NO_ROW, Role, Rule, TraceSet, Tree};
-use pathlight_trace::{PathSettings, RequestRoots};
+use pathlight_trace::{
+    Coverage, EndpointId, Flags, NO_ROW, PathSettings, RequestRoots, Role, Rule, TraceSet, Tree,
+};
 use std::cmp::Ordering;
 
 /// What one request spends in one calling context.

@@ -1,7 +1,6 @@
 //! Sums of what many requests wait for (`docs/definitions/real-traces.md` section 3).
 
-use super::PathTable;
-use super::Waiting;
+use super::{PathTable, Waiting};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Symbol, TraceSet};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,7 @@
 //! Waits of requests outside of spans: the time of a call before its callee starts and after it ends
 //! (`docs/definitions/real-traces.md` section 3). Only said, never taken from the call: all sums keep it as its own time.
 
-use super::PathFinder;
-use super::SpanWaiting;
+use super::{PathFinder, SpanWaiting};
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::calls::{awaited_callee, process_of};
 use pathlight_trace::{Symbol, TraceSet, Tree};

@@ -1,7 +1,6 @@
 //! The aggregate flow: what holds in (nearly) all invocations (`docs/definitions/execution-flow.md` section 2).
 
-use super::Order;
-use super::{Flow, LearnedEdge, Relation};
+use super::{Flow, LearnedEdge, Order, Relation};
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 

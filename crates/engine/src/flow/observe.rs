@@ -1,11 +1,7 @@
 //! Accumulators of the passes over invocations.
 
-use super::Flow;
-use super::Observe;
-use super::Order;
-use super::PairCounts;
-use super::paper::InvocationKey;
-use super::paper::{METHODS, PredictScratch, Predictors, Training, error};
+use super::paper::{InvocationKey, METHODS, PredictScratch, Predictors, Training, error};
+use super::{Flow, Observe, Order, PairCounts};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,7 @@
 //! in order of their ends, so a number per child says all edges and nothing is ever quadratic in children.
 
 use pathlight_base::steps::in_blocks;
-use pathlight_trace::Overlap;
-use pathlight_trace::Tree;
+use pathlight_trace::{Overlap, Tree};
 use std::collections::BinaryHeap;
 
 /// A child of an invocation, or several folded into one node.

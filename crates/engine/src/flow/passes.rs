@@ -9,8 +9,7 @@ use crate::flow::{
 };
 use crate::requests::{RootEndpoint, Selection};
 use pathlight_base::encoding;
-use pathlight_trace::{Endpoint, TraceSet};
-use pathlight_trace::{Overlap, RequestRoots};
+use pathlight_trace::{Endpoint, Overlap, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,14 +5,9 @@
 //! the tolerance, and unchanged latencies give every span its own duration exactly. So does the order of this very
 //! invocation, across a pause, of two calls that other invocations have in the other order.
 
-use super::PairCounts;
-use super::Parallel;
 use super::changes::scaled_us;
-use super::{Child, Order};
-use super::{Flow, Relation};
-use super::{NodeIndex, NodeTable};
-use pathlight_trace::Overlap;
-use pathlight_trace::{NO_ROW, Role, TraceSet, Tree};
+use super::{Child, Flow, NodeIndex, NodeTable, Order, PairCounts, Parallel, Relation};
+use pathlight_trace::{NO_ROW, Overlap, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;

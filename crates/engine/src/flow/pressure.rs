@@ -3,8 +3,7 @@
 use super::{Child, Order};
 use crate::flame::{PathFinder, TraceReport};
 use pathlight_base::steps::in_blocks;
-use pathlight_trace::Overlap;
-use pathlight_trace::{NO_ROW, Role, Tree};
+use pathlight_trace::{NO_ROW, Overlap, Role, Tree};
 use serde::{Deserialize, Serialize};
 
 /// Drag and slack by local index of the span.

@@ -1,9 +1,7 @@
 //! The reports of execution flows: plain serde data.
 
 use super::paper::{METHOD_NAMES, METHODS};
-use super::{Bindings, Estimates, FlowSample};
-use super::{Callees, NodeTable};
-use super::{Flow, SyncNode};
+use super::{Bindings, Callees, Estimates, Flow, FlowSample, NodeTable, SyncNode};
 use crate::ids::NodeId;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Summary};

@@ -1,18 +1,14 @@
 //! Where a week of work is best spent: what every endpoint would save if its own work were faster.
 
-use super::Model;
-use super::Requests;
-use super::Visit;
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
+use super::{Model, Requests, Visit};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, Moments, Summary};
-use pathlight_trace::Overlap;
-use pathlight_trace::{Endpoint, NO_ROW, TraceRow, TraceSet, Tree};
+use pathlight_trace::{Endpoint, NO_ROW, Overlap, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 /// By how many percent endpoints are made faster.

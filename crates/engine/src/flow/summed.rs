@@ -7,16 +7,13 @@ use crate::flame::{Observer, PathTable};
 use crate::flow::{
     Bindings, Callee, Callees, Child, FlowParent, FlowReport, FlowSample, NodeTable, Order, PairCounts,
 };
-use crate::summaries::Lacks;
-use crate::summaries::Sketch;
 use crate::summaries::maps::by_key;
-use crate::summaries::names;
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
+use crate::summaries::{Lacks, Sketch, names};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Summary as Percentiles};
-use pathlight_trace::Overlap;
-use pathlight_trace::{Endpoint, NO_ROW, Role, TraceSet, Tree};
+use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! Changes that bring a percentile of the latency down to a target: the inverse of a what-if.
 
-use super::CallTimes;
-use super::{ChangeOf, Changes, LatencyChange};
-use super::{EndpointSaving, SavingsReport};
+use super::{CallTimes, ChangeOf, Changes, EndpointSaving, LatencyChange, SavingsReport};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Summary, percentile};
 use pathlight_trace::Endpoint;

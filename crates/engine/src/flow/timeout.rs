@@ -1,8 +1,6 @@
 //! The effect of a timeout of calls: what it would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
 
-use super::CallTimeout;
-use super::CallTimes;
-use super::WhatIfReport;
+use super::{CallTimeout, CallTimes, WhatIfReport};
 use pathlight_base::statistics::Summary;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! Walking all traces of a set in pieces, and all invocations of some parents.
 
-use super::{Callee, Callees, NodeIndex};
-use super::{Child, Order};
+use super::{Callee, Callees, Child, NodeIndex, Order};
 use hashbrown::HashMap;
-use pathlight_trace::{Endpoint, NO_ROW, Role, TraceRow, TraceSet, Tree};
-use pathlight_trace::{Overlap, PathSettings, RequestRoots};
+use pathlight_trace::{
+    Endpoint, NO_ROW, Overlap, PathSettings, RequestRoots, Role, TraceRow, TraceSet, Tree,
+};
 use rustc_hash::FxBuildHasher;
 use std::collections::BTreeMap;
 

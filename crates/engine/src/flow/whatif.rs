@@ -1,17 +1,13 @@
 //! What-if: some endpoints faster or slower, or two calls side by side (`docs/definitions/execution-flow.md` section 4).
 
-use super::Model;
-use super::Visit;
 use super::calls::{CallList, PackedCalls};
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer};
-use super::{CallTimeout, ChangeOf, Changes};
-use super::{CallTimes, CallsOf};
+use super::{CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, Model, Visit};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Summary, percentile};
-use pathlight_trace::Overlap;
-use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceRow, TraceSet, Tree, hash_text};
+use pathlight_trace::{Endpoint, EndpointId, NO_ROW, Overlap, TraceRow, TraceSet, Tree, hash_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;

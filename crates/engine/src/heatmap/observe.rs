@@ -5,8 +5,7 @@
 //! is a column.
 
 use crate::endpoints::EndpointsReport;
-use crate::flame::Collapser;
-use crate::flame::PathTable;
+use crate::flame::{Collapser, PathTable};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};

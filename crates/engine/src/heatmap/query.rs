@@ -3,8 +3,9 @@
 use crate::EngineError;
 use crate::endpoints::EndpointPart;
 use crate::endpoints::query::EndpointsPass;
-use crate::heatmap::{ColumnEdge, sorted_column_keys, tied_column_keys};
-use crate::heatmap::{ColumnOrder, Columns, HeatPart, HeatmapReport};
+use crate::heatmap::{
+    ColumnEdge, ColumnOrder, Columns, HeatPart, HeatmapReport, sorted_column_keys, tied_column_keys,
+};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};

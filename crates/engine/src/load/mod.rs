@@ -30,8 +30,7 @@ pub use split_search::SplitSearch;
 
 use pathlight_ingest::{Ended, FileReport, Keep, SplitPoint, places_to_split};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Readers that may be lost over one file before it is left out.

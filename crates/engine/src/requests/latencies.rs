@@ -1,8 +1,6 @@
 //! When requests started and how long they took, by request type; the slowest tenth and the faster half of each type.
 
-use super::PercentileRange;
-use super::RequestEntry;
-use super::{RequestType, RequestTypes};
+use super::{PercentileRange, RequestEntry, RequestType, RequestTypes};
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

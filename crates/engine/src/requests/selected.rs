@@ -1,8 +1,6 @@
 //! Cutting a percentile range out of the requests of a selection: filters, then ranks of latency.
 
-use super::{Filter, Selection};
-use super::{RequestEntry, RequestKey};
-use super::{RequestType, RequestTypes};
+use super::{Filter, RequestEntry, RequestKey, RequestType, RequestTypes, Selection};
 use crate::flame::PathTable;
 use crate::requests::search::{RequestSearch, SpanTests};
 use pathlight_base::sort::CompactSort as _;

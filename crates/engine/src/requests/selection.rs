@@ -1,7 +1,6 @@
 //! The selection of requests for an analysis, and the settings of their paths.
 
-use super::PercentileRange;
-use super::{GroupBy, RequestType};
+use super::{GroupBy, PercentileRange, RequestType};
 use crate::requests::search::{Condition, SpanSearch, Term};
 use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, RequestRoots, Rule, TraceSet};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,7 @@
 //! Single requests, as a worker reports them.
 
 use crate::flame::{PathFinder, PathSegment, PathTable, RequestNode, RequestPath, RequestRow};
-use pathlight_trace::PathSettings;
-use pathlight_trace::{NO_ROW, TraceSet, Tree};
+use pathlight_trace::{NO_ROW, PathSettings, TraceSet, Tree};
 use std::collections::BTreeMap;
 
 /// Returns the slowest of some requests that come by latency, fastest first. Ties at the end of the list are decided

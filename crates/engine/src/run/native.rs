@@ -1,7 +1,6 @@
 //! A pool of native threads that runs the same passes as the browser's workers.
 
-use super::Cuts;
-use super::{JoinPlan, Plan, Session, plan_joining};
+use super::{Cuts, JoinPlan, Plan, Session, plan_joining};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::run::query::Query;

@@ -6,8 +6,7 @@ use super::query::Query;
 use super::workers::{Wanted, Workers};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use pathlight_base::steps;
-use pathlight_base::steps::Job;
+use pathlight_base::steps::{self, Job};
 
 /// What to do next.
 #[derive(Debug)]

@@ -1,14 +1,12 @@
 //! Running the passes of a message over one session, in steps.
 
-use super::Plan;
-use super::Session;
 use super::partials::{frame, opened, parts, sealed};
 use super::pass::{NamedPass, Pass};
 use super::query::Query;
-use super::request_pass;
-use super::request_pass::{Over, RunningPass};
+use super::request_pass::{self, Over, RunningPass};
 use super::session::Naming;
 use super::set_pass::{OverSet, RunningSetPass};
+use super::{Plan, Session};
 use crate::EngineError;
 use crate::flame::{TableBuilder, pack_sorted};
 use crate::flow::passes::FlowTask;

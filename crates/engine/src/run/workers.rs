@@ -7,12 +7,9 @@ use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::requests::{GroupBy, TypeFacts};
-use pathlight_base::encoding;
-use pathlight_base::encoding::Damaged;
+use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::Done;
-use pathlight_trace::{PathSettings, Reading, Rule};
-use pathlight_trace::{PlaceFacts, PlaceNames};
-
+use pathlight_trace::{PathSettings, PlaceFacts, PlaceNames, Reading, Rule};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::future::poll_fn;

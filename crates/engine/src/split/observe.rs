@@ -1,14 +1,10 @@
 //! Latency, or the exclusive time of one endpoint, split by the values of a tag (`docs/definitions/critical-path.md` section 5; paper 7.4).
 
-use crate::flame::Observer;
-use crate::flame::PathFinder;
-use crate::flame::PathTable;
-use crate::flame::{pack_sorted, unpack_sorted};
+use crate::flame::{Observer, PathFinder, PathTable, pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, LogAxis, Summary, ratio, ratio_interval};
-use pathlight_trace::Overlap;
-use pathlight_trace::{Endpoint, EndpointId, TagSetId, TraceSet, Tree};
+use pathlight_trace::{Endpoint, EndpointId, Overlap, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -5,13 +5,11 @@
 
 use super::SplitOf;
 use super::observe::Sampler;
-use crate::flame::Observer;
-use crate::flame::PathTable;
+use crate::flame::{Observer, PathTable};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Effect, LogCounts, rank_effect};
-use pathlight_trace::Overlap;
-use pathlight_trace::{TagSetId, TraceSet, Tree};
+use pathlight_trace::{Overlap, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

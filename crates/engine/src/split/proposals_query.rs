@@ -5,8 +5,7 @@ use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
-use crate::split::ProposalsObserver;
-use crate::split::{ProposalsPart, ProposalsReport, SplitOf};
+use crate::split::{ProposalsObserver, ProposalsPart, ProposalsReport, SplitOf};
 use serde::{Deserialize, Serialize};
 
 /// Reports the tags whose values differ most, to split by.

@@ -5,8 +5,7 @@ use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
-use crate::split::SplitObserver;
-use crate::split::{SplitOf, SplitPart, SplitReport};
+use crate::split::{SplitObserver, SplitOf, SplitPart, SplitReport};
 use serde::{Deserialize, Serialize};
 
 /// Reports latency, or the time of one endpoint, by the values of a tag.

@@ -1,7 +1,6 @@
 //! The values of a tag with the requests that have them: what a filter may ask for.
 
-use crate::flame::Observer;
-use crate::flame::PathTable;
+use crate::flame::{Observer, PathTable};
 use crate::requests::RangeFacts;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Role, TagSetId, TraceSet, Tree};

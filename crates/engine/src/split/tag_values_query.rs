@@ -5,8 +5,7 @@ use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
-use crate::split::TagValuesObserver;
-use crate::split::{TagValuesPart, TagValuesReport};
+use crate::split::{TagValuesObserver, TagValuesPart, TagValuesReport};
 use serde::{Deserialize, Serialize};
 
 /// Reports the values of a tag, with the requests that have them.

@@ -2,13 +2,10 @@
 //! 1 to 3 not what a diagnosis needs. From version 2 on a flag says of each of these whether some file that was merged lacks
 //! it.
 
-use super::FileError;
-use super::LatencyBin;
-use super::Sketch;
 use super::file::contradicts;
 use super::section::{ByRoot, Lack, Section, Summed};
 use super::sections::Sections;
-use super::{RootPart, Settings, Summary};
+use super::{FileError, LatencyBin, RootPart, Settings, Sketch, Summary};
 use crate::anomalies::call_tree::FactPart;
 use crate::anomalies::summed::Normal;
 use crate::compare::DiffPart;
@@ -16,9 +13,8 @@ use crate::compare::services::CulpritPart;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
-use crate::flame::Contexts;
-use crate::flame::NodePart;
 use crate::flame::summed::FlameSums;
+use crate::flame::{Contexts, NodePart};
 use crate::flow::summed::FlowSums;
 use pathlight_base::encoding;
 use pathlight_base::statistics::Moments;

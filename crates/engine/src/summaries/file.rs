@@ -1,13 +1,11 @@
 //! A summary as a file: a line that says what it is, then gzip (whose checksum guards it) of its sections
 //! (`docs/definitions/summary.md` section 10).
 
-use super::FileError;
-use super::Summary;
-use super::before;
 use super::packed::{VERSION, unzip, zip};
 use super::part::LATENCIES;
 use super::section::Stored;
 use super::sections::Sections;
+use super::{FileError, Summary, before};
 use pathlight_base::encoding;
 use std::collections::BTreeSet;
 

@@ -1,9 +1,6 @@
 //! Rules that a candidate must keep against a baseline, and what breaks them (`docs/definitions/summary.md` section 7).
 
-use super::Lacks;
-use super::Sketch;
-use super::{Estimate, Statistic};
-use super::{RootPart, Summary};
+use super::{Estimate, Lacks, RootPart, Sketch, Statistic, Summary};
 use crate::endpoints::summed::SummedEndpoints;
 use pathlight_base::statistics::{Moments, false_discovery, fisher_p, normal_p};
 use pathlight_trace::Endpoint;

@@ -1,10 +1,8 @@
 //! From traces to a summary.
 
-use super::LatencyBin;
-use super::Sketch;
 use super::section::{ByRoot, Summed};
 use super::sections::Sections;
-use super::{RootPart, Settings, Summary};
+use super::{LatencyBin, RootPart, Settings, Sketch, Summary};
 use crate::anomalies::summed::Normal;
 use crate::compare::DiffPart;
 use crate::compare::services::{CulpritObserver, CulpritPart};
@@ -13,9 +11,8 @@ use crate::endpoints::SummedEndpoint;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
 use crate::errors::{ErrorsObserver, ErrorsPart};
-use crate::flame::NodePart;
 use crate::flame::summed::FlameSums;
-use crate::flame::{Contexts, PathTable, Walk};
+use crate::flame::{Contexts, NodePart, PathTable, Walk};
 use crate::flow::summed::FlowObserver;
 use pathlight_base::statistics::Moments;
 use pathlight_trace::{Endpoint, EndpointId, TraceSet};

@@ -1,15 +1,12 @@
 //! The contents of a summary.
 
-use super::Lacks;
-use super::LatencyBin;
-use super::Sketch;
 use super::section::Kind;
 use super::sections::Sections;
 use super::sketch::MOST;
+use super::{Lacks, LatencyBin, Sketch};
 use crate::requests::RootEndpoint;
 use pathlight_base::statistics::{Moments, Summary as Percentiles};
-use pathlight_trace::Endpoint;
-use pathlight_trace::{PathSettings, Rule};
+use pathlight_trace::{Endpoint, PathSettings, Rule};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 

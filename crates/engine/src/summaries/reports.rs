@@ -1,23 +1,17 @@
 //! A summary as the reports that traces give, for views that need no spans (`docs/definitions/summary.md` section 9).
 
-use super::Lacks;
-use super::Sketch;
-use super::{LatencyBin, LatencyBinRange};
-use super::{RootPart, Summary};
-use crate::endpoints::SummedEndpoint;
+use super::{Lacks, LatencyBin, LatencyBinRange, RootPart, Sketch, Summary};
 use crate::endpoints::{
-    Affected, BottomUpReport, EndpointRow, EndpointsReport, ImpactRow, RootRow, top_chains,
+    Affected, BottomUpReport, EndpointRow, EndpointsReport, ImpactRow, RootRow, SummedEndpoint, top_chains,
 };
 use crate::errors::ErrorsReport;
 use crate::errors::summed::ErrorSums;
-use crate::flame::NodePart;
 use crate::flame::summed::FlameSums;
 use crate::flame::{
-    Context, ContextNode, Contexts, CriticalPathReport, Exemplar, HistogramsReport, Quantity, SpanName,
-    Weight,
+    Context, ContextNode, Contexts, CriticalPathReport, Exemplar, HistogramsReport, NodePart, Quantity,
+    SpanName, Weight,
 };
-use crate::flow::NoFlow;
-use crate::flow::{FlowParent, FlowReport};
+use crate::flow::{FlowParent, FlowReport, NoFlow};
 use crate::ids::{EndpointId, NodeId};
 use crate::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
 use pathlight_base::sort::CompactSort as _;

@@ -3,8 +3,7 @@
 
 use super::FileError;
 use super::maps::join_maps;
-use pathlight_base::encoding;
-use pathlight_base::encoding::Damaged;
+use pathlight_base::encoding::{self, Damaged};
 use pathlight_trace::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

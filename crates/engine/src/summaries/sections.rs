@@ -1,8 +1,7 @@
 //! The sections of a summary: each analysis owns one.
 
-use super::FileError;
-use super::Lacks;
 use super::section::{ByRoot, Lack, Section, Stored, Summed};
+use super::{FileError, Lacks};
 use crate::anomalies::summed::Normal;
 use crate::compare::services::CulpritPart;
 use crate::diagnosis::summed::DiagnosisSums;

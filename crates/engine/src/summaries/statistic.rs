@@ -1,7 +1,6 @@
 //! Numbers of a summary with their standard errors.
 
-use super::RootPart;
-use super::Sketch;
+use super::{RootPart, Sketch};
 use crate::endpoints::SummedEndpoint;
 use pathlight_base::statistics::Moments;
 use serde::{Deserialize, Serialize};

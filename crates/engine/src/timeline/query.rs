@@ -8,9 +8,8 @@ use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use crate::run::workers::Workers;
 use pathlight_base::encoding;
 use pathlight_base::steps::in_blocks;
-use pathlight_trace::PathSettings;
 use pathlight_trace::calls::{Unawaited, caller_stopped, unawaited};
-use pathlight_trace::{Flags, NO_ROW, RequestRoots, Role, Rule, TraceId, TraceSet, Tree};
+use pathlight_trace::{Flags, NO_ROW, PathSettings, RequestRoots, Role, Rule, TraceId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@ use super::{
     QUOTE, RESERVE, STOCK, TRACK, consumer, grpc, keys, sql,
 };
 use crate::topology::Fate::{Optional, Required, Retried};
-use crate::topology::Step::{Call, Fork, Own, Publish, Sometimes, Spawn};
-use crate::topology::{Definition, Leaf, Role, Step};
+use crate::topology::Step::{self, Call, Fork, Own, Publish, Sometimes, Spawn};
+use crate::topology::{Definition, Leaf, Role};
 
 pub(super) fn orders() -> Vec<Definition> {
     vec![

@@ -4,9 +4,9 @@ use super::{
     ADD_ITEM, ADS, BADGE, DETAILS, FEATURED, FLAGS, FOR_YOU, GET_CART, GET_PROFILE, LIMIT, LIST_ORDERS,
     PLACE_ORDER, QUERY, RECOMMEND, REVIEWS, SUGGEST, VALIDATE, http,
 };
+use crate::topology::Definition;
 use crate::topology::Fate::{Optional, Required};
-use crate::topology::Step::{Call, Fork, Own, Pages, Publish};
-use crate::topology::{Definition, Step};
+use crate::topology::Step::{self, Call, Fork, Own, Pages, Publish};
 
 /// Returns a page's root: who is it, may they, then the page itself.
 fn route(operation: &'static str) -> Definition {

@@ -6,8 +6,8 @@ use super::{
     consumer, grpc, keys, redis, sql,
 };
 use crate::topology::Fate::{Optional, Required};
-use crate::topology::Step::{Cache, Call, Fork, Own, SlowCache, UnlessHit};
-use crate::topology::{Definition, Leaf, Role, Step};
+use crate::topology::Step::{self, Cache, Call, Fork, Own, SlowCache, UnlessHit};
+use crate::topology::{Definition, Leaf, Role};
 
 pub(super) fn catalog_and_prices() -> Vec<Definition> {
     let product_get = redis("redis GET product_details", "GET product_details:{id}", 900);

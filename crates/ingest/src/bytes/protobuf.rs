@@ -109,8 +109,10 @@ impl Message {
     /// Returns the fields by number, with their names in JSON: those that are read, and after them, if `all` are
     /// wanted, the others.
     fn fields(self, all: bool) -> &'static [(u64, &'static str, As)] {
-        use Message::{AnyValue, Array, Event, KeyValue, Link, Map, Resource, ResourceSpans, Scope};
-        use Message::{ScopeSpans, Span, Status};
+        use Message::{
+            AnyValue, Array, Event, KeyValue, Link, Map, Resource, ResourceSpans, Scope, ScopeSpans, Span,
+            Status,
+        };
         let (fields, read): (&'static [(u64, &'static str, As)], usize) = match self {
             Message::Request => (&[(1, "resourceSpans", As::List(ResourceSpans))], 1),
             ResourceSpans => (

@@ -5,8 +5,7 @@
 use super::jaeger;
 use crate::json::keys::Key;
 use crate::json::lists::{KnownTag, Lists};
-use crate::json::memo;
-use crate::json::memo::Memo;
+use crate::json::memo::{self, Memo};
 use crate::json::node::{Bad, Node, decode, parse_number};
 use crate::json::view::{View, hex, plain, same, trace_hex};
 use crate::state::{ParentChoice, State};

@@ -5,11 +5,10 @@
 //! but one undecided object, or one span, is ever held.
 
 use super::node::{Bad, Node};
-use crate::ProblemKind;
 use crate::bytes::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, TOO_DEEP, TOO_LONG, Window};
-use crate::document;
 use crate::formats::{jaeger, jaeger_fast as fast, otlp};
 use crate::state::{Fail, State};
+use crate::{ProblemKind, document};
 use lines::{BYTE_ORDER_MARK, Mark, Resync, byte_order_mark, next_byte};
 use pathlight_trace::{SetFull, TraceSet};
 use serde::{Deserialize, Serialize};

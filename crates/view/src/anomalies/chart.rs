@@ -4,8 +4,7 @@
 
 use crate::draw::Theme;
 use crate::draw::axis::{Scale, Unit, ValueAxis};
-use crate::draw::plot;
-use crate::draw::plot::{ChartError, ChartSize, rgba, words};
+use crate::draw::plot::{self, ChartError, ChartSize, rgba, words};
 use pathlight_base::format;
 use pathlight_engine::anomalies::AnomalyReport;
 use plotters::element::{Circle, PathElement, Rectangle, Text};

@@ -1,8 +1,7 @@
 //! The verdict on one judged request: whether it is abnormal, in which part of it, and why.
 
 use pathlight_base::format::{DASH, count, duration, printable, share};
-use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow, Detector};
-use pathlight_engine::anomalies::{EXPLAINED_P, Part, ReasonRow};
+use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow, Detector, EXPLAINED_P, Part, ReasonRow};
 use std::cmp::Ordering;
 
 /// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.

@@ -11,9 +11,9 @@ use pathlight_base::format::{
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, ReasonGroup,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable, FalseAlarmRow,
+    ReasonGroup, Thresholds,
 };
-use pathlight_engine::anomalies::{EXPLAINED, FalseAlarmRow, Thresholds};
 use pathlight_engine::requests::{Filter, Selection};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;

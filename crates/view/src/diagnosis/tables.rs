@@ -6,8 +6,9 @@ use crate::diagnosis::words::{Line, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::compare::services::CulpritReport;
-use pathlight_engine::diagnosis::{EndpointTimes, SplitStatistic, Statistic};
-use pathlight_engine::diagnosis::{PlaceChange, PlacesReport, TprofReport};
+use pathlight_engine::diagnosis::{
+    EndpointTimes, PlaceChange, PlacesReport, SplitStatistic, Statistic, TprofReport,
+};
 use pathlight_trace::Endpoint;
 
 /// A place of a request type.

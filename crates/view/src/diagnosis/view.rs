@@ -11,8 +11,7 @@ use crate::views::WORKING;
 use pathlight_base::format::{THIN, count, counted, duration, duration_us, share};
 use pathlight_engine::diagnosis::{AggregateTrace, SetsReport, Statistic, TprofReport};
 use pathlight_engine::flame::TraceReport;
-use pathlight_engine::queries::OverviewReport;
-use pathlight_engine::queries::most_time;
+use pathlight_engine::queries::{OverviewReport, most_time};
 use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
 

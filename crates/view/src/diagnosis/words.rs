@@ -1,21 +1,15 @@
 //! The diagnosis of tprof in words: its lines as a tree, as Markdown for a ticket and as CSV.
 
-use crate::compare;
-use crate::compare::DESCRIPTIVE;
+use crate::compare::{self, DESCRIPTIVE};
 use crate::summaries;
 use crate::timeline::chart::between;
-use pathlight_base::format::markdown as marked;
 use pathlight_base::format::{
-    agreeing, change, count, counted, duration, number, printable, sample, share_of,
+    agreeing, change, count, counted, duration, markdown as marked, number, printable, sample, share_of,
 };
 use pathlight_base::statistics::Interval;
-use pathlight_engine::diagnosis::MOST_PLACES;
 use pathlight_engine::diagnosis::{
-    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, OfSummary, Statistic,
-    Verdict,
-};
-use pathlight_engine::diagnosis::{
-    PlaceChange, PlacesReport, SetsReport, TprofReport, TypeLeftOut, TypePlaces,
+    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, MOST_PLACES, OfSummary,
+    PlaceChange, PlacesReport, SetsReport, Statistic, TprofReport, TypeLeftOut, TypePlaces, Verdict,
 };
 use pathlight_trace::Endpoint;
 use std::fmt::Write as _;

@@ -1,9 +1,8 @@
 //! plotters to SVG, with text measured by the built-in table: native and wasm give the same bytes.
 
-use super::Measure as _;
-use super::Rgba;
 use super::svg::FONTS;
 use super::text::Advances;
+use super::{Measure as _, Rgba};
 use plotters::prelude::SVGBackend;
 use plotters_backend::text_anchor::Pos;
 use plotters_backend::{

@@ -1,12 +1,10 @@
 //! An exported chart with what the page says around it, so that the file is understood by itself: above it a title, whose
 //! requests it shows and when it was written; below it the names of its colours.
 
-use crate::draw::Measure as _;
 use crate::draw::scene::Align;
-use crate::draw::svg::Words;
+use crate::draw::svg::{self, Words};
 use crate::draw::text::{Advances, elide_middle};
-use crate::draw::{Layer, Metrics, Scene, Text};
-use crate::draw::{Rgba, Theme, svg};
+use crate::draw::{Layer, Measure as _, Metrics, Rgba, Scene, Text, Theme};
 
 /// Names of colours, each beside a square of it; what has no colour is words among them.
 pub type Legend = Vec<(Option<Rgba>, String)>;

@@ -1,9 +1,8 @@
 //! Charts of curves through plotters: latencies before and after a change, and how far predictions are off.
 
-use super::Rgba;
-use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
+use super::{Rgba, Theme};
 use pathlight_base::format;
 use plotters::element::{PathElement, Text};
 use plotters::style::Color as _;

@@ -1,10 +1,8 @@
 //! Histograms on a logarithmic or linear axis: large ones through plotters, small ones as bars.
 
-use super::Rgba;
-use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
-use super::{Layer, Scene};
+use super::{Layer, Rgba, Scene, Theme};
 use crate::timeline::chart::nice_step;
 use pathlight_base::format;
 use pathlight_base::statistics::{Distribution, LogHistogram};

@@ -1,9 +1,8 @@
 //! Shared by the charts that plotters draws: colours, text, ticks, SVG documents.
 
-use super::Rgba;
 use super::axis::ValueAxis;
 use super::backend::SvgBackend;
-use super::{Measure, Metrics, Theme, svg};
+use super::{Measure, Metrics, Rgba, Theme, svg};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
 use plotters::element::{PathElement, Text};

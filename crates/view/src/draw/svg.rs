@@ -1,8 +1,7 @@
 //! Scenes as SVG files: deterministic, with a title for those who do not see them.
 
-use super::Rgba;
-use super::Scene;
 use super::scene::{Align, Curve, NO_ITEM};
+use super::{Rgba, Scene};
 use std::fmt::Write as _;
 
 /// The fonts of all SVG text: what [`Advances`](super::text::Advances) is the table of.

@@ -1,7 +1,7 @@
 //! Light and dark: what every view takes its colours from.
 
-use super::color::SERVICE_STEPS;
-use super::{Rgba, color};
+use super::Rgba;
+use super::color::{self, SERVICE_STEPS};
 
 /// What a box is coloured by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

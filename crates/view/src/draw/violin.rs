@@ -1,10 +1,9 @@
 //! Violins: how times spread, one row for each value of a tag (`docs/definitions/critical-path.md` section 5; paper Fig. 21).
 
-use super::Measure as _;
-use super::Theme;
 use super::axis::{Scale, Unit, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
 use super::text::{Advances, elide, elide_middle};
+use super::{Measure as _, Theme};
 use pathlight_base::format;
 use pathlight_base::statistics::{exp, ln};
 use pathlight_engine::split::{SplitReport, SplitValue};

@@ -2,8 +2,7 @@
 
 use crate::say::tip::TipLine;
 use crate::table::{Attributes, Column, Table};
-use pathlight_base::format;
-use pathlight_base::format::{count, counted, duration, duration_us, share_of};
+use pathlight_base::format::{self, count, counted, duration, duration_us, share_of};
 use pathlight_engine::errors::{ErrorRow, ErrorsReport};
 use pathlight_engine::ids::NodeId;
 use std::rc::Rc;

@@ -11,8 +11,7 @@ use pathlight_engine::findings::{Facts, FindingsReport, Place, TagsReport};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::split::SplitOf;
-use pathlight_trace::Endpoint;
-use pathlight_trace::{Pseudonyms, Redaction};
+use pathlight_trace::{Endpoint, Pseudonyms, Redaction};
 use std::collections::BTreeSet;
 
 /// What a report names.

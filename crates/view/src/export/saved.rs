@@ -10,8 +10,7 @@
 //! These are data blocks and no scripts, so the page's policy, with the hashes of its scripts, holds as it is. `www/boot.js`
 //! takes them out and loads them as files would be.
 
-use pathlight_base::encoding;
-use pathlight_base::encoding::Damaged;
+use pathlight_base::encoding::{self, Damaged};
 use pathlight_engine::EngineError;
 use pathlight_ingest::formats::columns;
 use pathlight_trace::{Portable, Pseudonyms, Redaction, TraceSet};

@@ -5,8 +5,7 @@ use crate::findings::links::show_words;
 pub use crate::findings::why::why;
 use crate::flow::prediction::off_words;
 use crate::say::sentence::Sentence;
-use pathlight_base::format;
-use pathlight_base::format::{agreeing, count, counted, duration, share};
+use pathlight_base::format::{self, agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::compare::services::{CulpritReport, ServicePart};
 use pathlight_engine::findings::{

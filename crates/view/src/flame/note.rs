@@ -8,8 +8,7 @@ use pathlight_base::format::{DASH, count, counted, duration, markdown, printable
 use pathlight_base::statistics::Interval;
 use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
 use pathlight_engine::ids::EndpointId;
-use pathlight_trace::Endpoint;
-use pathlight_trace::Pseudonyms;
+use pathlight_trace::{Endpoint, Pseudonyms};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 

@@ -1,8 +1,7 @@
 //! The flame graph of the critical path, with its companion table of calling contexts; and what any flame graph is made of.
 
 use crate::flame::chart::{FlameTree, FlameWords, Frame};
-use crate::flame::tree;
-use crate::flame::tree::Calls;
+use crate::flame::tree::{self, Calls};
 use crate::say::tip::{Numbers, TipLine};
 use crate::table::{
     Attributes, Column, Number, PER_REQUEST, Table, WHEN_PRESENT, Width, endpoint_attributes,

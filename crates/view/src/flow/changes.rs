@@ -5,9 +5,8 @@ use crate::draw::{Shade, Theme};
 use crate::say::tip::Numbers;
 use crate::table::{Column, csv};
 use pathlight_base::format::{DASH, change, count, duration, duration_us, printable, share};
-use pathlight_engine::flow::FlowNode;
 use pathlight_engine::flow::{
-    CallTimeout, ChangeOf, Changes, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
+    CallTimeout, ChangeOf, Changes, FlowNode, FlowReport, LatencyChange, NodeName, Parallel, WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;

@@ -4,10 +4,8 @@
 use crate::draw::curves::{Axis, CurvesView, Legend, NamedCurve};
 use crate::draw::{Rgba, Shade, Theme};
 use crate::table::{Column, csv};
-use pathlight_base::format;
-use pathlight_base::format::{count, counted, printable, share};
-use pathlight_engine::flow::EvaluationReport;
-use pathlight_engine::flow::{ErrorQuantiles, MethodErrors};
+use pathlight_base::format::{self, count, counted, printable, share};
+use pathlight_engine::flow::{ErrorQuantiles, EvaluationReport, MethodErrors};
 use pathlight_trace::Endpoint;
 
 /// Calls that a parent must have to choose from: as here, and as in the paper.

@@ -3,8 +3,7 @@
 use crate::flow::changes::Amount;
 use crate::table::{Column, Number, Table, endpoint_attributes};
 use pathlight_base::format::share;
-use pathlight_engine::flow::{ChangeOf, SavingsReport};
-use pathlight_engine::flow::{EndpointSaving, FASTER_PERCENT, Saving};
+use pathlight_engine::flow::{ChangeOf, EndpointSaving, FASTER_PERCENT, Saving, SavingsReport};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

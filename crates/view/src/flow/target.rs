@@ -2,10 +2,8 @@
 //! ways and what each call may then take.
 
 use crate::table::{Column, Number, Table};
-use pathlight_base::format;
-use pathlight_base::format::{DASH, THIN, counted, duration, duration_us, printable, share};
-use pathlight_engine::flow::{CallBudget, TargetReport, TargetWay};
-use pathlight_engine::flow::{Changes, Quantile};
+use pathlight_base::format::{self, DASH, THIN, counted, duration, duration_us, printable, share};
+use pathlight_engine::flow::{CallBudget, Changes, Quantile, TargetReport, TargetWay};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

@@ -3,23 +3,19 @@
 use crate::address::Address;
 use crate::draw::Theme;
 use crate::draw::curves::{Axis, Legend};
-use crate::flow;
-use crate::flow::CallLine;
 use crate::flow::changes::ChangeAt;
 use crate::flow::chart::{DagHit, DagItem, DagLayout, DagSizes};
 use crate::flow::prediction::Plot;
 use crate::flow::savings::SavingLine;
+use crate::flow::{self, CallLine};
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
 use crate::table::{Cell, Rows as _};
-use pathlight_base::statistics::LogHistogram;
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::{LogHistogram, Summary};
 use pathlight_engine::flow::paper::METHOD_NAMES;
 use pathlight_engine::flow::{
-    CallTimeout, ChangeOf, Changes, EvaluationReport, FlowParent, FlowReport, SavingsReport, WhatIfReport,
-};
-use pathlight_engine::flow::{
-    EndpointSaving, ErrorQuantiles, FlowEdge, FlowNode, MethodErrors, SavedAt, Saving, ShareChange,
+    CallTimeout, ChangeOf, Changes, EndpointSaving, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode,
+    FlowParent, FlowReport, MethodErrors, SavedAt, Saving, SavingsReport, ShareChange, WhatIfReport,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RootEndpoint;

@@ -2,8 +2,7 @@
 
 use pathlight_backend::Outcome;
 use pathlight_backend::source::{Search, Wanted};
-use pathlight_base::format;
-use pathlight_base::format::{agreeing, counted};
+use pathlight_base::format::{self, agreeing, counted};
 use pathlight_engine::load::MemoryForecast;
 
 /// Returns that what is loading will not fit into memory, and how far reading came.

@@ -1,9 +1,7 @@
 //! The words of the data-quality panel: what was found in the traces, and how the reading of each file ended.
 
-use super::words;
-use super::words::Note;
-use pathlight_base::format;
-use pathlight_base::format::{agreeing, counted};
+use super::words::{self, Note};
+use pathlight_base::format::{self, agreeing, counted};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::{Ended, FileReport};
 use pathlight_trace::{Found, FoundCount};

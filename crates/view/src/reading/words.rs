@@ -1,7 +1,6 @@
 //! The effects of the rules for real traces, in words: for the notes of the page and for `inspect`.
 
-use pathlight_base::format;
-use pathlight_base::format::{agreeing, count, counted, duration, duration_us, share_of};
+use pathlight_base::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_trace::{Coverage, Found, NameCount, Quality, ReadingCounts, Rule};
 use std::borrow::Cow;

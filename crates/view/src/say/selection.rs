@@ -1,8 +1,7 @@
 //! The requests of a view in words, and why there are none.
 
 use crate::address::{Address, range_name};
-use pathlight_base::format;
-use pathlight_base::format::counted;
+use pathlight_base::format::{self, counted};
 use pathlight_engine::requests::{Filter, PercentileRange, RangeFacts, RangeMark, RootEndpoint};
 use pathlight_trace::Endpoint;
 

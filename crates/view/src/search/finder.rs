@@ -1,7 +1,6 @@
 //! A search with what the workers found: names are looked at here, tags they know.
 
-use pathlight_base::format;
-use pathlight_base::format::{count, counted};
+use pathlight_base::format::{self, count, counted};
 use pathlight_engine::requests::RequestRef;
 use pathlight_engine::requests::search::{SearchReport, SpanSearch};
 use std::collections::BTreeSet;

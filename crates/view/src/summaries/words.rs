@@ -2,20 +2,16 @@
 
 use crate::reading::quality::capital;
 use crate::views::View;
-use pathlight_base::format;
-use pathlight_base::format::counted;
+use pathlight_base::format::{self, counted};
 use pathlight_engine::anomalies::MOST_NORMAL;
 use pathlight_engine::compare::services::CulpritPart;
 use pathlight_engine::diagnosis::MOST_PLACES;
 use pathlight_engine::endpoints::SummedEndpoint;
 use pathlight_engine::errors::ErrorsReport;
-use pathlight_engine::flame::CriticalPathReport;
-use pathlight_engine::flame::NodePart;
+use pathlight_engine::flame::{CriticalPathReport, NodePart};
 use pathlight_engine::flow::{MOST_NODES, REPEATS};
 use pathlight_engine::queries::SummaryFacts;
-use pathlight_engine::requests::PercentileRange;
-use pathlight_engine::requests::RequestRef;
-use pathlight_engine::requests::RootEndpoint;
+use pathlight_engine::requests::{PercentileRange, RequestRef, RootEndpoint};
 use pathlight_engine::summaries::{Choice, LatencyBinRange, RELATIVE_ERROR, RootPart, Summary};
 use pathlight_trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;

@@ -1,12 +1,10 @@
 //! Numbers over time: a panel for each, with a line for each statistic and the levels before and after a change.
 
-use crate::draw::Rgba;
-use crate::draw::Theme;
 use crate::draw::axis::{Scale, Unit, ValueAxis};
 use crate::draw::multiples::Grid;
-use crate::draw::plot;
-use crate::draw::plot::{Area, ChartError, ChartSize, rgba, words};
+use crate::draw::plot::{self, Area, ChartError, ChartSize, rgba, words};
 use crate::draw::text::elide_middle;
+use crate::draw::{Rgba, Theme};
 use pathlight_base::format;
 use plotters::element::{Circle, PathElement, Text};
 use plotters::style::Color as _;

@@ -14,10 +14,9 @@ use e2e::process::{Server, dist, pathlight, renderer_bytes, root, scratch};
 use e2e::site::{Site, reply};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pathlight_view::draw::Rgba;
 use pathlight_view::draw::curves::{Axis, CurvesView, Legend, NamedCurve, export_svg};
 use pathlight_view::draw::plot::ChartSize;
-use pathlight_view::draw::{Metrics, Theme};
+use pathlight_view::draw::{Metrics, Rgba, Theme};
 use serde_json::{Value, json};
 
 use super::access::VIEWS;

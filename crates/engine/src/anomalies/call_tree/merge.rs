@@ -6,8 +6,7 @@ use super::categories::Counts;
 use super::facts::Dictionary;
 use super::model::{State, offset_us};
 use super::tails::{Histogram, Quantiser, amount, join};
-use super::{FactPart, Facts, Kind};
-use super::{Tables, TreeModel};
+use super::{FactPart, Facts, Kind, Tables, TreeModel};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 

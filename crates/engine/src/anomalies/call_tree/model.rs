@@ -1,12 +1,11 @@
 //! The model of normal requests, and the distance of another request from it (`docs/definitions/anomaly.md` sections 2 and 3).
 
 use super::super::Part;
-use super::TreeVerdict;
 use super::categories::{Categories, Counts, Unseen};
 use super::facts::{CellKey, Dictionary};
 use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
 use super::views::{ViewScores, Views};
-use super::{Fact, FactPart, Facts, Kind};
+use super::{Fact, FactPart, Facts, Kind, TreeVerdict};
 use crate::anomalies::examples::Examples;
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;

@@ -7,8 +7,7 @@ use crate::anomalies::paper::RowFacts;
 use crate::flame::{Context, Contexts, Observer, PathFinder, PathTable};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::Overlap;
-use pathlight_trace::{EndpointId, Flags, NO_ROW, Role, TraceSet, Tree};
+use pathlight_trace::{EndpointId, Flags, NO_ROW, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 
 /// The greatest overlap that still counts as one call after the other, in microseconds.

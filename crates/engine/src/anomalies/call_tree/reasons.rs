@@ -1,13 +1,11 @@
 //! Why a request is anomalous, in terms of calls (`docs/definitions/anomaly.md` section 5).
 
 use super::super::Part;
-use super::TreeVerdict;
 use super::categories::Counts;
 use super::facts::Dictionary;
 use super::model::{State, fold};
 use super::tails::{Histogram, amount, join, percentile};
-use super::{Facts, Kind};
-use super::{Located, Scratch, Tables, TreeModel};
+use super::{Facts, Kind, Located, Scratch, Tables, TreeModel, TreeVerdict};
 use crate::anomalies::paper::Cell;
 use crate::anomalies::sets::{FOLDS, Search};
 use crate::requests::RequestRef;

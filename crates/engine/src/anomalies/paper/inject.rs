@@ -3,8 +3,9 @@
 use crate::flame::PathFinder;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Random, mix};
-use pathlight_trace::Overlap;
-use pathlight_trace::{EndpointId, Flags, LATEST_US, NO_ROW, RawSpan, Role, SetFull, SpanId, TraceSet, Tree};
+use pathlight_trace::{
+    EndpointId, Flags, LATEST_US, NO_ROW, Overlap, RawSpan, Role, SetFull, SpanId, TraceSet, Tree,
+};
 use serde::{Deserialize, Serialize};
 
 /// How a request is made abnormal.

@@ -9,12 +9,11 @@ pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
 use crate::EngineError;
-use crate::anomalies::Part;
 use crate::anomalies::call_tree::{Explainer, Facts, Scratch, Tables, Trained, TreeModel, TreeVerdict};
 use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use crate::anomalies::paper::{Encoding, Features, VectorsReport};
 use crate::anomalies::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, Model, ReasonNames, Thresholds,
+    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, Model, Part, ReasonNames, Thresholds,
 };
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::query::Query;

@@ -1,13 +1,11 @@
 //! A worker's part: the facts or the vectors of its requests, or of abnormal copies of them.
 
-use crate::anomalies::call_tree::FactObserver;
-use crate::anomalies::call_tree::FactPart;
+use crate::anomalies::call_tree::{FactObserver, FactPart};
 use crate::anomalies::paper::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
 use crate::flame::{PathTable, TableBuilder, Walk};
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use pathlight_base::encoding;
-use pathlight_trace::{PathSettings, RequestRoots};
-use pathlight_trace::{TraceSet, Tree};
+use pathlight_trace::{PathSettings, RequestRoots, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
 /// What is recorded of each request.

@@ -1,8 +1,7 @@
 //! Services in which errors begin: failing requests are often faster, so times do not show them.
 
-use super::CulpritPart;
-use super::FailingService;
 use super::cells::ServiceCounts;
+use super::{CulpritPart, FailingService};
 use pathlight_base::sort::CompactSort as _;
 
 /// Returns the services with errors on either side, the greatest growth first (ties: more failures, then names).

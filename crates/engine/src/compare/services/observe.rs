@@ -3,11 +3,9 @@
 use super::CulpritPart;
 use super::cells::{Cell, CellKey, CulpritExemplar, ServiceCounts};
 use crate::flame::{Observer, PathFinder, PathTable};
-use crate::requests::RequestEntry;
-use crate::requests::RequestRef;
-use pathlight_trace::Overlap;
+use crate::requests::{RequestEntry, RequestRef};
 use pathlight_trace::calls::callee;
-use pathlight_trace::{EndpointId, Flags, Role, TraceSet, Tree};
+use pathlight_trace::{EndpointId, Flags, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,7 @@
 //! The service that explains the difference of two sides.
 
 use crate::EngineError;
-use crate::compare::services::CulpritObserver;
-use crate::compare::services::{CulpritPart, CulpritReport};
+use crate::compare::services::{CulpritObserver, CulpritPart, CulpritReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;

@@ -1,9 +1,8 @@
 //! From the times of two sets to the ranking.
 
-use super::CulpritPart;
 use super::cells::{Cell, CellKey};
 use super::failing::failing;
-use super::{CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
+use super::{CulpritPart, CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Moments, exp, fisher_p};
 use pathlight_trace::Endpoint;

@@ -1,9 +1,8 @@
 //! Calls between services and visits of services: what explains a change.
 
 use crate::compare::services::CulpritPart;
-use crate::summaries::Lacks;
-use crate::summaries::Summary;
 use crate::summaries::section::{Kind, RootSums};
+use crate::summaries::{Lacks, Summary};
 use pathlight_trace::Endpoint;
 
 impl RootSums for CulpritPart {

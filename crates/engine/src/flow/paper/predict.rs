@@ -1,10 +1,7 @@
 //! The six predictors of a parent's latency (`docs/definitions/execution-flow.md` section 3).
 
-use super::super::Flow;
-use super::super::Order;
-use super::super::PairCounts;
-use super::Products;
-use super::{Clusters, InvocationKey, Metric, Neighbours};
+use super::super::{Flow, Order, PairCounts};
+use super::{Clusters, InvocationKey, Metric, Neighbours, Products};
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -2,10 +2,9 @@
 
 use super::model;
 use crate::EngineError;
-use crate::flow;
-use crate::flow::SavingsReport;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
+use crate::flow::{self, SavingsReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;

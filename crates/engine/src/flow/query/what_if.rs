@@ -2,10 +2,9 @@
 
 use super::model;
 use crate::EngineError;
-use crate::flow;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
-use crate::flow::{CallsOf, Changes, Model, WhatIfReport};
+use crate::flow::{self, CallsOf, Changes, Model, WhatIfReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;

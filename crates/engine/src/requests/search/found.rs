@@ -1,10 +1,8 @@
 //! The report of a search: spans by endpoint, and requests.
 
-use super::SpanSearch;
-use super::{RequestSearch, SpanTests};
+use super::{RequestSearch, SpanSearch, SpanTests};
 use crate::flame::{Observer, PathTable};
-use crate::requests::RangeFacts;
-use crate::requests::RequestRef;
+use crate::requests::{RangeFacts, RequestRef};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, EndpointId, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};

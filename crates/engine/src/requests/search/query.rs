@@ -2,8 +2,7 @@
 
 use crate::EngineError;
 use crate::requests::Selection;
-use crate::requests::search::SearchObserver;
-use crate::requests::search::{SearchPart, SearchReport, SpanSearch};
+use crate::requests::search::{SearchObserver, SearchPart, SearchReport, SpanSearch};
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;

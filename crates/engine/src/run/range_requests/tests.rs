@@ -4,12 +4,11 @@ use crate::flame::histograms_query::Histograms;
 use crate::flame::query::CriticalPath;
 use crate::requests::query::Range;
 use crate::requests::{PercentileRange, Selection};
-use crate::run::Cuts;
 use crate::run::cuts::CUTS_KEPT;
 use crate::run::partials::{opened, parts};
 use crate::run::pass::{NamedPass, Pass};
 use crate::run::query::Query;
-use crate::run::{Next, Plan, Session};
+use crate::run::{Cuts, Next, Plan, Session};
 use pathlight_base::encoding;
 use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 

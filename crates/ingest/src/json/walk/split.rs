@@ -8,8 +8,7 @@
 
 use super::{Expect, Frame, Step, Walker};
 use crate::ProblemKind;
-use crate::bytes::sniff;
-use crate::bytes::sniff::Kind;
+use crate::bytes::sniff::{self, Kind};
 use crate::bytes::source::is_plain;
 use crate::bytes::window::Window;
 use crate::state::{Building, State};

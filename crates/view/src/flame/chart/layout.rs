@@ -1,12 +1,9 @@
 //! The part of a flame graph in its window: boxes in device pixels.
 
-use super::FlameTree;
-use super::Matches;
-use crate::draw::Measure;
-use crate::draw::Metrics;
+use super::{FlameTree, Matches};
 use crate::draw::text::elide_name;
 use crate::draw::window::skip_while;
-use crate::draw::{Shade, Window};
+use crate::draw::{Measure, Metrics, Shade, Window};
 
 /// More boxes than this are never laid out; narrow ones are merged further instead.
 const MOST_BOXES: usize = 4_000;

@@ -1,14 +1,11 @@
 //! A flame graph with colours.
 
-use super::FlameTree;
-use super::{FlameLayout, FlameSize, FlameView, layout};
+use super::{FlameLayout, FlameSize, FlameTree, FlameView, layout};
 use crate::draw::color::ink_on;
 use crate::draw::scene::Align;
-use crate::draw::svg;
-use crate::draw::svg::Words;
+use crate::draw::svg::{self, Words};
 use crate::draw::text::Advances;
-use crate::draw::{Layer, Metrics, Scene, Text};
-use crate::draw::{Shade, Theme};
+use crate::draw::{Layer, Metrics, Scene, Shade, Text, Theme};
 use pathlight_base::format;
 
 /// Returns the picture of a layout; items are indices of its boxes.

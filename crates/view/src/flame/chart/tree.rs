@@ -1,7 +1,6 @@
 //! The tree of a flame graph: where each node lies, in microseconds.
 
-use crate::draw::Shade;
-use crate::draw::Window;
+use crate::draw::{Shade, Window};
 use pathlight_base::format;
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_trace::Endpoint;

@@ -1,15 +1,11 @@
 //! An execution flow with colours.
 
-use super::{DagBox, DagItem, DagLayout, DagLine, DagSizes};
-use super::{DagHit, DagWindow};
-use crate::draw::Measure;
+use super::{DagBox, DagHit, DagItem, DagLayout, DagLine, DagSizes, DagWindow};
 use crate::draw::color::ink_on;
 use crate::draw::scene::{Align, Curve};
-use crate::draw::svg;
-use crate::draw::svg::Words;
+use crate::draw::svg::{self, Words};
 use crate::draw::text::{Advances, elide_middle};
-use crate::draw::{Layer, Metrics, Scene, Text};
-use crate::draw::{Rgba, Shade, Theme};
+use crate::draw::{Layer, Measure, Metrics, Rgba, Scene, Shade, Text, Theme};
 use pathlight_base::format;
 use pathlight_engine::flow::{FlowNode, FlowReport};
 use pathlight_engine::ids::NodeId;

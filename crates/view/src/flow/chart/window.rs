@@ -1,9 +1,8 @@
 //! The part of an execution flow's picture that is in sight, and what is under the pointer.
 
 use super::{DagItem, DagLayout};
-use crate::draw::Metrics;
-use crate::draw::Viewport;
 use crate::draw::scene::Curve;
+use crate::draw::{Metrics, Viewport};
 
 /// How a layout lies on a canvas: its pixels times `zoom`, moved by `x` and `y`, are the canvas' pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]

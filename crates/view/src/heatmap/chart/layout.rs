@@ -1,10 +1,8 @@
 //! The part of a heat map in its window: rows, runs of equal colour, and the latency above them, in device pixels.
 
 use super::{HeatModel, heat_of_share};
-use crate::draw::Measure;
-use crate::draw::Metrics;
-use crate::draw::Window;
 use crate::draw::text::elide_operation;
+use crate::draw::{Measure, Metrics, Window};
 use pathlight_engine::ids::EndpointId;
 use std::ops::Range;
 

@@ -1,13 +1,10 @@
 //! A heat map with colours: names and latency as a scene, cells as pixels (on a canvas) or as rectangles (in a file).
 
-use super::{HeatLayout, HeatSize, HeatView, layout};
-use super::{HeatModel, share_of_heat};
+use super::{HeatLayout, HeatModel, HeatSize, HeatView, layout, share_of_heat};
 use crate::draw::scene::Align;
-use crate::draw::svg;
-use crate::draw::svg::Words;
+use crate::draw::svg::{self, Words};
 use crate::draw::text::Advances;
-use crate::draw::{Layer, Metrics, Scene, Text};
-use crate::draw::{Shade, Theme, Window};
+use crate::draw::{Layer, Metrics, Scene, Shade, Text, Theme, Window};
 use pathlight_base::format;
 use pathlight_engine::ids::EndpointId;
 use std::ops::Range;

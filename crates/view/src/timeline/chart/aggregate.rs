@@ -1,12 +1,9 @@
 //! Aggregate traces as timelines: spans at their means, with their subspans as named parts of bars.
 
 use super::parts::place;
-use super::{Bar, TimelineSize};
-use super::{Sign, Timeline};
-use super::{SpanPart, part_name};
-use crate::draw::Measure;
-use crate::draw::Window;
+use super::{Bar, Sign, SpanPart, Timeline, TimelineSize, part_name};
 use crate::draw::text::elide_middle;
+use crate::draw::{Measure, Window};
 use pathlight_base::format;
 use pathlight_engine::diagnosis::AggregateTrace;
 use pathlight_engine::flame::TraceReport;
@@ -166,8 +163,7 @@ pub(crate) fn boxes(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{TimelineView, layout};
-    use super::super::{export_svg, scene};
+    use super::super::{TimelineView, export_svg, layout, scene};
     use super::*;
     use crate::draw::text::Advances;
     use crate::draw::{Metrics, Theme};

@@ -1,17 +1,12 @@
 //! The part of a timeline in its window.
 
-use super::PartBox;
-use super::SpanMatches;
 use super::aggregate::boxes;
 use super::model::Marks;
 use super::tail::tail;
-use super::{Bar, NUMBERS, TimelineSize};
-use super::{Row, Sign, Timeline};
-use super::{Tick, ticks};
-use crate::draw::Measure;
+use super::{Bar, NUMBERS, PartBox, Row, Sign, SpanMatches, Tick, Timeline, TimelineSize, ticks};
 use crate::draw::text::{elide, elide_middle};
 use crate::draw::window::skip_while;
-use crate::draw::{Shade, Window};
+use crate::draw::{Measure, Shade, Window};
 use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 

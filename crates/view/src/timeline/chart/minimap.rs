@@ -1,8 +1,7 @@
 //! The overview above a timeline: how many spans run at each moment of the whole trace.
 
 use super::Timeline;
-use crate::draw::{Layer, Metrics, Scene};
-use crate::draw::{Theme, Window};
+use crate::draw::{Layer, Metrics, Scene, Theme, Window};
 use pathlight_base::steps::in_blocks;
 use pathlight_engine::flame::TraceReport;
 

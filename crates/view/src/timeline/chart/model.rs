@@ -1,9 +1,7 @@
 //! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
 
-use super::Group;
-use super::SpanMatches;
-use super::SpanPart;
 use super::groups::Groups;
+use super::{Group, SpanMatches, SpanPart};
 use crate::draw::{Shade, Window};
 use crate::flame::chart::Frame;
 use pathlight_base::format;

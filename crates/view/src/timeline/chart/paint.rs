@@ -1,18 +1,14 @@
 //! A timeline with colours.
 
-use super::SpanPart;
-use super::Timeline;
-use super::marks;
-use super::{BarKind, TimelineLayout, TimelineRow, TimelineView, Toggle, layout};
-use super::{NUMBERS, TimelineSize};
-use crate::draw::Measure as _;
+use super::{
+    BarKind, NUMBERS, SpanPart, Timeline, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle,
+    layout, marks,
+};
 use crate::draw::color::ink_on;
 use crate::draw::scene::Align;
-use crate::draw::svg;
-use crate::draw::svg::Words;
+use crate::draw::svg::{self, Words};
 use crate::draw::text::Advances;
-use crate::draw::{Layer, Metrics, Scene, Text};
-use crate::draw::{Rgba, Shade, Theme};
+use crate::draw::{Layer, Measure as _, Metrics, Rgba, Scene, Shade, Text, Theme};
 use pathlight_base::format;
 
 /// Returns the picture of a layout; items are indices of its rows.

@@ -1,7 +1,6 @@
 //! Drag and slack of the spans of a timeline (`docs/definitions/critical-path.md` section 8).
 
-use super::Timeline;
-use super::{Bar, TimelineSize};
+use super::{Bar, Timeline, TimelineSize};
 use crate::draw::Window;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::flow::RequestPressure;

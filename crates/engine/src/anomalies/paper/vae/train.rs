@@ -422,8 +422,7 @@ mod tests {
     use crate::anomalies::paper::Encoding;
     use crate::flame::Context;
     use pathlight_base::encoding;
-    use pathlight_trace::Endpoint;
-    use pathlight_trace::NO_ROW;
+    use pathlight_trace::{Endpoint, NO_ROW};
 
     /// Returns an auto-encoder of one input. Its decoder ignores z and gives mean 0 and deviation softplus(0.5) + 1e-4.
     fn toy() -> Vae {
