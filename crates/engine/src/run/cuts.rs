@@ -87,10 +87,14 @@ impl Cuts {
         known.iter().find(|(of, _)| *of == reading).map(|(_, facts)| Arc::clone(facts))
     }
 
-    /// Keeps what decides over request types.
+    /// Keeps what decides over request types; of several that have found it out, all have found the same.
     pub(crate) fn keep_types(&self, reading: Reading, facts: TypeFacts) -> Arc<TypeFacts> {
+        let mut known = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, facts)) = known.iter().find(|(of, _)| *of == reading) {
+            return Arc::clone(facts);
+        }
         let facts = Arc::new(facts);
-        self.types.lock().unwrap_or_else(PoisonError::into_inner).push((reading, Arc::clone(&facts)));
+        known.push((reading, Arc::clone(&facts)));
         facts
     }
 

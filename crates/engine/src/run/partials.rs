@@ -35,10 +35,10 @@ pub(crate) fn frame(parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Returns the parts of all partials that [`frame`] made.
-pub(crate) fn parts(partials: &[Vec<u8>]) -> Result<Vec<&[u8]>, EngineError> {
+pub(crate) fn parts<B: AsRef<[u8]>>(partials: &[B]) -> Result<Vec<&[u8]>, EngineError> {
     let cut = || EngineError::from(Damaged);
     let mut parts = Vec::new();
-    for mut rest in partials.iter().map(Vec::as_slice) {
+    for mut rest in partials.iter().map(AsRef::as_ref) {
         while let Some((length, after)) = rest.split_first_chunk() {
             let (part, after) = usize::try_from(u64::from_le_bytes(*length))
                 .ok()

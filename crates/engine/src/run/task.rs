@@ -43,7 +43,7 @@ impl Session {
     /// # Errors
     /// [`EngineError::Message`] if the bytes hold no passes.
     pub fn start(&self, message: &[u8]) -> Result<Task, EngineError> {
-        let message = [opened(message)?.to_vec()];
+        let message = [opened(message)?];
         let passes = parts(&message)?.into_iter().map(PassTask::new).collect::<Result<_, _>>()?;
         Ok(Task { passes, partials: Vec::new() })
     }

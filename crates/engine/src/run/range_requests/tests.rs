@@ -48,7 +48,7 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
     loop {
         partials = match plan.next(partials)? {
             Next::Pass(pass) => {
-                let message = [opened(&pass)?.to_vec()];
+                let message = [opened(&pass)?];
                 for pass in parts(&message)? {
                     let read: NamedPass = encoding::read(pass)?;
                     cutting += usize::from(matches!(read.pass, Pass::Latencies { .. } | Pass::Ties { .. }));
