@@ -6,7 +6,7 @@
 pub mod bytes;
 mod document;
 pub mod formats;
-pub mod json;
+mod json;
 mod judge;
 mod keep;
 mod reader;
