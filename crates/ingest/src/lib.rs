@@ -1,7 +1,7 @@
 //! Bytes to spans: what a user drops, fetches or pastes becomes columns of a [`TraceSet`](pathlight_trace::TraceSet).
 //!
 //! A [`Reader`] takes the bytes of one input in parts of any size. It unpacks archives and holds a part of the text ([`bytes`]),
-//! walks the shape of the document ([`json`]), and hands single spans to the format they are of ([`formats`]). Memory holds the columns, one incomplete trace without its text, and one such part.
+//! walks the shape of the document (`json`), and hands single spans to the format they are of ([`formats`]). Memory holds the columns, one incomplete trace without its text, and one such part.
 
 pub mod bytes;
 mod document;
