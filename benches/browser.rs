@@ -5,8 +5,8 @@
 mod network;
 mod shared;
 
-use pathlight::generate::{Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{Options, Reader};
+use pathlight::generate::{GenerateOptions, Shape, write_jaeger};
+use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::TraceSet;
 use shared::{abnormal, analyses, median, read, row, what_if};
 use std::hint::black_box;
@@ -29,8 +29,14 @@ fn print(rows: Vec<String>) {
 }
 
 /// Returns the options of the set of a scale: 450 traces and 50,000 spans for 1.
-fn options(scale: u64) -> Generated {
-    Generated { spans: 111, traces: 450 * scale, shape: Shape::Mixed, seed: 1, ..Generated::default() }
+fn options(scale: u64) -> GenerateOptions {
+    GenerateOptions {
+        spans: 111,
+        traces: 450 * scale,
+        shape: Shape::Mixed,
+        seed: 1,
+        ..GenerateOptions::default()
+    }
 }
 
 /// Hands what is written to a reader, so that the text is never held.
@@ -50,9 +56,9 @@ impl std::io::Write for Feed<'_> {
     }
 }
 
-fn generated(options: &Generated) -> TraceSet {
+fn generated(options: &GenerateOptions) -> TraceSet {
     let mut set = TraceSet::new();
-    let mut feed = Feed { reader: Reader::new("generated", Options::default()), set: &mut set };
+    let mut feed = Feed { reader: Reader::new("generated", ReadOptions::default()), set: &mut set };
     let written = write_jaeger(options, &mut std::io::BufWriter::with_capacity(1 << 18, &mut feed));
     let Feed { reader, set: filled } = feed;
     reader.finish(filled);
@@ -103,7 +109,7 @@ fn questions() {
 /// Twice as many requests as elsewhere, of half as many spans.
 #[wasm_bindgen_test]
 fn abnormal_requests() {
-    let options = Generated { spans: 50, traces: 1000 * SCALE, ..options(1) };
+    let options = GenerateOptions { spans: 50, traces: 1000 * SCALE, ..options(1) };
     let group = "Abnormal requests among 20,000 of 50 spans";
     console_log!("{}", abnormal(generated(&options), &now_ms, group));
 }

@@ -29,9 +29,9 @@ mod counted {
     use pathlight::engine::flame::CriticalPathReport;
     use pathlight::engine::requests::Selection;
     use pathlight::engine::run::{Cuts, Plan, Session};
-    use pathlight::engine::summaries::{Merger, Settings, Summary, read as read_summary, write};
+    use pathlight::engine::summaries::{Merger, Summary, SummarySettings, read as read_summary, write};
     use pathlight::engine::{EngineError, queries};
-    use pathlight::generate::{Generator, Options, TagValue, write_jaeger};
+    use pathlight::generate::{GenerateOptions, GeneratedTag, Generator, write_jaeger};
     use pathlight::trace::TraceSet;
     use pathlight::view::draw::Metrics;
     use pathlight::view::draw::text::Advances;
@@ -47,8 +47,8 @@ mod counted {
     /// Seeds of the inputs of four workers.
     const WORKERS: std::ops::Range<u64> = 1..5;
 
-    fn options(seed: u64) -> Options {
-        Options { traces: TRACES, seed, ..Options::default() }
+    fn options(seed: u64) -> GenerateOptions {
+        GenerateOptions { traces: TRACES, seed, ..GenerateOptions::default() }
     }
 
     fn jaeger_json(seed: u64) -> Outcome<Vec<u8>> {
@@ -63,7 +63,7 @@ mod counted {
         let mut batches = Vec::new();
         for trace in (0..TRACES).map(|index| generator.trace(index)) {
             for (number, process) in trace.processes.iter().enumerate() {
-                let mut resource = vec![attribute("service.name", TagValue::Text(process.service))];
+                let mut resource = vec![attribute("service.name", GeneratedTag::Text(process.service))];
                 process.visit_tags(|key, value| resource.push(attribute(key, value)));
                 let mut spans = Vec::new();
                 for span in trace.spans.iter().filter(|span| span.process == Some(number as u32)) {
@@ -93,12 +93,12 @@ mod counted {
         Ok(format!(r#"{{"resourceSpans":[{}]}}"#, batches.join(",")).into_bytes())
     }
 
-    fn attribute(key: &str, value: TagValue<'_>) -> String {
+    fn attribute(key: &str, value: GeneratedTag<'_>) -> String {
         let value = match value {
-            TagValue::Text(text) => json!({ "stringValue": text }),
-            TagValue::Int(number) => json!({ "intValue": number.to_string() }),
-            TagValue::Float(number) => json!({ "doubleValue": number }),
-            TagValue::Bool(is_so) => json!({ "boolValue": is_so }),
+            GeneratedTag::Text(text) => json!({ "stringValue": text }),
+            GeneratedTag::Int(number) => json!({ "intValue": number.to_string() }),
+            GeneratedTag::Float(number) => json!({ "doubleValue": number }),
+            GeneratedTag::Bool(is_so) => json!({ "boolValue": is_so }),
         };
         format!(r#"{{"key":{},"value":{value}}}"#, json!(key))
     }
@@ -126,7 +126,9 @@ mod counted {
     }
 
     fn summaries() -> Outcome<Vec<Vec<u8>>> {
-        WORKERS.map(|seed| Ok(write(&Summary::observe(&traces(seed)?, &Settings::default()))?)).collect()
+        WORKERS
+            .map(|seed| Ok(write(&Summary::observe(&traces(seed)?, &SummarySettings::default()))?))
+            .collect()
     }
 
     /// Fails the run: what ends with an error has done less than what is to be counted.
@@ -175,7 +177,7 @@ mod counted {
     #[bench::loaded_traces(traces(1))]
     fn summarise(set: Outcome<TraceSet>) -> Outcome<(TraceSet, Vec<u8>)> {
         let set = set?;
-        let file = write(&Summary::observe(&set, &Settings::default()))?;
+        let file = write(&Summary::observe(&set, &SummarySettings::default()))?;
         Ok((set, file))
     }
 

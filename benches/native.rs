@@ -43,8 +43,8 @@ mod bench {
     use pathlight::engine::queries;
     use pathlight::engine::requests::Selection;
     use pathlight::engine::run::Session;
-    use pathlight::engine::summaries::{Merger, Settings, Summary, read as read_summary, write};
-    use pathlight::ingest::{Options, Reader};
+    use pathlight::engine::summaries::{Merger, Summary, SummarySettings, read as read_summary, write};
+    use pathlight::ingest::{ReadOptions, Reader};
     use pathlight::trace::{Portable, Reading, TraceSet};
     use std::hint::black_box;
     use std::io::Read as _;
@@ -178,7 +178,7 @@ mod bench {
     /// Reads a file in chunks, as it would be too large to hold.
     fn stream(file: &str) -> std::io::Result<TraceSet> {
         let mut set = TraceSet::new();
-        let mut reader = Reader::new(file, Options::default());
+        let mut reader = Reader::new(file, ReadOptions::default());
         let (mut input, mut chunk) = (std::fs::File::open(file)?, vec![0; CHUNK]);
         loop {
             let n = input.read(&mut chunk)?;
@@ -238,7 +238,7 @@ mod bench {
         };
         let failed = |error: &dyn std::fmt::Display| std::io::Error::other(error.to_string());
         let bytes = std::fs::read(file)?;
-        let settings = Settings::default();
+        let settings = SummarySettings::default();
         let seconds = measure(|| Summary::observe(&read(&bytes), &settings));
         let set = read(&bytes);
         let traces = set.traces().len() as u32;

@@ -1,17 +1,17 @@
 //! The page: a handful of parts, each following what the page knows ([`crate::page`]), built without a framework ([`crate::dom`]).
 
 use super::boot::{Boot, Given};
-use super::pool::Pool;
-use crate::dom::{self, El, Keep, button, div, el};
-use crate::page::{Hooks, Layer, Page, Part};
+use super::pool::PagePool;
+use crate::dom::{self, El, Listeners, button, div, el};
+use crate::page::{Hooks, Page, PageLayer, PagePart};
 use crate::shell::file_input::{Picker, load_demo};
 use crate::shell::palette::Palette;
 use crate::shell::saved_report::Origin;
-use crate::views::{self, LazyView, Tools};
+use crate::views::{self, LazyView, ViewTools};
 use crate::widgets::grid::refit_all;
 use crate::{broken, shell};
 use pathlight_engine::pool::UserError;
-use pathlight_view::address::{Address, Theme};
+use pathlight_view::address::{Address, ThemeChoice};
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::views::View;
 use std::cell::OnceCell;
@@ -23,7 +23,7 @@ pub fn start(given: Given) {
     std::panic::set_hook(Box::new(|info| broken::broken(&info.to_string())));
     let known: Rc<OnceCell<Page>> = Rc::default();
     let to = known.clone();
-    let pool = Pool::new(Boot::new(given.start_worker.clone()), move |event| {
+    let pool = PagePool::new(Boot::new(given.start_worker.clone()), move |event| {
         if let Some(page) = to.get() {
             page.pool_event(event);
         }
@@ -31,7 +31,7 @@ pub fn start(given: Given) {
     let origin = Origin::new(given);
     let hooks = Hooks { ask: views::queries::ask, fit: refit_all, load_demo };
     let page = Page::new(pool, origin.fragment(), hooks);
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let rest = build(page, keep.clone(), &origin);
     let _ = known.set(page);
     page.load(origin.inputs());
@@ -56,10 +56,10 @@ pub fn start(given: Given) {
 }
 
 /// Builds what is there before anything is loaded; returns what builds the rest.
-fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
+fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> {
     let picker = Picker::new(page, &keep, None);
     let against = Picker::new(page, &keep, Some(Intake::Compare));
-    let found = shell::search::Search::default();
+    let found = shell::search::SearchBox::default();
     let palette = Palette::new(page, &picker, origin);
     let header = shell::header::Header::new(page, &picker, &against, &found, origin, &palette);
     let to_finding = button(origin.headline())
@@ -78,7 +78,7 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
     headline.show(!origin.headline().is_empty());
     let host = shell::host::Host::new(page, &keep);
     let banners = shell::banners::MessageBanners::new();
-    let progress = shell::progress::Progress::new(page);
+    let progress = shell::progress::ProgressRow::new(page);
     let memory_row = shell::memory_row::MemoryRow::new();
     let fetch = shell::fetch_row::FetchRow::new();
     let undo = shell::undo::UndoRow::new(page);
@@ -107,7 +107,7 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
         }
     }
     page.add_parts(
-        Layer::Rows,
+        PageLayer::Rows,
         vec![
             Box::new(fetch),
             Box::new(progress),
@@ -117,8 +117,8 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
             Box::new(start),
         ],
     );
-    page.add_parts(Layer::Header, vec![Box::new(header)]);
-    page.add_parts(Layer::Status, vec![Box::new(status), Box::new(host)]);
+    page.add_parts(PageLayer::Header, vec![Box::new(header)]);
+    page.add_parts(PageLayer::Status, vec![Box::new(status), Box::new(host)]);
     listen(page, &keep, picker, palette);
     page.fetching().follow(page);
 
@@ -163,20 +163,20 @@ fn build(page: Page, keep: Keep, origin: &Origin) -> impl FnOnce() + use<> {
         }
         let layout = PageLayout { body, view, title, wait, dark: None };
         page.add_parts(
-            Layer::Selection,
+            PageLayer::Selection,
             vec![Box::new(layout), Box::new(root), Box::new(range), Box::new(sides)],
         );
-        page.add_parts(Layer::Views, vec![Box::new(sidebar)]);
-        let tools = Tools { keep, search: found, jump: jump.clone(), split };
-        let view = |which| Box::new(LazyView::new(which, &tools)) as Box<dyn Part>;
-        page.add_parts(Layer::Views, View::ALL.into_iter().map(view).collect());
-        page.add_parts(Layer::Views, vec![Box::new(no_spans), Box::new(jump)]);
-        page.add_parts(Layer::Detail, vec![Box::new(detail)]);
+        page.add_parts(PageLayer::Views, vec![Box::new(sidebar)]);
+        let tools = ViewTools { keep, search: found, jump: jump.clone(), split };
+        let view = |which| Box::new(LazyView::new(which, &tools)) as Box<dyn PagePart>;
+        page.add_parts(PageLayer::Views, View::ALL.into_iter().map(view).collect());
+        page.add_parts(PageLayer::Views, vec![Box::new(no_spans), Box::new(jump)]);
+        page.add_parts(PageLayer::Detail, vec![Box::new(detail)]);
     }
 }
 
 /// Listens to what concerns all of the page.
-fn listen(page: Page, keep: &Keep, picker: Picker, palette: Palette) {
+fn listen(page: Page, keep: &Listeners, picker: Picker, palette: Palette) {
     shell::keys::listen(page, keep, move || picker.open_files(), palette);
     for event in ["popstate", "hashchange"] {
         keep.add(dom::listen(&dom::window(), event, dom::How::default(), move |_| page.follow_address()));
@@ -224,7 +224,7 @@ struct PageLayout {
     dark: Option<bool>,
 }
 
-impl Part for PageLayout {
+impl PagePart for PageLayout {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.body.show(overview.is_some());
@@ -246,9 +246,9 @@ impl Part for PageLayout {
         };
         self.view.html().set_class_name(kind);
         let dark = match address.theme {
-            Theme::Light => false,
-            Theme::Dark => true,
-            Theme::System => {
+            ThemeChoice::Light => false,
+            ThemeChoice::Dark => true,
+            ThemeChoice::System => {
                 dom::window().match_media(DARK).ok().flatten().is_some_and(|query| query.matches())
             }
         };
@@ -265,7 +265,7 @@ impl Part for PageLayout {
 }
 
 /// Lets the line between chart and table be moved, by pointer and keyboard.
-fn split_drag(split: &El, view: &El, keep: &Keep) {
+fn split_drag(split: &El, view: &El, keep: &Listeners) {
     use wasm_bindgen::JsCast;
     let share = {
         let (view, split) = (view.clone(), split.clone());

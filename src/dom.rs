@@ -158,11 +158,11 @@ fn listen_to(target: &EventTarget, event: &'static str, how: How, mut run: Box<d
     Listener { target: target.clone(), event, capture: how.capture, run }
 }
 
-/// The listeners of a view: cloning shares them, and they go with the last clone or with [`Keep::clear`].
+/// The listeners of a view: cloning shares them, and they go with the last clone or with [`Listeners::clear`].
 #[derive(Clone, Default)]
-pub struct Keep(Rc<RefCell<Vec<Listener>>>);
+pub struct Listeners(Rc<RefCell<Vec<Listener>>>);
 
-impl Keep {
+impl Listeners {
     /// Keeps one more.
     pub fn add(&self, listener: Listener) {
         self.0.borrow_mut().push(listener);
@@ -280,13 +280,13 @@ impl El {
     }
 
     /// Listens to an event; `keep` says for how long.
-    pub fn on(self, keep: &Keep, event: &'static str, run: impl FnMut(Event) + 'static) -> El {
+    pub fn on(self, keep: &Listeners, event: &'static str, run: impl FnMut(Event) + 'static) -> El {
         keep.add(listen(&self.0, event, How::default(), run));
         self
     }
 
     /// Listens to `click`.
-    pub fn on_click(self, keep: &Keep, run: impl FnMut() + 'static) -> El {
+    pub fn on_click(self, keep: &Listeners, run: impl FnMut() + 'static) -> El {
         keep.add(listen_to(&self.0, "click", How::default(), Box::new(Click(run))));
         self
     }

@@ -1,4 +1,4 @@
-//! Drives a [`Plan`] over the network: opens the connections it asks for, hands over what comes.
+//! Drives a [`FetchPlan`] over the network: opens the connections it asks for, hands over what comes.
 //!
 //! Bodies are looked through as they arrive, a chunk at a time, and kept as Blobs: the page never holds their text.
 
@@ -6,8 +6,8 @@ use super::dom::{self, How, Listener, pause};
 use super::pool::Input;
 use js_sys::{Array, Reflect, Uint8Array};
 use pathlight_backend::{
-    Answer, Connection, Dialect, Listed, Listing, Lost, Next, Outcome, Plan, Progress, Reply, Scan, Trouble,
-    retry_after_s,
+    Connection, Dialect, FetchPlan, FetchProgress, FetchStep, Listing, Lost, Outcome, Reply, Scan,
+    ServerAnswer, ServerListing, Trouble, retry_after_s,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ use web_sys::{
 
 /// A fetch to be made.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct FetchJob {
     /// The query service that is asked.
     pub connection: Connection,
     /// What Jaeger is asked for, if anything.
-    pub plan: Option<Plan>,
+    pub plan: Option<FetchPlan>,
     /// Absolute addresses of the files to fetch.
     pub files: Vec<String>,
     /// Goes with every request to Jaeger, and only there.
@@ -33,7 +33,7 @@ pub struct Job {
 }
 
 /// An event of a fetch.
-pub enum Event {
+pub enum FetchEvent {
     /// Traces came.
     Input(Input),
     /// Something changed: ask for [`Fetch::progress`].
@@ -60,7 +60,7 @@ pub struct Fetch(Rc<Inner>);
 struct Inner {
     connection: Connection,
     token: Option<String>,
-    plan: RefCell<Option<Plan>>,
+    plan: RefCell<Option<FetchPlan>>,
     files: RefCell<Vec<String>>,
     lost_files: RefCell<Vec<(String, Trouble)>>,
     bodies: RefCell<BTreeMap<u32, Blob>>,
@@ -69,12 +69,12 @@ struct Inner {
     abort: RefCell<Option<AbortController>>,
     /// The plan has come to its end.
     is_ending: Cell<bool>,
-    on_event: Box<dyn Fn(Event)>,
+    on_event: Box<dyn Fn(FetchEvent)>,
 }
 
 impl Fetch {
     /// Starts to fetch what a job names and returns the fetch; `on_event` gets what happens until its end.
-    pub fn start(job: Job, on_event: impl Fn(Event) + 'static) -> Fetch {
+    pub fn start(job: FetchJob, on_event: impl Fn(FetchEvent) + 'static) -> Fetch {
         let fetch = Fetch(Rc::new(Inner {
             connection: job.connection,
             token: job.token,
@@ -110,7 +110,7 @@ impl Fetch {
     }
 
     /// Returns how far it is, and the bytes that came.
-    pub fn progress(&self) -> (Progress, u64) {
+    pub fn progress(&self) -> (FetchProgress, u64) {
         let plan = self.0.plan.borrow();
         let progress = plan.as_ref().map(|plan| plan.progress(now_ms())).unwrap_or_default();
         (progress, self.0.bytes.get())
@@ -131,13 +131,13 @@ impl Fetch {
         let Some(signal) = self.signal() else { return };
         loop {
             let now = now_ms();
-            let next = self.0.plan.borrow_mut().as_mut().map_or(Next::End, |plan| plan.next(now));
+            let next = self.0.plan.borrow_mut().as_mut().map_or(FetchStep::End, |plan| plan.next(now));
             match next {
-                Next::Ask { ticket, url } => {
+                FetchStep::Ask { ticket, url } => {
                     let (fetch, signal) = (self.clone(), signal.clone());
                     spawn_local(async move { fetch.ask(ticket, &url, &signal).await });
                 }
-                Next::Wait { until_ms } => {
+                FetchStep::Wait { until_ms } => {
                     if let Some(until) = until_ms {
                         let fetch = self.clone();
                         spawn_local(async move {
@@ -147,7 +147,7 @@ impl Fetch {
                     }
                     break;
                 }
-                Next::End => {
+                FetchStep::End => {
                     if !self.0.is_ending.replace(true) {
                         let fetch = self.clone();
                         spawn_local(async move { fetch.end().await });
@@ -156,13 +156,13 @@ impl Fetch {
                 }
             }
         }
-        (self.0.on_event)(Event::Moved);
+        (self.0.on_event)(FetchEvent::Moved);
     }
 
     async fn ask(&self, ticket: u32, url: &str, signal: &AbortSignal) {
         let moved = |bytes: u64| {
             self.0.bytes.set(self.0.bytes.get() + bytes);
-            (self.0.on_event)(Event::Moved);
+            (self.0.on_event)(FetchEvent::Moved);
         };
         let (reply, body) = get(url, &self.0.connection, self.0.token.as_deref(), signal, moved).await;
         if signal.aborted() {
@@ -175,11 +175,11 @@ impl Fetch {
             }
         }
         loop {
-            let delivery = self.0.plan.borrow_mut().as_mut().and_then(Plan::delivery);
+            let delivery = self.0.plan.borrow_mut().as_mut().and_then(FetchPlan::delivery);
             let Some((ticket, name)) = delivery else { break };
             let body = self.0.bodies.borrow_mut().remove(&ticket);
             if let Some(blob) = body {
-                (self.0.on_event)(Event::Input(Input { name, blob }));
+                (self.0.on_event)(FetchEvent::Input(Input { name, blob }));
             }
         }
         self.pump();
@@ -204,7 +204,7 @@ impl Fetch {
                 (Reply::Answer(answer), Some(blob)) if (200..=299).contains(&answer.status) => {
                     let name = url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next());
                     let name = name.filter(|name| !name.is_empty()).unwrap_or(&url).to_owned();
-                    (self.0.on_event)(Event::Input(Input { name, blob }));
+                    (self.0.on_event)(FetchEvent::Input(Input { name, blob }));
                 }
                 (Reply::Answer(answer), _) => {
                     self.0.lost_files.borrow_mut().push((url, Trouble::NoFile { status: answer.status }));
@@ -216,10 +216,10 @@ impl Fetch {
         self.0.bodies.borrow_mut().clear();
         let plan = self.0.plan.borrow();
         let outcome = plan.as_ref().map(|plan| plan.outcome().clone()).unwrap_or_default();
-        let dialect = plan.as_ref().and_then(Plan::dialect);
+        let dialect = plan.as_ref().and_then(FetchPlan::dialect);
         drop(plan);
         let lost_files = self.0.lost_files.borrow().clone();
-        (self.0.on_event)(Event::Ended(End { outcome, dialect, lost_files }));
+        (self.0.on_event)(FetchEvent::Ended(End { outcome, dialect, lost_files }));
     }
 }
 
@@ -241,9 +241,9 @@ pub async fn list(
             None => None,
         };
         match listing.replied(&reply, &text.unwrap_or_default()) {
-            Listed::Ask(next) => url = next,
-            Listed::Names(names) => return Ok((listing.dialect(), names)),
-            Listed::Failed(trouble) => return Err(trouble),
+            ServerListing::Ask(next) => url = next,
+            ServerListing::Names(names) => return Ok((listing.dialect(), names)),
+            ServerListing::Failed(trouble) => return Err(trouble),
         }
     }
 }
@@ -256,7 +256,7 @@ const HEAD: f64 = 64.0;
 const TAIL_MS: u32 = 300_000;
 
 /// What a look at a file that grows found.
-pub struct Tail {
+pub struct FileGrowth {
     /// The bytes added.
     pub blob: Option<Blob>,
     /// The offset to ask from next.
@@ -272,11 +272,11 @@ pub struct Tail {
 ///
 /// # Errors
 /// The file cannot be had.
-pub async fn tail(url: &str, from: u64, seen: u64) -> Result<Tail, Trouble> {
+pub async fn tail(url: &str, from: u64, seen: u64) -> Result<FileGrowth, Trouble> {
     tail_of(url, from, seen).await.unwrap_or(Err(Trouble::Lost(Lost::Down)))
 }
 
-async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<Tail, Trouble>, JsValue> {
+async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<FileGrowth, Trouble>, JsValue> {
     let headers = Headers::new()?;
     headers.set("Range", &format!("bytes={from}-"))?;
     let options = RequestInit::new();
@@ -288,7 +288,7 @@ async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<Tail, Trouble
     let range = response.headers().get("Content-Range")?.unwrap_or_default();
     let (bytes, total) = range.trim_start_matches("bytes ").split_once('/').unwrap_or_default();
     let total = total.parse::<u64>().ok();
-    let nothing = |next| Tail { blob: None, next, seen: next, has_more: false };
+    let nothing = |next| FileGrowth { blob: None, next, seen: next, has_more: false };
     let start = match response.status() {
         // Nothing new, or a file that begins anew.
         416 => return Ok(Ok(nothing(if total.is_some_and(|total| total < from) { 0 } else { from }))),
@@ -321,7 +321,7 @@ async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<Tail, Trouble
         size = if is_text && is_whole && line > 0 { before + line as f64 } else { 0.0 };
     }
     let blob = (size > 0.0).then(|| blob.slice_with_f64_and_f64(0.0, size)).transpose()?;
-    Ok(Ok(Tail { has_more: has_more && blob.is_some(), blob, next: start + size as u64, seen: end }))
+    Ok(Ok(FileGrowth { has_more: has_more && blob.is_some(), blob, next: start + size as u64, seen: end }))
 }
 
 /// Returns the bytes of a Blob.
@@ -352,7 +352,7 @@ async fn get(
     let retry_after_s = header.and_then(|header| retry_after_s(&header, 1000 * now_ms()));
     match read(&response, moved).await {
         Ok((body, blob)) => {
-            (Reply::Answer(Answer { status: response.status(), retry_after_s, body }), Some(blob))
+            (Reply::Answer(ServerAnswer { status: response.status(), retry_after_s, body }), Some(blob))
         }
         Err(_) => (Reply::Lost(Lost::Broken), None),
     }

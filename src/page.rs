@@ -11,15 +11,15 @@ use self::slot::{Asker, Slots};
 use super::dom;
 use crate::page::fetching::Fetching;
 use crate::page::queries::Queries;
-use crate::pool::{Input, Pool};
+use crate::pool::{Input, PagePool};
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::{Limits, LoadProgress, PoolEvent, UserError};
 use pathlight_engine::requests::Selection;
 use pathlight_ingest::{Accounts, FileReport};
 use pathlight_trace::Endpoint;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::address::{Address, TraceChoice};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading::file_errors::file_errors;
 use pathlight_view::views::View;
 use pathlight_view::{anomalies, reading, summaries};
@@ -57,7 +57,7 @@ impl Asker for Page {
         Page::generation(self)
     }
 
-    fn pool(self) -> &'static Pool {
+    fn pool(self) -> &'static PagePool {
         Page::pool(self)
     }
 
@@ -100,7 +100,7 @@ impl Load {
 }
 
 /// A part of the page that follows what the page knows.
-pub trait Part {
+pub trait PagePart {
     /// Brings it up to date; called after every change, so it looks first whether anything is new to it.
     fn update(&mut self, page: Page);
 
@@ -109,14 +109,14 @@ pub trait Part {
     fn fit(&mut self, _page: Page) {}
 
     /// Runs a command of the keyboard; returns whether it was one for this part.
-    fn command(&mut self, _page: Page, _command: Command) -> bool {
+    fn command(&mut self, _page: Page, _command: KeyCommand) -> bool {
         false
     }
 }
 
 /// Parts are brought up to date in this order, and asked in it whether a command is for them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Layer {
+pub enum PageLayer {
     /// What is looked at: requests, range, sides.
     Selection,
     /// What comes and goes above the views.
@@ -143,7 +143,7 @@ pub struct Hooks {
 }
 
 struct Inner {
-    pool: Pool,
+    pool: PagePool,
     hooks: Hooks,
     address: RefCell<Address>,
     load: RefCell<Load>,
@@ -163,7 +163,7 @@ struct Inner {
     /// How many files were found so far, while folders are looked into.
     found_files: Cell<Option<u32>>,
     update_due: Cell<bool>,
-    parts: RefCell<Vec<(Layer, Box<dyn Part>)>>,
+    parts: RefCell<Vec<(PageLayer, Box<dyn PagePart>)>>,
 }
 
 /// The page. It lives as long as the window, so a handle is a plain copy.
@@ -172,7 +172,7 @@ pub struct Page(&'static Inner);
 
 impl Page {
     /// Creates a page without data that shows what the address says; if it says nothing, this fragment.
-    pub fn new(pool: Pool, otherwise: &str, hooks: Hooks) -> Page {
+    pub fn new(pool: PagePool, otherwise: &str, hooks: Hooks) -> Page {
         let hash = dom::window().location().hash().unwrap_or_default();
         let address = Address::parse(if hash.len() > 1 { hash.as_str() } else { otherwise });
         pool.set_limits(Limits::from_keys(&address.unknown));
@@ -197,7 +197,7 @@ impl Page {
     }
 
     /// Adds parts of one layer, behind those it already has.
-    pub fn add_parts(self, layer: Layer, parts: Vec<Box<dyn Part>>) {
+    pub fn add_parts(self, layer: PageLayer, parts: Vec<Box<dyn PagePart>>) {
         let mut all = self.0.parts.borrow_mut();
         all.extend(parts.into_iter().map(|part| (layer, part)));
         all.sort_by_key(|(layer, _)| *layer);
@@ -257,7 +257,7 @@ impl Page {
     pub fn of_findings(self) -> (Selection, Option<Selection>) {
         let address = self.address();
         match self.compares_sets() {
-            true => (address.side(Side::B), Some(address.side(Side::A))),
+            true => (address.side(ComparedSide::B), Some(address.side(ComparedSide::A))),
             false => (address.selection(), None),
         }
     }
@@ -304,7 +304,8 @@ impl Page {
     pub fn lacks(self, view: View) -> Option<&'static str> {
         let sums = self.has_summary();
         let is_cut = |side| !self.address().side(side).range.is_all();
-        if sums && view == View::Compare && self.compares_sets() && Side::BOTH.into_iter().any(is_cut) {
+        if sums && view == View::Compare && self.compares_sets() && ComparedSide::BOTH.into_iter().any(is_cut)
+        {
             return Some(summaries::COMPARES_ALL);
         }
         let group = match view {
@@ -319,7 +320,7 @@ impl Page {
     }
 
     /// Returns the workers that run queries.
-    pub fn pool(self) -> &'static Pool {
+    pub fn pool(self) -> &'static PagePool {
         &self.0.pool
     }
 
@@ -430,7 +431,7 @@ impl Page {
     }
 
     /// Opens a trace of a side of a comparison in the timeline, which then speaks of that side.
-    pub fn open_trace_of(self, side: Side, choice: TraceChoice) {
+    pub fn open_trace_of(self, side: ComparedSide, choice: TraceChoice) {
         self.change(|address| {
             if address.side(side).group != address.group() {
                 address.speak_of(side);
@@ -483,7 +484,7 @@ impl Page {
     }
 
     /// Hands a command to the first part that takes it.
-    pub fn command(self, command: Command) -> bool {
+    pub fn command(self, command: KeyCommand) -> bool {
         !crate::broken::is_broken()
             && self.0.parts.borrow_mut().iter_mut().any(|(_, part)| part.command(self, command))
     }

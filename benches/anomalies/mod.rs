@@ -7,8 +7,8 @@ use pathlight::engine::anomalies::{AnomalySettings, Detector, EvaluationTable, S
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;
-use pathlight::generate::{Options, write_jaeger};
-use pathlight::ingest::{Options as ReaderOptions, Reader};
+use pathlight::generate::{GenerateOptions, write_jaeger};
+use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::TraceSet;
 use std::io::{self, Error};
 use std::path::Path;
@@ -50,7 +50,7 @@ pub fn run() -> io::Result<Vec<String>> {
     let mut generated = Vec::new();
     for seed in SEEDS {
         let mut text = Vec::new();
-        write_jaeger(&Options { traces: TRACES, seed, ..Options::default() }, &mut text)?;
+        write_jaeger(&GenerateOptions { traces: TRACES, seed, ..GenerateOptions::default() }, &mut text)?;
         generated.push(evaluate(&format!("seed {seed}"), read(&text))?);
     }
     let mut rows = Vec::new();
@@ -69,7 +69,7 @@ pub fn run() -> io::Result<Vec<String>> {
 
 fn real_set(name: &str, bytes: &[u8]) -> io::Result<TraceSet> {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new(name, ReaderOptions::default());
+    let mut reader = Reader::new(name, ReadOptions::default());
     reader.feed(bytes, &mut set).map_err(Error::other)?;
     reader.finish(&mut set);
     set.seal().map_err(Error::other)?;

@@ -13,7 +13,7 @@ use super::{GROUP, Ranks, head, mean, tail_head};
 use crate::shared::{read, row};
 use flate2::read::GzDecoder;
 use pathlight::base::statistics::Random;
-use pathlight::engine::diagnosis::{Settings as TprofSettings, TprofReport};
+use pathlight::engine::diagnosis::{DiagnosisReport, DiagnosisSettings};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;
@@ -167,9 +167,9 @@ pub fn run() -> std::io::Result<Vec<String>> {
     Ok(rows)
 }
 
-fn diagnose(texts: &[String]) -> std::io::Result<TprofReport> {
+fn diagnose(texts: &[String]) -> std::io::Result<DiagnosisReport> {
     let mut session = Session::of(read(format!("{{\"data\":[{}]}}", texts.join(",")).as_bytes()));
-    let settings = TprofSettings { top: [u32::MAX, 1, 1, 1], ..TprofSettings::default() };
+    let settings = DiagnosisSettings { top: [u32::MAX, 1, 1, 1], ..DiagnosisSettings::default() };
     let report = session.run(queries::Diagnosis { selection: Selection::default(), settings });
     report.map_err(|error| Error::other(error.to_string()))
 }

@@ -14,11 +14,11 @@ mod steps;
 
 use crate::shared::{median, read, row};
 use pathlight::base::statistics::Random;
-use pathlight::engine::diagnosis::{Settings as TprofSettings, TprofReport, Verdict};
+use pathlight::engine::diagnosis::{DiagnosisReport, DiagnosisSettings, TailVerdict};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;
-use pathlight::generate::{Generator, Inject, Options, Place, Shape, write_jaeger};
+use pathlight::generate::{GenerateOptions, Generator, Inject, Shape, TopologyPlace, write_jaeger};
 
 const GROUP: &str = "Diagnosis of injected delays";
 /// Places, and seeds.
@@ -48,7 +48,7 @@ pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
     let mut places = generator(&options(1, Vec::new()))?.places();
     if wanted("random") {
         let mut draw = Random::new(15, 0, 0);
-        let mut random: Vec<Place> = Vec::new();
+        let mut random: Vec<TopologyPlace> = Vec::new();
         while random.len() < CASES {
             let place = &places[draw.below(places.len() as u64) as usize];
             if !random.contains(place) && costs(place)? {
@@ -68,7 +68,7 @@ pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
 }
 
 /// Returns rows of these places.
-fn of_places(which: &str, places: &[Place], bars: bool) -> std::io::Result<Vec<String>> {
+fn of_places(which: &str, places: &[TopologyPlace], bars: bool) -> std::io::Result<Vec<String>> {
     let mut found_often = [0; DELAYS.len()];
     let (mut found_rare, mut rare_by_report) = (0, 0);
     let (mut faults, mut ranks) = ([[0; 3]; FAULTS.len()], Ranks::default());
@@ -107,7 +107,8 @@ fn of_places(which: &str, places: &[Place], bars: bool) -> std::io::Result<Vec<S
             let is_first = is_first_of_report(place, &report);
             let verdict = report.report.first().and_then(|first| Some(first.types.first()?.verdict));
             found[0] += usize::from(is_first);
-            found[1] += usize::from(is_first && matches!(verdict, Some(Verdict::Tail | Verdict::New)));
+            found[1] +=
+                usize::from(is_first && matches!(verdict, Some(TailVerdict::Tail | TailVerdict::New)));
             found[2] += usize::from(is_first_of_tail(place, &report));
         }
     }
@@ -143,7 +144,7 @@ fn of_places(which: &str, places: &[Place], bars: bool) -> std::io::Result<Vec<S
 struct Ranks([Vec<f64>; 5]);
 
 impl Ranks {
-    fn add(&mut self, report: &TprofReport, service: &str, operation: &str) {
+    fn add(&mut self, report: &DiagnosisReport, service: &str, operation: &str) {
         let by_structure = report
             .report
             .iter()
@@ -196,16 +197,22 @@ impl Ranks {
     }
 }
 
-fn options(seed: usize, injects: Vec<Inject>) -> Options {
-    Options { traces: TRACES, shape: Shape::Mixed, seed: seed as u64, injects, ..Options::default() }
+fn options(seed: usize, injects: Vec<Inject>) -> GenerateOptions {
+    GenerateOptions {
+        traces: TRACES,
+        shape: Shape::Mixed,
+        seed: seed as u64,
+        injects,
+        ..GenerateOptions::default()
+    }
 }
 
-fn generator(options: &Options) -> std::io::Result<Generator> {
+fn generator(options: &GenerateOptions) -> std::io::Result<Generator> {
     Generator::new(options).map_err(std::io::Error::other)
 }
 
 /// Returns whether any request waits for a delay at a place.
-fn costs(place: &Place) -> std::io::Result<bool> {
+fn costs(place: &TopologyPlace) -> std::io::Result<bool> {
     let plain = mean_latency_us(&generator(&options(1, Vec::new()))?);
     let inject = Inject { place: place.name.clone(), extra_us: plain, share: 1.0 };
     Ok(mean_latency_us(&generator(&options(1, vec![inject]))?) > plain)
@@ -223,19 +230,19 @@ fn mean(values: impl Iterator<Item = u64>) -> u64 {
     sum / n.max(1)
 }
 
-fn tprof(options: &Options) -> std::io::Result<TprofReport> {
+fn tprof(options: &GenerateOptions) -> std::io::Result<DiagnosisReport> {
     let mut text = Vec::new();
     write_jaeger(options, &mut text)?;
     let mut session = Session::of(read(&text));
     // Every endpoint has its rank.
-    let settings = TprofSettings { top: [u32::MAX, 1, 1, 1], ..TprofSettings::default() };
+    let settings = DiagnosisSettings { top: [u32::MAX, 1, 1, 1], ..DiagnosisSettings::default() };
     let selection = Selection::default();
     let report = session.run(queries::Diagnosis { selection, settings });
     report.map_err(|error| std::io::Error::other(error.to_string()))
 }
 
 /// Returns the called service of a gap, by the name of its place: `caller->called:operation gap`.
-fn called(place: &Place) -> Option<&str> {
+fn called(place: &TopologyPlace) -> Option<&str> {
     if place.subspan.is_some() {
         return None;
     }
@@ -243,7 +250,7 @@ fn called(place: &Place) -> Option<&str> {
 }
 
 /// Returns whether a place comes first in the report; a gap is the client span before its only child.
-fn is_first_of_report(place: &Place, report: &TprofReport) -> bool {
+fn is_first_of_report(place: &TopologyPlace, report: &DiagnosisReport) -> bool {
     let Some(endpoint) = report.report.first() else { return false };
     let span = endpoint.types.first().and_then(|kind| kind.spans.first());
     endpoint.service == place.service
@@ -251,7 +258,7 @@ fn is_first_of_report(place: &Place, report: &TprofReport) -> bool {
         && span.is_some_and(|span| span.subspan == Some(place.subspan.unwrap_or(0)))
 }
 
-fn is_first_of_tail(place: &Place, report: &TprofReport) -> bool {
+fn is_first_of_tail(place: &TopologyPlace, report: &DiagnosisReport) -> bool {
     let first = report.tail.lists().next().and_then(|list| list.places.first());
     first.is_some_and(|first| {
         first.service == place.service
@@ -261,7 +268,7 @@ fn is_first_of_tail(place: &Place, report: &TprofReport) -> bool {
     })
 }
 
-fn head(report: &TprofReport) -> String {
+fn head(report: &DiagnosisReport) -> String {
     let Some(endpoint) = report.report.first() else { return "nothing".to_owned() };
     let span = endpoint.types.first().and_then(|kind| kind.spans.first());
     format!(
@@ -272,7 +279,7 @@ fn head(report: &TprofReport) -> String {
     )
 }
 
-fn tail_head(report: &TprofReport) -> String {
+fn tail_head(report: &DiagnosisReport) -> String {
     let first = report.tail.lists().next().and_then(|list| list.places.first());
     first.map_or("nothing".to_owned(), |first| {
         format!(

@@ -1,10 +1,10 @@
 //! The time of each step of the diagnosis of one large trace: a worker hears nothing before one ends.
 
 use crate::shared::{read, row};
-use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use pathlight::engine::diagnosis::{Aggregates, DiagnosisSettings};
 use pathlight::engine::queries::{self, Query};
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::{Cuts, Next, Plan, Session};
+use pathlight::engine::run::{Cuts, Plan, PlanStep, Session};
 use pathlight::trace::TraceSet;
 use std::fmt::Write as _;
 use std::io::Error;
@@ -28,7 +28,7 @@ pub fn steps() -> std::io::Result<Vec<String>> {
     ];
     for (name, parent) in shapes {
         let mut session = Session::of(a_trace(parent));
-        let (selection, settings) = (Selection::default(), TprofSettings::default());
+        let (selection, settings) = (Selection::default(), DiagnosisSettings::default());
         let report = queries::Diagnosis { selection: selection.clone(), settings: settings.clone() };
         let wanted = Aggregates::Drawn(0);
         let aggregate = queries::AggregateTraces { selection, settings, wanted };
@@ -67,7 +67,7 @@ fn longest(session: &mut Session, query: impl Query) -> std::io::Result<([f64; 2
         }
         longest[1] = longest[1].max(ms);
         match next {
-            Next::Pass(pass) => {
+            PlanStep::Pass(pass) => {
                 let start = Instant::now();
                 let mut task = session.start(&pass).map_err(failed)?;
                 let mut took = start.elapsed().as_secs_f64() * 1e3;
@@ -90,9 +90,9 @@ fn longest(session: &mut Session, query: impl Query) -> std::io::Result<([f64; 2
                     }
                 }
             }
-            Next::Working(_) => {}
-            Next::Waiting => return Err(failed("nobody else works")),
-            Next::Done(bytes) => return Ok((longest, bytes.len(), begun.elapsed().as_secs_f64() * 1e3)),
+            PlanStep::Working(_) => {}
+            PlanStep::Waiting => return Err(failed("nobody else works")),
+            PlanStep::Done(bytes) => return Ok((longest, bytes.len(), begun.elapsed().as_secs_f64() * 1e3)),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The time of drawing before the canvas: layouts and pixels.
 
 use crate::shared::row;
-use pathlight::engine::endpoints::{EndpointRow, EndpointsReport};
+use pathlight::engine::endpoints::{EndpointTotals, EndpointsReport};
 use pathlight::engine::flow::{FlowEdge, FlowNode, FlowReport};
 use pathlight::engine::heatmap::HeatmapReport;
-use pathlight::engine::ids::{EndpointId, NodeId};
+use pathlight::engine::ids::{NodeId, ReportEndpoint};
 use pathlight::trace::Endpoint;
 use pathlight::view::draw::text::Advances;
 use pathlight::view::draw::{Metrics, Theme, Window};
@@ -74,7 +74,7 @@ pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
             endpoints: (0..rows)
                 .map(|row| Endpoint::new(format!("service {}", row % 40), format!("op {row}")))
                 .collect(),
-            rows: vec![EndpointRow::default(); rows as usize],
+            rows: vec![EndpointTotals::default(); rows as usize],
             ..EndpointsReport::default()
         },
         column_requests: vec![1; columns as usize],
@@ -90,7 +90,7 @@ pub fn heat_map(seconds_of: impl Fn(&mut dyn FnMut()) -> f64) -> Vec<String> {
         report.column_ends.push(report.cell_row.len() as u32);
     }
     let model = HeatModel::new(&report);
-    let order: Vec<_> = (0..rows).map(EndpointId).collect();
+    let order: Vec<_> = (0..rows).map(ReportEndpoint).collect();
     let size = HeatSize { width: 1400, height: 700, metrics: Metrics::default() };
     let theme = Theme::light();
     for (what, window) in

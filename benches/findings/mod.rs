@@ -8,15 +8,15 @@
 
 use crate::shared::{read, row};
 use pathlight::base::statistics::Random;
-use pathlight::engine::findings::{Finding, FindingKind, FindingsReport, Place as Named};
+use pathlight::engine::findings::{Finding, FindingKind, FindingPlace, FindingsReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::generate::{
-    GeneratedSpan, GeneratedTrace, Generator, Inject, Options, Place, Shape, trace_json,
+    GenerateOptions, GeneratedSpan, GeneratedTrace, Generator, Inject, Shape, TopologyPlace, trace_json,
 };
-use pathlight::ingest::{Options as ReaderOptions, Reader};
+use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::TraceSet;
 
 /// Places drawn for each cause.
@@ -146,7 +146,8 @@ fn two_at_a_time(group: &str) -> std::io::Result<Vec<String>> {
         let (late, _) = injected(causes[1], case + 500)?;
         let plain = generator(&options(case, Vec::new()))?;
         let mean_us = mean_latency_us(&plain);
-        let inject = |place: &Place, extra_us, share| Inject { place: place.name.clone(), extra_us, share };
+        let inject =
+            |place: &TopologyPlace, extra_us, share| Inject { place: place.name.clone(), extra_us, share };
         let probe = generator(&options(case, vec![inject(&slow, mean_us, 1.0)]))?;
         let gain = mean_latency_us(&probe).saturating_sub(mean_us).max(1);
         let injects = vec![
@@ -155,7 +156,7 @@ fn two_at_a_time(group: &str) -> std::io::Result<Vec<String>> {
         ];
         let generator = generator(&options(case, injects))?;
         let report = findings((0..TRACES).map(|index| generator.trace(index)))?;
-        let rank = |cause, place: &Place| {
+        let rank = |cause, place: &TopologyPlace| {
             report.findings.iter().position(|finding| says(finding, cause, place)).unwrap_or(usize::MAX)
         };
         let ranks = [rank(causes[0], &slow), rank(causes[1], &late)];
@@ -194,7 +195,7 @@ fn labelled(group: &str) -> std::io::Result<Vec<String>> {
         let load = |name: &str, group: u8| -> std::io::Result<TraceSet> {
             let mut set = TraceSet::new();
             set.loading_group = group;
-            let mut reader = Reader::new(name, ReaderOptions::default());
+            let mut reader = Reader::new(name, ReadOptions::default());
             reader.feed(&std::fs::read(folder.join(name))?, &mut set).map_err(std::io::Error::other)?;
             reader.finish(&mut set);
             set.seal().map_err(std::io::Error::other)?;
@@ -202,12 +203,12 @@ fn labelled(group: &str) -> std::io::Result<Vec<String>> {
         };
         let sets = vec![load("normal.json.gz", 0)?, load("fault.json.gz", 1)?];
         let [a, b] = [0, 1].map(|group| Selection { group, ..Selection::default() });
-        let mut pool = Pool::of(sets).map_err(std::io::Error::other)?;
+        let mut pool = NativePool::of(sets).map_err(std::io::Error::other)?;
         let report = pool.run(queries::Findings { selection: b, baseline: Some(a) });
         let report = report.map_err(|error| std::io::Error::other(error.to_string()))?;
         let named =
             report.findings.iter().find(|finding| finding.kind().is_causal()).map(|finding| &finding.place);
-        let is_it = |place: &&Named| matches!(place, Named::Service(service) if label["culprit_service"] == **service);
+        let is_it = |place: &&FindingPlace| matches!(place, FindingPlace::Service(service) if label["culprit_service"] == **service);
         first += u32::from(named.as_ref().is_some_and(is_it));
         if !named.as_ref().is_some_and(is_it) {
             eprintln!("labelled fault {case}, {}: {named:?}", label["culprit_service"]);
@@ -218,16 +219,16 @@ fn labelled(group: &str) -> std::io::Result<Vec<String>> {
     Ok(vec![row(group, what, f64::from(first), &of, "> 6")])
 }
 
-fn options(seed: u64, injects: Vec<Inject>) -> Options {
-    Options { traces: TRACES, shape: Shape::Mixed, seed, injects, ..Options::default() }
+fn options(seed: u64, injects: Vec<Inject>) -> GenerateOptions {
+    GenerateOptions { traces: TRACES, shape: Shape::Mixed, seed, injects, ..GenerateOptions::default() }
 }
 
-fn generator(options: &Options) -> std::io::Result<Generator> {
+fn generator(options: &GenerateOptions) -> std::io::Result<Generator> {
     Generator::new(options).map_err(std::io::Error::other)
 }
 
 /// Draws a place, puts the cause there and asks for the findings.
-fn injected(cause: Cause, case: u64) -> std::io::Result<(Place, FindingsReport)> {
+fn injected(cause: Cause, case: u64) -> std::io::Result<(TopologyPlace, FindingsReport)> {
     let plain = generator(&options(case, Vec::new()))?;
     let mean_us = mean_latency_us(&plain);
     let mut draw = Random::new(case, 77, 0);
@@ -277,7 +278,7 @@ fn injected(cause: Cause, case: u64) -> std::io::Result<(Place, FindingsReport)>
 }
 
 /// Has the first call of a place's endpoint fail after `us`, and made again.
-fn repeat_call(trace: &mut GeneratedTrace, place: &Place, us: u64) {
+fn repeat_call(trace: &mut GeneratedTrace, place: &TopologyPlace, us: u64) {
     let is_it = |span: &&GeneratedSpan| {
         let service = span.process.map(|process| trace.processes[process as usize].service);
         span.parent.is_some() && service == Some(place.service) && span.operation == place.operation
@@ -317,22 +318,22 @@ fn findings(traces: impl Iterator<Item = GeneratedTrace>) -> std::io::Result<Fin
 }
 
 /// Returns whether a finding names cause and place.
-fn says(finding: &Finding, cause: Cause, place: &Place) -> bool {
+fn says(finding: &Finding, cause: Cause, place: &TopologyPlace) -> bool {
     let is_kind = |kind: &FindingKind| cause.kinds().contains(kind);
     // The called service of a gap, by the name of its place: `caller->called:operation gap`.
     let called =
         place.name.split_once("->").and_then(|(_, rest)| rest.split_once(':')).map(|(called, _)| called);
     let is_place = match &finding.place {
         // Calls may be named with their callee, `GetAds -> ads`.
-        Named::Endpoint(endpoint) => {
+        FindingPlace::Endpoint(endpoint) => {
             let operation = endpoint.operation.split(" -> ").next().unwrap_or_default();
             (endpoint.service.as_str(), operation) == (place.service, place.operation)
         }
-        Named::Service(service) => service == place.service || Some(service.as_str()) == called,
+        FindingPlace::Service(service) => service == place.service || Some(service.as_str()) == called,
         // Whom and since when it hurts is said of request types and tags, not of the place.
-        Named::Tag { key, .. } => cause == Cause::Region && key.contains("region"),
-        Named::RequestType(_) => cause == Cause::SinceHalf,
-        Named::Data => false,
+        FindingPlace::Tag { key, .. } => cause == Cause::Region && key.contains("region"),
+        FindingPlace::RequestType(_) => cause == Cause::SinceHalf,
+        FindingPlace::Data => false,
     };
     is_place && (is_kind(&finding.kind()) || finding.also.iter().any(is_kind))
 }

@@ -2,14 +2,14 @@
 //! and its Table 2 (features, training and inference by the auto-encoder) over public traces, where they are at hand.
 
 use crate::shared::{median, read, row};
-use pathlight::engine::anomalies::paper::Encoding;
+use pathlight::engine::anomalies::paper::FeatureEncoding;
 use pathlight::engine::anomalies::paper::vae::VaeSettings;
 use pathlight::engine::anomalies::{AnomalySettings, Detector, EvaluationRow};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::Session;
-use pathlight::generate::{Generator, Options, Shape, trace_json};
-use pathlight::ingest::{Options as ReaderOptions, Reader};
+use pathlight::generate::{GenerateOptions, Generator, Shape, trace_json};
+use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::TraceSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Error;
@@ -100,14 +100,14 @@ fn top(times: &Times) -> BTreeSet<(String, String)> {
 
 /// Sums the time of each endpoint on the critical path over these requests of the shop, in microseconds.
 fn sums(seed: u64, requests: std::ops::Range<u64>) -> std::io::Result<Times> {
-    let options = Options { traces: MOST, shape: Shape::Mixed, seed, ..Options::default() };
+    let options = GenerateOptions { traces: MOST, shape: Shape::Mixed, seed, ..GenerateOptions::default() };
     let generator = Generator::new(&options).map_err(Error::other)?;
     let mut out = Times::new();
     for from in requests.clone().step_by(CHUNK as usize) {
         let texts: Vec<String> =
             (from..requests.end.min(from + CHUNK)).map(|index| trace_json(&generator.trace(index))).collect();
         let mut session = Session::of(read(format!("{{\"data\":[{}]}}", texts.join(",")).as_bytes()));
-        let report = session.run(queries::BottomUp { selection: Selection::default() }).map_err(failed)?;
+        let report = session.run(queries::Impact { selection: Selection::default() }).map_err(failed)?;
         for found in &report.rows {
             let (service, operation) = report.name(found.endpoint);
             *out.entry((service.to_owned(), operation.to_owned())).or_default() += found.exclusive_us;
@@ -133,7 +133,7 @@ fn features() -> std::io::Result<Vec<String>> {
             continue;
         }
         let mut set = TraceSet::new();
-        let mut reader = Reader::new(file, ReaderOptions::default());
+        let mut reader = Reader::new(file, ReadOptions::default());
         reader.feed(&std::fs::read(path)?, &mut set).map_err(failed)?;
         reader.finish(&mut set);
         set.seal().map_err(failed)?;
@@ -149,7 +149,7 @@ fn features() -> std::io::Result<Vec<String>> {
         let table = Session::of(set).run(query).map_err(failed)?;
         put("requests to learn from", table.trained as f64, "");
         for (encoding, what) in
-            [(Encoding::Stv, "whole trees (STV)"), (Encoding::Scpv, "critical paths (SCPV)")]
+            [(FeatureEncoding::Stv, "whole trees (STV)"), (FeatureEncoding::Scpv, "critical paths (SCPV)")]
         {
             let is_it = |found: &&EvaluationRow| {
                 matches!(found.detector, Detector::Vae(_)) && found.encoding == Some(encoding)

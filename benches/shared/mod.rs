@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each half uses a part of it")]
 
 use pathlight::engine::anomalies::AnomalySettings;
-use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{Changes, LatencyChange};
 use pathlight::engine::heatmap::ColumnOrder;
@@ -10,7 +10,7 @@ use pathlight::engine::queries::{self, Query};
 use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::Session;
 use pathlight::engine::split::SplitOf;
-use pathlight::ingest::{Options, Reader};
+use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::{Endpoint, TraceSet};
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ pub fn row(group: &str, what: &str, value: f64, unit: &str, budget: &str) -> Str
 /// Reads a text into a sealed set.
 pub fn read(bytes: &[u8]) -> TraceSet {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("bench.json", Options::default());
+    let mut reader = Reader::new("bench.json", ReadOptions::default());
     for chunk in bytes.chunks(CHUNK) {
         if reader.feed(chunk, &mut set).is_err() {
             break;
@@ -106,7 +106,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
     let mut put_median = |what: &str, rounds: [f64; 3]| put(what, median(rounds.into()), 500.0);
     let heatmap = queries::Heatmap { selection: all.clone(), columns: 2000, order: ColumnOrder::Latency };
     put_median("heat map", [(); 3].map(|()| timed(session, now_ms, heatmap.clone())));
-    let bottom_up = queries::BottomUp { selection: all.clone() };
+    let bottom_up = queries::Impact { selection: all.clone() };
     put_median("bottom-up", [(); 3].map(|()| timed(session, now_ms, bottom_up.clone())));
     let histograms = queries::Histograms { selection: all.clone() };
     put_median("histograms", [(); 3].map(|()| timed(session, now_ms, histograms.clone())));
@@ -133,7 +133,7 @@ pub fn analyses(set: TraceSet, now_ms: &dyn Fn() -> f64, group: &str, budgets: b
         let evaluation = queries::FlowEvaluation { selection, settings, min_children: 2 };
         put("its evaluation", timed(session, now_ms, evaluation), 2000.0);
     }
-    let tprof = queries::Diagnosis { selection: all.clone(), settings: TprofSettings::default() };
+    let tprof = queries::Diagnosis { selection: all.clone(), settings: DiagnosisSettings::default() };
     put("tprof, four layers and report", timed(session, now_ms, tprof), 2000.0);
     let rule =
         queries::Anomalies { train: all.clone(), test: all.clone(), settings: AnomalySettings::default() };

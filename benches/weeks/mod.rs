@@ -9,10 +9,10 @@
 use crate::shared::{read, row};
 use pathlight::base::statistics::Random;
 use pathlight::engine::compare::compare;
-use pathlight::engine::compare::services::CulpritReport;
-use pathlight::engine::summaries::{Rule, Settings, Summary, check};
-use pathlight::engine::trend::Trend;
-use pathlight::generate::{Generator, Inject, Options, Place, write_jaeger};
+use pathlight::engine::compare::services::ServicesReport;
+use pathlight::engine::summaries::{GateRule, Summary, SummarySettings, check};
+use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace, write_jaeger};
 use pathlight::trace::Endpoint;
 use std::io;
 
@@ -32,7 +32,7 @@ const RULES: [&str; 3] = ["p95>10%", "mean>10%", "endpoint self p95>20%"];
 
 /// Counts the weeks in which `trend` and `check` are right, and their false alarms; what was missed is told on stderr.
 pub fn run() -> io::Result<Vec<String>> {
-    let rules = RULES.map(str::parse::<Rule>).into_iter().collect::<Result<Vec<_>, _>>();
+    let rules = RULES.map(str::parse::<GateRule>).into_iter().collect::<Result<Vec<_>, _>>();
     let rules = rules.map_err(io::Error::other)?;
     let group = "Weeks with one regression, and without";
     let (mut by_trend, mut by_check) = (0, 0);
@@ -50,7 +50,7 @@ pub fn run() -> io::Result<Vec<String>> {
     let (mut alarms, mut failed, mut pairs) = (0, 0, 0);
     for seed in 1..=CLEAN {
         let days = week(1000 + seed, None)?;
-        let moved = Trend::of(&days).map_err(io::Error::other)?.moved;
+        let moved = TrendOfSummaries::of(&days).map_err(io::Error::other)?.moved;
         alarms += u32::from(!moved.is_empty());
         let broken = failing(&days, &rules)?;
         pairs += days.len() - 1;
@@ -72,30 +72,30 @@ pub fn run() -> io::Result<Vec<String>> {
     ])
 }
 
-fn options(seed: u64, day: u64) -> Options {
-    Options { traces: TRACES, seed: seed * 100 + day, ..Options::default() }
+fn options(seed: u64, day: u64) -> GenerateOptions {
+    GenerateOptions { traces: TRACES, seed: seed * 100 + day, ..GenerateOptions::default() }
 }
 
-fn summary(options: &Options) -> io::Result<Summary> {
+fn summary(options: &GenerateOptions) -> io::Result<Summary> {
     let mut text = Vec::new();
     write_jaeger(options, &mut text)?;
-    Ok(Summary::observe(&read(&text), &Settings::default()))
+    Ok(Summary::observe(&read(&text), &SummarySettings::default()))
 }
 
 /// Returns the summaries of a week, a day each, with a delay from the fifth one on.
 fn week(seed: u64, inject: Option<&Inject>) -> io::Result<Vec<Summary>> {
     let of_day = |day: u64| {
         let injects = inject.filter(|_| day >= BEFORE as u64).into_iter().cloned().collect();
-        summary(&Options { injects, ..options(seed, day) })
+        summary(&GenerateOptions { injects, ..options(seed, day) })
     };
     (0..DAYS).map(of_day).collect()
 }
 
 /// Draws a place, and a delay there that costs a share of the mean latency.
-fn delay(seed: u64) -> io::Result<(Place, Inject)> {
+fn delay(seed: u64) -> io::Result<(TopologyPlace, Inject)> {
     let options = options(seed, DAYS);
     let generator = |injects: Vec<Inject>| {
-        Generator::new(&Options { injects, ..options.clone() }).map_err(io::Error::other)
+        Generator::new(&GenerateOptions { injects, ..options.clone() }).map_err(io::Error::other)
     };
     let mean_us = |generator: &Generator| {
         (0..TRACES).map(|index| generator.trace(index).spans[0].duration_us).sum::<u64>() / TRACES
@@ -117,7 +117,7 @@ fn delay(seed: u64) -> io::Result<(Place, Inject)> {
 
 /// Returns whether a service or an endpoint is that of a place; of a gap also the called service,
 /// `caller->called:operation gap`.
-fn is_at(place: &Place, culprit: &CulpritReport, endpoint: Option<&Endpoint>) -> bool {
+fn is_at(place: &TopologyPlace, culprit: &ServicesReport, endpoint: Option<&Endpoint>) -> bool {
     let called =
         place.name.split_once("->").and_then(|(_, rest)| rest.split_once(':')).map(|(called, _)| called);
     let first = culprit.services.first().filter(|row| row.rank.is_some()).map(|row| row.service.as_str());
@@ -128,8 +128,8 @@ fn is_at(place: &Place, culprit: &CulpritReport, endpoint: Option<&Endpoint>) ->
 }
 
 /// Returns whether `trend` is right, and what it says first.
-fn trend(days: &[Summary], place: &Place) -> io::Result<(bool, String)> {
-    let trend = Trend::of(days).map_err(io::Error::other)?;
+fn trend(days: &[Summary], place: &TopologyPlace) -> io::Result<(bool, String)> {
+    let trend = TrendOfSummaries::of(days).map_err(io::Error::other)?;
     let Some(first) = trend.moved.first() else { return Ok((false, "nothing".to_owned())) };
     let endpoint = trend.series[first.series].endpoint.as_ref();
     let service = first.culprit.services.first().map(|row| &row.service);
@@ -138,7 +138,7 @@ fn trend(days: &[Summary], place: &Place) -> io::Result<(bool, String)> {
 }
 
 /// Returns the days, from 1, on which `check` fails against the day before.
-fn failing(days: &[Summary], rules: &[Rule]) -> io::Result<Vec<usize>> {
+fn failing(days: &[Summary], rules: &[GateRule]) -> io::Result<Vec<usize>> {
     let mut failing = Vec::new();
     for (two, day) in days.windows(2).zip(2..) {
         let verdicts = check(&two[0], &two[1], rules).map_err(io::Error::other)?;
@@ -148,7 +148,7 @@ fn failing(days: &[Summary], rules: &[Rule]) -> io::Result<Vec<usize>> {
 }
 
 /// Returns whether `check` is right, and what it says.
-fn checks(days: &[Summary], rules: &[Rule], place: &Place) -> io::Result<(bool, String)> {
+fn checks(days: &[Summary], rules: &[GateRule], place: &TopologyPlace) -> io::Result<(bool, String)> {
     let failed = failing(days, rules)?;
     let [before, after] = [&days[BEFORE - 1], &days[BEFORE]];
     let verdicts = check(before, after, rules).map_err(io::Error::other)?;

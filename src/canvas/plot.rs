@@ -6,7 +6,7 @@
 use super::Surface;
 use pathlight_view::draw::backend::ink;
 use pathlight_view::draw::scene::Align;
-use pathlight_view::draw::{Measure as _, Rgba};
+use pathlight_view::draw::{MeasureText as _, Rgba};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind, FontStyle,

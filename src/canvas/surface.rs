@@ -3,7 +3,7 @@
 use super::widths::{Font, Widths};
 use pathlight_view::draw::caption::LONGEST_PX;
 use pathlight_view::draw::scene::{Align, Curve};
-use pathlight_view::draw::{Measure, Metrics, Rgba, Scene};
+use pathlight_view::draw::{MeasureText, Metrics, Rgba, Scene};
 use std::cell::RefCell;
 use wasm_bindgen::{Clamped, JsCast as _};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
@@ -184,7 +184,7 @@ pub struct CanvasMeasure<'a> {
     font: Font,
 }
 
-impl Measure for CanvasMeasure<'_> {
+impl MeasureText for CanvasMeasure<'_> {
     fn char_px(&mut self, c: char) -> f64 {
         let mut widths = self.surface.widths.borrow_mut();
         let widths = widths.of(self.font);

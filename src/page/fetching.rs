@@ -1,12 +1,12 @@
 //! Fetches traces: follows the address, asks before it goes to a foreign origin, and keeps the state of the fetch.
 
 use crate::dom;
-use crate::fetch::{End, Event, Fetch, Job, tail};
+use crate::fetch::{End, Fetch, FetchEvent, FetchJob, tail};
 use crate::page::Page;
 use crate::pool::Input;
 use crate::settings::{self, DIALECT, Store};
-use pathlight_backend::source::{DEMO, Search, Source, Wanted};
-use pathlight_backend::{Connection, Dialect, Explanation, Lost, Plan, Progress, Trouble};
+use pathlight_backend::source::{DEMO, FetchSource, TraceSearch, Wanted};
+use pathlight_backend::{Connection, Dialect, FetchPlan, FetchProgress, FetchTrouble, Lost, Trouble};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -37,7 +37,7 @@ pub enum Phase {
     /// Under way.
     Running,
     /// It did not even begin, or came to nothing.
-    Failed(Explanation),
+    Failed(FetchTrouble),
     /// The fetch has ended.
     Ended(End),
 }
@@ -52,7 +52,7 @@ struct Inner {
     /// Counts changes of the phase.
     revision: Cell<u64>,
     /// What was fetched last, or is being fetched.
-    source: RefCell<Source>,
+    source: RefCell<FetchSource>,
     fetch: RefCell<Option<Fetch>>,
     /// When the page was told of progress last, in milliseconds.
     told_ms: Cell<f64>,
@@ -81,7 +81,7 @@ struct Live {
     heard_ms: Cell<f64>,
     looks: Cell<u32>,
     /// Why the last look came to nothing.
-    trouble: RefCell<Option<Explanation>>,
+    trouble: RefCell<Option<FetchTrouble>>,
     /// The end of what was searched so far, in microseconds since the epoch.
     searched_us: Cell<u64>,
     /// The end of what was searched again, later than spans come.
@@ -128,7 +128,7 @@ impl Fetching {
     }
 
     /// Returns how far it is, and the bytes that came.
-    pub fn progress(&self) -> (Progress, u64) {
+    pub fn progress(&self) -> (FetchProgress, u64) {
         self.0.fetch.borrow().as_ref().map(Fetch::progress).unwrap_or_default()
     }
 
@@ -194,7 +194,7 @@ impl Fetching {
     }
 
     /// Returns how often the page has looked, and why the last look came to nothing if it did.
-    pub fn looks(&self) -> (u32, Option<Explanation>) {
+    pub fn looks(&self) -> (u32, Option<FetchTrouble>) {
         (self.0.live.looks.get(), self.0.live.trouble.borrow().clone())
     }
 
@@ -303,14 +303,14 @@ impl Fetching {
         search.limit = Some(u32::MAX);
         let from_us = search.start_us.map_or(from_us, |start_us| start_us.min(until_us).max(from_us));
         (search.start_us, search.end_us) = (Some(from_us), Some(until_us));
-        let plan = match Plan::new(&connection.base, &Wanted::Search(search), now_us()) {
+        let plan = match FetchPlan::new(&connection.base, &Wanted::Search(search), now_us()) {
             Ok(plan) => Some(plan.speaking(self.dialect(&connection.base))),
             Err(trouble) => return self.looked(page, Some(trouble.explain(&connection))),
         };
         let token = self.token(&connection.base);
         live.heard_ms.set(js_sys::Date::now());
         let fetching = self.clone();
-        let job = Job { connection, plan, files: Vec::new(), token };
+        let job = FetchJob { connection, plan, files: Vec::new(), token };
         let fetch = Fetch::start(job, move |event| {
             let live = &fetching.0.live;
             if live.run.get() != run {
@@ -318,9 +318,9 @@ impl Fetching {
             }
             live.heard_ms.set(js_sys::Date::now());
             match event {
-                Event::Input(input) => page.load(vec![input]),
-                Event::Moved => {}
-                Event::Ended(End { outcome, .. }) => {
+                FetchEvent::Input(input) => page.load(vec![input]),
+                FetchEvent::Moved => {}
+                FetchEvent::Ended(End { outcome, .. }) => {
                     live.fetch.take();
                     let trouble =
                         outcome.trouble.as_ref().or(outcome.failed.first().map(|(_, trouble)| trouble));
@@ -339,7 +339,7 @@ impl Fetching {
     }
 
     /// Notes how a look ended.
-    fn looked(&self, page: Page, trouble: Option<Explanation>) {
+    fn looked(&self, page: Page, trouble: Option<FetchTrouble>) {
         self.0.live.looks.set(self.0.live.looks.get() + 1);
         self.0.live.trouble.replace(trouble);
         page.refresh();
@@ -387,7 +387,7 @@ impl Fetching {
     }
 
     /// Returns what is to be done for a source; completes it. Without an answer the phase says why.
-    fn job(&self, page: Page, source: &mut Source) -> Option<Job> {
+    fn job(&self, page: Page, source: &mut FetchSource) -> Option<FetchJob> {
         if let Wanted::Search(search) = &mut source.wanted {
             complete(search, source.every_s.map_or(0, |_| SETTLE_US));
         }
@@ -422,7 +422,7 @@ impl Fetching {
         let plan = if source.wanted == Wanted::Nothing {
             None
         } else {
-            match Plan::new(&connection.base, &source.wanted, now_us()) {
+            match FetchPlan::new(&connection.base, &source.wanted, now_us()) {
                 Ok(plan) => Some(plan.speaking(self.dialect(&connection.base))),
                 Err(trouble) => {
                     self.fail(page, &trouble, &connection);
@@ -431,20 +431,20 @@ impl Fetching {
             }
         };
         let token = self.token(&connection.base);
-        Some(Job { connection, plan, files, token })
+        Some(FetchJob { connection, plan, files, token })
     }
 
-    fn hear(&self, page: Page, event: Event) {
+    fn hear(&self, page: Page, event: FetchEvent) {
         match event {
-            Event::Input(input) => page.load(vec![input]),
-            Event::Moved => {
+            FetchEvent::Input(input) => page.load(vec![input]),
+            FetchEvent::Moved => {
                 let now_ms = js_sys::Date::now();
                 if now_ms - self.0.told_ms.get() >= TELL_MS {
                     self.0.told_ms.set(now_ms);
                     page.refresh();
                 }
             }
-            Event::Ended(end) => {
+            FetchEvent::Ended(end) => {
                 let connection = self.connection(page);
                 if let Some(dialect) = end.dialect {
                     self.learn(&connection.base, dialect);
@@ -545,7 +545,7 @@ fn page_origin() -> String {
 }
 
 /// Writes the times into a search without them, so that a link to it finds the same; it ends so long ago.
-fn complete(search: &mut Search, settle_us: u64) {
+fn complete(search: &mut TraceSearch, settle_us: u64) {
     const HOUR_US: u64 = 3_600_000_000;
     let end_us = *search.end_us.get_or_insert_with(|| now_us().saturating_sub(settle_us));
     search.start_us.get_or_insert(end_us.saturating_sub(HOUR_US));

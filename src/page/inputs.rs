@@ -6,9 +6,9 @@ use crate::pool::Input;
 use crate::settings::{self, Store};
 use pathlight_backend::source::Wanted;
 use pathlight_engine::pool::UserError;
-use pathlight_ingest::Keep;
+use pathlight_ingest::KeptTraces;
 use pathlight_view::address::Address;
-use pathlight_view::address::comparing::{Side, set_name};
+use pathlight_view::address::comparing::{ComparedSide, set_name};
 use pathlight_view::address::sharing::NAMES_KEPT;
 use pathlight_view::export::saved::{self, ExportRedaction};
 use pathlight_view::reading::intake::Intake;
@@ -70,9 +70,9 @@ impl Page {
         }
         self.offer_undo(intake.done(inputs.len()));
         match intake {
-            Intake::Compare => self.load_side(inputs, Side::B),
+            Intake::Compare => self.load_side(inputs, ComparedSide::B),
             Intake::AddTo(side) => self.load_side(inputs, side),
-            Intake::Add if self.compares_sets() => self.load_side(inputs, Side::A),
+            Intake::Add if self.compares_sets() => self.load_side(inputs, ComparedSide::A),
             Intake::Add => self.open(inputs),
             Intake::Replace => {
                 self.0.fetching.forget(self);
@@ -121,7 +121,7 @@ impl Page {
     }
 
     /// Reads more data into a side; a comparison with a set of its own begins if there is none.
-    fn load_side(self, inputs: Vec<Input>, side: Side) {
+    fn load_side(self, inputs: Vec<Input>, side: ComparedSide) {
         self.change(Address::compare_sets);
         let group = self.0.address.borrow().side(side).group;
         self.note_opened(&inputs, group);
@@ -129,7 +129,7 @@ impl Page {
     }
 
     /// Returns what a side is called: after the files of its set, or after its percentile range.
-    pub fn side_name(self, side: Side) -> String {
+    pub fn side_name(self, side: ComparedSide) -> String {
         let selection = self.address().side(side);
         if !self.compares_sets() {
             return range_words(selection.range);
@@ -260,7 +260,7 @@ impl Page {
     }
 
     /// Goes on with a load that will not fit, keeping only these of its traces.
-    pub fn go_on(self, keep: &Keep) {
+    pub fn go_on(self, keep: &KeptTraces) {
         self.0.load.borrow_mut().forecast = None;
         self.0.pool.go_on(keep);
         self.forget_answers();

@@ -38,7 +38,7 @@ pub struct Queries {
     /// Times by endpoint.
     pub endpoints: Slot<queries::Endpoints>,
     /// Endpoints over all root endpoints.
-    pub bottom_up: Slot<queries::BottomUp>,
+    pub bottom_up: Slot<queries::Impact>,
     /// Sizes of requests.
     pub histograms: Slot<queries::Histograms>,
     /// What faster endpoints would save.

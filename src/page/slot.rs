@@ -1,6 +1,6 @@
 //! Queries on their way through the pool, one slot each.
 
-use crate::pool::Pool;
+use crate::pool::PagePool;
 use futures_util::future::{AbortHandle, abortable};
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::pool::QueryError;
@@ -104,7 +104,7 @@ pub trait Asker: Copy + 'static {
     fn generation(self) -> u64;
 
     /// Returns the workers that run queries.
-    fn pool(self) -> &'static Pool;
+    fn pool(self) -> &'static PagePool;
 
     /// Returns the slots that were ever wanted.
     fn slots(self) -> &'static Slots;

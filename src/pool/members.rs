@@ -4,8 +4,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ErrorEvent, Event as DomEvent, MessageEvent, Worker};
 
-use super::Pool;
-use pathlight_engine::pool::Event;
+use super::PagePool;
+use pathlight_engine::pool::PoolInput;
 use pathlight_engine::pool::messages::ToWorker;
 use pathlight_wire as wire;
 
@@ -30,16 +30,16 @@ impl Member {
     ///
     /// # Errors
     /// The browser's, if it refuses.
-    pub fn start(pool: &Pool, slot: usize, serial: u64) -> Result<Member, JsValue> {
+    pub fn start(pool: &PagePool, slot: usize, serial: u64) -> Result<Member, JsValue> {
         let worker = pool.0.boot.worker()?;
         let to = pool.clone();
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             to.handle(match wire::unpack(&event.data()) {
-                Some((message, attachments)) => Event::Message { slot, serial, message, attachments },
+                Some((message, attachments)) => PoolInput::Message { slot, serial, message, attachments },
                 // Whoever waits for it would wait for ever.
                 None => {
                     let reason = "it sent a message that cannot be read".to_owned();
-                    Event::WorkerLost { slot, serial, reason }
+                    PoolInput::WorkerLost { slot, serial, reason }
                 }
             });
         });
@@ -47,7 +47,7 @@ impl Member {
         let on_error = Closure::<dyn FnMut(DomEvent)>::new(move |event: DomEvent| {
             event.prevent_default();
             let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message).unwrap_or_default();
-            to.handle(Event::WorkerLost { slot, serial, reason });
+            to.handle(PoolInput::WorkerLost { slot, serial, reason });
         });
         worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));

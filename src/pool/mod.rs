@@ -25,10 +25,10 @@ use super::dom::pause;
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 pub use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::pool::messages::ToWorker;
-use pathlight_engine::pool::{Attachment, Command, Event, PoolState, TICK_MS};
+use pathlight_engine::pool::{Attachment, PoolCommand, PoolInput, PoolState, TICK_MS};
 pub use pathlight_engine::pool::{Limits, LoadOutcome, LoadProgress, PoolEvent, QueryError, UserError};
 use pathlight_engine::queries::Query;
-use pathlight_ingest::Keep;
+use pathlight_ingest::KeptTraces;
 use pathlight_wire as wire;
 
 /// Something to load. The Blob is a handle: its bytes stay where they are until a worker reads them.
@@ -42,7 +42,7 @@ pub struct Input {
 
 /// The workers of a page. Cheap to clone; all clones are one pool.
 #[derive(Clone)]
-pub struct Pool(Rc<Inner>);
+pub struct PagePool(Rc<Inner>);
 
 struct Inner {
     boot: Boot,
@@ -71,7 +71,7 @@ enum Reply {
 
 /// Somebody who waits for a query or a copy; dropping it cancels what is waited for.
 struct Waiting<'a> {
-    pool: &'a Pool,
+    pool: &'a PagePool,
     number: u64,
     replies: UnboundedReceiver<Reply>,
 }
@@ -80,22 +80,22 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let is_under_way = self.pool.0.waiting.borrow_mut().remove(&self.number).is_some();
         if is_under_way {
-            self.pool.handle(Event::Cancel(self.number));
+            self.pool.handle(PoolInput::Cancel(self.number));
         }
     }
 }
 
-impl Pool {
+impl PagePool {
     /// Returns a pool of as many workers as the machine has processors, started as they are needed; the first starts now.
-    pub fn new(boot: Boot, on_event: impl Fn(PoolEvent) + 'static) -> Pool {
+    pub fn new(boot: Boot, on_event: impl Fn(PoolEvent) + 'static) -> PagePool {
         let processors = web_sys::window().map_or(1.0, |window| window.navigator().hardware_concurrency());
-        Pool::with_workers(boot, processors as usize, on_event)
+        PagePool::with_workers(boot, processors as usize, on_event)
     }
 
     /// Returns a pool of at most so many workers, at least 1 and at most 16.
-    pub fn with_workers(boot: Boot, workers: usize, on_event: impl Fn(PoolEvent) + 'static) -> Pool {
+    pub fn with_workers(boot: Boot, workers: usize, on_event: impl Fn(PoolEvent) + 'static) -> PagePool {
         let (state, commands) = PoolState::new(workers);
-        let pool = Pool(Rc::new(Inner {
+        let pool = PagePool(Rc::new(Inner {
             boot,
             on_event: Box::new(on_event),
             events: RefCell::default(),
@@ -111,7 +111,7 @@ impl Pool {
             loop {
                 pause(TICK_MS as i32).await;
                 let Some(inner) = inner.upgrade() else { break };
-                Pool(inner).handle(Event::Tick);
+                PagePool(inner).handle(PoolInput::Tick);
             }
         });
         pool
@@ -124,7 +124,7 @@ impl Pool {
 
     /// Lets the first worker warm up for a load: nothing is loaded yet and nobody is in a hurry.
     pub fn warm_up(&self) {
-        self.handle(Event::WarmUp);
+        self.handle(PoolInput::WarmUp);
     }
 
     /// Returns how many workers there are, started or not.
@@ -151,33 +151,33 @@ impl Pool {
     pub fn load_group(&self, inputs: Vec<Input>, group: u8) {
         let files = inputs.iter().map(|input| (input.name.clone(), input.blob.size() as u64)).collect();
         self.0.files.borrow_mut().extend(inputs.into_iter().map(|input| input.blob));
-        self.handle(Event::Load { files, group });
+        self.handle(PoolInput::Load { files, group });
     }
 
     /// Takes a [group](pathlight_engine::requests::Selection::group) away; [`PoolEvent::Loaded`] follows. What is loaded into it after this
     /// call stays. Counts over all that was ever read (log records, repeated spans, tag values to choose from) stay too,
     /// until [`clear`](Self::clear).
     pub fn unload_group(&self, group: u8) {
-        self.handle(Event::Unload { group });
+        self.handle(PoolInput::Unload { group });
     }
 
     /// Ends the load under way. With `keep`, what was read until now stays; otherwise everything this load brought goes,
     /// and if something was there before, that is read again. [`PoolEvent::Loaded`] follows.
     pub fn cancel_load(&self, keep: bool) {
-        self.handle(Event::CancelLoad { keep });
+        self.handle(PoolInput::CancelLoad { keep });
     }
 
-    /// Goes on with a load that will not fit, from its start, keeping only these of its traces. [`Keep::All`] goes on
+    /// Goes on with a load that will not fit, from its start, keeping only these of its traces. [`KeptTraces::All`] goes on
     /// until memory ends.
-    pub fn go_on(&self, keep: &Keep) {
-        self.handle(Event::Resume(keep.clone()));
+    pub fn go_on(&self, keep: &KeptTraces) {
+        self.handle(PoolInput::Resume(keep.clone()));
     }
 
     /// Forgets everything; the workers end and one new one starts. Queries under way end with [`QueryError::Stale`], a
     /// load without an event.
     pub fn clear(&self) {
         self.0.files.borrow_mut().clear();
-        self.handle(Event::Clear);
+        self.handle(PoolInput::Clear);
     }
 
     /// Runs a query on all workers. During a load the report is about the complete traces so far.
@@ -202,7 +202,7 @@ impl Pool {
         watch: &dyn Fn(TrainingProgress),
     ) -> Result<Vec<u8>, QueryError> {
         let mut waiting = self.wait();
-        self.handle(Event::Query { query: waiting.number, message });
+        self.handle(PoolInput::Query { query: waiting.number, message });
         while let Some(reply) = waiting.replies.next().await {
             match reply {
                 Reply::Working(progress) => {
@@ -222,7 +222,7 @@ impl Pool {
     /// # Errors
     /// In words: the worker ended, the browser's memory ended.
     pub async fn demo(&self) -> Result<Blob, String> {
-        let files = self.written(|save| Event::WriteDemo { save }).await?;
+        let files = self.written(|save| PoolInput::WriteDemo { save }).await?;
         files.into_iter().next().ok_or_else(String::new)
     }
 
@@ -232,11 +232,11 @@ impl Pool {
     /// # Errors
     /// In words: a load is under way or began meanwhile, a worker ended, the browser's memory ended.
     pub async fn columns(&self, redaction: String) -> Result<Vec<Blob>, String> {
-        self.written(|save| Event::Save { save, redaction }).await
+        self.written(|save| PoolInput::Save { save, redaction }).await
     }
 
     /// Returns what workers write for the page, one Blob a worker.
-    async fn written(&self, event: impl FnOnce(u64) -> Event<JsValue>) -> Result<Vec<Blob>, String> {
+    async fn written(&self, event: impl FnOnce(u64) -> PoolInput<JsValue>) -> Result<Vec<Blob>, String> {
         let mut waiting = self.wait();
         self.handle(event(waiting.number));
         let Some(Reply::Saved(result)) = waiting.replies.next().await else { return Ok(Vec::new()) };
@@ -257,38 +257,38 @@ impl Pool {
     }
 
     /// Lets the state machine handle an event and carries out what it commands.
-    fn handle(&self, event: Event<JsValue>) {
+    fn handle(&self, event: PoolInput<JsValue>) {
         let now_us = (now_ms() * 1000.0) as u64;
         let commands = self.0.state.borrow_mut().handle(now_us, event);
         self.execute(commands);
     }
 
-    fn execute(&self, commands: Vec<Command<JsValue>>) {
+    fn execute(&self, commands: Vec<PoolCommand<JsValue>>) {
         let mut refused = Vec::new();
         for command in commands {
             match command {
-                Command::Start { slot, serial } => match Member::start(self, slot, serial) {
+                PoolCommand::Start { slot, serial } => match Member::start(self, slot, serial) {
                     Ok(member) => {
                         self.0.members.borrow_mut().insert(slot, member);
                     }
                     Err(error) => {
                         let reason = wire::words(&error);
-                        refused.push(Event::StartRefused { slot, serial, reason });
+                        refused.push(PoolInput::StartRefused { slot, serial, reason });
                     }
                 },
-                Command::Stop { slot } => {
+                PoolCommand::Stop { slot } => {
                     let member = self.0.members.borrow_mut().remove(&slot);
                     drop(member);
                 }
-                Command::Post { slot, message, attachments } => self.post(slot, &message, attachments),
-                Command::Tell(event) => self.tell(event),
-                Command::Wake => {
+                PoolCommand::Post { slot, message, attachments } => self.post(slot, &message, attachments),
+                PoolCommand::Tell(event) => self.tell(event),
+                PoolCommand::Wake => {
                     let pool = self.clone();
-                    spawn_local(async move { pool.handle(Event::Wake) });
+                    spawn_local(async move { pool.handle(PoolInput::Wake) });
                 }
-                Command::Working { query, progress } => self.reply(query, Reply::Working(progress)),
-                Command::Answer { query, result } => self.reply(query, Reply::Answer(result)),
-                Command::Saved { save, result } => self.reply(save, Reply::Saved(result)),
+                PoolCommand::Working { query, progress } => self.reply(query, Reply::Working(progress)),
+                PoolCommand::Answer { query, result } => self.reply(query, Reply::Answer(result)),
+                PoolCommand::Saved { save, result } => self.reply(save, Reply::Saved(result)),
             }
         }
         refused.into_iter().for_each(|event| self.handle(event));

@@ -1,6 +1,6 @@
 //! The dialog about the page itself, and the notice of a newer version.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::widgets::dialog;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlTemplateElement;
@@ -21,11 +21,11 @@ pub fn show() {
         let _ = body.html().append_child(&about);
     }
     let dialog = el("dialog").test("about").attr("aria-label", "About Pathlight").child(&head).child(&body);
-    dialog::open(&dialog, &close, Keep::default());
+    dialog::open(&dialog, &close, Listeners::default());
 }
 
 /// Returns the row that says that a newer page is kept, once `www/boot.js` has found one; see `www/service-worker.js`.
-pub fn newer(keep: &Keep) -> El {
+pub fn newer(keep: &Listeners) -> El {
     let words = "A newer Pathlight is here, ready for use without its server too. Reload to use it; files that were opened \
                  have to be opened again.";
     let reload = button("Reload").class("primary").test("newer-reload").on_click(keep, || {

@@ -1,7 +1,7 @@
 //! The rows under the header that say what went wrong and what to do.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
-use crate::page::{Page, Part};
+use crate::dom::{self, El, Listeners, button, div, el, span};
+use crate::page::{Page, PagePart};
 use pathlight_engine::pool::UserError;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 
@@ -11,7 +11,7 @@ const SHOWN: usize = 3;
 /// The message banners.
 pub struct MessageBanners {
     element: El,
-    keep: Keep,
+    keep: Listeners,
     shown: Vec<u32>,
 }
 
@@ -20,7 +20,7 @@ impl MessageBanners {
     pub fn new() -> MessageBanners {
         let element = div("messages").test("messages").attr("role", "alert");
         element.show(false);
-        MessageBanners { element, keep: Keep::default(), shown: Vec::new() }
+        MessageBanners { element, keep: Listeners::default(), shown: Vec::new() }
     }
 
     /// Returns its root element.
@@ -79,7 +79,7 @@ pub fn copy_text(text: &str, pressed: &El) {
     });
 }
 
-impl Part for MessageBanners {
+impl PagePart for MessageBanners {
     fn update(&mut self, page: Page) {
         let load = page.loading();
         let numbers: Vec<u32> = load.errors.iter().map(|(number, _)| *number).collect();

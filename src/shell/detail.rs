@@ -2,8 +2,8 @@
 
 use super::jump::Jump;
 use crate::app::moved;
-use crate::dom::{El, Keep, button, div, el, icon, span};
-use crate::page::{Focus, Page, Part};
+use crate::dom::{El, Listeners, button, div, el, icon, span};
+use crate::page::{Focus, Page, PagePart};
 use crate::shell::selection_bar::look_at;
 use crate::views::endpoints::affected;
 use crate::views::{compare, flow};
@@ -16,7 +16,7 @@ use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::flame::{self, tree};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::table::{PER_REQUEST, WHEN_PRESENT};
 use pathlight_view::timeline::chart::Mark;
 use pathlight_view::views::View;
@@ -31,19 +31,19 @@ pub struct Detail {
     body: El,
     /// Says to who cannot see it what was selected.
     said: El,
-    keep: Keep,
+    keep: Listeners,
     close: El,
     shown: String,
     /// What was selected when it was last scrolled to its top.
     focus: Focus,
     jump: Jump,
-    _own: Keep,
+    _own: Listeners,
 }
 
 impl Detail {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, jump: &Jump) -> Detail {
-        let own = Keep::default();
+        let own = Listeners::default();
         let close = button("")
             .class("quiet dismiss detail-close")
             .label("Unselect (Esc)")
@@ -57,7 +57,7 @@ impl Detail {
             said,
             element,
             body,
-            keep: Keep::default(),
+            keep: Listeners::default(),
             close,
             shown: String::new(),
             focus: Focus::Nothing,
@@ -430,7 +430,7 @@ fn pair(list: &El, name: &str, value: &str, test: &str) {
     list.add(&el("dd").test(test).text(value));
 }
 
-impl Part for Detail {
+impl PagePart for Detail {
     fn update(&mut self, page: Page) {
         let view = page.address().view;
         let focus = page.focus().clone();
@@ -515,8 +515,8 @@ impl Part for Detail {
         }
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
-        if command == Command::Leave && *page.focus() != Focus::Nothing {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
+        if command == KeyCommand::Leave && *page.focus() != Focus::Nothing {
             page.set_focus(Focus::Nothing);
             return true;
         }

@@ -1,10 +1,10 @@
 //! What went wrong with a fetch, and what can be done about it.
 
 use crate::dom::{El, div, el, span};
-use pathlight_backend::Explanation;
+use pathlight_backend::FetchTrouble;
 
 /// Creates an explanation with its ways out.
-pub fn explanation(told: &Explanation) -> El {
+pub fn explanation(told: &FetchTrouble) -> El {
     div("fetch-text")
         .child(&span("message-text", &told.message).test("fetch-message"))
         .child(&cures(&told.cures))

@@ -1,12 +1,12 @@
 //! The row under the header that says how a fetch goes, asks before it goes elsewhere, and explains what went wrong.
 
-use crate::dom::{El, Keep, button, div, el, icon, span};
+use crate::dom::{El, Listeners, button, div, el, icon, span};
 use crate::fetch::End;
 use crate::page::fetching::{EVERY_S, Phase};
-use crate::page::{Page, Part};
+use crate::page::{Page, PagePart};
 use crate::shell::explanation::{cures, explanation};
 use crate::shell::{jaeger_dialog, progress};
-use pathlight_backend::Explanation;
+use pathlight_backend::FetchTrouble;
 use pathlight_backend::source::Wanted;
 use pathlight_base::format::{self, counted};
 use pathlight_view::reading::loading::fetched;
@@ -21,7 +21,7 @@ pub struct FetchRow {
     words: Option<El>,
     /// Why the last look of following came to nothing.
     trouble: Option<El>,
-    keep: Keep,
+    keep: Listeners,
     shown: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl FetchRow {
     pub fn new() -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
-        FetchRow { element, fill: None, words: None, trouble: None, keep: Keep::default(), shown: None }
+        FetchRow { element, fill: None, words: None, trouble: None, keep: Listeners::default(), shown: None }
     }
 
     /// Returns its root element.
@@ -78,7 +78,7 @@ impl FetchRow {
         self.element.fill([&text, &agree, &no]);
     }
 
-    fn failed(&self, page: Page, told: &Explanation) {
+    fn failed(&self, page: Page, told: &FetchTrouble) {
         let text = explanation(told);
         let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
         let change = self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open);
@@ -168,7 +168,7 @@ fn is_worth_telling(page: Page, end: &End) -> bool {
         || page.fetching().is_following()
 }
 
-impl Part for FetchRow {
+impl PagePart for FetchRow {
     fn update(&mut self, page: Page) {
         let fetching = page.fetching();
         let phase = fetching.phase();

@@ -1,6 +1,6 @@
 //! Everything that brings files in: the drop anywhere on the page, folders, the picker, the clipboard.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::{Page, files};
 use crate::pool::Input;
 use crate::widgets::dialog;
@@ -21,7 +21,7 @@ pub fn text_input(name: &str, text: &str) -> Option<Input> {
 }
 
 /// Listens for drops and pastes anywhere; returns the overlay that shows while something is dragged over the window.
-pub fn overlay(page: Page, keep: &Keep) -> El {
+pub fn overlay(page: Page, keep: &Listeners) -> El {
     let overlay = div("drop-overlay")
         .attr("role", "region")
         .attr("aria-label", "What to do with the files")
@@ -134,7 +134,7 @@ pub fn load(page: Page, inputs: Vec<Input>, chosen: Option<Intake>) {
 
 /// Asks what to do with traces that come when others are loaded.
 fn ask(page: Page, inputs: Vec<Input>, intakes: [Intake; 3]) {
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let name = match inputs.as_slice() {
         [input] => input.name.clone(),
         several => counted(several.len() as u64, "file"),
@@ -266,7 +266,7 @@ pub struct Picker {
 
 impl Picker {
     /// Creates both inputs; with `chosen` nothing is asked about what is picked.
-    pub fn new(page: Page, keep: &Keep, chosen: Option<Intake>) -> Picker {
+    pub fn new(page: Page, keep: &Listeners, chosen: Option<Intake>) -> Picker {
         let next: Rc<Cell<Option<Intake>>> = Rc::new(Cell::new(chosen));
         let input = |name: &str| {
             let name = chosen.map_or(name.to_owned(), |chosen| format!("{name}-{}", chosen.key()));

@@ -1,6 +1,6 @@
 //! Conditions on requests: chips that can be removed, and the form that adds one. They hold in every view.
 
-use crate::dom::{self, El, Keep, button, div, el, icon, span};
+use crate::dom::{self, El, Listeners, button, div, el, icon, span};
 use crate::page::Page;
 use crate::widgets::popover::Popover;
 use pathlight_base::format::{self, counted, parse_utc};
@@ -27,7 +27,7 @@ pub struct FilterForm {
     note: El,
     /// Answers whose suggestions are shown: overview, tag values, what was typed.
     suggested: Option<(u64, u64, [String; 2])>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 /// Reads a filter out of its fields, or says what is wrong with them.
@@ -90,7 +90,7 @@ pub fn add(page: Page, filter: Filter) {
 }
 
 /// Returns a chip with a button that removes it.
-pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Page) + 'static) -> El {
+pub fn chip(page: Page, keep: &Listeners, text: &str, test: &str, remove: impl Fn(Page) + 'static) -> El {
     let off = button("")
         .class("quiet dismiss")
         .label(&format!("Remove {text}"))
@@ -100,7 +100,7 @@ pub fn chip(page: Page, keep: &Keep, text: &str, test: &str, remove: impl Fn(Pag
 }
 
 /// Returns the chips of filters.
-pub fn chips(page: Page, keep: &Keep) -> Vec<El> {
+pub fn chips(page: Page, keep: &Listeners) -> Vec<El> {
     let filters = page.address().filters.clone();
     let chip = |filter: Filter| {
         let text = filter_words(&filter);
@@ -114,7 +114,7 @@ pub fn chips(page: Page, keep: &Keep) -> Vec<El> {
 impl FilterForm {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> FilterForm {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let key = Field::new("filter-key", "Tag", "region");
         let value = Field::new("filter-value", "Value of the tag", "eu-west");
         let endpoint = Field::new("filter-endpoint", "Endpoint", "operation @ service");

@@ -1,17 +1,17 @@
 //! The header: name, files in and out, search, help, colours. Absent inside another page.
 
-use super::search::Search;
+use super::search::SearchBox;
 use super::search_field::SearchField;
 use super::{about, keys, offline, share};
-use crate::dom::{El, Keep, button, div, el, icon, span};
-use crate::page::{Page, Part};
+use crate::dom::{El, Listeners, button, div, el, icon, span};
+use crate::page::{Page, PagePart};
 use crate::shell::file_input::Picker;
 use crate::shell::jaeger_dialog;
 use crate::shell::palette::Palette;
 use crate::shell::saved_report::Origin;
 use crate::widgets::popover::Popover;
-use pathlight_view::address::{Address, Theme};
-use pathlight_view::keys::Command;
+use pathlight_view::address::{Address, ThemeChoice};
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading::intake::Intake;
 
 /// The header.
@@ -26,8 +26,8 @@ pub struct Header {
     clear: El,
     save: El,
     theme: El,
-    theme_shown: Option<Theme>,
-    _keep: Keep,
+    theme_shown: Option<ThemeChoice>,
+    _keep: Listeners,
 }
 
 impl Header {
@@ -36,11 +36,11 @@ impl Header {
         page: Page,
         picker: &Picker,
         against: &Picker,
-        found: &Search,
+        found: &SearchBox,
         origin: &Origin,
         palette: &Palette,
     ) -> Header {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let files = picker.clone();
         let open = button("Open\u{2026}")
             .test("open")
@@ -66,9 +66,9 @@ impl Header {
         let theme = button("").class("quiet square").test("theme").on_click(&keep, move || {
             page.change(|address| {
                 address.theme = match address.theme {
-                    Theme::System => Theme::Light,
-                    Theme::Light => Theme::Dark,
-                    Theme::Dark => Theme::System,
+                    ThemeChoice::System => ThemeChoice::Light,
+                    ThemeChoice::Light => ThemeChoice::Dark,
+                    ThemeChoice::Dark => ThemeChoice::System,
                 };
             });
         });
@@ -140,7 +140,7 @@ impl Header {
 
 /// Returns the button of files once others are loaded: a menu of what can be done with them. The entries follow
 /// [`Page::intakes`].
-fn open_menu(keep: &Keep, picker: &Picker) -> (El, Vec<(Intake, El)>) {
+fn open_menu(keep: &Listeners, picker: &Picker) -> (El, Vec<(Intake, El)>) {
     let intakes: Vec<(Intake, El)> = [false, true]
         .into_iter()
         .flat_map(Intake::choices)
@@ -168,7 +168,7 @@ fn open_menu(keep: &Keep, picker: &Picker) -> (El, Vec<(Intake, El)>) {
 }
 
 /// Returns what the traces can be compared with.
-fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
+fn compare_menu(page: Page, against: &Picker, keep: &Listeners) -> El {
     let (files, folder) = (against.clone(), against.clone());
     let items = [
         button("Files\u{2026}")
@@ -188,7 +188,7 @@ fn compare_menu(page: Page, against: &Picker, keep: &Keep) -> El {
     Popover::menu(keep, open, div("popover menu left"), &items).element().clone()
 }
 
-impl Part for Header {
+impl PagePart for Header {
     fn update(&mut self, page: Page) {
         let address = page.address();
         self.element.show(!address.embed);
@@ -210,12 +210,12 @@ impl Part for Header {
         self.search.update(page);
         if self.theme_shown != Some(address.theme) {
             let (path, name) = match address.theme {
-                Theme::System => ("M2 3h12v8H2zM6 14h4M8 11v3", "as the system"),
-                Theme::Light => (
+                ThemeChoice::System => ("M2 3h12v8H2zM6 14h4M8 11v3", "as the system"),
+                ThemeChoice::Light => (
                     "M8 5a3 3 0 1 1 0 6 3 3 0 0 1 0-6zM8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M3 13l1-1M12 4l1-1",
                     "light",
                 ),
-                Theme::Dark => ("M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5z", "dark"),
+                ThemeChoice::Dark => ("M13 9.5A5.5 5.5 0 0 1 6.5 3 5.5 5.5 0 1 0 13 9.5z", "dark"),
             };
             self.theme.clear();
             let _ = self.theme.html().append_child(&icon(path));
@@ -226,8 +226,8 @@ impl Part for Header {
         }
     }
 
-    fn command(&mut self, _page: Page, command: Command) -> bool {
-        if command == Command::Search && self.element.size().1 > 0.0 {
+    fn command(&mut self, _page: Page, command: KeyCommand) -> bool {
+        if command == KeyCommand::Search && self.element.size().1 > 0.0 {
             self.search.focus();
             return true;
         }

@@ -1,8 +1,8 @@
 //! The page around this one: what it sends is followed, what it wants to know is told. The rules are those of
 //! [`contract`](pathlight_view::contract).
 
-use crate::dom::{self, El, Keep, button, div, span};
-use crate::page::{Focus, Page, Part};
+use crate::dom::{self, El, Listeners, button, div, span};
+use crate::page::{Focus, Page, PagePart};
 use crate::pool::Input;
 use crate::shell::keys;
 use js_sys::{Array, ArrayBuffer, JsString, Reflect};
@@ -40,7 +40,7 @@ struct Hosts {
 pub struct Host {
     element: El,
     hosts: Rc<Hosts>,
-    keep: Keep,
+    keep: Listeners,
     /// The origin the row is about.
     asking: Option<String>,
     /// The state of the data that was told.
@@ -50,7 +50,7 @@ pub struct Host {
 
 impl Host {
     /// Listens from now on, and says so.
-    pub fn new(page: Page, keep: &Keep) -> Host {
+    pub fn new(page: Page, keep: &Listeners) -> Host {
         let window = dom::window();
         let parent = window.parent().ok().flatten().filter(|parent| *parent != window);
         // A window of another origin is no `Window` of ours, so it cannot be asked what it is.
@@ -82,7 +82,7 @@ impl Host {
         }
         let element = div("notice").attr("role", "alert").test("host-ask");
         element.show(false);
-        Host { element, hosts, keep: Keep::default(), asking: None, generation: 0, selected: None }
+        Host { element, hosts, keep: Listeners::default(), asking: None, generation: 0, selected: None }
     }
 
     /// Returns its root element.
@@ -104,7 +104,7 @@ impl Host {
     }
 }
 
-impl Part for Host {
+impl PagePart for Host {
     fn update(&mut self, page: Page) {
         let asking = {
             let standings = self.hosts.standings.borrow();

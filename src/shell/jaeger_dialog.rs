@@ -1,13 +1,13 @@
 //! The dialog that asks a Jaeger query service, or Tempo, for traces.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::fetch::list;
 use crate::page::Page;
 use crate::page::fetching::{now_us, resolve};
 use crate::shell::explanation::explanation;
 use crate::widgets::dialog;
-use pathlight_backend::source::{Search, Source, Wanted, jaeger_id};
-use pathlight_backend::{Connection, Listing, Plan, Trouble, logfmt_of_tags, tags_of_logfmt};
+use pathlight_backend::source::{FetchSource, TraceSearch, Wanted, jaeger_id};
+use pathlight_backend::{Connection, FetchPlan, Listing, Trouble, logfmt_of_tags, tags_of_logfmt};
 use pathlight_base::format as words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -63,7 +63,7 @@ struct Form {
 
 /// Opens the dialog with what the address says.
 pub fn open(page: Page) {
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let form = Form::new(page);
     form.fill(&page.address().source);
     let close = button("Close").class("quiet").test("jaeger-dialog-close");
@@ -187,18 +187,18 @@ impl Form {
     }
 
     /// Puts in what a source says.
-    fn fill(&self, source: &Source) {
+    fn fill(&self, source: &FetchSource) {
         set(&self.base, source.api.as_deref().unwrap_or(USUAL_BASE));
         let search = match &source.wanted {
             Wanted::Search(search) => (**search).clone(),
-            _ => Search::default(),
+            _ => TraceSearch::default(),
         };
         set(&self.service, &search.service);
         set(&self.operation, &search.operation);
         set(&self.tags, &logfmt_of_tags(&search.tags));
         set(&self.min, &search.min_duration);
         set(&self.max, &search.max_duration);
-        set(&self.limit, &search.limit.unwrap_or(Search::LIMIT).to_string());
+        set(&self.limit, &search.limit.unwrap_or(TraceSearch::LIMIT).to_string());
         if let Wanted::Traces(ids) = &source.wanted {
             set(&self.ids, &ids.iter().map(String::as_str).collect::<Vec<_>>().join(" "));
         }
@@ -217,7 +217,7 @@ impl Form {
         }
     }
 
-    fn listen(&self, keep: &Keep) {
+    fn listen(&self, keep: &Listeners) {
         let form = self.clone();
         keep.add(dom::listen(self.connect.html(), "click", dom::How::default(), move |_| {
             form.list_services(false)
@@ -371,7 +371,7 @@ impl Form {
                 (Some(now_us.saturating_sub(seconds * 1_000_000)), Some(now_us))
             }
         };
-        Ok(Wanted::Search(Box::new(Search {
+        Ok(Wanted::Search(Box::new(TraceSearch {
             service: value(&self.service),
             operation: value(&self.operation),
             start_us,
@@ -386,7 +386,8 @@ impl Form {
     /// Fetches what the fields say; false if something is wrong with them.
     fn fetch(&self) -> bool {
         let Some((base, connection)) = self.agree() else { return false };
-        let wanted = self.wanted().and_then(|wanted| Plan::new(&base, &wanted, now_us()).map(|_| wanted));
+        let wanted =
+            self.wanted().and_then(|wanted| FetchPlan::new(&base, &wanted, now_us()).map(|_| wanted));
         let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(trouble) => {
@@ -394,7 +395,7 @@ impl Form {
                 return false;
             }
         };
-        let source = Source { wanted, ..Source::jaeger(&value(&self.base)) };
+        let source = FetchSource { wanted, ..FetchSource::jaeger(&value(&self.base)) };
         self.page.change(|address| {
             address.root = source.root();
             address.trace = None;

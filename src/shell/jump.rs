@@ -1,6 +1,6 @@
 //! From an endpoint to its place in the flame graph of another root endpoint, once that is known.
 
-use crate::page::{Page, Part};
+use crate::page::{Page, PagePart};
 use crate::shell::selection_bar::set_root;
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
@@ -26,7 +26,7 @@ impl Jump {
     }
 }
 
-impl Part for Jump {
+impl PagePart for Jump {
     fn update(&mut self, page: Page) {
         let Some((root, endpoint)) = self.0.borrow().clone() else { return };
         let is_on_its_way = page.address().view == View::Flame && page.address().root == root;

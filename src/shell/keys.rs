@@ -1,17 +1,17 @@
 //! Listens to the keyboard, and shows the help of `?`: the guide of the view, the keys and the words.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::shell::about::bundled;
 use crate::shell::palette::Palette;
 use crate::widgets::dialog;
-use pathlight_view::keys::{Command, HELP, Press};
+use pathlight_view::keys::{HELP, KeyCommand, Press};
 use pathlight_view::say::glossary::{self, WORDS};
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
 /// Returns the command of a key, if it has one.
-fn command_of(event: &KeyboardEvent) -> Option<Command> {
+fn command_of(event: &KeyboardEvent) -> Option<KeyCommand> {
     let press = Press {
         writes: &event.key(),
         code: &event.code(),
@@ -23,7 +23,7 @@ fn command_of(event: &KeyboardEvent) -> Option<Command> {
 }
 
 /// Listens to the keyboard for all of the page.
-pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palette) {
+pub fn listen(page: Page, keep: &Listeners, open: impl Fn() + 'static, palette: Palette) {
     let how = dom::How { active: true, ..dom::How::default() };
     let run = move |event: web_sys::Event| {
         let Some(key) = event.dyn_ref::<KeyboardEvent>() else { return };
@@ -33,20 +33,20 @@ pub fn listen(page: Page, keep: &Keep, open: impl Fn() + 'static, palette: Palet
         }
         let modal = has_dialog();
         let taken = match command {
-            Command::Open => {
+            KeyCommand::Open => {
                 open();
                 true
             }
             _ if modal => false,
-            Command::Palette => {
+            KeyCommand::Palette => {
                 palette.open();
                 true
             }
             _ if dom::is_typing(&event) => false,
             // Buttons and links have their own Enter.
-            Command::Enter if dom::closest(&event, "data-own-enter").is_some() => false,
-            Command::Enter if is_control(&event) => false,
-            Command::Help => {
+            KeyCommand::Enter if dom::closest(&event, "data-own-enter").is_some() => false,
+            KeyCommand::Enter if is_control(&event) => false,
+            KeyCommand::Help => {
                 show_help(page, None);
                 true
             }
@@ -73,7 +73,7 @@ fn has_dialog() -> bool {
 pub fn is_unused_escape(event: &web_sys::Event) -> bool {
     let is_escape = event
         .dyn_ref::<KeyboardEvent>()
-        .is_some_and(|key| command_of(key) == Some(Command::Leave) && !key.repeat());
+        .is_some_and(|key| command_of(key) == Some(KeyCommand::Leave) && !key.repeat());
     is_escape && !event.default_prevented() && !has_dialog() && !dom::is_typing(event)
 }
 
@@ -84,7 +84,7 @@ fn is_control(event: &web_sys::Event) -> bool {
 
 /// Opens the help: the guide of the view in sight, the keys and the words; one of them is brought into sight if it is named.
 pub fn show_help(page: Page, word: Option<&str>) {
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let element = el("dialog").class("keys").test("keys").attr("aria-label", "Help");
     let close = button("Close").class("quiet").test("close-keys");
     let head = div("dialog-head").child(&el("h2").text("Help")).child(&close);

@@ -1,7 +1,7 @@
 //! The row that says that what is loading will not fit into memory, with what can be done about it.
 
-use crate::dom::{El, Keep, button, div, el, span};
-use crate::page::{Page, Part};
+use crate::dom::{El, Listeners, button, div, el, span};
+use crate::page::{Page, PagePart};
 use pathlight_base::format;
 use pathlight_engine::load::MemoryForecast;
 use pathlight_engine::queries::OverviewReport;
@@ -18,7 +18,7 @@ const SERVICES_OFFERED: usize = 500;
 /// The row.
 pub struct MemoryRow {
     element: El,
-    keep: Keep,
+    keep: Listeners,
     /// Where services and request types to choose from come in later: no button may change under the pointer.
     later: El,
     /// What it says, and whether it has services to choose from.
@@ -30,7 +30,7 @@ impl MemoryRow {
     pub fn new() -> MemoryRow {
         let element = div("memory-forecast").attr("role", "alert").test("memory-forecast");
         element.show(false);
-        MemoryRow { element, keep: Keep::default(), later: div(""), shown: None }
+        MemoryRow { element, keep: Listeners::default(), later: div(""), shown: None }
     }
 
     /// Returns its root element.
@@ -43,18 +43,19 @@ impl MemoryRow {
         let words = div("memory-forecast-words")
             .child(&span("memory-forecast-message", &message).test("memory-forecast-message"))
             .child(&span("muted", &so_far));
-        let choice = |name: &str, words: &str, keep: ingest::Keep| {
+        let choice = |name: &str, words: &str, keep: ingest::KeptTraces| {
             button(words).test(name).on_click(&self.keep, move || page.go_on(&keep))
         };
         let sample = format!("Load 1 in {} traces", forecast.sample);
         let choices = div("memory-forecast-choices").child(
-            &choice("memory-forecast-sample", &sample, ingest::Keep::Sample(forecast.sample))
+            &choice("memory-forecast-sample", &sample, ingest::KeptTraces::Sample(forecast.sample))
                 .class("primary"),
         );
         self.later.clear();
         choices.add(&self.later);
         choices.add(
-            &choice("memory-forecast-anyway", "Load until memory is full", ingest::Keep::All).class("quiet"),
+            &choice("memory-forecast-anyway", "Load until memory is full", ingest::KeptTraces::All)
+                .class("quiet"),
         );
         for (name, words, keeps) in
             [("memory-forecast-keep", "Keep what was read", true), ("memory-forecast-drop", "Cancel", false)]
@@ -72,7 +73,8 @@ impl MemoryRow {
         let mut known = BTreeSet::new();
         roots.retain(|root| known.insert(*root));
         for Endpoint { service, operation } in roots.into_iter().take(TYPES_OFFERED) {
-            let keep = ingest::Keep::RequestType { service: service.clone(), operation: operation.clone() };
+            let keep =
+                ingest::KeptTraces::RequestType { service: service.clone(), operation: operation.clone() };
             offered.push((format::endpoint(service, operation), keep));
         }
         let services: BTreeSet<&str> = overview.endpoints.iter().map(|e| e.service.as_str()).collect();
@@ -81,7 +83,7 @@ impl MemoryRow {
             services
                 .into_iter()
                 .take(SERVICES_OFFERED)
-                .map(|name| (format::printable(name), ingest::Keep::Service(name.to_owned()))),
+                .map(|name| (format::printable(name), ingest::KeptTraces::Service(name.to_owned()))),
         );
         let groups = [el("optgroup").attr("label", "Requests"), el("optgroup").attr("label", "Services")];
         for (at, (words, _)) in offered.iter().enumerate() {
@@ -103,7 +105,7 @@ impl MemoryRow {
     }
 }
 
-impl Part for MemoryRow {
+impl PagePart for MemoryRow {
     fn update(&mut self, page: Page) {
         let forecast = page.loading().forecast.clone();
         let Some(forecast) = forecast else {

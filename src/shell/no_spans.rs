@@ -1,8 +1,8 @@
 //! The words in place of a view that needs spans where only a summary is loaded: what is missing, the requests that the
 //! summary knows by their ids, and the views that it answers.
 
-use crate::dom::{El, Keep, button, div, el, span};
-use crate::page::{Page, Part};
+use crate::dom::{El, Listeners, button, div, el, span};
+use crate::page::{Page, PagePart};
 use crate::widgets::{frame, links, names};
 use pathlight_base::format;
 use pathlight_view::summaries::{self, Known};
@@ -15,7 +15,7 @@ const LISTED: usize = 20;
 pub struct NoSpans {
     element: El,
     shown: String,
-    keep: Keep,
+    keep: Listeners,
 }
 
 impl NoSpans {
@@ -23,7 +23,7 @@ impl NoSpans {
     pub fn new() -> NoSpans {
         let element = div("companion no-spans").test("no-spans");
         element.show(false);
-        NoSpans { element, shown: String::new(), keep: Keep::default() }
+        NoSpans { element, shown: String::new(), keep: Listeners::default() }
     }
 
     /// Returns its root element.
@@ -79,7 +79,7 @@ fn row(page: Page, request: &Known) -> El {
     row.children(links::mark(page, &request.trace_id, None).as_ref())
 }
 
-impl Part for NoSpans {
+impl PagePart for NoSpans {
     fn update(&mut self, page: Page) {
         let view = page.address().view;
         let why = page.lacks(view).filter(|_| frame::has_traces(page));

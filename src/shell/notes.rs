@@ -1,12 +1,12 @@
 //! The data-quality panel: what is missing or wrong in the traces and in the files they came from, with examples.
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::widgets::dialog;
 use pathlight_base::format;
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::FileReport;
-use pathlight_trace::Rule;
+use pathlight_trace::ReadingRule;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::reading::quality::{ending, has_problems};
 use pathlight_view::reading::words::Note;
@@ -22,7 +22,7 @@ pub fn show(page: Page) {
     let close = button("Close").class("quiet").test("close-notes");
     let head = div("dialog-head").child(&el("h2").text("Data quality")).child(&close);
     let body = div("dialog-body");
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let facts = reading::quality::facts(&overview);
     let is_summary = overview.summary.is_some();
     if let Some(summary) = &overview.summary {
@@ -86,7 +86,7 @@ pub fn show(page: Page) {
 }
 
 /// Adds a fact to a list, with a button that closes the panel and opens an example.
-fn add_fact(page: Page, (list, close, keep): (&El, &El, &Keep), overview: &OverviewReport, fact: &Note) {
+fn add_fact(page: Page, (list, close, keep): (&El, &El, &Listeners), overview: &OverviewReport, fact: &Note) {
     let number = span("number", &format::count(fact.count))
         .test(&format!("quality-{}", fact.key))
         .attr("data-value", &fact.count.to_string());
@@ -123,9 +123,9 @@ fn distribution(bins: &[(String, u64)]) -> El {
 }
 
 /// Switches of the rules for real traces. A change closes the panel: what it says is of the reading before.
-fn reading(page: Page, close: &El, keep: &Keep) -> El {
+fn reading(page: Page, close: &El, keep: &Listeners) -> El {
     let list = div("").attr("role", "group").attr("aria-label", "Rules for real traces");
-    for rule in Rule::ALL {
+    for rule in ReadingRule::ALL {
         let check = el("input").attr("type", "checkbox").test(&format!("rule-{}", rule.key()));
         let is_on = page.address().reading.has(rule);
         if let Some(input) = check.as_kind::<HtmlInputElement>() {
@@ -142,7 +142,7 @@ fn reading(page: Page, close: &El, keep: &Keep) -> El {
 }
 
 /// Returns the switch for requests whose caller is not recorded, where they are left out or were asked for.
-fn incomplete(page: Page, overview: &OverviewReport, close: &El, keep: &Keep) -> Option<El> {
+fn incomplete(page: Page, overview: &OverviewReport, close: &El, keep: &Listeners) -> Option<El> {
     let is_on = page.address().incomplete;
     if overview.outside.coverage.left_out == 0 && !is_on {
         return None;

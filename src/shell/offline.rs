@@ -1,6 +1,6 @@
 //! Keeping a hosted page for use without its server: a service worker, registered only if the user asks for it.
 
-use crate::dom::{self, El, Keep, button};
+use crate::dom::{self, El, Listeners, button};
 use crate::page::Page;
 use js_sys::{Promise, Reflect};
 use pathlight_engine::pool::UserError;
@@ -13,7 +13,7 @@ use web_sys::{ServiceWorkerContainer, ServiceWorkerRegistration};
 const SCRIPT: &str = "service-worker.js";
 
 /// Returns the button, where this page can be kept: hosted, on https or this machine, and in no sandboxed frame.
-pub fn toggle(page: Page, keep: &Keep) -> Option<El> {
+pub fn toggle(page: Page, keep: &Listeners) -> Option<El> {
     let hosted =
         dom::document().get_element_by_id("asset-wasm").is_some_and(|link| link.has_attribute("href"));
     let workers = container().filter(|_| hosted)?;

@@ -1,7 +1,7 @@
 //! The command palette: every command, view, button in sight, service and endpoint by its name.
 
 use super::{about, keys, notes, share};
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::shell::file_input::{self, Picker};
 use crate::shell::jaeger_dialog;
@@ -12,9 +12,9 @@ use crate::widgets::pick_list::{Pick, PickList};
 use pathlight_base::format::printable;
 use pathlight_engine::requests::{PercentileRange, RootEndpoint};
 use pathlight_trace::Endpoint;
-use pathlight_view::address::{Address, Theme};
-use pathlight_view::keys::{Command, view_hint};
-use pathlight_view::palette::{Item, Kind, found};
+use pathlight_view::address::{Address, ThemeChoice};
+use pathlight_view::keys::{KeyCommand, view_hint};
+use pathlight_view::palette::{Item, PaletteKind, found};
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::views::View;
 use std::cell::RefCell;
@@ -44,12 +44,12 @@ struct Entry {
 struct Entries(Vec<Entry>);
 
 impl Entries {
-    fn add(&mut self, kind: Kind, name: &str, detail: &str, run: impl Fn(bool) + 'static) {
+    fn add(&mut self, kind: PaletteKind, name: &str, detail: &str, run: impl Fn(bool) + 'static) {
         self.0.push(Entry { item: Item::new(kind, name, detail), run: Box::new(run) });
     }
 
     fn command(&mut self, name: &str, keys: &str, run: impl Fn() + 'static) {
-        self.add(Kind::Command, name, keys, move |_| run());
+        self.add(PaletteKind::Command, name, keys, move |_| run());
     }
 }
 
@@ -67,9 +67,9 @@ impl Palette {
         }
         let page = self.page;
         for (theme, name) in [
-            (Theme::System, "Colours: as the system"),
-            (Theme::Light, "Colours: light"),
-            (Theme::Dark, "Colours: dark"),
+            (ThemeChoice::System, "Colours: as the system"),
+            (ThemeChoice::Light, "Colours: light"),
+            (ThemeChoice::Dark, "Colours: dark"),
         ] {
             entries.command(name, "", move || page.change(|address| address.theme = theme));
         }
@@ -78,7 +78,7 @@ impl Palette {
         if page.has_data() {
             for (at, view) in View::ALL.into_iter().enumerate() {
                 let hint = view_hint(view, at);
-                entries.add(Kind::View, view.name(), &hint, move |_| {
+                entries.add(PaletteKind::View, view.name(), &hint, move |_| {
                     page.change(|address| address.view = view);
                 });
             }
@@ -147,14 +147,14 @@ impl Palette {
         let quality = "What is missing or wrong in the data, and how it is read";
         entries.command("Show data quality", quality, move || notes::show(page));
         for (command, name, keys) in [
-            (Command::Search, "Search", "/"),
-            (Command::NextMatch, "Next match", "N"),
-            (Command::PreviousMatch, "Previous match", "Shift+N"),
-            (Command::ZoomIn, "Zoom in", "W"),
-            (Command::ZoomOut, "Zoom out", "S"),
-            (Command::Fit, "Show all", "F"),
-            (Command::Invert, "Invert the flame graph", "I"),
-            (Command::Leave, "Unselect", "Esc"),
+            (KeyCommand::Search, "Search", "/"),
+            (KeyCommand::NextMatch, "Next match", "N"),
+            (KeyCommand::PreviousMatch, "Previous match", "Shift+N"),
+            (KeyCommand::ZoomIn, "Zoom in", "W"),
+            (KeyCommand::ZoomOut, "Zoom out", "S"),
+            (KeyCommand::Fit, "Show all", "F"),
+            (KeyCommand::Invert, "Invert the flame graph", "I"),
+            (KeyCommand::Leave, "Unselect", "Esc"),
         ] {
             entries.command(name, keys, move || {
                 page.command(command);
@@ -172,13 +172,13 @@ impl Palette {
         services.dedup();
         for service in services {
             let text = service.to_owned();
-            entries.add(Kind::Service, service, "Search for it", move |_| {
+            entries.add(PaletteKind::Service, service, "Search for it", move |_| {
                 page.change(|address| address.search = text.clone());
             });
         }
         for endpoint in &overview.endpoints {
             let chosen = Endpoint::new(&endpoint.service, &endpoint.operation);
-            entries.add(Kind::Endpoint, &endpoint.operation, &endpoint.service, move |shift| {
+            entries.add(PaletteKind::Endpoint, &endpoint.operation, &endpoint.service, move |shift| {
                 if shift {
                     look_at(page, RootEndpoint::Endpoint(chosen.clone()));
                 } else {
@@ -190,7 +190,7 @@ impl Palette {
 
     /// Opens it.
     pub fn open(&self) {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let list = PickList::new("palette-list", "Command, view, service or endpoint", "Commands");
         list.field.set("data-test", "palette-field");
         let close = button("Close").class("quiet").test("palette-close");
@@ -245,7 +245,7 @@ fn buttons(entries: &mut Entries) {
         let plain = name.trim_end_matches('\u{2026}').to_lowercase();
         if !entries.0.iter().any(|entry| entry.item.name.to_lowercase().starts_with(&plain)) {
             let detail = button.get_attribute("title").unwrap_or_default();
-            entries.add(Kind::Button, &name, &detail, move |_| button.click());
+            entries.add(PaletteKind::Button, &name, &detail, move |_| button.click());
         }
     }
 }

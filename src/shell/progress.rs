@@ -1,23 +1,23 @@
 //! Loading: how far it is, how fast, how long still, and the ways to end it.
 
-use crate::dom::{El, Keep, button, div, span};
-use crate::page::{Page, Part, files};
+use crate::dom::{El, Listeners, button, div, span};
+use crate::page::{Page, PagePart, files};
 use pathlight_base::format::{self, counted};
 
 /// The progress row.
-pub struct Progress {
+pub struct ProgressRow {
     element: El,
     bar: El,
     fill: El,
     words: El,
     stop: El,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
-impl Progress {
+impl ProgressRow {
     /// Builds its elements, hidden at first.
-    pub fn new(page: Page) -> Progress {
-        let keep = Keep::default();
+    pub fn new(page: Page) -> ProgressRow {
+        let keep = Listeners::default();
         let fill = div("progress-fill");
         let bar = div("progress-bar")
             .attr("role", "progressbar")
@@ -44,7 +44,7 @@ impl Progress {
             });
         let element = div("progress").test("progress").child(&bar).child(&words).child(&stop).child(&cancel);
         element.show(false);
-        Progress { element, bar, fill, words, stop, _keep: keep }
+        ProgressRow { element, bar, fill, words, stop, _keep: keep }
     }
 
     /// Returns its root element.
@@ -58,7 +58,7 @@ pub fn fill(fill: &El, percent: f64) {
     fill.style("transform", &format!("translateX({:.1}%)", percent - 100.0));
 }
 
-impl Part for Progress {
+impl PagePart for ProgressRow {
     fn update(&mut self, page: Page) {
         let load = page.loading();
         // While other traces are read, that is what is to be seen and ended.

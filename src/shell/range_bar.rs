@@ -2,11 +2,11 @@
 
 use super::filters::{self, FilterForm};
 use crate::app::moved;
-use crate::dom::{self, El, Keep, button, div, icon, span};
-use crate::page::{Page, Part};
+use crate::dom::{self, El, Listeners, button, div, icon, span};
+use crate::page::{Page, PagePart};
 use crate::settings::{self, Store};
 use crate::widgets::controls::Segments;
-use crate::widgets::distribution::Distribution;
+use crate::widgets::distribution::DistributionChart;
 use crate::widgets::frame;
 use pathlight_engine::requests::{Filter, PercentileRange};
 use pathlight_view::address::range_name;
@@ -30,24 +30,24 @@ const HINTS: [&str; 8] = [
 /// The bar of percentile ranges and filters.
 pub struct RangeBar {
     element: El,
-    distribution: Distribution,
+    distribution: DistributionChart,
     buttons: Vec<El>,
     /// What each button says of its range.
     holds: Vec<El>,
     scope: Segments,
     chips: El,
     form: FilterForm,
-    chips_keep: Keep,
+    chips_keep: Listeners,
     shown: Option<(PercentileRange, Vec<Filter>)>,
     /// Revision of the report whose marks the buttons say.
     marked: u64,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 impl RangeBar {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> RangeBar {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let (mut buttons, mut holds) = (Vec::new(), Vec::new());
         for (range, what) in PercentileRange::PRESETS.into_iter().zip(HINTS) {
             let name = if range.is_all() { "all".to_owned() } else { range_name(range) };
@@ -85,7 +85,7 @@ impl RangeBar {
             .attr("aria-label", "Up to a percentile")
             .children(&buttons[5..]);
         let chips = div("chips").test("chips");
-        let distribution = Distribution::new(page);
+        let distribution = DistributionChart::new(page);
         let form = FilterForm::new(page);
         let conditions = div("conditions").child(form.element()).child(&chips);
         let fold = button("")
@@ -124,7 +124,7 @@ impl RangeBar {
             scope,
             chips,
             form,
-            chips_keep: Keep::default(),
+            chips_keep: Listeners::default(),
             shown: None,
             marked: 0,
             _keep: keep,
@@ -153,7 +153,7 @@ impl RangeBar {
     }
 }
 
-impl Part for RangeBar {
+impl PagePart for RangeBar {
     fn update(&mut self, page: Page) {
         let shown = frame::has_traces(page);
         self.element.show(shown);

@@ -1,6 +1,6 @@
 //! The dialog before anything is saved or copied: it says what the copy will contain, and can leave tags and names out.
 
-use crate::dom::{El, Keep, button, div, el};
+use crate::dom::{El, Listeners, button, div, el};
 use crate::page::Page;
 use crate::widgets::dialog;
 use pathlight_engine::pool::UserError;
@@ -24,7 +24,7 @@ const LEFT_OUT: [(&str, &str, &str); 2] = [
 ];
 
 /// Returns switches of what is left out, with a line that says what the copy will contain; `changed` is called with every choice.
-pub fn switches(keep: &Keep, share: ShareKind, changed: impl Fn(Redaction) + 'static) -> El {
+pub fn switches(keep: &Listeners, share: ShareKind, changed: impl Fn(Redaction) + 'static) -> El {
     let chosen = Rc::new(Cell::new(Redaction::default()));
     let changed = Rc::new(changed);
     let line = el("p").class("muted").test("redact-words").attr("aria-live", "polite");
@@ -59,7 +59,7 @@ pub fn open(
     (label, test): (&'static str, &'static str),
     act: impl Fn(ExportRedaction, &El) + 'static,
 ) {
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let close = button("Close").class("quiet").test("redact-close");
     let head = div("dialog-head").child(&el("h2").text(title)).child(&close);
     let chosen = Rc::new(Cell::new(Redaction::default()));
@@ -76,7 +76,7 @@ pub fn open(
             return act(ExportRedaction::default(), &pressed);
         }
         spawn_local(async move {
-            match page.pool().run(&queries::Pseudonyms {}).await {
+            match page.pool().run(&queries::NamePseudonyms {}).await {
                 Ok(pseudonyms) => act((redaction, pseudonyms), &pressed),
                 Err(error) => page.fail(UserError {
                     message: "The names to replace could not be read.".to_owned(),

@@ -5,7 +5,7 @@ use pathlight_base::format;
 use pathlight_engine::requests::search::{SearchReport, SpanSearch};
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_view::address::Address;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::search::finder::{Finder, found_words};
 use pathlight_view::views::View;
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ struct Inner {
 /// shown.
 pub fn sides(address: &Address) -> [Option<Selection>; 2] {
     if address.view == View::Compare && address.comparison.is_some() {
-        return Side::BOTH.map(|side| Some(address.side(side)));
+        return ComparedSide::BOTH.map(|side| Some(address.side(side)));
     }
     let root = if address.view == View::Endpoints { RootEndpoint::TraceRoots } else { address.root.clone() };
     [Some(Selection { root, ..address.selection() }), None]
@@ -87,9 +87,9 @@ pub fn found_in_all(page: Page) -> String {
 
 /// The search of the view in sight; cloning shares it.
 #[derive(Clone, Default)]
-pub struct Search(Rc<RefCell<Inner>>);
+pub struct SearchBox(Rc<RefCell<Inner>>);
 
-impl Search {
+impl SearchBox {
     /// Takes in what the view found, and how to go to the next (`true`) or previous match.
     pub fn publish(&self, matches: u64, share: Option<f64>, step: impl Fn(Page, bool) + 'static) {
         *self.0.borrow_mut() = Inner { matches, share, next: Some(Box::new(step)) };

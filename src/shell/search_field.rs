@@ -2,8 +2,8 @@
 //! filters with one key.
 
 use super::filters;
-use super::search::{self, Search};
-use crate::dom::{self, El, Keep, button, div, el, icon, span};
+use super::search::{self, SearchBox};
+use crate::dom::{self, El, Listeners, button, div, el, icon, span};
 use crate::page::Page;
 use pathlight_engine::requests::Filter;
 use pathlight_engine::requests::search::SpanSearch;
@@ -17,7 +17,7 @@ use web_sys::{HtmlInputElement, KeyboardEvent};
 struct Shared {
     page: Page,
     field: El,
-    found: Search,
+    found: SearchBox,
     options: RefCell<Vec<Completion>>,
     rows: RefCell<Vec<El>>,
     /// The completion that Enter takes.
@@ -36,7 +36,7 @@ pub struct SearchField {
     trouble: El,
     foot: El,
     shared: Rc<Shared>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 impl Shared {
@@ -129,8 +129,8 @@ impl Shared {
 
 impl SearchField {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, found: &Search) -> SearchField {
-        let keep = Keep::default();
+    pub fn new(page: Page, found: &SearchBox) -> SearchField {
+        let keep = Listeners::default();
         let field = el("input")
             .attr("type", "search")
             .attr("placeholder", "Search (/)")

@@ -1,8 +1,8 @@
 //! Whose latency is looked at: the bar that says it, and the list it is chosen from.
 
 use super::notes;
-use crate::dom::{self, El, Keep, button, div, icon, span};
-use crate::page::{Focus, Page, Part};
+use crate::dom::{self, El, Listeners, button, div, icon, span};
+use crate::page::{Focus, Page, PagePart};
 use crate::widgets::controls::Segments;
 use crate::widgets::names;
 use crate::widgets::pick_list::{Pick, PickList};
@@ -11,7 +11,7 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::{PercentileRange, RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::reading;
 use pathlight_view::table::fits;
 use std::cell::RefCell;
@@ -31,7 +31,7 @@ pub struct SelectionBar {
     list: List,
     places: Segments,
     shown: String,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 /// What can be chosen.
@@ -53,7 +53,7 @@ struct List {
 impl SelectionBar {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> SelectionBar {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let name = span("root-name", "").test("root-endpoint");
         let choose = button("")
             .class("root-button")
@@ -117,7 +117,7 @@ impl SelectionBar {
 }
 
 impl List {
-    fn listen(&self, page: Page, keep: &Keep) {
+    fn listen(&self, page: Page, keep: &Listeners) {
         let list = self.clone();
         keep.add(dom::listen(self.button.html(), "click", dom::How::default(), move |_| {
             if list.is_open() { list.close() } else { list.open(page) }
@@ -297,7 +297,7 @@ pub fn set_root(address: &mut Address, root: RootEndpoint) {
     address.root = root;
 }
 
-impl Part for SelectionBar {
+impl PagePart for SelectionBar {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());
@@ -352,8 +352,8 @@ impl Part for SelectionBar {
         self.notes.set("data-value", &count.to_string());
     }
 
-    fn command(&mut self, _page: Page, command: Command) -> bool {
-        if command == Command::Leave && self.list.is_open() {
+    fn command(&mut self, _page: Page, command: KeyCommand) -> bool {
+        if command == KeyCommand::Leave && self.list.is_open() {
             self.list.close();
             return true;
         }

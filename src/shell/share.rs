@@ -1,6 +1,6 @@
 //! A link to what is shown, with what it needs to work elsewhere.
 
-use crate::dom::{self, El, Keep, button, div, el};
+use crate::dom::{self, El, Listeners, button, div, el};
 use crate::page::Page;
 use crate::shell::banners::copy_text;
 use crate::shell::redaction_dialog::switches;
@@ -27,7 +27,7 @@ fn needs(page: Page) -> Needs {
 
 /// Opens the dialog with the link.
 pub fn open(page: Page, origin: &Origin) {
-    let keep = Keep::default();
+    let keep = Listeners::default();
     let href = dom::window().location().href().unwrap_or_default();
     let close = button("Close").class("quiet").test("share-close");
     let head = div("dialog-head").child(&el("h2").text("Link to this view")).child(&close);

@@ -1,8 +1,8 @@
 //! The views, as a sidebar beside them or, on a narrow page, as a select.
 
-use crate::dom::{El, Keep, button, el, icon};
-use crate::page::{Page, Part};
-use pathlight_view::keys::{Command, view_hint};
+use crate::dom::{El, Listeners, button, el, icon};
+use crate::page::{Page, PagePart};
+use pathlight_view::keys::{KeyCommand, view_hint};
 use pathlight_view::views::View;
 use web_sys::HtmlSelectElement;
 
@@ -32,13 +32,13 @@ pub struct Sidebar {
     element: El,
     buttons: Vec<El>,
     select: El,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 impl Sidebar {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Sidebar {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let mut buttons = Vec::new();
         let select = el("select").attr("aria-label", "View").class("sidebar-select").test("view-select");
         for (at, view) in View::ALL.into_iter().enumerate() {
@@ -68,7 +68,7 @@ impl Sidebar {
     }
 }
 
-impl Part for Sidebar {
+impl PagePart for Sidebar {
     fn update(&mut self, page: Page) {
         let shown = page.address().view;
         for (view, entry) in View::ALL.into_iter().zip(&self.buttons) {
@@ -87,8 +87,8 @@ impl Part for Sidebar {
         }
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
-        let Command::View(at) = command else { return false };
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
+        let KeyCommand::View(at) = command else { return false };
         let Some(&view) = View::ALL.get(at) else { return false };
         page.change(|address| address.view = view);
         page.has_data()

@@ -1,15 +1,15 @@
 //! The two sides of a comparison: which requests each is, and of which the views speak that do not compare.
 
-use crate::dom::{self, El, Keep, button, div, el, icon, span};
-use crate::page::{Page, Part};
+use crate::dom::{self, El, Listeners, button, div, el, icon, span};
+use crate::page::{Page, PagePart};
 
 use crate::widgets::frame;
 use pathlight_base::format;
 use pathlight_engine::requests::PercentileRange;
-use pathlight_view::address::comparing::{Against, Comparison, Side};
+use pathlight_view::address::comparing::{Against, ComparedSide, Comparison};
 use pathlight_view::address::{Address, parse_range, range_name};
 use pathlight_view::anomalies;
-use pathlight_view::anomalies::settings::Normal;
+use pathlight_view::anomalies::settings::JudgedAgainst;
 use pathlight_view::say::selection::range_words;
 use pathlight_view::views::View;
 use web_sys::HtmlSelectElement;
@@ -22,7 +22,7 @@ pub struct Sides {
     speaks_of: El,
     speakers: [El; 2],
     shown: Option<(Comparison, [PercentileRange; 2], u64, bool, usize)>,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 struct Card {
@@ -35,15 +35,15 @@ struct Card {
 impl Sides {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Sides {
-        let keep = Keep::default();
-        let cards = Side::BOTH.map(|side| card(page, &keep, side));
+        let keep = Listeners::default();
+        let cards = ComparedSide::BOTH.map(|side| card(page, &keep, side));
         let swap = button("")
             .class("quiet square")
             .label("Swap sides")
             .test("swap-sides")
             .node(&icon("M3 5.5h9M9.5 3 12 5.5 9.5 8M13 10.5H4M6.5 8 4 10.5 6.5 13"))
             .on_click(&keep, move || page.change(Address::swap_sides));
-        let speakers = Side::BOTH.map(|side| {
+        let speakers = ComparedSide::BOTH.map(|side| {
             button(side.name())
                 .attr("title", &format!("This view shows side {}", side.name()))
                 .test(&format!("side-{}", side.name()))
@@ -67,7 +67,7 @@ impl Sides {
     }
 }
 
-fn card(page: Page, keep: &Keep, side: Side) -> Card {
+fn card(page: Page, keep: &Listeners, side: ComparedSide) -> Card {
     let what = span("muted", "").test(&format!("what-{}", side.name()));
     let range = el("select")
         .attr("aria-label", &format!("Percentile range of side {}", side.name()))
@@ -103,7 +103,7 @@ impl Card {
     }
 }
 
-impl Part for Sides {
+impl PagePart for Sides {
     fn update(&mut self, page: Page) {
         let has_data = frame::has_traces(page);
         let comparison = page.address().compared().filter(|_| has_data);
@@ -114,8 +114,8 @@ impl Part for Sides {
         let Some(comparison) = comparison else { return };
         let is_here = page.address().view == View::Compare;
         // Anomalies judge one set by the other, and findings compare the two, whichever side is chosen.
-        let judges_b =
-            page.address().view == View::Anomalies && anomalies::normal(&page.address()) == Normal::SetA;
+        let judges_b = page.address().view == View::Anomalies
+            && anomalies::normal(&page.address()) == JudgedAgainst::SetA;
         self.speak.show(!is_here && !judges_b);
         let is_findings = page.address().view == View::Findings && comparison.against == Against::Set;
         self.speaks_of.set_text(if is_findings {
@@ -123,11 +123,11 @@ impl Part for Sides {
         } else {
             "This view shows"
         });
-        for (side, button) in Side::BOTH.iter().zip(&self.speakers) {
+        for (side, button) in ComparedSide::BOTH.iter().zip(&self.speakers) {
             button.set_flag("aria-pressed", *side == comparison.side);
         }
         let report = page.queries().compare.fresh().filter(|_| is_here);
-        let ranges = Side::BOTH.map(|side| page.address().side(side).range);
+        let ranges = ComparedSide::BOTH.map(|side| page.address().side(side).range);
         let now = Some((
             comparison,
             ranges,
@@ -139,7 +139,7 @@ impl Part for Sides {
             return;
         }
         self.shown = now;
-        for (at, (side, card)) in Side::BOTH.into_iter().zip(&self.cards).enumerate() {
+        for (at, (side, card)) in ComparedSide::BOTH.into_iter().zip(&self.cards).enumerate() {
             card.offer(ranges[at]);
             let what = match comparison.against {
                 Against::Range => String::new(),
@@ -148,8 +148,8 @@ impl Part for Sides {
             card.what.set_text(&what);
             card.what.set("title", &what);
             let facts = report.as_ref().map(|report| match side {
-                Side::A => &report.a.facts,
-                Side::B => &report.b.facts,
+                ComparedSide::A => &report.a.facts,
+                ComparedSide::B => &report.b.facts,
             });
             card.facts.set_text(&facts.map_or(String::new(), |facts| {
                 format!(

@@ -1,7 +1,7 @@
 //! The start screen: what the page does, and every way to give it data.
 
-use crate::dom::{self, El, Keep, button, div, el, icon};
-use crate::page::{Page, Part, files};
+use crate::dom::{self, El, Listeners, button, div, el, icon};
+use crate::page::{Page, PagePart, files};
 use crate::settings::{self, Store};
 use crate::shell::file_input::{self, Picker};
 use crate::shell::jaeger_dialog;
@@ -13,13 +13,13 @@ pub struct Start {
     element: El,
     /// What was open before the page was loaded again.
     reopen: El,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 impl Start {
     /// Builds the elements and their listeners.
     pub fn new(page: Page, picker: &Picker) -> Start {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let (files, folder) = (picker.clone(), picker.clone());
         let buttons = [
             button("Open files\u{2026}")
@@ -89,7 +89,7 @@ impl Start {
     }
 }
 
-impl Part for Start {
+impl PagePart for Start {
     fn update(&mut self, page: Page) {
         let none = page.queries().overview.get().is_none_or(|overview| overview.traces == 0);
         if !none {

@@ -1,8 +1,8 @@
 //! The line at the bottom: what is loaded, who works, what it costs, how clean it is.
 
 use super::notes;
-use crate::dom::{El, Keep, button, el, span};
-use crate::page::{Page, Part};
+use crate::dom::{El, Listeners, button, el, span};
+use crate::page::{Page, PagePart};
 use pathlight_base::format::{self, counted};
 use pathlight_view::summaries;
 use std::collections::BTreeSet;
@@ -14,13 +14,13 @@ pub struct Status {
     workers: El,
     memory: El,
     quality: El,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 impl Status {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> Status {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let loaded = span("status-loaded", "").test("status-loaded");
         let workers = span("status-workers", "").test("workers");
         let memory = span("status-memory", "").test("memory").attr("title", "Memory that holds the traces");
@@ -45,7 +45,7 @@ impl Status {
     }
 }
 
-impl Part for Status {
+impl PagePart for Status {
     fn update(&mut self, page: Page) {
         let overview = page.queries().overview.get().filter(|overview| overview.traces > 0);
         self.element.show(overview.is_some());

@@ -1,7 +1,7 @@
 //! Undo of the last change to what is loaded: what was loaded before is read again.
 
-use crate::dom::{self, El, Keep, button, div, span};
-use crate::page::{Page, Part};
+use crate::dom::{self, El, Listeners, button, div, span};
+use crate::page::{Page, PagePart};
 use wasm_bindgen_futures::spawn_local;
 
 /// How long it can be undone, in milliseconds.
@@ -12,13 +12,13 @@ pub struct UndoRow {
     element: El,
     words: El,
     shown: u32,
-    _keep: Keep,
+    _keep: Listeners,
 }
 
 impl UndoRow {
     /// Builds the elements and their listeners.
     pub fn new(page: Page) -> UndoRow {
-        let keep = Keep::default();
+        let keep = Listeners::default();
         let words = span("", "").attr("role", "status").test("done");
         let undo = button("Undo").test("undo").on_click(&keep, move || page.undo());
         let element =
@@ -33,7 +33,7 @@ impl UndoRow {
     }
 }
 
-impl Part for UndoRow {
+impl PagePart for UndoRow {
     fn update(&mut self, page: Page) {
         let undo = page.undoable();
         self.element.show(undo.is_some());

@@ -1,41 +1,41 @@
 //! Errors in the page: sentences, the flame graph of the paths that lead to errors, and a table; see [`errors`].
 
-use crate::dom::{El, Keep, div, el, span};
+use crate::dom::{El, Listeners, div, el, span};
 use crate::page::{Focus, Page};
-use crate::views::flame::chart::{self, FlameChart, Words};
+use crate::views::flame::chart::{self, FlameChart, FrameWords};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::errors::{self, Line};
-use pathlight_view::keys::Command;
+use pathlight_view::errors::{self, ErrorEndpointRow};
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 use pathlight_view::{flame, json};
 use std::rc::Rc;
 
 /// The view.
-pub struct Errors {
-    frame: Frame,
+pub struct ErrorsView {
+    frame: ViewFrame,
     chart: ChartCanvas<FlameChart>,
     title: El,
     words: El,
-    table: CompanionTable<Line>,
+    table: CompanionTable<ErrorEndpointRow>,
 }
 
-impl Errors {
+impl ErrorsView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Errors {
+    pub fn new(page: Page, keep: &Listeners) -> ErrorsView {
         let tip = move |_: &CriticalPathReport, node: NodeId| {
             page.queries().errors.get().map_or_else(Vec::new, |report| errors::tip(&report, node))
         };
         let chart = ChartCanvas::new(
-            FlameChart::new(page, Words { what: "error paths", tip: Box::new(tip) }),
+            FlameChart::new(page, FrameWords { what: "error paths", tip: Box::new(tip) }),
             "error-flame",
             "Flame graph of the call paths that lead to errors; the table below says where they start and stop",
         );
@@ -61,13 +61,17 @@ impl Errors {
             .child(&exports);
         let words = el("p").class("errors-words").test("errors-words");
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
+        let frame = ViewFrame::new(View::Errors, "errors", chart, below).with(&tools).with(&words);
         let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
-        Errors { frame, chart, title, words, table }
+        ErrorsView { frame, chart, title, words, table }
     }
 }
 
-fn formats(page: Page, chart: ChartCanvas<FlameChart>, table: CompanionTable<Line>) -> Vec<export::Format> {
+fn formats(
+    page: Page,
+    chart: ChartCanvas<FlameChart>,
+    table: CompanionTable<ErrorEndpointRow>,
+) -> Vec<export::Format> {
     let report = move || page.queries().errors.get();
     vec![
         svg_format(chart),
@@ -77,11 +81,11 @@ fn formats(page: Page, chart: ChartCanvas<FlameChart>, table: CompanionTable<Lin
     ]
 }
 
-impl PageView for Errors {
+impl PageView for ErrorsView {
     /// Report.
     type Content = u64;
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -110,7 +114,7 @@ impl PageView for Errors {
         let is_of_range = report.range == Some(page.address().range);
         let label = if is_of_range { page.selection_label() } else { errors::ANY_LATENCY.to_owned() };
         self.title.set_text(&errors::title(&label, &report));
-        self.table.set_rows(Line::of(&report), &errors::no_errors(&report));
+        self.table.set_rows(ErrorEndpointRow::of(&report), &errors::no_errors(&report));
         let (query, focus) = (slot.query_of_report(), page.address().focus.clone());
         self.chart.renew(|chart| chart.take(paths, query, false, &focus));
     }
@@ -135,7 +139,7 @@ impl PageView for Errors {
         self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         zoom::command(self.chart, page, command)
     }
 }

@@ -16,22 +16,22 @@ pub mod timeline;
 pub mod trend;
 pub mod view;
 
-use crate::dom::{El, Keep};
-use crate::page::{Page, Part};
+use crate::dom::{El, Listeners};
+use crate::page::{Page, PagePart};
 use crate::shell::jump::Jump;
-use crate::shell::search::Search;
+use crate::shell::search::SearchBox;
 use crate::views::view::{AnyView, Shown};
 use crate::widgets::frame;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::views::View;
 
 /// What views are built with.
 #[derive(Clone)]
-pub struct Tools {
+pub struct ViewTools {
     /// Keeps their listeners.
-    pub keep: Keep,
+    pub keep: Listeners,
     /// The search they answer.
-    pub search: Search,
+    pub search: SearchBox,
     /// Leads to a place in the flame graph.
     pub jump: Jump,
     /// The line between charts and tables in the page.
@@ -41,18 +41,18 @@ pub struct Tools {
 /// A view that is built when it first comes into sight: of most the page never needs the elements nor the code.
 pub struct LazyView {
     which: View,
-    tools: Tools,
+    tools: ViewTools,
     view: Option<Box<dyn AnyView>>,
 }
 
 impl LazyView {
     /// Creates it without the view.
-    pub fn new(which: View, tools: &Tools) -> LazyView {
+    pub fn new(which: View, tools: &ViewTools) -> LazyView {
         LazyView { which, tools: tools.clone(), view: None }
     }
 }
 
-impl Part for LazyView {
+impl PagePart for LazyView {
     fn update(&mut self, page: Page) {
         if self.view.is_none() && frame::is_shown(page, self.which) {
             let view = build(self.which, page, &self.tools);
@@ -66,26 +66,26 @@ impl Part for LazyView {
         self.view.iter_mut().for_each(|view| view.update(page));
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.view.as_mut().is_some_and(|view| view.command(page, command))
     }
 }
 
-fn build(which: View, page: Page, tools: &Tools) -> Box<dyn AnyView> {
-    let Tools { keep, search, jump, .. } = tools;
+fn build(which: View, page: Page, tools: &ViewTools) -> Box<dyn AnyView> {
+    let ViewTools { keep, search, jump, .. } = tools;
     match which {
-        View::Findings => Shown::new(findings::Findings::new(page, keep), search),
+        View::Findings => Shown::new(findings::FindingsView::new(page, keep), search),
         View::Flame => Shown::new(flame::Flame::new(page, keep), search),
-        View::Compare => Shown::new(compare::Compare::new(page, keep), search),
-        View::Heatmap => Shown::new(heatmap::Heatmap::new(page, keep), search),
-        View::Endpoints => Shown::new(endpoints::Endpoints::new(page, keep), search),
-        View::Split => Shown::new(split::Split::new(page, keep), search),
-        View::Flow => Shown::new(flow::Flow::new(page, keep), search),
-        View::Diagnosis => Shown::new(diagnosis::Diagnosis::new(page, keep, jump), search),
-        View::Anomalies => Shown::new(anomalies::Anomalies::new(page, keep), search),
-        View::Errors => Shown::new(errors::Errors::new(page, keep), search),
-        View::Requests => Shown::new(requests_list::Requests::new(page, keep), search),
+        View::Compare => Shown::new(compare::CompareView::new(page, keep), search),
+        View::Heatmap => Shown::new(heatmap::HeatmapView::new(page, keep), search),
+        View::Endpoints => Shown::new(endpoints::EndpointsView::new(page, keep), search),
+        View::Split => Shown::new(split::SplitView::new(page, keep), search),
+        View::Flow => Shown::new(flow::FlowView::new(page, keep), search),
+        View::Diagnosis => Shown::new(diagnosis::DiagnosisView::new(page, keep, jump), search),
+        View::Anomalies => Shown::new(anomalies::AnomaliesView::new(page, keep), search),
+        View::Errors => Shown::new(errors::ErrorsView::new(page, keep), search),
+        View::Requests => Shown::new(requests_list::RequestsView::new(page, keep), search),
         View::Trace => Shown::new(timeline::TimelineView::new(page, keep), search),
-        View::Trend => Shown::new(trend::Trend::new(page, keep), search),
+        View::Trend => Shown::new(trend::TrendView::new(page, keep), search),
     }
 }

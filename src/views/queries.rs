@@ -7,7 +7,7 @@ use pathlight_engine::queries::{self, SpanKey};
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_view::address::Address;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::requests_list::LISTED;
 use pathlight_view::views::View;
 
@@ -88,7 +88,7 @@ pub fn ask(page: Page) {
     match address.view {
         View::Anomalies => crate::views::anomalies::query(page),
         View::Compare => {
-            let [a, b] = Side::BOTH.map(|side| address.rolled_up(address.side(side)));
+            let [a, b] = ComparedSide::BOTH.map(|side| address.rolled_up(address.side(side)));
             queries.compare.want(page, queries::Compare { a, b });
         }
         View::Heatmap => {
@@ -123,7 +123,7 @@ pub fn ask(page: Page) {
         View::Endpoints => {
             let selection = Selection { root: RootEndpoint::TraceRoots, ..selection };
             let places = address.rolled_up(selection.clone());
-            queries.bottom_up.want(page, queries::BottomUp { selection: places });
+            queries.bottom_up.want(page, queries::Impact { selection: places });
             queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
             // What takes long comes last.
             if !address.by_service

@@ -1,40 +1,40 @@
 //! The requests in the page, slowest first; see [`requests`].
 
-use crate::dom::{El, Keep, div};
+use crate::dom::{El, Listeners, div};
 use crate::page::{Focus, Page};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use pathlight_engine::flame::RequestRow;
 use pathlight_view::requests_list;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 
 /// The view.
-pub struct Requests {
-    frame: Frame,
+pub struct RequestsView {
+    frame: ViewFrame,
     note: El,
     table: CompanionTable<RequestRow>,
 }
 
-impl Requests {
+impl RequestsView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, _: &Keep) -> Requests {
+    pub fn new(page: Page, _: &Listeners) -> RequestsView {
         let table = CompanionTable::new(page, requests_list::table())
             .on_select(move |row| page.set_focus(Focus::Request(row.into())))
             .on_open(move |row| page.open_trace(row.into()))
             .click_opens();
         let note = div("table-note muted");
         let element = div("requests-view").child(&note).child(table.element());
-        Requests { frame: Frame::plain(View::Requests, element).table(table), note, table }
+        RequestsView { frame: ViewFrame::plain(View::Requests, element).table(table), note, table }
     }
 }
 
-impl PageView for Requests {
+impl PageView for RequestsView {
     /// Report.
     type Content = u64;
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 

@@ -1,14 +1,14 @@
 //! Times by the values of a tag in the page: violins and their table; see [`split`].
 
 use crate::canvas::PlotBackend;
-use crate::dom::{El, Keep, div, el};
+use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
-use crate::widgets::frame::Frame;
-use crate::widgets::plot_chart::{self, Plot, ScrolledPlot};
+use crate::widgets::frame::ViewFrame;
+use crate::widgets::plot_chart::{self, PlotLayout, ScrolledPlot};
 use crate::widgets::{export, tip};
 use pathlight_engine::requests::Filter;
 use pathlight_engine::split::{SplitOf, SplitReport, SplitValue};
@@ -56,7 +56,7 @@ struct Violins {
     found: Option<Vec<bool>>,
 }
 
-impl Plot for Violins {
+impl PlotLayout for Violins {
     fn height(&self, room: ChartSize) -> i32 {
         ViolinLayout::new(&self.report, self.scale, room).size.height
     }
@@ -84,8 +84,8 @@ impl Plot for Violins {
 type Chart = ChartCanvas<ScrolledPlot<Violins>>;
 
 /// The view.
-pub struct Split {
-    frame: Frame,
+pub struct SplitView {
+    frame: ViewFrame,
     chart: Chart,
     title: El,
     select: El,
@@ -96,9 +96,9 @@ pub struct Split {
     offered: Option<(Vec<Offer>, Vec<Offer>, Option<String>)>,
 }
 
-impl Split {
+impl SplitView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Split {
+    pub fn new(page: Page, keep: &Listeners) -> SplitView {
         let violins = Violins { page, report: Rc::default(), scale: Scale::Log, found: None };
         let label = "Violins of times by the values of a tag; the table below says the same";
         let (chart, scroller) = plot_chart::scrolled(violins, "violins", label);
@@ -131,8 +131,9 @@ impl Split {
             .child(scales.element())
             .child(&exports);
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Split, "split", chart, below).with(&tools).with(&title).with(&scroller);
-        Split {
+        let frame =
+            ViewFrame::new(View::Split, "split", chart, below).with(&tools).with(&title).with(&scroller);
+        SplitView {
             frame: frame.table(table).fits(chart),
             chart,
             title,
@@ -192,11 +193,11 @@ fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Forma
     ]
 }
 
-impl PageView for Split {
+impl PageView for SplitView {
     /// Report; whether there is a tag to split by, and whether that is known.
     type Content = (u64, bool, bool);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 

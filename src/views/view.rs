@@ -1,11 +1,11 @@
 //! A view in the page. The order in which a view brings itself up to date stands here, once: theme, report, stale, sort,
 //! search, focus, zoom.
 
-use crate::page::{Page, Part};
-use crate::shell::search::{self, Last, Search};
+use crate::page::{Page, PagePart};
+use crate::shell::search::{self, Last, SearchBox};
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
-use pathlight_view::keys::Command;
+use crate::widgets::frame::ViewFrame;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 
 /// What a search found.
@@ -38,7 +38,7 @@ pub trait PageView: 'static {
     type Content: Clone + PartialEq + 'static;
 
     /// Returns the elements of the view.
-    fn frame(&self) -> &Frame;
+    fn frame(&self) -> &ViewFrame;
 
     /// Comes into sight.
     fn enter(&mut self, _page: Page) {}
@@ -70,21 +70,21 @@ pub trait PageView: 'static {
     fn follow(&mut self, _page: Page) {}
 
     /// Follows a command of the keyboard. Returns false if it is none for this view.
-    fn command(&mut self, _page: Page, _command: Command) -> bool {
+    fn command(&mut self, _page: Page, _command: KeyCommand) -> bool {
         false
     }
 }
 
 /// A view of any content.
-pub trait AnyView: Part {
+pub trait AnyView: PagePart {
     /// Returns the elements of the view.
-    fn frame(&self) -> &Frame;
+    fn frame(&self) -> &ViewFrame;
 }
 
 /// A view with what is known of its last update.
 pub struct Shown<V: PageView> {
     view: V,
-    search: Search,
+    search: SearchBox,
     is_in_sight: bool,
     content: Option<V::Content>,
     searched: Last<(Option<V::Content>, [u64; 2])>,
@@ -92,7 +92,7 @@ pub struct Shown<V: PageView> {
 
 impl<V: PageView> Shown<V> {
     /// Creates it out of sight.
-    pub fn new(view: V, search: &Search) -> Box<Shown<V>> {
+    pub fn new(view: V, search: &SearchBox) -> Box<Shown<V>> {
         Box::new(Shown {
             view,
             search: search.clone(),
@@ -125,7 +125,7 @@ impl<V: PageView> Shown<V> {
     }
 }
 
-impl<V: PageView> Part for Shown<V> {
+impl<V: PageView> PagePart for Shown<V> {
     fn update(&mut self, page: Page) {
         if !self.view.frame().update(page) {
             // Another view publishes what it finds meanwhile.
@@ -148,13 +148,13 @@ impl<V: PageView> Part for Shown<V> {
         self.view.frame().link_terms();
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.view.frame().is_chosen(page) && self.content.is_some() && self.view.command(page, command)
     }
 }
 
 impl<V: PageView> AnyView for Shown<V> {
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         self.view.frame()
     }
 }

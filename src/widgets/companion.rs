@@ -1,6 +1,6 @@
 //! The companion table of a chart: a [`Table`] in the page, with the same content as the chart.
 
-use super::grid::Grid;
+use super::grid::TableGrid;
 use crate::dom::El;
 use crate::page::Page;
 use pathlight_view::address::Sort;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 struct Inner<R> {
     table: Rc<RefCell<Table<R>>>,
-    grid: Rc<Grid>,
+    grid: Rc<TableGrid>,
 }
 
 /// A table in the page. Tables live as long as the page, so a handle is a plain copy.
@@ -46,11 +46,11 @@ impl<R> CompanionTable<R> {
 
     fn sorted_by(table: Table<R>, on_sort: impl Fn(Sort) + 'static) -> CompanionTable<R> {
         let table = Rc::new(RefCell::new(table));
-        let grid = Grid::new(table.clone(), Rc::new(on_sort));
+        let grid = TableGrid::new(table.clone(), Rc::new(on_sort));
         CompanionTable(Box::leak(Box::new(Inner { table, grid })))
     }
 
-    fn grid(self) -> &'static Grid {
+    fn grid(self) -> &'static TableGrid {
         &self.0.grid
     }
 

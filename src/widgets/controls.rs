@@ -1,6 +1,6 @@
 //! Controls of views: buttons of which one is pressed, and lists to choose from.
 
-use crate::dom::{El, Keep, button, div, el};
+use crate::dom::{El, Listeners, button, div, el};
 use web_sys::HtmlSelectElement;
 
 /// Buttons of which one is pressed.
@@ -20,7 +20,7 @@ impl Segments {
     #[must_use]
     pub fn button(
         mut self,
-        keep: &Keep,
+        keep: &Listeners,
         (text, hint, test): (&str, &str, &str),
         run: impl FnMut() + 'static,
     ) -> Segments {
@@ -52,7 +52,7 @@ impl Segments {
 }
 
 /// Makes a button stay pressed until it is pressed again; `run` is told whether it is.
-pub fn toggles(button: El, keep: &Keep, run: impl Fn(bool) + 'static) -> El {
+pub fn toggles(button: El, keep: &Listeners, run: impl Fn(bool) + 'static) -> El {
     let shown = button.clone();
     button.on_click(keep, move || {
         let is_on = !is_pressed(&shown);
@@ -72,7 +72,7 @@ pub fn enable(button: &El, on: bool) {
 }
 
 /// Returns a list to choose from that tests know by this name; `run` is given the value that is chosen.
-pub fn select(keep: &Keep, test: &str, mut run: impl FnMut(String) + 'static) -> El {
+pub fn select(keep: &Listeners, test: &str, mut run: impl FnMut(String) + 'static) -> El {
     let select = el("select").test(test);
     let chosen = select.clone();
     select.on(keep, "change", move |_| {

@@ -1,11 +1,11 @@
 //! Dialogs above the page.
 
-use crate::dom::{self, El, Keep};
+use crate::dom::{self, El, Listeners};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlDialogElement;
 
 /// Puts a dialog into the page until it is closed; `keep` holds its listeners.
-pub fn open(dialog: &El, close: &El, keep: Keep) {
+pub fn open(dialog: &El, close: &El, keep: Listeners) {
     let Some(element) = dialog.as_kind::<HtmlDialogElement>().cloned() else { return };
     let closing = element.clone();
     keep.add(dom::listen(close.html(), "click", dom::How::default(), move |_| closing.close()));

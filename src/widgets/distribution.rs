@@ -1,7 +1,7 @@
 //! The latency histogram of the root endpoint, with a brush that cuts the percentile range.
 
 use crate::canvas::{PlotBackend, theme_of};
-use crate::dom::{self, El, Keep, div, el, span};
+use crate::dom::{self, El, Listeners, div, el, span};
 use crate::page::Page;
 use crate::widgets::filled_canvas::{FilledCanvas, chart_size};
 use crate::widgets::tip;
@@ -30,19 +30,19 @@ struct Inner {
     said: El,
     /// The bins chosen by keys: the first, and one past the last.
     chosen: Cell<Option<(usize, usize)>>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 /// The histogram.
-pub struct Distribution {
+pub struct DistributionChart {
     inner: Rc<Inner>,
     /// What was painted: answer, theme, size, device scale.
     painted: (u64, String, (f64, f64), f64),
 }
 
-impl Distribution {
+impl DistributionChart {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page) -> Distribution {
+    pub fn new(page: Page) -> DistributionChart {
         let canvas = el("canvas").attr("role", "img").attr("tabindex", "0").test("histogram");
         let said = span("unseen", "").attr("aria-live", "polite").test("brush-said");
         let brush = div("brush");
@@ -60,10 +60,10 @@ impl Distribution {
             from: Cell::new(None),
             said,
             chosen: Cell::new(None),
-            keep: Keep::default(),
+            keep: Listeners::default(),
         });
         listen(&inner);
-        Distribution { inner, painted: (0, String::new(), (0.0, 0.0), 0.0) }
+        DistributionChart { inner, painted: (0, String::new(), (0.0, 0.0), 0.0) }
     }
 
     /// Returns its root element.

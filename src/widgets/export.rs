@@ -2,12 +2,12 @@
 
 use super::popover::Popover;
 use crate::canvas::{plain_theme, png_of};
-use crate::dom::{self, El, Keep, button, div, text_blob};
+use crate::dom::{self, El, Listeners, button, div, text_blob};
 use crate::page::Page;
 use pathlight_engine::pool::UserError;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::draw::Theme;
-use pathlight_view::draw::caption::{Legend, captioned};
+use pathlight_view::draw::caption::{CaptionEntries, captioned};
 use pathlight_view::export::pictures::Exported;
 use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
@@ -18,7 +18,7 @@ use web_sys::{Blob, HtmlAnchorElement, Url};
 pub type Format = (&'static str, &'static str, Box<dyn Fn() -> Option<String>>);
 
 /// Names the colours of a chart.
-pub type LegendOf = Box<dyn Fn(&Theme) -> Legend>;
+pub type LegendOf = Box<dyn Fn(&Theme) -> CaptionEntries>;
 
 /// Returns the colours of exported charts: plain light ones, or dark ones where the page is dark.
 pub fn theme() -> Theme {
@@ -26,7 +26,7 @@ pub fn theme() -> Theme {
 }
 
 fn exported(page: Page) -> Exported {
-    Exported::of(&page.address(), Side::BOTH.map(|side| page.side_name(side)))
+    Exported::of(&page.address(), ComparedSide::BOTH.map(|side| page.side_name(side)))
 }
 
 /// What a button of the menu writes.
@@ -51,7 +51,7 @@ impl Writer {
             return text_blob(&text, "application/json");
         }
         let theme = theme();
-        let legend = (*self.legend).as_ref().map_or_else(Legend::new, |legend| legend(&theme));
+        let legend = (*self.legend).as_ref().map_or_else(CaptionEntries::new, |legend| legend(&theme));
         let lines = exported(self.page).lines(js_sys::Date::now() as u64 * 1000);
         text_blob(&captioned(&text, &lines, &legend, &theme), "image/svg+xml")
     }
@@ -84,7 +84,7 @@ impl Writer {
 /// Returns a button that opens a list of formats; `legend` names the colours of pictures.
 pub fn menu(
     page: Page,
-    keep: &Keep,
+    keep: &Listeners,
     name: &'static str,
     legend: Option<LegendOf>,
     formats: Vec<Format>,

@@ -5,7 +5,7 @@ use crate::page::Page;
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::widgets::companion::{AnyTable, CompanionTable};
 use crate::widgets::names;
-use crate::widgets::plot_chart::{self, Plot, ScrolledPlot};
+use crate::widgets::plot_chart::{self, PlotLayout, ScrolledPlot};
 use crate::widgets::zoom::{ZoomTools, ZoomableChart};
 use pathlight_view::address::Sort;
 use pathlight_view::views::View;
@@ -33,7 +33,7 @@ impl<C: CanvasChart> AnyChart for ChartCanvas<C> {
 }
 
 /// The frame of a view.
-pub struct Frame {
+pub struct ViewFrame {
     view: View,
     above: Option<El>,
     below: El,
@@ -44,25 +44,25 @@ pub struct Frame {
     last: Vec<Box<dyn Fn()>>,
 }
 
-impl Frame {
+impl ViewFrame {
     /// Returns the frame of a view without a chart.
-    pub fn plain(view: View, below: El) -> Frame {
+    pub fn plain(view: View, below: El) -> ViewFrame {
         let (charts, tables, last) = (Vec::new(), Vec::new(), Vec::new());
-        Frame { view, above: None, below, empty: div(""), charts, tables, last }
+        ViewFrame { view, above: None, below, empty: div(""), charts, tables, last }
     }
 
     /// Returns the frame of a view with this chart; tests know the view as `NAME-view` and its words as `NAME-empty`.
-    pub fn new<C: CanvasChart>(view: View, name: &str, chart: ChartCanvas<C>, below: El) -> Frame {
+    pub fn new<C: CanvasChart>(view: View, name: &str, chart: ChartCanvas<C>, below: El) -> ViewFrame {
         let empty = div("canvas-empty").test(&format!("{name}-empty"));
         empty.show(false);
         chart.element().add(&empty);
         let above = div("view-chart").test(&format!("{name}-view"));
-        let frame = Frame::plain(view, below);
-        Frame { above: Some(above), empty, charts: vec![Box::new(chart)], ..frame }
+        let frame = ViewFrame::plain(view, below);
+        ViewFrame { above: Some(above), empty, charts: vec![Box::new(chart)], ..frame }
     }
 
     /// Puts this above: tools, legends and the chart itself, in their order.
-    pub fn with(self, child: &El) -> Frame {
+    pub fn with(self, child: &El) -> ViewFrame {
         if let Some(above) = &self.above {
             above.add(child);
         }
@@ -70,25 +70,25 @@ impl Frame {
     }
 
     /// Keeps another chart up to date.
-    pub fn also<C: CanvasChart>(mut self, chart: ChartCanvas<C>) -> Frame {
+    pub fn also<C: CanvasChart>(mut self, chart: ChartCanvas<C>) -> ViewFrame {
         self.charts.push(Box::new(chart));
         self
     }
 
     /// Keeps a table of the view up to date.
-    pub fn table<R>(mut self, table: CompanionTable<R>) -> Frame {
+    pub fn table<R>(mut self, table: CompanionTable<R>) -> ViewFrame {
         self.tables.push(Box::new(table));
         self
     }
 
     /// Keeps the buttons that zoom up to date.
-    pub fn zooms<C: ZoomableChart>(mut self, chart: ChartCanvas<C>, zooms: ZoomTools) -> Frame {
+    pub fn zooms<C: ZoomableChart>(mut self, chart: ChartCanvas<C>, zooms: ZoomTools) -> ViewFrame {
         self.last.push(Box::new(move || zooms.update(chart)));
         self
     }
 
     /// Keeps a plot as high as it needs to be.
-    pub fn fits<P: Plot>(mut self, chart: ChartCanvas<ScrolledPlot<P>>) -> Frame {
+    pub fn fits<P: PlotLayout>(mut self, chart: ChartCanvas<ScrolledPlot<P>>) -> ViewFrame {
         self.last.push(Box::new(move || plot_chart::fit(chart)));
         self
     }

@@ -1,12 +1,12 @@
 //! The parts of all tables, whatever their rows are: head, rows in sight, order, selection, keys. One copy of it
 //! serves every kind of row.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::widgets::grid_columns::{self, ColumnMenu};
 use crate::widgets::names;
 use pathlight_view::address::Sort;
 use pathlight_view::say::glossary;
-use pathlight_view::table::{Cell as TableCell, ColumnChoices, Head, Rows, Width, groups, neighbour, order};
+use pathlight_view::table::{CellText, ColumnChoices, Head, Rows, Width, groups, neighbour, order};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -44,7 +44,7 @@ fn class_of(width: Width) -> &'static str {
 type RowEvent = Box<dyn Fn(usize)>;
 
 /// A table but for its rows.
-pub struct Grid {
+pub struct TableGrid {
     rows: Rc<RefCell<dyn Rows>>,
     /// The columns that are shown, with their numbers.
     columns: Vec<(usize, Head)>,
@@ -82,12 +82,12 @@ pub struct Grid {
     on_select: RefCell<Option<RowEvent>>,
     on_open: RefCell<Option<RowEvent>>,
     name: &'static str,
-    keep: Keep,
+    keep: Listeners,
 }
 
 thread_local! {
     /// Every table of the page, as long as which they live.
-    static GRIDS: RefCell<Vec<Rc<Grid>>> = const { RefCell::new(Vec::new()) };
+    static GRIDS: RefCell<Vec<Rc<TableGrid>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What a table is painted for, in CSS pixels.
@@ -116,10 +116,10 @@ fn paint_due() {
     });
 }
 
-impl Grid {
+impl TableGrid {
     /// Puts a table into the page; `on_sort` is told how it is to be sorted.
-    pub fn new(rows: Rc<RefCell<dyn Rows>>, on_sort: Rc<dyn Fn(Sort)>) -> Rc<Grid> {
-        let keep = Keep::default();
+    pub fn new(rows: Rc<RefCell<dyn Rows>>, on_sort: Rc<dyn Fn(Sort)>) -> Rc<TableGrid> {
+        let keep = Listeners::default();
         let (name, label, sort) = {
             let rows = rows.borrow();
             (rows.name(), rows.label(), rows.natural().clone())
@@ -180,7 +180,7 @@ impl Grid {
         let empty = div("empty").test(&format!("{name}-empty"));
         empty.show(false);
         let wrap = div("table").test(name).child(&table).child(&empty);
-        let grid = Rc::new(Grid {
+        let grid = Rc::new(TableGrid {
             rows,
             columns,
             wrap,
@@ -237,7 +237,7 @@ impl Grid {
         &self.wrap
     }
 
-    fn listen(self: &Rc<Grid>) {
+    fn listen(self: &Rc<TableGrid>) {
         // Weak, so that a table that is dropped takes its listeners along.
         let weak = Rc::downgrade(self);
         let table = move || weak.upgrade();
@@ -553,7 +553,7 @@ impl Grid {
     }
 
     /// Returns the head of the table, with all that is pressed and dragged there.
-    pub(super) fn head(&self) -> (&El, &Keep) {
+    pub(super) fn head(&self) -> (&El, &Listeners) {
         (&self.table, &self.keep)
     }
 
@@ -652,24 +652,24 @@ fn stretch(rows: usize, height: f64) -> f64 {
     if whole <= MOST_PX { 1.0 } else { (whole - height) / (MOST_PX - height) }
 }
 
-fn cell(column: &Head, content: TableCell) -> El {
+fn cell(column: &Head, content: CellText) -> El {
     let cell = el("td").class(class_of(column.width)).attr("data-column", column.key);
     match content {
-        TableCell::Text(text) => cell.attr("title", &text).text(&text),
-        TableCell::Number(words, digits) => cell.attr("data-value", &digits).text(&words),
-        TableCell::Bar(share, words) => {
+        CellText::Text(text) => cell.attr("title", &text).text(&text),
+        CellText::Number(words, digits) => cell.attr("data-value", &digits).text(&words),
+        CellText::Bar(share, words) => {
             let fill = div("bar-fill").styled("width", &format!("{:.2}%", share.clamp(0.0, 1.0) * 100.0));
             cell.attr("data-value", &share.to_string()).child(&fill).child(&span("bar-text", &words))
         }
-        TableCell::Endpoint { service, operation, tip, depth } => {
+        CellText::Endpoint { service, operation, tip, depth } => {
             let name = names::endpoint(&service, &operation);
             if !tip.is_empty() {
                 name.set("title", &tip);
             }
             cell.child(&if depth > 0 { indented(depth, &name) } else { name })
         }
-        TableCell::Call(None, words) => cell.child(&div("indented").child(&span("", &words))),
-        TableCell::Call(Some(endpoint), words) => {
+        CellText::Call(None, words) => cell.child(&div("indented").child(&span("", &words))),
+        CellText::Call(Some(endpoint), words) => {
             let (service, operation) = endpoint.names();
             let call = div("indented").child(&names::endpoint(service, operation));
             if !words.is_empty() {
@@ -677,8 +677,8 @@ fn cell(column: &Head, content: TableCell) -> El {
             }
             cell.child(&call)
         }
-        TableCell::Service(service) => cell.child(&names::service(&service)),
-        TableCell::Spark(histogram) => cell.child(&names::spark(&histogram)),
+        CellText::Service(service) => cell.child(&names::service(&service)),
+        CellText::Spark(histogram) => cell.child(&names::spark(&histogram)),
     }
 }
 

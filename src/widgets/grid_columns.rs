@@ -1,8 +1,8 @@
 //! Lets a person resize, show and hide the columns of a table, and keeps these choices in the settings.
 
-use super::grid::Grid;
+use super::grid::TableGrid;
 use super::popover::Popover;
-use crate::dom::{self, El, Keep, button, div, el, icon, span};
+use crate::dom::{self, El, Listeners, button, div, el, icon, span};
 use crate::settings::{self, Store};
 use pathlight_view::table::{ColumnChoices, Head};
 use std::cell::Cell;
@@ -43,7 +43,7 @@ pub struct ColumnMenu {
 
 impl ColumnMenu {
     /// Builds the menu that shows and hides the columns of a table.
-    pub fn new<'a>(keep: &Keep, heads: impl Iterator<Item = &'a Head>) -> ColumnMenu {
+    pub fn new<'a>(keep: &Listeners, heads: impl Iterator<Item = &'a Head>) -> ColumnMenu {
         let item = |head: &Head| {
             button(head.title)
                 .attr("role", "menuitemcheckbox")
@@ -89,7 +89,7 @@ impl ColumnMenu {
 type Dragged = Option<(String, f64, f64)>;
 
 /// Follows what is pressed and dragged in the head of a table.
-pub fn listen(grid: &Rc<Grid>) {
+pub fn listen(grid: &Rc<TableGrid>) {
     let (table, keep) = grid.head();
     let weak = Rc::downgrade(grid);
     let dragged: Rc<Cell<Dragged>> = Rc::default();

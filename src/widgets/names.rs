@@ -1,6 +1,6 @@
 //! Names of endpoints, traces and figures, written the same everywhere.
 
-use crate::dom::{El, Keep, button, div, el, service_color, span};
+use crate::dom::{El, Listeners, button, div, el, service_color, span};
 use crate::page::{Focus, Page};
 use pathlight_base::format;
 use pathlight_base::statistics::LogHistogram;
@@ -28,7 +28,7 @@ pub fn endpoint(service: &str, operation: &str) -> El {
 }
 
 /// Returns a list of endpoints, each with some words; a click on one brings it into focus.
-pub fn endpoint_list(page: Page, keep: &Keep, rows: Vec<(Endpoint, String)>) -> El {
+pub fn endpoint_list(page: Page, keep: &Listeners, rows: Vec<(Endpoint, String)>) -> El {
     let rows = rows.into_iter().map(|(of, words)| {
         let name = endpoint(&of.service, &of.operation);
         let focus = move || page.set_focus(Focus::Endpoint(of.clone()));
@@ -68,7 +68,7 @@ pub fn service(service: &str) -> El {
 }
 
 /// Returns the parts of a sentence; a click on an endpoint brings it into focus. No line begins with what ends a clause.
-pub fn sentence(page: Page, keep: &Keep, words: Sentence) -> Vec<El> {
+pub fn sentence(page: Page, keep: &Listeners, words: Sentence) -> Vec<El> {
     let part = |part| match part {
         Part::Text(text) => span("", &text),
         Part::Number(number) => span("strong", &number),

@@ -1,15 +1,15 @@
 //! A chart of panels, one of which can be enlarged.
 
 use super::chart_canvas::ChartCanvas;
-use super::plot_chart::{self, Plot, ScrolledPlot};
+use super::plot_chart::{self, PlotLayout, ScrolledPlot};
 use super::tip;
 use crate::canvas::PlotBackend;
-use crate::dom::{El, Keep, button};
+use crate::dom::{El, Listeners, button};
 use crate::page::{Focus, Page};
 use pathlight_view::draw::Theme;
-use pathlight_view::draw::multiples::Grid;
+use pathlight_view::draw::multiples::MultiplesGrid;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
 
 /// What panels show.
@@ -45,9 +45,13 @@ pub struct Panels<D> {
 /// Panels on a canvas.
 pub type PanelChart<D> = ChartCanvas<ScrolledPlot<Panels<D>>>;
 
-impl<D: DrawPanels> Plot for Panels<D> {
+impl<D: DrawPanels> PlotLayout for Panels<D> {
     fn height(&self, room: ChartSize) -> i32 {
-        if self.enlarged.is_some() { room.height } else { Grid::new(self.of.panels(), room).height() }
+        if self.enlarged.is_some() {
+            room.height
+        } else {
+            MultiplesGrid::new(self.of.panels(), room).height()
+        }
     }
 
     fn draw(&self, backend: PlotBackend<'_>, size: ChartSize, theme: &Theme) -> Result<(), ChartError> {
@@ -55,7 +59,7 @@ impl<D: DrawPanels> Plot for Panels<D> {
     }
 
     fn part_at(&self, at: (i32, i32), size: ChartSize) -> Option<usize> {
-        self.enlarged.or_else(|| Grid::new(self.of.panels(), size).at(at))
+        self.enlarged.or_else(|| MultiplesGrid::new(self.of.panels(), size).at(at))
     }
 
     fn tip(&self, part: usize) -> Vec<El> {
@@ -71,7 +75,7 @@ impl<D: DrawPanels> Plot for Panels<D> {
 /// Puts panels on a canvas. Returns it, the element around it, which scrolls, and the button that shows all panels again.
 pub fn chart<D: DrawPanels>(
     page: Page,
-    keep: &Keep,
+    keep: &Listeners,
     of: D,
     test: &str,
     label: &str,
@@ -95,10 +99,11 @@ pub fn show_choices<D: DrawPanels>(chart: PanelChart<D>, all: &El) {
 }
 
 /// Follows a command of the keyboard that shows all panels again. Returns false if it is none for them.
-pub fn command<D: DrawPanels>(page: Page, chart: PanelChart<D>, command: Command) -> bool {
+pub fn command<D: DrawPanels>(page: Page, chart: PanelChart<D>, command: KeyCommand) -> bool {
     let is_enlarged = chart.look(|chart| chart.plot.enlarged.is_some());
-    let is_ours =
-        is_enlarged && matches!(command, Command::Fit | Command::Leave) && *page.focus() == Focus::Nothing;
+    let is_ours = is_enlarged
+        && matches!(command, KeyCommand::Fit | KeyCommand::Leave)
+        && *page.focus() == Focus::Nothing;
     if is_ours {
         show_all(page, chart);
     }

@@ -1,6 +1,6 @@
 //! A field with a list under it from which one row is picked: by typing, with arrows and Enter, or with a click.
 
-use crate::dom::{self, El, Keep, div, el};
+use crate::dom::{self, El, Listeners, div, el};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
@@ -47,7 +47,7 @@ impl PickList {
     }
 
     /// Tells what a person does.
-    pub fn listen(&self, keep: &Keep, on: impl Fn(Pick) + 'static) {
+    pub fn listen(&self, keep: &Listeners, on: impl Fn(Pick) + 'static) {
         let on = Rc::new(on);
         let typed = on.clone();
         keep.add(dom::listen(self.field.html(), "input", dom::How::default(), move |_| typed(Pick::Typed)));

@@ -9,7 +9,7 @@ use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::draw::{Metrics, Theme, Viewport};
 
 /// A chart of parts, drawn through plotters.
-pub trait Plot: 'static {
+pub trait PlotLayout: 'static {
     /// Returns the height it needs in device pixels, given the room it has.
     fn height(&self, room: ChartSize) -> i32;
 
@@ -29,7 +29,7 @@ pub trait Plot: 'static {
     fn click(&mut self, part: usize);
 }
 
-/// A [`Plot`] on a canvas that scrolls where the plot is higher than the room it has.
+/// A [`PlotLayout`] on a canvas that scrolls where the plot is higher than the room it has.
 pub struct ScrolledPlot<P> {
     /// What is drawn.
     pub plot: P,
@@ -50,7 +50,7 @@ impl Viewport for Scroller {
 }
 
 /// Puts a plot on a canvas. Returns the canvas and the element around it, which scrolls.
-pub fn scrolled<P: Plot>(plot: P, test: &str, label: &str) -> (ChartCanvas<ScrolledPlot<P>>, El) {
+pub fn scrolled<P: PlotLayout>(plot: P, test: &str, label: &str) -> (ChartCanvas<ScrolledPlot<P>>, El) {
     let scroller = div("chart-scroll");
     let size = ChartSize { width: 1, height: 1, metrics: Metrics::default() };
     let chart = ScrolledPlot { plot, scroller: Scroller(scroller.clone(), 1.0), size };
@@ -60,7 +60,7 @@ pub fn scrolled<P: Plot>(plot: P, test: &str, label: &str) -> (ChartCanvas<Scrol
 }
 
 /// Returns the export of a chart as an image of this width and height in pixels, in plain colours.
-pub fn svg_format<P: Plot>(
+pub fn svg_format<P: PlotLayout>(
     chart: ChartCanvas<ScrolledPlot<P>>,
     (width, height): (i32, i32),
     write: impl Fn(&P, ChartSize, &Theme) -> Option<String> + 'static,
@@ -71,7 +71,7 @@ pub fn svg_format<P: Plot>(
 }
 
 /// Makes the canvas as high as its chart wants to be, at least as high as the window.
-pub fn fit<P: Plot>(chart: ChartCanvas<ScrolledPlot<P>>) {
+pub fn fit<P: PlotLayout>(chart: ChartCanvas<ScrolledPlot<P>>) {
     let scale = crate::dom::window().device_pixel_ratio();
     let height = chart.look(|chart| {
         let (width, height) = chart.scroller.0.size();
@@ -83,7 +83,7 @@ pub fn fit<P: Plot>(chart: ChartCanvas<ScrolledPlot<P>>) {
     chart.paint();
 }
 
-impl<P: Plot> CanvasChart for ScrolledPlot<P> {
+impl<P: PlotLayout> CanvasChart for ScrolledPlot<P> {
     type Hit = usize;
 
     fn paint(&mut self, surface: &Surface, theme: &Theme) {

@@ -1,6 +1,6 @@
 //! A panel under its button: opened by it, closed by it, by Escape and by a click anywhere else; and menus.
 
-use crate::dom::{self, El, Keep, div};
+use crate::dom::{self, El, Listeners, div};
 use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent};
@@ -16,7 +16,7 @@ pub struct Popover {
 
 impl Popover {
     /// Puts a panel under a button. `on_open` runs once it is in sight, to fill it and to place the focus.
-    pub fn new(keep: &Keep, button: El, panel: El, on_open: impl Fn() + 'static) -> Popover {
+    pub fn new(keep: &Listeners, button: El, panel: El, on_open: impl Fn() + 'static) -> Popover {
         panel.show(false);
         button.set_flag("aria-expanded", false);
         let anchor = div("popover-anchor").child(&button).child(&panel);
@@ -47,7 +47,7 @@ impl Popover {
     }
 
     /// Returns a menu of these items; arrows walk it.
-    pub fn menu(keep: &Keep, button: El, list: El, items: &[El]) -> Popover {
+    pub fn menu(keep: &Listeners, button: El, list: El, items: &[El]) -> Popover {
         let list = list.attr("role", "menu");
         for item in items {
             if item.html().get_attribute("role").is_none() {

@@ -1,7 +1,7 @@
 //! The services of a chart with their colours: one can be looked at alone, or be left out. Both are searches, so they stand
 //! in the address and hold in every view.
 
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{El, Listeners, button, div, span};
 use crate::page::Page;
 use crate::widgets::export::LegendOf;
 use crate::widgets::names;
@@ -11,12 +11,12 @@ use pathlight_engine::requests::search::{ServiceChoice, service_choice, with_ser
 use pathlight_view::draw::Shade;
 
 /// Returns a button with the legend under it; `services` gives those with the most time and their shares.
-pub fn legend(page: Page, keep: &Keep, services: impl Fn() -> Vec<(String, f64)> + 'static) -> El {
+pub fn legend(page: Page, keep: &Listeners, services: impl Fn() -> Vec<(String, f64)> + 'static) -> El {
     let opener = button("Services\u{2026}")
         .attr("title", "Colours of services; show one alone, or fade some")
         .test("service-legend");
     let panel = div("popover menu left service-legend").test("service-legend-panel");
-    let (filled, held) = (panel.clone(), Keep::default());
+    let (filled, held) = (panel.clone(), Listeners::default());
     let popover = Popover::new(keep, opener, panel, move || fill(page, &filled, &held, &services()));
     popover.element().clone()
 }
@@ -31,7 +31,7 @@ pub fn exported(services: impl Fn() -> Vec<(String, f64)> + 'static) -> Option<L
     }))
 }
 
-fn fill(page: Page, panel: &El, keep: &Keep, services: &[(String, f64)]) {
+fn fill(page: Page, panel: &El, keep: &Listeners, services: &[(String, f64)]) {
     keep.clear();
     let text = page.address().search.clone();
     let rows = services.iter().map(|(service, share)| {

@@ -1,6 +1,6 @@
 //! "Show in": the other views that say more of the endpoint that is selected.
 
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{El, Listeners, button, div, span};
 use crate::page::{Focus, Page};
 use pathlight_engine::split::SplitOf;
 use pathlight_trace::Endpoint;
@@ -11,7 +11,7 @@ const VIEWS: [View; 7] =
     [View::Flame, View::Heatmap, View::Endpoints, View::Split, View::Flow, View::Diagnosis, View::Errors];
 
 /// Returns a link for each view but the one in sight. `path` is the call path to mark in the flame graph.
-pub fn links(page: Page, keep: &Keep, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
+pub fn links(page: Page, keep: &Listeners, endpoint: &Endpoint, path: Option<&[Endpoint]>) -> El {
     let row = div("show-in small").child(&span("muted", "Show in:"));
     let now = page.address().view;
     for view in VIEWS.into_iter().filter(|view| *view != now) {

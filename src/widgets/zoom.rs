@@ -1,11 +1,11 @@
 //! Shared by charts that are looked at through a window: keys, buttons, the chart as a file.
 
 use super::export;
-use crate::dom::{El, Keep, button};
+use crate::dom::{El, Listeners, button};
 use crate::page::Page;
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use pathlight_view::draw::Theme;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 
 /// Share of the visible width by which a key moves the chart.
 const STEP: f64 = 0.15;
@@ -31,7 +31,7 @@ pub trait ZoomableChart: CanvasChart {
     fn step(&mut self, page: Page, forward: bool);
 
     /// Selects what is beside the selected. Returns false for other commands.
-    fn walk(&mut self, _page: Page, _command: Command) -> bool {
+    fn walk(&mut self, _page: Page, _command: KeyCommand) -> bool {
         false
     }
 
@@ -39,22 +39,22 @@ pub trait ZoomableChart: CanvasChart {
     fn svg(&mut self, width: i32, theme: &Theme) -> String;
 
     /// Follows a command of the keyboard, on a canvas of this size. Returns false if it is not one for charts.
-    fn command(&mut self, page: Page, command: Command, (width, height): (i32, i32)) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand, (width, height): (i32, i32)) -> bool {
         let (width, height) = (f64::from(width), f64::from(height));
         let middle = self.middle();
         match command {
             command if self.walk(page, command) => {}
-            Command::ZoomIn => self.viewport().zoom(middle, ZOOM),
-            Command::ZoomOut => self.viewport().zoom(middle, 1.0 / ZOOM),
-            Command::PanLeft => self.viewport().pan(width * STEP, 0.0),
-            Command::PanRight => self.viewport().pan(-width * STEP, 0.0),
-            Command::PageUp => self.viewport().pan(0.0, height * PAGE),
-            Command::PageDown => self.viewport().pan(0.0, -height * PAGE),
-            Command::Fit => self.fit(),
-            Command::Enter => self.zoom_to_selected(page),
-            Command::NextMatch => self.step(page, true),
-            Command::PreviousMatch => self.step(page, false),
-            Command::Leave if !self.has_focus() && self.viewport().is_zoomed() => self.fit(),
+            KeyCommand::ZoomIn => self.viewport().zoom(middle, ZOOM),
+            KeyCommand::ZoomOut => self.viewport().zoom(middle, 1.0 / ZOOM),
+            KeyCommand::PanLeft => self.viewport().pan(width * STEP, 0.0),
+            KeyCommand::PanRight => self.viewport().pan(-width * STEP, 0.0),
+            KeyCommand::PageUp => self.viewport().pan(0.0, height * PAGE),
+            KeyCommand::PageDown => self.viewport().pan(0.0, -height * PAGE),
+            KeyCommand::Fit => self.fit(),
+            KeyCommand::Enter => self.zoom_to_selected(page),
+            KeyCommand::NextMatch => self.step(page, true),
+            KeyCommand::PreviousMatch => self.step(page, false),
+            KeyCommand::Leave if !self.has_focus() && self.viewport().is_zoomed() => self.fit(),
             _ => return false,
         }
         page.refresh();
@@ -63,7 +63,7 @@ pub trait ZoomableChart: CanvasChart {
 }
 
 /// Follows a command of the keyboard. Returns false if it is not one for charts.
-pub fn command<C: ZoomableChart>(chart: ChartCanvas<C>, page: Page, command: Command) -> bool {
+pub fn command<C: ZoomableChart>(chart: ChartCanvas<C>, page: Page, command: KeyCommand) -> bool {
     let size = chart.size();
     chart.with(|chart| chart.command(page, command, size))
 }
@@ -78,7 +78,7 @@ pub struct ZoomTools {
 
 impl ZoomTools {
     /// Returns the buttons of a chart canvas; `of` tells their test names from those of other views.
-    pub fn new<P: ZoomableChart>(page: Page, keep: &Keep, chart: ChartCanvas<P>, of: &str) -> ZoomTools {
+    pub fn new<P: ZoomableChart>(page: Page, keep: &Listeners, chart: ChartCanvas<P>, of: &str) -> ZoomTools {
         chart.on_zoom(move || page.refresh());
         let zoom = button("Zoom to focus")
             .attr("title", "Enter, or click it again")

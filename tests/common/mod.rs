@@ -12,7 +12,7 @@ pub mod times;
 pub mod words;
 
 use pathlight::trace::{
-    Flags, RawSpan, Reference, SpanId, SpanKind, TagSetId, TraceId, TraceSet, several_parents,
+    Flags, RawSpan, SpanId, SpanKind, SpanReference, TagSetId, TraceId, TraceSet, several_parents,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
         flags.set(Flags::ERROR, span.error);
         let mut parent = SpanId::hex(span.parent);
         if span.second != 0 {
-            let first = Reference { id: parent, follows_from: span.follows_from };
-            let mut references = [first, Reference { id: SpanId::hex(span.second), follows_from: false }];
+            let first = SpanReference { id: parent, follows_from: span.follows_from };
+            let mut references = [first, SpanReference { id: SpanId::hex(span.second), follows_from: false }];
             references.sort_by_key(|reference| reference.follows_from);
             parent = several_parents(&references, &mut set.id_texts);
             flags.set(Flags::FOLLOWS_FROM, false);
@@ -180,7 +180,7 @@ pub fn load_into(set: &mut TraceSet, path: &Path, chunk: usize) {
 
 /// Adds the bytes of a file to a set, unsealed, in chunks of `chunk` bytes.
 pub fn read_into(set: &mut TraceSet, name: &str, bytes: &[u8], chunk: usize) {
-    let mut reader = pathlight::ingest::Reader::new(name, pathlight::ingest::Options::default());
+    let mut reader = pathlight::ingest::Reader::new(name, pathlight::ingest::ReadOptions::default());
     for chunk in bytes.chunks(chunk) {
         if reader.feed(chunk, set).is_err() {
             break;
@@ -190,12 +190,12 @@ pub fn read_into(set: &mut TraceSet, name: &str, bytes: &[u8], chunk: usize) {
 }
 
 /// Returns generated traces as a sealed set, without tags and without the way through a file.
-pub fn generated(options: &pathlight::generate::Options) -> TraceSet {
+pub fn generated(options: &pathlight::generate::GenerateOptions) -> TraceSet {
     generated_as(options, 0)
 }
 
 /// Returns the same as group 0 or 1: set A or B of a comparison.
-pub fn generated_as(options: &pathlight::generate::Options, group: u8) -> TraceSet {
+pub fn generated_as(options: &pathlight::generate::GenerateOptions, group: u8) -> TraceSet {
     let generator = pathlight::generate::Generator::new(options).unwrap();
     let mut set = TraceSet::new();
     set.loading_group = group;

@@ -1,7 +1,7 @@
 //! Random traces in two groups, dealt out to workers.
 
 use super::{Span, span, stage};
-use pathlight::trace::{Reading, Rule, SpanKind, TraceSet};
+use pathlight::trace::{Reading, ReadingRule, SpanKind, TraceSet};
 use proptest::prelude::*;
 
 prop_compose! {
@@ -25,8 +25,11 @@ prop_compose! {
 
 /// Makes any combination of the rules for real traces.
 pub fn any_reading() -> impl Strategy<Value = Reading> {
-    prop::collection::vec(any::<bool>(), Rule::ALL.len()).prop_map(|on| {
-        Rule::ALL.into_iter().zip(on).fold(Reading::PLAIN, |reading, (rule, on)| reading.with(rule, on))
+    prop::collection::vec(any::<bool>(), ReadingRule::ALL.len()).prop_map(|on| {
+        ReadingRule::ALL
+            .into_iter()
+            .zip(on)
+            .fold(Reading::PLAIN, |reading, (rule, on)| reading.with(rule, on))
     })
 }
 

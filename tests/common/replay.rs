@@ -2,9 +2,9 @@
 //! however the bytes are cut, and nothing panics.
 
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
-use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
+use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
 use pathlight::ingest::bytes::Masks;
-use pathlight::ingest::{FileReport, IngestError, Options, Reader};
+use pathlight::ingest::{FileReport, IngestError, ReadOptions, Reader};
 use pathlight::trace::{TraceSet, dump};
 use std::path::{Path, PathBuf};
 
@@ -69,8 +69,14 @@ fn fixtures(folder: &str) -> Vec<Vec<u8>> {
 /// Returns small generated exports, one of them with every defect.
 fn generated() -> Vec<Vec<u8>> {
     let export = |spans, traces, defects| {
-        let options =
-            Generated { spans, traces, shape: Shape::Mixed, seed: 3, defects, ..Generated::default() };
+        let options = GenerateOptions {
+            spans,
+            traces,
+            shape: Shape::Mixed,
+            seed: 3,
+            defects,
+            ..GenerateOptions::default()
+        };
         let mut out = Vec::new();
         write_jaeger(&options, &mut out).unwrap();
         out
@@ -162,13 +168,13 @@ pub fn read(
     times: u32,
     chunk: impl FnMut() -> usize,
 ) -> (String, Vec<FileReport>) {
-    read_by(text, &Options { reference, ..Options::default() }, times, chunk)
+    read_by(text, &ReadOptions { reference, ..ReadOptions::default() }, times, chunk)
 }
 
 /// Returns the same by these options.
 pub fn read_by(
     text: &[u8],
-    options: &Options,
+    options: &ReadOptions,
     times: u32,
     mut chunk: impl FnMut() -> usize,
 ) -> (String, Vec<FileReport>) {
@@ -219,7 +225,7 @@ pub fn check(bytes: &[u8], random: &mut Random) {
     let size = 1 + random.skewed(12);
     assert_eq!(read(bytes, false, times, || 1 + random.below(size)), whole, "chunks change the fast way");
     for masks in [Masks::Baseline, Masks::Words] {
-        let options = Options { masks, ..Options::default() };
+        let options = ReadOptions { masks, ..ReadOptions::default() };
         assert_eq!(
             read_by(bytes, &options, times, || usize::MAX),
             whole,

@@ -4,20 +4,20 @@
 use super::stored::set;
 use pathlight::base::encoding;
 use pathlight::engine::anomalies::AnomalySettings;
-use pathlight::engine::anomalies::paper::Encoding;
-use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings};
+use pathlight::engine::anomalies::paper::FeatureEncoding;
+use pathlight::engine::diagnosis::{Aggregates, DiagnosisSettings};
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{Changes, Quantile};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::pool::Server;
-use pathlight::engine::pool::messages::{Call, Done, Piece, ToWorker};
+use pathlight::engine::pool::messages::{Call, CallDone, Piece, ToWorker};
 use pathlight::engine::queries::{self, Query, SpanKey};
 use pathlight::engine::requests::search::SpanSearch;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::engine::run::{Session, plan_joining};
 use pathlight::engine::split::SplitOf;
-use pathlight::ingest::{Keep, Options as Reading, Reader};
+use pathlight::ingest::{KeptTraces, ReadOptions, Reader};
 use pathlight::trace::{
     Endpoint, HighCardinalityKeys, PathSettings, Portable, PortableParts, ProcessId, RawSpan, Redaction,
     TagSetId, TagTable, TraceId, TracePart, TraceSet,
@@ -47,13 +47,13 @@ fn messages() -> Vec<Vec<u8>> {
         selection().with_range(PercentileRange::open(50_000, 100_000)),
     );
     let found = queries::Findings { selection: selection(), baseline: None };
-    let found = Pool::of(vec![set()]).unwrap().run(found).unwrap();
+    let found = NativePool::of(vec![set()]).unwrap().run(found).unwrap();
     let late = queries::LateFindingsQuery::of(selection(), Some(a.clone()), &found);
     let id = || set().trace_id_text(0);
     let search = || SpanSearch::parse("error= OR db");
     let settings = FlowSettings::default();
     let root = || {
-        let first = Pool::of(vec![set()]).unwrap().run(queries::Overview::default()).unwrap();
+        let first = NativePool::of(vec![set()]).unwrap().run(queries::Overview::default()).unwrap();
         first.endpoints.first().map(|of| Endpoint::new(&of.service, &of.operation)).unwrap_or_default()
     };
     let trace = || queries::Trace {
@@ -67,10 +67,10 @@ fn messages() -> Vec<Vec<u8>> {
     [
         queries::Overview::default().to_message(),
         queries::CriticalPath { selection: selection() }.to_message(),
-        queries::BottomUp { selection: selection() }.to_message(),
+        queries::Impact { selection: selection() }.to_message(),
         queries::Compare { a: selection(), b: selection() }.to_message(),
-        queries::Culprit { a: selection(), b: selection() }.to_message(),
-        queries::Diagnosis { selection: selection(), settings: TprofSettings::default() }.to_message(),
+        queries::ServiceChanges { a: selection(), b: selection() }.to_message(),
+        queries::Diagnosis { selection: selection(), settings: DiagnosisSettings::default() }.to_message(),
         queries::Endpoints { selection: selection() }.to_message(),
         queries::Errors { selection: selection() }.to_message(),
         queries::Findings { selection: selection(), baseline: None }.to_message(),
@@ -85,7 +85,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Split { selection: selection(), of: SplitOf::Calls(root()), key: "host".to_owned() }
             .to_message(),
         queries::Search { selection: selection(), search: search() }.to_message(),
-        queries::Pseudonyms {}.to_message(),
+        queries::NamePseudonyms {}.to_message(),
         queries::AnomalyModel { train: selection(), settings: anomaly() }.to_message(),
         trace().to_message(),
         queries::Pressures { of: trace() }.to_message(),
@@ -95,15 +95,19 @@ fn messages() -> Vec<Vec<u8>> {
         .to_message(),
         queries::AggregateTraces {
             selection: selection(),
-            settings: TprofSettings::default(),
+            settings: DiagnosisSettings::default(),
             wanted: Aggregates::One(0),
         }
         .to_message(),
         queries::Anomalies { train: a.clone(), test: b.clone(), settings: anomaly() }.to_message(),
         queries::AnomalyEvaluation { selection: selection(), seed: 1, splits: 2, settings: anomaly() }
             .to_message(),
-        queries::AnomalyVectors { train: a.clone(), test: Some(b.clone()), encoding: Encoding::default() }
-            .to_message(),
+        queries::AnomalyVectors {
+            train: a.clone(),
+            test: Some(b.clone()),
+            encoding: FeatureEncoding::default(),
+        }
+        .to_message(),
         queries::AtLatencies { selection: selection() }.to_message(),
         queries::CompareDiagnoses { a, b }.to_message(),
         queries::FindSpans { trace_id: id(), settings: PathSettings::default(), group: 0, search: search() }
@@ -126,10 +130,15 @@ fn messages() -> Vec<Vec<u8>> {
 
 /// Returns a message of every kind, each with the same attachment.
 fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
-    let pseudonyms = Pool::of(vec![set()]).unwrap().run(queries::Pseudonyms {}).unwrap();
+    let pseudonyms = NativePool::of(vec![set()]).unwrap().run(queries::NamePseudonyms {}).unwrap();
     let redaction = saved::encode_redaction(&(Redaction { tags: true, names: true }, pseudonyms));
-    let piece =
-        Piece { name: "a.json".to_owned(), group: 0, keep: Keep::Sample(2), chunk: None, is_cut: false };
+    let piece = Piece {
+        name: "a.json".to_owned(),
+        group: 0,
+        keep: KeptTraces::Sample(2),
+        chunk: None,
+        is_cut: false,
+    };
     let calls = [
         Call::Read { pieces: vec![piece], heap_limit: 1 << 30 },
         Call::FindSplitPoints(vec![0, 1000]),
@@ -179,7 +188,7 @@ pub fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
     let mut answers = server.serve(session, 1, &begin, vec![message]);
     for number in 2..STEPS as u64 {
         let partials = match answers.pop() {
-            Some((_, Ok((Done::Pass, passes)))) => {
+            Some((_, Ok((CallDone::Pass, passes)))) => {
                 let partials: Option<Vec<_>> =
                     passes.iter().map(|pass| session.run_pass(pass).ok()).collect();
                 let Some(mut partials) = partials else { return false };
@@ -187,8 +196,8 @@ pub fn drive(session: &mut Session, message: Vec<u8>, hear: Hear<'_>) -> bool {
                 heard.for_each(|(pass, partial)| hear(number, pass, partial));
                 partials
             }
-            Some((_, Ok((Done::Working, _)))) => Vec::new(),
-            Some((_, Ok((Done::Report, _)))) => return true,
+            Some((_, Ok((CallDone::Working, _)))) => Vec::new(),
+            Some((_, Ok((CallDone::Report, _)))) => return true,
             _ => return false,
         };
         answers = server.serve(session, number, &Call::Merge { plan: 1 }, partials);
@@ -317,7 +326,7 @@ pub fn columns() -> Vec<Vec<u8>> {
 /// Checks that what is read can be asked, and saved again.
 pub fn check_columns(bytes: &[u8]) {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("report", Reading::default());
+    let mut reader = Reader::new("report", ReadOptions::default());
     if reader.feed(bytes, &mut set).is_err() {
         return;
     }
@@ -325,7 +334,7 @@ pub fn check_columns(bytes: &[u8]) {
     set.seal().unwrap();
     let again = saved::columns(&set, 0, &saved::ExportRedaction::default(), 1).unwrap().0;
     let mut copy = TraceSet::new();
-    let mut reader = Reader::new("again", Reading::default());
+    let mut reader = Reader::new("again", ReadOptions::default());
     reader.feed(&again, &mut copy).unwrap();
     reader.finish(&mut copy);
     copy.seal().unwrap();
@@ -333,7 +342,7 @@ pub fn check_columns(bytes: &[u8]) {
     if spans(&set) < 8192 {
         assert_eq!(spans(&copy), spans(&set));
     }
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     pool.run(queries::Overview::default()).unwrap();
     pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap();
     pool.run(queries::Errors { selection: Selection::default() }).unwrap();

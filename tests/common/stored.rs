@@ -6,14 +6,14 @@ use super::{spoken, times};
 use pathlight::base::encoding;
 use pathlight::engine::anomalies::AnomalySettings;
 use pathlight::engine::compare::compare;
-use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::engine::summaries::{Choice, Settings, Summary, read, write};
-use pathlight::engine::trend::Trend;
-use pathlight::generate::{Options, Shape, write_jaeger};
-use pathlight::ingest::{Options as Reading, Reader};
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::summaries::{Choice, Summary, SummarySettings, read, write};
+use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::generate::{GenerateOptions, Shape, write_jaeger};
+use pathlight::ingest::{ReadOptions, Reader};
 use pathlight::trace::{Endpoint, LoadedSummary, PathSettings, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
@@ -36,7 +36,8 @@ pub const STORED: [Stored; 7] = [
 
 /// Returns a few traces as Jaeger exports them.
 pub fn json() -> Vec<u8> {
-    let options = Options { spans: 5, traces: 12, shape: Shape::Mixed, seed: 5, ..Options::default() };
+    let options =
+        GenerateOptions { spans: 5, traces: 12, shape: Shape::Mixed, seed: 5, ..GenerateOptions::default() };
     let mut json = Vec::new();
     write_jaeger(&options, &mut json).unwrap();
     json
@@ -50,7 +51,7 @@ pub fn set() -> TraceSet {
 /// Returns what is read of an input.
 pub fn loaded(bytes: &[u8]) -> TraceSet {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("input", Reading::default());
+    let mut reader = Reader::new("input", ReadOptions::default());
     // What is wrong stands in the report.
     let _ = reader.feed(bytes, &mut set);
     reader.finish(&mut set);
@@ -97,7 +98,7 @@ pub fn of_sections(sections: &Sections) -> Vec<u8> {
 
 /// The sections that are changed.
 static SECTIONS: LazyLock<Sections> = LazyLock::new(|| {
-    let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
+    let settings = SummarySettings::new(RootEndpoint::TraceRoots, PathSettings::default());
     sections(&write(&Summary::observe(&set(), &settings)).unwrap())
 });
 
@@ -130,8 +131,8 @@ fn check_file(file: &[u8]) {
     Selected::of(&summary, None, PercentileRange::ALL);
     let choice = Choice::default();
     let _ = (summary.critical_path(&choice), summary.endpoints(&choice), summary.bottom_up(&choice));
-    let _ = (summary.histograms(&choice), summary.diagnosis(&choice, &TprofSettings::default()));
-    let _ = Trend::of(&[summary.clone(), again.clone()]);
+    let _ = (summary.histograms(&choice), summary.diagnosis(&choice, &DiagnosisSettings::default()));
+    let _ = TrendOfSummaries::of(&[summary.clone(), again.clone()]);
     again.clone().into_roots().for_each(|(_, part)| drop(write(&part)));
     for parent in summary.flow_parents(&choice, None).unwrap_or_default() {
         let _ = summary.flow(&choice, &Endpoint::new(parent.service, parent.operation), 990_000);
@@ -140,7 +141,7 @@ fn check_file(file: &[u8]) {
     let (traces, spans, value) = (summary.traces, summary.spans, Box::new(again.clone()));
     set.summaries.push(LoadedSummary { name: String::new(), group: 0, traces, spans, value });
     let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
-    let _ = Pool::of(vec![set]).unwrap().run(query);
+    let _ = NativePool::of(vec![set]).unwrap().run(query);
     let _ = Summary::merge(summary, again);
 }
 
@@ -148,19 +149,19 @@ fn check_file(file: &[u8]) {
 /// 26 bytes, the checksum 8.
 fn models() -> Vec<Vec<u8>> {
     let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
-    let tree = Pool::of(vec![set()]).unwrap().run(query).unwrap();
+    let tree = NativePool::of(vec![set()]).unwrap().run(query).unwrap();
     let vae = std::fs::read(project("tests/golden/upgrade/0.1/vae4.model")).unwrap();
     let inside = |model: &Vec<u8>| [b"pathlight anomaly model 2\n", &model[34..]].concat();
     vec![inside(&tree), inside(&vae), tree, vae]
 }
 
 fn check_model(bytes: &[u8]) {
-    if pathlight::engine::anomalies::Model::from_bytes(bytes).is_err() {
+    if pathlight::engine::anomalies::AnomalyBaseline::from_bytes(bytes).is_err() {
         return;
     }
     let settings = AnomalySettings { model: Some(bytes.to_vec()), ..AnomalySettings::default() };
     let (train, test) = (Selection::default(), Selection::default());
-    let _ = Pool::of(vec![set()]).unwrap().run(queries::Anomalies { train, test, settings });
+    let _ = NativePool::of(vec![set()]).unwrap().run(queries::Anomalies { train, test, settings });
 }
 
 fn addresses() -> Vec<Vec<u8>> {

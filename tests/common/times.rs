@@ -7,8 +7,8 @@ use pathlight::engine::compare::compare;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
 use pathlight::engine::run::Session;
-use pathlight::engine::run::native::Pool;
-use pathlight::engine::summaries::{Settings, Summary};
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::summaries::{Summary, SummarySettings};
 use pathlight::trace::{LATEST_US, LONGEST_US, PathSettings, TraceSet};
 
 /// Numbers at which something ends: what is read, what 32, 48, 53, 63 and 64 bits hold, days and years.
@@ -69,7 +69,7 @@ pub fn check_sets(make: impl Fn() -> TraceSet) {
     if set.traces().is_empty() {
         return;
     }
-    let settings = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
+    let settings = SummarySettings::new(RootEndpoint::TraceRoots, PathSettings::default());
     let summary = Summary::observe(&set, &settings);
     let again = pathlight::engine::summaries::read(&pathlight::engine::summaries::write(&summary).unwrap());
     let again = again.expect("what was written is read");
@@ -80,7 +80,7 @@ pub fn check_sets(make: impl Fn() -> TraceSet) {
     );
     let baseline =
         queries::Findings { selection: Selection::default(), baseline: Some(Selection::default()) };
-    Pool::of(vec![set]).unwrap().run(baseline).unwrap();
+    NativePool::of(vec![set]).unwrap().run(baseline).unwrap();
     let mut session = Session::of(make());
     for message in MESSAGES.iter() {
         // What asks for a trace or an endpoint that is not there is refused in words.

@@ -3,18 +3,18 @@
 use crate::Golden;
 use crate::common::{Span, span, stage};
 use pathlight::engine::anomalies::AnomalySettings;
-use pathlight::engine::diagnosis::{AggregateTrace, Aggregates, Settings as TprofSettings};
+use pathlight::engine::diagnosis::{AggregateTrace, Aggregates, DiagnosisSettings};
 use pathlight::engine::flame::TraceReport;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::heatmap::ColumnOrder;
-use pathlight::engine::ids::EndpointId;
+use pathlight::engine::ids::ReportEndpoint;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::SplitOf;
 use pathlight::trace::{Endpoint, Overlap, PathSettings, Reading, TraceSet};
 use pathlight::view::address::Address;
-use pathlight::view::draw::axis::{Scale, Unit};
+use pathlight::view::draw::axis::{AxisUnit, Scale};
 use pathlight::view::draw::caption::captioned;
 use pathlight::view::draw::curves::{self, Axis, CurvesView, Legend, NamedCurve};
 use pathlight::view::draw::histogram::{self, Bars, HistogramView};
@@ -24,8 +24,8 @@ use pathlight::view::draw::{Metrics, Rgba, Shade, Theme, Window, multiples, viol
 use pathlight::view::export::pictures::Exported;
 use pathlight::view::flame::chart::{DiffFlame, DiffOptions, FlameTree, FlameView, FlameWords, Inverted};
 use pathlight::view::heatmap::chart::HeatModel;
-use pathlight::view::timeline::chart::{Timeline, TimelineView};
-use pathlight::view::trend::chart::{Line, Panel, TrendPanels};
+use pathlight::view::timeline::chart::{Timeline, TimelineShown};
+use pathlight::view::trend::chart::{Panel, TrendLine, TrendPanels};
 use pathlight::view::views::View;
 use pathlight::view::{anomalies, flame, flow, heatmap, timeline, trend};
 
@@ -70,13 +70,13 @@ fn requests(traces: impl Iterator<Item = u64>, database_us: u64) -> Vec<Span> {
 }
 
 /// Makes a pool of 40 normal requests and, as the set to compare with, 18 with a slow database, half of which ask it.
-fn pool() -> Pool {
+fn pool() -> NativePool {
     let mut set = TraceSet::new();
     stage(&mut set, &requests(1..41, 8_000));
     set.loading_group = 1;
     stage(&mut set, &requests((100..136).step_by(2), 25_000));
     set.seal().unwrap();
-    Pool::of(vec![set]).unwrap()
+    NativePool::of(vec![set]).unwrap()
 }
 
 fn all() -> Selection {
@@ -99,11 +99,11 @@ fn flame_svg(tree: &FlameTree, words: &FlameWords) -> String {
 fn timeline_svg(timeline: &Timeline, theme: &Theme) -> String {
     let window = timeline.full();
     let view =
-        TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: true };
+        TimelineShown { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: true };
     timeline::chart::export_svg(timeline, &view, 1000, theme, "One request")
 }
 
-fn trace(pool: &mut Pool, group: u8, number: u64) -> TraceReport {
+fn trace(pool: &mut NativePool, group: u8, number: u64) -> TraceReport {
     let trace_id = format!("{number:032x}");
     pool.run(queries::Trace {
         group,
@@ -172,7 +172,7 @@ fn heat_map() {
     let order = ColumnOrder::Latency;
     let report = pool().run(queries::Heatmap { selection: all(), columns: 16, order }).unwrap();
     let model = HeatModel::new(&report);
-    let rows: Vec<_> = (0..model.rows()).map(EndpointId).collect();
+    let rows: Vec<_> = (0..model.rows()).map(ReportEndpoint).collect();
     let window = Window::full(model.columns().into());
     check(
         "heatmap",
@@ -203,7 +203,7 @@ fn timeline_of_a_trace() {
 
 #[test]
 fn aggregate_trace() {
-    let (settings, wanted) = (TprofSettings::default(), Aggregates::All);
+    let (settings, wanted) = (DiagnosisSettings::default(), Aggregates::All);
     let traces = pool().run(queries::AggregateTraces { selection: slow(), settings, wanted }).unwrap();
     let has_parts = |trace: &&AggregateTrace| {
         trace.problem.is_some_and(|problem| trace.spans[problem.span as usize].subspans.len() > 2)
@@ -243,7 +243,7 @@ fn histograms() {
     let (_, latency) = &report.distributions[0];
     let (least, most) = (latency.edges[0], *latency.edges.last().unwrap());
     let lines = [("p50", (least + most) as f64 / 2.0), ("p95", most as f64 * 0.95)];
-    let bars = Bars::of(latency, Unit::Count);
+    let bars = Bars::of(latency, AxisUnit::Count);
     let view = HistogramView { bars, range: Some(((least + most) / 2, most)), lines: &lines };
     check("histogram", &histogram::export_svg(&view, size(700, 240), &Theme::dark(), "Spans").unwrap());
 }
@@ -284,7 +284,7 @@ fn curves_on_every_axis() {
 #[test]
 fn numbers_over_days() {
     // A day without a value, a change, and one panel of a single line without a name.
-    let line = |name: &str, by: f64, change: Option<(usize, f64, f64)>| Line {
+    let line = |name: &str, by: f64, change: Option<(usize, f64, f64)>| TrendLine {
         name: name.to_owned(),
         points: (0..7).map(|day| (day != 3).then_some((by * (100.0 + f64::from(day)), by))).collect(),
         change,

@@ -5,7 +5,7 @@ use crate::Golden;
 use crate::common::{golden_inputs, load, read_into};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{Reading, TraceSet};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn exclusive_times_match_all_test_cases_of_crisp() {
             .iter()
             .map(|(k, v)| (k.clone(), u128::from(v.as_u64().unwrap())))
             .collect();
-        let mut pool = Pool::of(vec![load(&file, 1 << 16)]).unwrap();
+        let mut pool = NativePool::of(vec![load(&file, 1 << 16)]).unwrap();
         let mut report = |reading| {
             pool.run(queries::CriticalPath { selection: Selection { reading, ..Selection::default() } })
                 .unwrap()
@@ -98,7 +98,7 @@ fn counterfactual(bytes: &[u8]) -> Counterfactual {
     read_into(&mut set, "input.json", bytes, 1 << 16);
     set.seal().unwrap();
     let query = queries::Errors { selection: Selection::default() };
-    let report = Pool::of(vec![set]).unwrap().run(query).unwrap();
+    let report = NativePool::of(vec![set]).unwrap().run(query).unwrap();
     let mut path: BTreeMap<String, u128> = BTreeMap::new();
     for row in report.rows.iter().filter(|row| row.without_path_us > 0) {
         let (service, operation) = report.name(row.endpoint);

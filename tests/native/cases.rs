@@ -2,10 +2,10 @@
 
 use pathlight::base::encoding;
 use pathlight::engine::queries::Query;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 
 /// Runs a query; returns it in words, and its report as bytes.
-pub type Case = Box<dyn Fn(&mut Pool) -> (String, Vec<u8>)>;
+pub type Case = Box<dyn Fn(&mut NativePool) -> (String, Vec<u8>)>;
 
 /// Returns the case of a query.
 pub fn case<Q: Query>(query: Q) -> Case {

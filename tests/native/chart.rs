@@ -4,33 +4,33 @@ use crate::common::{load, real_files};
 use pathlight::engine::flame::{CriticalPathReport, TraceReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
-use pathlight::generate::{Defects, Options, Shape, write_jaeger};
+use pathlight::engine::run::native::NativePool;
+use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
 use pathlight::ingest::{self, Reader};
 use pathlight::trace::{PathSettings, TraceSet};
 use pathlight::view::draw::text::Advances;
 use pathlight::view::draw::{Metrics, Theme};
 use pathlight::view::flame::chart::{FlameTree, FlameView, Inverted, Matches, endpoint_rows};
-use pathlight::view::timeline::chart::{Minimap, Timeline, TimelineSize, TimelineView};
+use pathlight::view::timeline::chart::{Minimap, Timeline, TimelineShown, TimelineSize};
 use pathlight::view::{flame, timeline};
 
-fn generated(options: &Options) -> Pool {
+fn generated(options: &GenerateOptions) -> NativePool {
     let mut json = Vec::new();
     write_jaeger(options, &mut json).unwrap();
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("generated.json", ingest::Options::default());
+    let mut reader = Reader::new("generated.json", ingest::ReadOptions::default());
     reader.feed(&json, &mut set).unwrap();
     reader.finish(&mut set);
     set.seal().unwrap();
-    Pool::of(vec![set]).unwrap()
+    NativePool::of(vec![set]).unwrap()
 }
 
-fn critical_path(pool: &mut Pool) -> CriticalPathReport {
+fn critical_path(pool: &mut NativePool) -> CriticalPathReport {
     pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap()
 }
 
 /// Returns the traces of the slowest requests.
-fn traces(pool: &mut Pool, limit: u32) -> Vec<TraceReport> {
+fn traces(pool: &mut NativePool, limit: u32) -> Vec<TraceReport> {
     let query = queries::Requests { selection: Selection::default(), limit };
     let requests = pool.run(query).unwrap();
     let mut trace = |row: &pathlight::engine::flame::RequestRow| {
@@ -95,7 +95,7 @@ fn check_flame(report: &CriticalPathReport) {
 fn check_timeline(report: TraceReport) {
     let mut timeline = Timeline::new(report);
     let size = TimelineSize::new(1300, 2_000_000, 300, Metrics::default());
-    let view = TimelineView {
+    let view = TimelineShown {
         window: timeline.full(),
         scroll_px: 0,
         selected: None,
@@ -135,8 +135,13 @@ fn check_timeline(report: TraceReport) {
 fn pictures_of_generated_traces_agree_with_the_numbers() {
     for shape in [Shape::Mixed, Shape::Wide, Shape::Deep] {
         for defects in [Defects::default(), Defects::ALL] {
-            let mut pool =
-                generated(&Options { spans: 60, traces: 60, shape, defects, ..Options::default() });
+            let mut pool = generated(&GenerateOptions {
+                spans: 60,
+                traces: 60,
+                shape,
+                defects,
+                ..GenerateOptions::default()
+            });
             check_flame(&critical_path(&mut pool));
             for report in traces(&mut pool, 10) {
                 check_timeline(report);
@@ -148,7 +153,7 @@ fn pictures_of_generated_traces_agree_with_the_numbers() {
 #[test]
 fn pictures_of_real_traces_agree_with_the_numbers() {
     for file in real_files(&["dsb-socialnetwork", "jaeger-ui-fixtures", "traceweaver-hotel"], 26) {
-        let mut pool = Pool::of(vec![load(&file, 1 << 16)]).unwrap();
+        let mut pool = NativePool::of(vec![load(&file, 1 << 16)]).unwrap();
         check_flame(&critical_path(&mut pool));
         for report in traces(&mut pool, 3) {
             check_timeline(report);
@@ -159,13 +164,14 @@ fn pictures_of_real_traces_agree_with_the_numbers() {
 #[test]
 fn one_trace_of_many_spans_is_laid_out_a_window_at_a_time() {
     for shape in [Shape::Wide, Shape::Deep] {
-        let mut pool = generated(&Options { spans: 30_000, traces: 1, shape, ..Options::default() });
+        let mut pool =
+            generated(&GenerateOptions { spans: 30_000, traces: 1, shape, ..GenerateOptions::default() });
         let timeline = Timeline::new(traces(&mut pool, 1).remove(0));
         assert_eq!(timeline.len(), 30_000);
         let size = TimelineSize::new(1000, 600, 200, Metrics::default());
         let (mut label, mut small) = (Advances { font_px: 12.0 }, Advances { font_px: 11.0 });
         for scroll_px in [0, size.scroll_end(&timeline) / 2, size.scroll_end(&timeline)] {
-            let view = TimelineView {
+            let view = TimelineShown {
                 window: timeline.full(),
                 scroll_px,
                 selected: None,

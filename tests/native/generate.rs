@@ -1,13 +1,13 @@
 //! Properties of generated traces that other tests rely on.
 
 use pathlight::generate::{
-    Defects, GeneratedTrace, Generator, Inject, Options, Shape, trace_json, write_jaeger,
+    Defects, GenerateOptions, GeneratedTrace, Generator, Inject, Shape, trace_json, write_jaeger,
 };
 use std::collections::{HashMap, HashSet};
 
 const SHAPES: [Shape; 3] = [Shape::Wide, Shape::Deep, Shape::Mixed];
 
-fn bytes(options: &Options) -> Vec<u8> {
+fn bytes(options: &GenerateOptions) -> Vec<u8> {
     let mut out = Vec::new();
     let summary = write_jaeger(options, &mut out).unwrap();
     assert_eq!(summary.bytes, out.len() as u64);
@@ -15,7 +15,7 @@ fn bytes(options: &Options) -> Vec<u8> {
     out
 }
 
-fn all(options: &Options) -> Vec<GeneratedTrace> {
+fn all(options: &GenerateOptions) -> Vec<GeneratedTrace> {
     let generator = Generator::new(options).unwrap();
     (0..options.traces).map(|i| generator.trace(i)).collect()
 }
@@ -32,10 +32,10 @@ fn percentile(sorted: &[u64], p: usize) -> u64 {
 #[test]
 fn same_seed_same_bytes_and_another_seed_other_bytes() {
     for shape in SHAPES {
-        let options = Options { shape, traces: 20, ..Options::default() };
+        let options = GenerateOptions { shape, traces: 20, ..GenerateOptions::default() };
         let first = bytes(&options);
         assert_eq!(first, bytes(&options));
-        assert_ne!(first, bytes(&Options { seed: 2, ..options.clone() }));
+        assert_ne!(first, bytes(&GenerateOptions { seed: 2, ..options.clone() }));
         // The stream is the traces one by one.
         let second: serde_json::Value = serde_json::from_slice(&first).unwrap();
         let alone = trace_json(&Generator::new(&options).unwrap().trace(7));
@@ -47,7 +47,7 @@ fn same_seed_same_bytes_and_another_seed_other_bytes() {
 #[test]
 fn bytes_are_those_of_earlier_versions() {
     let sums = SHAPES.map(|shape| {
-        let options = Options { shape, traces: 5, seed: 7, ..Options::default() };
+        let options = GenerateOptions { shape, traces: 5, seed: 7, ..GenerateOptions::default() };
         bytes(&options)
             .iter()
             .fold(0xcbf2_9ce4_8422_2325u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
@@ -58,7 +58,7 @@ fn bytes_are_those_of_earlier_versions() {
 #[test]
 fn the_file_is_an_answer_of_the_jaeger_api_whose_references_resolve() {
     for shape in SHAPES {
-        let options = Options { shape, traces: 60, ..Options::default() };
+        let options = GenerateOptions { shape, traces: 60, ..GenerateOptions::default() };
         let json: serde_json::Value = serde_json::from_slice(&bytes(&options)).unwrap();
         let traces = json["data"].as_array().unwrap();
         assert_eq!(traces.len(), 60);
@@ -102,7 +102,7 @@ fn the_file_is_an_answer_of_the_jaeger_api_whose_references_resolve() {
 fn a_span_takes_about_as_many_bytes_as_a_real_one() {
     for (shape, spans) in [(Shape::Mixed, 50), (Shape::Mixed, 1000), (Shape::Wide, 1000), (Shape::Deep, 1000)]
     {
-        let options = Options { shape, spans, traces: 40_000 / spans, ..Options::default() };
+        let options = GenerateOptions { shape, spans, traces: 40_000 / spans, ..GenerateOptions::default() };
         let mut out = Vec::new();
         let summary = write_jaeger(&options, &mut out).unwrap();
         let each = summary.bytes as f64 / summary.spans as f64;
@@ -124,7 +124,7 @@ fn a_span_takes_about_as_many_bytes_as_a_real_one() {
 fn traces_have_the_size_asked_for() {
     for spans in [1u64, 3, 10, 30, 50, 80, 111, 200, 1000, 20_000] {
         let traces = (60_000 / spans).clamp(60, 1500);
-        let options = Options { spans, traces, ..Options::default() };
+        let options = GenerateOptions { spans, traces, ..GenerateOptions::default() };
         let generator = Generator::new(&options).unwrap();
         let total: usize = (0..traces).map(|i| generator.trace(i).spans.len()).sum();
         let mean = total as f64 / traces as f64;
@@ -132,7 +132,9 @@ fn traces_have_the_size_asked_for() {
     }
     for shape in [Shape::Wide, Shape::Deep] {
         for spans in [1, 2, 3, 17, 1000] {
-            let trace = Generator::new(&Options { shape, spans, ..Options::default() }).unwrap().trace(0);
+            let trace = Generator::new(&GenerateOptions { shape, spans, ..GenerateOptions::default() })
+                .unwrap()
+                .trace(0);
             assert_eq!(trace.spans.len() as u64, spans);
         }
     }
@@ -140,11 +142,12 @@ fn traces_have_the_size_asked_for() {
 
 #[test]
 fn wide_is_one_parent_and_deep_is_one_chain() {
-    let options = Options { shape: Shape::Wide, spans: 100_000, traces: 1, ..Options::default() };
+    let options =
+        GenerateOptions { shape: Shape::Wide, spans: 100_000, traces: 1, ..GenerateOptions::default() };
     let wide = Generator::new(&options).unwrap().trace(0);
     let root = wide.spans[0].span_id;
     assert!(wide.spans[1..].iter().all(|s| s.parent.is_some_and(|p| p.span_id == root)));
-    let deep = Generator::new(&Options { shape: Shape::Deep, ..options }).unwrap().trace(0);
+    let deep = Generator::new(&GenerateOptions { shape: Shape::Deep, ..options }).unwrap().trace(0);
     for pair in deep.spans.windows(2) {
         assert_eq!(pair[1].parent.map(|p| p.span_id), Some(pair[0].span_id));
     }
@@ -153,10 +156,10 @@ fn wide_is_one_parent_and_deep_is_one_chain() {
 #[test]
 fn a_delay_moves_what_waits_for_it_and_nothing_else() {
     for shape in SHAPES {
-        let base = Options { shape, traces: 150, ..Options::default() };
+        let base = GenerateOptions { shape, traces: 150, ..GenerateOptions::default() };
         let before = all(&base);
         for place in Generator::new(&base).unwrap().places().into_iter().take(20) {
-            let delayed = Options { injects: inject(&place.name, 7777, 0.5), ..base.clone() };
+            let delayed = GenerateOptions { injects: inject(&place.name, 7777, 0.5), ..base.clone() };
             let generator = Generator::new(&delayed).unwrap();
             let mut touched = 0;
             for (i, old) in before.iter().enumerate() {
@@ -188,13 +191,14 @@ fn a_delay_moves_what_waits_for_it_and_nothing_else() {
 
 #[test]
 fn a_delay_on_the_path_lengthens_the_request_by_as_much() {
-    let base = Options { traces: 200, ..Options::default() };
+    let base = GenerateOptions { traces: 200, ..GenerateOptions::default() };
     let before = all(&base);
     for place in
         ["auth:Auth/ValidateToken:1", "edge-gateway->auth:Auth/ValidateToken gap", "auth:redis GET session:0"]
     {
         let generator =
-            Generator::new(&Options { injects: inject(place, 123_456, 1.0), ..base.clone() }).unwrap();
+            Generator::new(&GenerateOptions { injects: inject(place, 123_456, 1.0), ..base.clone() })
+                .unwrap();
         let mut touched = 0;
         for (i, old) in before.iter().enumerate() {
             let grown = generator.trace(i as u64).spans[0].duration_us - old.spans[0].duration_us;
@@ -208,11 +212,11 @@ fn a_delay_on_the_path_lengthens_the_request_by_as_much() {
 
 #[test]
 fn a_place_says_where_in_its_span_the_delay_falls() {
-    let base = Options { traces: 300, ..Options::default() };
+    let base = GenerateOptions { traces: 300, ..GenerateOptions::default() };
     let before = all(&base);
     for place in Generator::new(&base).unwrap().places().into_iter().take(25) {
         let generator =
-            Generator::new(&Options { injects: inject(&place.name, 1_000_000, 1.0), ..base.clone() })
+            Generator::new(&GenerateOptions { injects: inject(&place.name, 1_000_000, 1.0), ..base.clone() })
                 .unwrap();
         let (mut right, mut visits) = (0, 0);
         for (i, old) in before.iter().enumerate() {
@@ -259,7 +263,7 @@ fn subspans(trace: &GeneratedTrace, at: usize) -> Vec<u64> {
 #[test]
 fn the_slow_tail_is_in_product_pages_and_comes_from_the_cache_miss() {
     for spans in [6, 20, 50, 200] {
-        let options = Options { spans, traces: 4000, ..Options::default() };
+        let options = GenerateOptions { spans, traces: 4000, ..GenerateOptions::default() };
         let mut by_type: HashMap<&str, Vec<(u64, bool)>> = HashMap::new();
         for trace in all(&options) {
             let missed = trace.spans.iter().any(|s| s.operation == "SELECT product_details");
@@ -291,7 +295,7 @@ fn the_slow_tail_is_in_product_pages_and_comes_from_the_cache_miss() {
 fn mixed_traces_hold_what_real_ones_do() {
     let (mut errors, mut follows, mut retries, mut early, mut spans) = (0, 0, 0, 0, 0);
     let mut regions = HashSet::new();
-    for trace in all(&Options { traces: 3000, ..Options::default() }) {
+    for trace in all(&GenerateOptions { traces: 3000, ..GenerateOptions::default() }) {
         let starts: HashMap<u64, (u64, bool)> =
             trace.spans.iter().map(|s| (s.span_id, (s.start_us, s.error))).collect();
         regions.extend(trace.processes.iter().map(|p| p.region));
@@ -316,10 +320,12 @@ fn mixed_traces_hold_what_real_ones_do() {
 #[test]
 fn each_defect_can_be_seen() {
     let find = |defects: Defects, seen: &dyn Fn(&GeneratedTrace) -> bool| {
-        let options = Options { traces: 40, defects, ..Options::default() };
+        let options = GenerateOptions { traces: 40, defects, ..GenerateOptions::default() };
         let found = all(&options).iter().filter(|t| seen(t)).count();
-        let clean =
-            all(&Options { defects: Defects::default(), ..options }).iter().filter(|t| seen(t)).count();
+        let clean = all(&GenerateOptions { defects: Defects::default(), ..options })
+            .iter()
+            .filter(|t| seen(t))
+            .count();
         assert!(found >= 25 && clean == 0, "{defects:?}: {found} of 40, {clean} without");
     };
     let ids = |t: &GeneratedTrace| t.spans.iter().map(|s| s.span_id).collect::<HashSet<_>>();
@@ -359,7 +365,7 @@ fn each_defect_can_be_seen() {
     find(Defects { generic_names: true, ..none }, &|t| t.spans.iter().any(|s| s.name() == "HTTP GET"));
     find(Defects { ids_in_names: true, ..none }, &|t| t.spans.iter().any(|s| s.name_value.is_some()));
     // Everything at once still makes JSON.
-    let options = Options { traces: 50, defects: Defects::ALL, ..Options::default() };
+    let options = GenerateOptions { traces: 50, defects: Defects::ALL, ..GenerateOptions::default() };
     serde_json::from_slice::<serde_json::Value>(&bytes(&options)).unwrap();
     assert_eq!(Defects::NAMES.join(",").parse::<Defects>().unwrap(), Defects::ALL);
 }
@@ -373,7 +379,7 @@ fn delays_and_shapes_are_read_or_refused_with_the_cure() {
         let error = bad.parse::<Inject>().unwrap_err().to_string();
         assert!(error.contains("PLACE=+US"), "{bad}: {error}");
     }
-    let options = Options { injects: inject("nowhere:0", 1, 1.0), ..Options::default() };
+    let options = GenerateOptions { injects: inject("nowhere:0", 1, 1.0), ..GenerateOptions::default() };
     assert!(Generator::new(&options).err().unwrap().to_string().contains("--list-places"));
     assert!("round".parse::<Shape>().is_err());
     let error = write_jaeger(&options, &mut Vec::new()).unwrap_err();

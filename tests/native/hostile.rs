@@ -7,8 +7,8 @@ use crate::common::{Scratch, read_into};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use pathlight::engine::queries;
-use pathlight::engine::run::native::Pool;
-use pathlight::ingest::{Ended, FileReport, Options, Reader};
+use pathlight::engine::run::native::NativePool;
+use pathlight::ingest::{Ended, FileReport, ReadOptions, Reader};
 use pathlight::trace::TraceSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -27,7 +27,7 @@ fn trace(id: u64, name: &str, tags: &str, start: &str, duration: &str) -> String
 
 fn read(bytes: &[u8]) -> (TraceSet, FileReport) {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("hostile", Options::default());
+    let mut reader = Reader::new("hostile", ReadOptions::default());
     for chunk in bytes.chunks(1 << 20) {
         if reader.feed(chunk, &mut set).is_err() {
             break;
@@ -244,7 +244,7 @@ fn list_tag_keys(count: usize) -> Duration {
     let mut set = TraceSet::new();
     read_into(&mut set, "tags", text.as_bytes(), 1 << 20);
     set.seal().unwrap();
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let overview = pool.run(queries::Overview::default()).unwrap();
     assert_eq!(overview.tag_keys.len(), count);
     assert!(overview.tag_keys.iter().all(|key| key.values == ["v"]));

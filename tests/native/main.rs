@@ -10,18 +10,21 @@ mod common;
 
 mod analysis {
     mod adversaries;
-    mod anomaly;
+    mod anomalies;
     mod auto_encoder;
-    mod bottom_up;
     mod compare;
-    mod critical_path;
-    mod culprit;
+    mod compare_services;
     mod defects;
+    mod diagnosis;
+    mod diagnosis_report;
+    mod diagnosis_steps;
     mod errors;
     mod filters;
     mod findings;
+    mod flame;
     mod flow;
     mod flow_queries;
+    mod impact;
     mod invariance;
     mod long_sums;
     mod places;
@@ -34,9 +37,6 @@ mod analysis {
     mod summaries;
     mod summary_queries;
     mod tables;
-    mod tprof;
-    mod tprof_report;
-    mod tprof_steps;
     mod trend;
 }
 mod cases;

@@ -6,8 +6,8 @@ use pathlight::canvas::{PlotBackend, Surface, png_of, theme_of};
 use pathlight::view::draw::color::SERVICE_STEPS;
 use pathlight::view::draw::histogram::{Bars, HistogramAxis, HistogramView, draw};
 use pathlight::view::draw::plot::ChartSize;
-use pathlight::view::draw::svg::{Words, write};
-use pathlight::view::draw::{Measure, Rgba, Shade, Theme};
+use pathlight::view::draw::svg::{SvgText, write};
+use pathlight::view::draw::{MeasureText, Rgba, Shade, Theme};
 use pathlight::view::flame::chart::{FlameSize, FlameTree, FlameView, Frame, NONE, layout, scene};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -196,7 +196,7 @@ async fn pictures_become_png() {
         [(20, 2.0, false, [60.0, 40.0]), (32_768, 1.0, true, [15.0, 16_384.0])]
     {
         let scene = pathlight::view::draw::Scene::new(30, height, Some(Rgba::hex(0xff0000)));
-        let words = Words { title: "Red", description: "", tip: &|_| None };
+        let words = SvgText { title: "Red", description: "", tip: &|_| None };
         let (png, smaller) = png_of(&blob(&write(&scene, &words)), scale).await.unwrap();
         assert_eq!((png.type_().as_str(), smaller), ("image/png", is_smaller));
         let found: Promise = read.call1(&JsValue::NULL, &png).unwrap().unchecked_into();

@@ -6,8 +6,8 @@ use pathlight::engine::anomalies::paper::vae::VaeSettings;
 use pathlight::engine::anomalies::{AnomalySettings, Detector};
 use pathlight::engine::queries::{self, Query};
 use pathlight::engine::requests::{RootEndpoint, Selection};
-use pathlight::engine::run::{Cuts, Next, Plan, Session};
-use pathlight::generate::{Generator, Options, Shape, write_jaeger};
+use pathlight::engine::run::{Cuts, Plan, PlanStep, Session};
+use pathlight::generate::{GenerateOptions, Generator, Shape, write_jaeger};
 use pathlight::ingest::{self, Ended, Reader};
 use pathlight::trace::{Endpoint, Overlap, SpanId, TraceId, TraceSet};
 use pathlight::view::json;
@@ -23,7 +23,7 @@ macro_rules! native {
 /// Loads the native traces, read in pieces of this many bytes.
 fn load(piece: usize) -> Session {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("traces.json", ingest::Options::default());
+    let mut reader = Reader::new("traces.json", ingest::ReadOptions::default());
     for bytes in native!("traces.json").as_bytes().chunks(piece) {
         reader.feed(bytes, &mut set).unwrap();
     }
@@ -38,10 +38,10 @@ fn run<Q: Query>(session: &mut Session, query: Q) -> Q::Report {
     let mut partials = Vec::new();
     loop {
         match plan.next(partials).unwrap() {
-            Next::Done(report) => return report,
-            Next::Working(_) => partials = Vec::new(),
-            Next::Waiting => panic!("there is no other plan"),
-            Next::Pass(pass) => {
+            PlanStep::Done(report) => return report,
+            PlanStep::Working(_) => partials = Vec::new(),
+            PlanStep::Waiting => panic!("there is no other plan"),
+            PlanStep::Pass(pass) => {
                 let mut task = session.start(&pass).unwrap();
                 // Interrupted all the time, as a busy worker is.
                 partials = vec![loop {
@@ -81,13 +81,13 @@ fn selection(overlap: &str) -> Selection {
 
 #[wasm_bindgen_test]
 fn generated_traces_are_the_same_bytes() {
-    let options = Options {
+    let options = GenerateOptions {
         traces: 150,
         spans: 20,
         shape: Shape::Mixed,
         seed: 11,
         defects: "all".parse().unwrap(),
-        ..Options::default()
+        ..GenerateOptions::default()
     };
     assert!(Generator::new(&options).is_ok());
     let mut bytes = Vec::new();

@@ -9,9 +9,9 @@ use pathlight::boot::Boot;
 use pathlight::engine::pool::{Limits, LoadOutcome, PoolEvent, QueryError};
 use pathlight::engine::queries::{self, OverviewReport};
 use pathlight::engine::requests::{PercentileRange, Selection};
-use pathlight::generate::{Options, write_jaeger};
+use pathlight::generate::{GenerateOptions, write_jaeger};
 use pathlight::ingest::Ended;
-use pathlight::pool::{Input, Pool};
+use pathlight::pool::{Input, PagePool};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -19,7 +19,7 @@ use web_sys::{Blob, ErrorEvent, Worker};
 
 /// A pool with what it said and the workers it has started.
 struct Bench {
-    pool: Pool,
+    pool: PagePool,
     events: Rc<RefCell<Vec<PoolEvent>>>,
     workers: Array,
 }
@@ -42,7 +42,7 @@ impl Bench {
         let start_worker = make.call2(&JsValue::NULL, &wasm_bindgen::module(), &started).unwrap();
         let events: Rc<RefCell<Vec<PoolEvent>>> = Rc::default();
         let heard = events.clone();
-        let pool = Pool::with_workers(Boot::new(start_worker.unchecked_into()), workers, move |event| {
+        let pool = PagePool::with_workers(Boot::new(start_worker.unchecked_into()), workers, move |event| {
             heard.borrow_mut().push(event);
         });
         Bench { pool, events, workers: started }
@@ -113,7 +113,8 @@ async fn sleep(ms: i32) {
 
 fn text(traces: u64, seed: u64) -> Vec<u8> {
     let mut out = Vec::new();
-    write_jaeger(&Options { traces, spans: 20, seed, ..Options::default() }, &mut out).unwrap();
+    write_jaeger(&GenerateOptions { traces, spans: 20, seed, ..GenerateOptions::default() }, &mut out)
+        .unwrap();
     out
 }
 

@@ -15,9 +15,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use pace::{Pace, Step, scope};
-use read::Job;
-use source::Source;
+use pace::{StepClock, YieldPace, scope};
+use read::ReadCall;
+use source::BlobSource;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
@@ -25,10 +25,10 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, MessageEvent};
 
 use pathlight_engine::EngineError;
-use pathlight_engine::pool::messages::{Call, Done, FromWorker, Progress, ToWorker};
-use pathlight_engine::pool::{Answer, Server};
+use pathlight_engine::pool::messages::{Call, CallDone, FromWorker, ToWorker, WorkerProgress};
+use pathlight_engine::pool::{CallAnswer, Server};
 use pathlight_engine::run::Session;
-use pathlight_generate::{Options, write_jaeger};
+use pathlight_generate::{GenerateOptions, write_jaeger};
 use pathlight_trace::Sealing;
 use pathlight_view::export::saved;
 use pathlight_wire as wire;
@@ -48,7 +48,7 @@ struct Worker {
     server: RefCell<Server>,
     /// Calls under way, by number.
     calls: RefCell<BTreeMap<u64, Rc<Cell<CallState>>>>,
-    reads: RefCell<VecDeque<Job>>,
+    reads: RefCell<VecDeque<ReadCall>>,
     is_reading: Cell<bool>,
     /// Passes under way.
     passes: Cell<u32>,
@@ -58,7 +58,7 @@ struct Worker {
     last_plan: Cell<u64>,
     /// The set has grown since the session last heard of it.
     grown: Cell<bool>,
-    pace: Pace,
+    pace: YieldPace,
 }
 
 /// Listens to the page from now on; called by `worker.js` in a new worker.
@@ -85,7 +85,7 @@ pub fn start_worker() -> Result<(), JsValue> {
         is_called: Cell::new(false),
         last_plan: Cell::new(0),
         grown: Cell::new(false),
-        pace: Pace::new()?,
+        pace: YieldPace::new()?,
     });
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
         if let Some((message, attachments)) = wire::unpack::<ToWorker>(&event.data()) {
@@ -164,8 +164,8 @@ impl Worker {
                     self.post(&FromWorker::Failed(number, "a file is missing".to_owned()), &[]);
                     return;
                 }
-                let (source, state) = (Source::new(blobs), self.begin(number));
-                let job = Job { call: number, pieces, heap_limit, source, state };
+                let (source, state) = (BlobSource::new(blobs), self.begin(number));
+                let job = ReadCall { call: number, pieces, heap_limit, source, state };
                 self.reads.borrow_mut().push_back(job);
                 self.read();
             }
@@ -179,8 +179,10 @@ impl Worker {
                     worker.passes.set(worker.passes.get() - 1);
                     worker.calls.borrow_mut().remove(&number);
                     if state.get() == CallState::Running {
-                        worker
-                            .answer(number, partial.map(|bytes| (Done::Nothing, vec![wire::buffer(&bytes)])));
+                        worker.answer(
+                            number,
+                            partial.map(|bytes| (CallDone::Nothing, vec![wire::buffer(&bytes)])),
+                        );
                     }
                 });
             }
@@ -189,7 +191,7 @@ impl Worker {
                 spawn_local(async move {
                     let sealed = worker.seal().await;
                     worker.post(&FromWorker::Progress(number, worker.progress(0, 0)), &[]);
-                    worker.answer(number, sealed.map(|()| (Done::Nothing, Vec::new())));
+                    worker.answer(number, sealed.map(|()| (CallDone::Nothing, Vec::new())));
                 });
             }
             Call::FindSplitPoints(places) => {
@@ -199,14 +201,14 @@ impl Worker {
                         Some(Ok(blob)) => split::split_points(&blob, places, &worker.pace).await,
                         _ => Vec::new(),
                     };
-                    worker.answer(number, Ok((Done::SplitPoints(split_points), Vec::new())));
+                    worker.answer(number, Ok((CallDone::SplitPoints(split_points), Vec::new())));
                 });
             }
             Call::WriteDemo => {
                 let mut json = Vec::new();
                 // Writing to a Vec cannot fail, and the options are our own.
-                let _ = write_jaeger(&Options::demo(), &mut json);
-                self.answer(number, Ok((Done::Nothing, vec![wire::buffer(&json)])));
+                let _ = write_jaeger(&GenerateOptions::demo(), &mut json);
+                self.answer(number, Ok((CallDone::Nothing, vec![wire::buffer(&json)])));
             }
             Call::CopyColumns { from, first, redaction } => {
                 let Ok(redaction) = saved::decode_redaction(&redaction) else {
@@ -215,7 +217,8 @@ impl Worker {
                     return;
                 };
                 let columns = saved::columns(&self.session.borrow().set, from, &redaction, first);
-                let answer = columns.map(|(bytes, next)| (Done::Columns(next), vec![wire::buffer(&bytes)]));
+                let answer =
+                    columns.map(|(bytes, next)| (CallDone::Columns(next), vec![wire::buffer(&bytes)]));
                 self.answer(number, answer);
             }
             _ => {
@@ -228,14 +231,14 @@ impl Worker {
         }
     }
 
-    fn answer_all(&self, answers: Vec<(u64, Answer)>) {
+    fn answer_all(&self, answers: Vec<(u64, CallAnswer)>) {
         for (number, answer) in answers {
             let buffers = |buffers: Vec<Vec<u8>>| buffers.iter().map(|bytes| wire::buffer(bytes)).collect();
             self.answer(number, answer.map(|(done, attached)| (done, buffers(attached))));
         }
     }
 
-    fn answer(&self, number: u64, answer: Result<(Done, Vec<JsValue>), EngineError>) {
+    fn answer(&self, number: u64, answer: Result<(CallDone, Vec<JsValue>), EngineError>) {
         match answer {
             Ok((done, attachments)) => self.post(&FromWorker::Done(number, done), &attachments),
             Err(error) => self.post(&FromWorker::Failed(number, error.to_string()), &[]),
@@ -261,12 +264,12 @@ impl Worker {
     }
 
     /// Returns how much a call has read, as bytes and pieces, and how much the worker holds then.
-    fn progress(&self, bytes: u64, pieces: u32) -> Progress {
+    fn progress(&self, bytes: u64, pieces: u32) -> WorkerProgress {
         let set = &self.session.borrow().set;
         // What summaries sum counts as held.
         let (traces, spans) =
             set.summaries.iter().fold((0, 0), |(traces, spans), of| (traces + of.traces, spans + of.spans));
-        Progress {
+        WorkerProgress {
             bytes,
             pieces,
             traces: set.traces().len() as u64 + traces,
@@ -281,7 +284,7 @@ impl Worker {
         let mut sealing = Sealing::begin(&mut self.session.borrow_mut().set);
         self.session.borrow_mut().invalidate();
         loop {
-            let step = Step::begin();
+            let step = StepClock::begin();
             if sealing.step(&mut self.session.borrow_mut().set, &mut || step.is_over())? {
                 return Ok(());
             }
@@ -297,7 +300,7 @@ impl Worker {
         }
         let mut task = self.session.borrow_mut().start(pass)?;
         while state.get() == CallState::Running {
-            let step = Step::begin();
+            let step = StepClock::begin();
             let partial = task.step(&mut self.session.borrow_mut(), &mut || step.is_over())?;
             if let Some(partial) = partial {
                 return Ok(partial);

@@ -25,35 +25,35 @@ pub fn now_ms() -> f64 {
 }
 
 /// The time of one step.
-pub struct Step {
+pub struct StepClock {
     until_ms: f64,
 }
 
-impl Step {
+impl StepClock {
     /// Returns a step that begins now.
-    pub fn begin() -> Step {
-        Step { until_ms: now_ms() + STEP_MS }
+    pub fn begin() -> StepClock {
+        StepClock { until_ms: now_ms() + STEP_MS }
     }
 
-    /// Returns whether it is time to [yield](Pace::yield_now).
+    /// Returns whether it is time to [yield](YieldPace::yield_now).
     pub fn is_over(&self) -> bool {
         now_ms() >= self.until_ms
     }
 }
 
 /// Yields to messages and to whatever else is under way. By a MessageChannel, because timers are held back to 4 ms.
-pub struct Pace {
+pub struct YieldPace {
     port: MessagePort,
     waiting: Rc<RefCell<VecDeque<Waker>>>,
     _on_message: Closure<dyn FnMut()>,
 }
 
-impl Pace {
+impl YieldPace {
     /// Returns a pace of its own channel.
     ///
     /// # Errors
     /// The browser's, if it has no channel to give.
-    pub fn new() -> Result<Pace, JsValue> {
+    pub fn new() -> Result<YieldPace, JsValue> {
         let channel = MessageChannel::new()?;
         let waiting: Rc<RefCell<VecDeque<Waker>>> = Rc::default();
         let woken = waiting.clone();
@@ -64,7 +64,7 @@ impl Pace {
             }
         });
         channel.port1().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-        Ok(Pace { port: channel.port2(), waiting, _on_message: on_message })
+        Ok(YieldPace { port: channel.port2(), waiting, _on_message: on_message })
     }
 
     /// Lets the event loop turn once.

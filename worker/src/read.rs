@@ -1,14 +1,14 @@
-//! Reading: bytes from a [`Source`] into the trace set, in small steps.
+//! Reading: bytes from a [`BlobSource`] into the trace set, in small steps.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::pace::{Step, now_ms};
-use super::source::{Block, Source};
+use super::pace::{StepClock, now_ms};
+use super::source::{BlobSource, Block};
 use super::{CallState, Worker, memory_bytes};
 use pathlight_engine::load::ReadResult;
-use pathlight_engine::pool::messages::{Done, FromWorker, Piece, Progress};
-use pathlight_ingest::{ErrorKind, IngestError, Options, Reader};
+use pathlight_engine::pool::messages::{CallDone, FromWorker, Piece, WorkerProgress};
+use pathlight_ingest::{ErrorKind, IngestError, ReadOptions, Reader};
 
 /// How often the page hears of progress, in milliseconds.
 const PROGRESS_MS: f64 = 80.0;
@@ -19,7 +19,7 @@ const PARSE_BYTES: (u32, u32) = (4 << 10, 512 << 10);
 const PARSE_MS: f64 = 6.0;
 
 /// A call to read some pieces.
-pub struct Job {
+pub struct ReadCall {
     /// Number of the call.
     pub call: u64,
     /// The pieces of input to read.
@@ -27,7 +27,7 @@ pub struct Job {
     /// Bytes of heap that columns may take.
     pub heap_limit: u64,
     /// Their bytes, the first of them on their way.
-    pub source: Source,
+    pub source: BlobSource,
     /// Whether it goes on.
     pub state: Rc<Cell<CallState>>,
 }
@@ -63,7 +63,7 @@ struct Reading<'a> {
     worker: &'a Worker,
     call: u64,
     state: Rc<Cell<CallState>>,
-    step: Step,
+    step: StepClock,
     /// Bytes to parse at once.
     stride: u32,
     bytes: u64,
@@ -77,14 +77,14 @@ struct Reading<'a> {
 }
 
 /// Does the job and answers it.
-pub async fn run(worker: &Worker, job: Job) {
-    let Job { call, pieces, heap_limit, mut source, state } = job;
+pub async fn run(worker: &Worker, job: ReadCall) {
+    let ReadCall { call, pieces, heap_limit, mut source, state } = job;
     worker.session.borrow_mut().set.set_limit(usize::try_from(heap_limit).unwrap_or(usize::MAX));
     let mut reading = Reading {
         worker,
         call,
         state,
-        step: Step::begin(),
+        step: StepClock::begin(),
         stride: 64 << 10,
         bytes: 0,
         finished: 0,
@@ -152,13 +152,13 @@ pub async fn run(worker: &Worker, job: Job) {
     }
     if reading.state.get() != CallState::Cancelled {
         let progress = reading.progress();
-        worker.post(&FromWorker::Done(call, Done::Read(results, progress)), &[]);
+        worker.post(&FromWorker::Done(call, CallDone::Read(results, progress)), &[]);
     }
 }
 
 fn reader_of(piece: &Piece) -> Reader {
     let unpack = Some(pathlight_engine::summaries::unpack as pathlight_ingest::Unpack);
-    let options = Options { keep: piece.keep.clone(), unpack, ..Options::default() };
+    let options = ReadOptions { keep: piece.keep.clone(), unpack, ..ReadOptions::default() };
     match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),
@@ -222,10 +222,10 @@ impl Reading<'_> {
         while self.worker.has_passes() {
             self.worker.pace.yield_now().await;
         }
-        self.step = Step::begin();
+        self.step = StepClock::begin();
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> WorkerProgress {
         self.worker.progress(self.bytes, self.finished)
     }
 }

@@ -61,7 +61,7 @@ struct Open {
 }
 
 /// The Blobs of one call.
-pub struct Source {
+pub struct BlobSource {
     blobs: Vec<Blob>,
     next: usize,
     open: Option<Open>,
@@ -72,10 +72,10 @@ pub struct Source {
     spare: Option<ArrayBuffer>,
 }
 
-impl Source {
+impl BlobSource {
     /// Takes the Blobs and asks for the first bytes at once.
-    pub fn new(blobs: Vec<Blob>) -> Source {
-        let mut source = Source {
+    pub fn new(blobs: Vec<Blob>) -> BlobSource {
+        let mut source = BlobSource {
             blobs,
             next: 0,
             open: None,
@@ -256,7 +256,7 @@ impl Source {
     }
 }
 
-impl Drop for Source {
+impl Drop for BlobSource {
     fn drop(&mut self) {
         self.close();
     }

@@ -8,7 +8,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::Blob;
 
-use super::pace::Pace;
+use super::pace::YieldPace;
 use pathlight_engine::load::SplitSearch;
 use pathlight_ingest::SplitPoint;
 
@@ -16,7 +16,7 @@ use pathlight_ingest::SplitPoint;
 /// in one piece.
 ///
 /// Nobody parses meanwhile, so what will probably be looked at is asked for at once.
-pub async fn split_points(blob: &Blob, places: Vec<u64>, pace: &Pace) -> Vec<SplitPoint> {
+pub async fn split_points(blob: &Blob, places: Vec<u64>, pace: &YieldPace) -> Vec<SplitPoint> {
     let mut search = SplitSearch::new(places);
     let mut ahead: VecDeque<(Range<u64>, JsFuture)> = (search.first_looks().into_iter())
         .filter_map(|range| Some((range.clone(), asked(blob, &range).ok()?)))

@@ -7,11 +7,11 @@
 use std::rc::Rc;
 
 use super::Worker;
-use super::pace::{Step, now_ms};
+use super::pace::{StepClock, now_ms};
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_engine::run::Session;
-use pathlight_generate::{Options, write_jaeger};
+use pathlight_generate::{GenerateOptions, write_jaeger};
 use pathlight_ingest as ingest;
 use pathlight_ingest::Reader;
 use pathlight_trace::{PathSettings, TraceSet};
@@ -26,11 +26,12 @@ const QUERIES_MS: f64 = 350.0;
 pub async fn warm_up(worker: Rc<Worker>) {
     let mut text = Vec::new();
     // Writing to a Vec cannot fail, and the options are our own.
-    let _ = write_jaeger(&Options { spans: 40, traces: TRACES, ..Options::default() }, &mut text);
+    let _ =
+        write_jaeger(&GenerateOptions { spans: 40, traces: TRACES, ..GenerateOptions::default() }, &mut text);
     let mut worked_ms = 0.0;
     let is_called = || worker.is_called.get();
     while worked_ms < READING_MS && !is_called() {
-        let (began_ms, step) = (now_ms(), Step::begin());
+        let (began_ms, step) = (now_ms(), StepClock::begin());
         while !step.is_over() {
             read(&text);
         }
@@ -53,7 +54,7 @@ pub async fn warm_up(worker: Rc<Worker>) {
 
 fn read(text: &[u8]) -> TraceSet {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("", ingest::Options::default());
+    let mut reader = Reader::new("", ingest::ReadOptions::default());
     // Errors are ignored: the first real file would meet them again, and then they are shown.
     let _ = reader.feed(text, &mut set);
     reader.finish(&mut set);

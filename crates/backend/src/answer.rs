@@ -16,14 +16,14 @@ const LONGEST: usize = 128;
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// The whole answer.
-    Answer(Answer),
+    Answer(ServerAnswer),
     /// No answer came, and why.
     Lost(Lost),
 }
 
 /// An answer whose body was read to its end.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ServerAnswer {
     /// HTTP status.
     pub status: u16,
     /// The `Retry-After` header in seconds; see [`retry_after_s`].
@@ -342,7 +342,7 @@ mod tests {
     }
 
     fn reply(status: u16, text: &str) -> Reply {
-        Reply::Answer(Answer { status, retry_after_s: None, body: scan(text, usize::MAX) })
+        Reply::Answer(ServerAnswer { status, retry_after_s: None, body: scan(text, usize::MAX) })
     }
 
     const V1: &str = r#"{"data":[{"traceID":"a1","spans":[{"traceID":"a1","operationName":"say \"traceID\":\"no\"",

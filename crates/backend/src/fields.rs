@@ -1,6 +1,6 @@
 //! The text that people type into a search: durations as Go writes them, tags as logfmt; and the same in Tempo's language.
 
-use crate::source::Search;
+use crate::source::TraceSearch;
 use serde_json::{Map, Value};
 
 /// Returns the nanoseconds of a duration as Go writes it: `1.5h`, `2h45m`, `300ms`, `0`. `None` if it is none.
@@ -108,7 +108,7 @@ pub(super) fn normal_tags(tags: &str) -> Option<String> {
 
 /// Returns a search in TraceQL: one span that has it all. Durations that Go would not read, and tags that are no JSON
 /// object, are left out.
-pub(super) fn traceql(search: &Search) -> String {
+pub(super) fn traceql(search: &TraceSearch) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
     let mut conditions = Vec::new();
     for (key, value) in [("resource.service.name", search.service()), ("name", search.operation())] {
@@ -187,17 +187,17 @@ mod tests {
 
     #[test]
     fn a_search_is_written_in_traceql() {
-        let search = Search {
+        let search = TraceSearch {
             service: "my \"shop\"".to_owned(),
             min_duration: "1.5ms".to_owned(),
             tags: r#"{"error":"true","http.status_code":"500","odd key":"x"}"#.to_owned(),
-            ..Search::default()
+            ..TraceSearch::default()
         };
         assert_eq!(
             traceql(&search),
             r#"{resource.service.name="my \"shop\""&&duration>=1500000ns&&(.error="true"||.error=true||status=error)&&(.http.status_code="500"||.http.status_code=500)&&."odd key"="x"}"#
         );
-        assert_eq!(traceql(&Search::default()), "{}");
+        assert_eq!(traceql(&TraceSearch::default()), "{}");
     }
 
     #[test]

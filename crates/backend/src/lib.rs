@@ -1,6 +1,6 @@
 //! Asking a Jaeger query service for traces: what is asked, what its answers mean, and what to do when they mean trouble.
 //!
-//! Nothing here opens a connection. A [`Plan`] says which address to ask next and takes the [`Answer`]; whoever drives it
+//! Nothing here opens a connection. A [`FetchPlan`] says which address to ask next and takes the [`ServerAnswer`]; whoever drives it
 //! (the page's `fetch`, a test) brings one to the other. Jaeger has no pagination, so a plan for many traces cuts the
 //! time range into slices, halves a slice whose answer reached its limit, and asks for several at once. Jaeger speaks
 //! two dialects, see [`Dialect`]; which one is found out by asking.
@@ -13,9 +13,9 @@ mod request;
 pub mod source;
 mod trouble;
 
-pub use answer::{Answer, Reply, Scan, retry_after_s};
+pub use answer::{Reply, Scan, ServerAnswer, retry_after_s};
 pub use fields::{go_duration_ns, logfmt_of_tags, tags_of_logfmt};
-pub use listing::{Listed, Listing};
-pub use plan::{Next, Outcome, Plan, Progress};
+pub use listing::{Listing, ServerListing};
+pub use plan::{FetchPlan, FetchProgress, FetchStep, Outcome};
 pub use request::{Dialect, trace_link, traces_link};
-pub use trouble::{Connection, Explanation, Lost, Trouble};
+pub use trouble::{Connection, FetchTrouble, Lost, Trouble};

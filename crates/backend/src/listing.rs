@@ -19,7 +19,7 @@ pub struct Listing {
 
 /// The result of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum ServerListing {
     /// Ask this address too.
     Ask(String),
     /// Names, sorted, each once.
@@ -58,18 +58,18 @@ impl Listing {
     }
 
     /// Takes a reply; `body` is the whole text of its body.
-    pub fn replied(&mut self, reply: &Reply, body: &str) -> Listed {
+    pub fn replied(&mut self, reply: &Reply, body: &str) -> ServerListing {
         match judge(self.dialect, Requested::Names, reply) {
-            Verdict::Good => Listed::Names(names(body)),
-            Verdict::Nothing => Listed::Names(Vec::new()),
+            Verdict::Good => ServerListing::Names(names(body)),
+            Verdict::Nothing => ServerListing::Names(Vec::new()),
             Verdict::OtherDialect(trouble) => {
                 let first = self.refused.get_or_insert(trouble).clone();
-                let Some(next) = self.untried.pop_front() else { return Listed::Failed(first) };
+                let Some(next) = self.untried.pop_front() else { return ServerListing::Failed(first) };
                 self.dialect = next;
-                Listed::Ask(self.url())
+                ServerListing::Ask(self.url())
             }
-            Verdict::Later(_) => Listed::Failed(Trouble::Busy),
-            Verdict::Again(trouble) | Verdict::Over(trouble) => Listed::Failed(trouble),
+            Verdict::Later(_) => ServerListing::Failed(Trouble::Busy),
+            Verdict::Again(trouble) | Verdict::Over(trouble) => ServerListing::Failed(trouble),
         }
     }
 }
@@ -91,12 +91,12 @@ fn names(body: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Scan};
+    use crate::{Scan, ServerAnswer};
 
-    fn take(listing: &mut Listing, status: u16, body: &str) -> Listed {
+    fn take(listing: &mut Listing, status: u16, body: &str) -> ServerListing {
         let mut scan = Scan::default();
         scan.feed(body.as_bytes());
-        listing.replied(&Reply::Answer(Answer { status, retry_after_s: None, body: scan }), body)
+        listing.replied(&Reply::Answer(ServerAnswer { status, retry_after_s: None, body: scan }), body)
     }
 
     #[test]
@@ -104,23 +104,26 @@ mod tests {
         let mut listing = Listing::operations("/j", "shop", None);
         assert_eq!(listing.url(), "/j/api/operations?service=shop");
         let next = take(&mut listing, 200, "<html>");
-        assert_eq!(next, Listed::Ask("/j/api/v3/operations?service=shop".to_owned()));
+        assert_eq!(next, ServerListing::Ask("/j/api/v3/operations?service=shop".to_owned()));
         let body = r#"{"operations":[{"name":"b","spanKind":"server"},{"name":"a"},{"name":"b","spanKind":"client"}]}"#;
-        assert_eq!(take(&mut listing, 200, body), Listed::Names(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(take(&mut listing, 200, body), ServerListing::Names(vec!["a".to_owned(), "b".to_owned()]));
         let mut listing = Listing::services("/j", None);
         let names = take(&mut listing, 200, r#"{"data":["z","y"],"total":2}"#);
-        assert_eq!(names, Listed::Names(vec!["y".to_owned(), "z".to_owned()]));
+        assert_eq!(names, ServerListing::Names(vec!["y".to_owned(), "z".to_owned()]));
         // What was understood before goes first.
         let mut listing = Listing::services("/t", Some(Dialect::Tempo));
         let names = take(&mut listing, 200, r#"{"tagValues":[{"type":"string","value":"shop"}]}"#);
-        assert_eq!((names, listing.dialect()), (Listed::Names(vec!["shop".to_owned()]), Dialect::Tempo));
+        assert_eq!(
+            (names, listing.dialect()),
+            (ServerListing::Names(vec!["shop".to_owned()]), Dialect::Tempo)
+        );
     }
 
     #[test]
     fn the_first_refusal_counts_when_no_dialect_is_spoken() {
         let mut listing = Listing::services("/j", None);
-        assert!(matches!(take(&mut listing, 200, "<div id=jaeger-ui-root>"), Listed::Ask(_)));
-        assert!(matches!(take(&mut listing, 404, "nothing here"), Listed::Ask(_)));
-        assert_eq!(take(&mut listing, 404, "nothing here"), Listed::Failed(Trouble::Html));
+        assert!(matches!(take(&mut listing, 200, "<div id=jaeger-ui-root>"), ServerListing::Ask(_)));
+        assert!(matches!(take(&mut listing, 404, "nothing here"), ServerListing::Ask(_)));
+        assert_eq!(take(&mut listing, 404, "nothing here"), ServerListing::Failed(Trouble::Html));
     }
 }

@@ -7,7 +7,7 @@
 use super::answer::{Requested, Verdict, judge};
 use super::fields::normal_tags;
 use super::{Dialect, Reply, Trouble, go_duration_ns, request};
-use crate::source::{Search, Wanted};
+use crate::source::{TraceSearch, Wanted};
 use pathlight_base::format as words;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -30,8 +30,8 @@ const LONGEST_WAIT_MS: u64 = 60_000;
 
 /// The next step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Ask this address, and hand the reply to [`Plan::replied`] with the same number.
+pub enum FetchStep {
+    /// Ask this address, and hand the reply to [`FetchPlan::replied`] with the same number.
     Ask {
         /// Number of the request.
         ticket: u32,
@@ -49,7 +49,7 @@ pub enum Next {
 
 /// Progress of a fetch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct FetchProgress {
     /// Share that is done, from 0 to 1: of the time range, of the limit, or of the ids.
     pub share: f64,
     /// Traces fetched so far.
@@ -72,7 +72,7 @@ pub struct Outcome {
     pub repeated: u64,
     /// Ids of which there is no trace.
     pub missing: Vec<String>,
-    /// Parts that failed, in words, with their trouble; [`Plan::retry`] asks for them again.
+    /// Parts that failed, in words, with their trouble; [`FetchPlan::retry`] asks for them again.
     pub failed: Vec<(String, Trouble)>,
     /// Slices that cannot be cut any finer and hold more traces than one answer.
     pub crowded: u32,
@@ -111,9 +111,9 @@ enum State {
 
 /// The plan of a fetch.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct FetchPlan {
     base: String,
-    search: Search,
+    search: TraceSearch,
     page: u32,
     dialect: Dialect,
     /// Dialects that may be tried next.
@@ -141,20 +141,20 @@ pub struct Plan {
     outcome: Outcome,
 }
 
-impl Plan {
+impl FetchPlan {
     /// Returns a plan for what is wanted of the query service at this base address (whole, without a slash at its
     /// end). A search without times is about the hour before `now_us`.
     ///
     /// # Errors
     /// What is wrong with the search.
-    pub fn new(base: &str, wanted: &Wanted, now_us: u64) -> Result<Plan, Trouble> {
-        Plan::with_page(base, wanted, now_us, PAGE)
+    pub fn new(base: &str, wanted: &Wanted, now_us: u64) -> Result<FetchPlan, Trouble> {
+        FetchPlan::with_page(base, wanted, now_us, PAGE)
     }
 
-    fn with_page(base: &str, wanted: &Wanted, now_us: u64, page: u32) -> Result<Plan, Trouble> {
-        let mut plan = Plan {
+    fn with_page(base: &str, wanted: &Wanted, now_us: u64, page: u32) -> Result<FetchPlan, Trouble> {
+        let mut plan = FetchPlan {
             base: base.to_owned(),
-            search: Search::default(),
+            search: TraceSearch::default(),
             page,
             dialect: Dialect::default(),
             untried: Dialect::in_order(None).into_iter().skip(1).collect(),
@@ -188,7 +188,7 @@ impl Plan {
     }
 
     /// Returns this plan, asking first in the dialect that was understood at this address before.
-    pub fn speaking(mut self, known: Option<Dialect>) -> Plan {
+    pub fn speaking(mut self, known: Option<Dialect>) -> FetchPlan {
         self.untried = Dialect::in_order(known);
         self.dialect = self.untried.pop_front().unwrap_or_default();
         self
@@ -200,7 +200,7 @@ impl Plan {
     }
 
     /// Cuts the range of a search into its first slices.
-    fn cut(&mut self, search: &Search, now_us: u64) -> Result<(), Trouble> {
+    fn cut(&mut self, search: &TraceSearch, now_us: u64) -> Result<(), Trouble> {
         let mut search = search.clone();
         let limit = settle(&mut search, now_us)?;
         let (start_us, end_us) = (search.start_us.unwrap_or(0), search.end_us.unwrap_or(now_us));
@@ -247,21 +247,21 @@ impl Plan {
     }
 
     /// Returns what to do at this moment.
-    pub fn next(&mut self, now_ms: u64) -> Next {
+    pub fn next(&mut self, now_ms: u64) -> FetchStep {
         if self.parts.is_empty() {
-            return Next::End;
+            return FetchStep::End;
         }
         // Until a dialect is known, one request finds it out.
         if self.asked.len() >= if self.is_settled { AT_ONCE } else { 1 } {
-            return Next::Wait { until_ms: None };
+            return FetchStep::Wait { until_ms: None };
         }
-        let Some(&(from, key)) = self.waiting.first() else { return Next::Wait { until_ms: None } };
+        let Some(&(from, key)) = self.waiting.first() else { return FetchStep::Wait { until_ms: None } };
         let from = from.max(self.held_until_ms);
         if from > now_ms {
-            return Next::Wait { until_ms: Some(from) };
+            return FetchStep::Wait { until_ms: Some(from) };
         }
         self.waiting.pop_first();
-        let Some(part) = self.parts.get(&key) else { return Next::Wait { until_ms: Some(now_ms) } };
+        let Some(part) = self.parts.get(&key) else { return FetchStep::Wait { until_ms: Some(now_ms) } };
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.asked.insert(ticket, key);
@@ -271,10 +271,10 @@ impl Plan {
             }
             What::Id(id) => request::trace(&self.base, self.dialect, id),
         };
-        Next::Ask { ticket, url }
+        FetchStep::Ask { ticket, url }
     }
 
-    /// Takes the reply to a request; tells whether its body may be [delivered](Plan::delivery).
+    /// Takes the reply to a request; tells whether its body may be [delivered](FetchPlan::delivery).
     pub fn replied(&mut self, ticket: u32, reply: &Reply, now_ms: u64) -> bool {
         let Some(key) = self.asked.remove(&ticket) else { return false };
         let Some(part) = self.parts.get_mut(&key) else { return false };
@@ -462,11 +462,11 @@ impl Plan {
     }
 
     /// Returns the progress of the fetch.
-    pub fn progress(&self, now_ms: u64) -> Progress {
+    pub fn progress(&self, now_ms: u64) -> FetchProgress {
         let traces = self.known.len() as u64;
         let of_range = self.done as f64 / self.whole.max(1) as f64;
         let of_limit = self.search.limit.map_or(0.0, |limit| traces as f64 / f64::from(limit.max(1)));
-        Progress {
+        FetchProgress {
             share: of_range.max(of_limit).min(1.0),
             traces,
             answered: self.answered,
@@ -487,7 +487,7 @@ fn order(end_us: u64) -> u64 {
 }
 
 /// Checks a search and fills in its times and limit; gives the limit.
-fn settle(search: &mut Search, now_us: u64) -> Result<u32, Trouble> {
+fn settle(search: &mut TraceSearch, now_us: u64) -> Result<u32, Trouble> {
     const HOUR_US: u64 = 3_600_000_000;
     if search.service.is_empty() {
         return Err(Trouble::NoService);
@@ -505,7 +505,7 @@ fn settle(search: &mut Search, now_us: u64) -> Result<u32, Trouble> {
     if start_us > end_us {
         return Err(Trouble::Range);
     }
-    let limit = search.limit.unwrap_or(Search::LIMIT).max(1);
+    let limit = search.limit.unwrap_or(TraceSearch::LIMIT).max(1);
     (search.start_us, search.end_us, search.limit) = (Some(start_us), Some(end_us), Some(limit));
     Ok(limit)
 }

@@ -1,7 +1,7 @@
 //! The addresses of a Jaeger query service, and of Tempo.
 
 use crate::fields::traceql;
-use crate::source::{Search, jaeger_id};
+use crate::source::{TraceSearch, jaeger_id};
 use pathlight_base::format as words;
 use pathlight_base::fragment::encode;
 use std::collections::VecDeque;
@@ -71,7 +71,7 @@ pub(super) fn services(base: &str, dialect: Dialect) -> String {
 /// Returns the address of the names of the operations of a service.
 pub(super) fn operations(base: &str, dialect: Dialect, service: &str) -> String {
     if dialect == Dialect::Tempo {
-        let search = Search { service: service.to_owned(), ..Search::default() };
+        let search = TraceSearch { service: service.to_owned(), ..TraceSearch::default() };
         return query(format!("{base}/api/v2/search/tag/name/values"), &[("q", &traceql(&search))]);
     }
     query(format!("{base}{}/operations", dialect.root()), &[("service", service)])
@@ -90,7 +90,7 @@ pub(super) fn trace(base: &str, dialect: Dialect, id: &str) -> String {
 pub(super) fn search(
     base: &str,
     dialect: Dialect,
-    search: &Search,
+    search: &TraceSearch,
     (start_us, end_us): (u64, u64),
     limit: u32,
 ) -> String {
@@ -197,12 +197,12 @@ mod tests {
 
     #[test]
     fn each_dialect_has_its_words_for_a_search() {
-        let wanted = Search {
+        let wanted = TraceSearch {
             service: "my shop".to_owned(),
             operation: "GET /x?y=1&z".to_owned(),
             min_duration: "1.2s".to_owned(),
             tags: r#"{"a":"b"}"#.to_owned(),
-            ..Search::default()
+            ..TraceSearch::default()
         };
         let range = (1_661_212_799_123_456, 1_661_212_800_000_000);
         assert_eq!(
@@ -218,16 +218,16 @@ mod tests {
              &query.num_traces=20"
         );
         // Jaeger UI's names for "all of them" are no names.
-        let all = Search {
+        let all = TraceSearch {
             service: "__all_services__".to_owned(),
             operation: "__all_operations__".to_owned(),
-            ..Search::default()
+            ..TraceSearch::default()
         };
         assert_eq!(
             search("", Dialect::V3, &all, range, 20).split('&').next(),
             Some("/api/v3/traces?query.start_time_min=2022-08-22T23:59:59.123456Z")
         );
-        let tempo = Search { max_duration: "2m".to_owned(), ..wanted.clone() };
+        let tempo = TraceSearch { max_duration: "2m".to_owned(), ..wanted.clone() };
         assert_eq!(
             search("/t", Dialect::Tempo, &tempo, range, 20),
             "/t/api/search?q=%7Bresource.service.name%3D%22my%20shop%22%26%26name%3D%22GET%20/x%3Fy%3D1%26z%22\

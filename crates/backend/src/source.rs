@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// What is fetched, and from where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct FetchSource {
     /// Base address of a Jaeger query service, as it was given: relative to the page or whole.
     pub api: Option<String>,
     /// The traces that are asked for.
@@ -32,14 +32,14 @@ pub enum Wanted {
     #[default]
     Nothing,
     /// The traces a search finds.
-    Search(Box<Search>),
+    Search(Box<TraceSearch>),
     /// The traces of these ids, each as [`jaeger_id`] writes it.
     Traces(BTreeSet<String>),
 }
 
 /// A search for traces, in the words of Jaeger's API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct TraceSearch {
     /// Service that takes part; any, if it is one of Jaeger UI's names for all of them (`__all_services__`).
     pub service: String,
     /// Operation of it; empty, or `__all_operations__`: any.
@@ -48,7 +48,7 @@ pub struct Search {
     pub start_us: Option<u64>,
     /// Latest start in microseconds since the epoch; `None`: now.
     pub end_us: Option<u64>,
-    /// Most traces that are wanted; `None`: [`Search::LIMIT`].
+    /// Most traces that are wanted; `None`: [`TraceSearch::LIMIT`].
     pub limit: Option<u32>,
     /// Shortest span, a duration as Go writes it (`1.2s`, `100ms`); empty: any.
     pub min_duration: String,
@@ -58,7 +58,7 @@ pub struct Search {
     pub tags: String,
 }
 
-impl Search {
+impl TraceSearch {
     /// Traces wanted if nothing else is said.
     pub const LIMIT: u32 = 1000;
     /// Jaeger UI's name for any service.
@@ -100,18 +100,18 @@ impl Search {
     }
 }
 
-/// The address of the demo traces among [`Source::files`]: the page writes them itself.
+/// The address of the demo traces among [`FetchSource::files`]: the page writes them itself.
 pub const DEMO: &str = "demo:";
 
-impl Source {
+impl FetchSource {
     /// Returns whether the demo traces are wanted, and nothing else.
     pub fn is_demo(&self) -> bool {
         self.wanted == Wanted::Nothing && self.files == [DEMO]
     }
 
     /// Returns the Jaeger query service at this base address.
-    pub fn jaeger(api: &str) -> Source {
-        Source { api: Some(api.to_owned()), ..Source::default() }
+    pub fn jaeger(api: &str) -> FetchSource {
+        FetchSource { api: Some(api.to_owned()), ..FetchSource::default() }
     }
 
     /// Returns whether something is to be fetched.
@@ -135,7 +135,7 @@ impl Source {
     }
 
     /// Takes its pairs out of those of a fragment; everything else stays.
-    pub fn take(pairs: &mut Vec<(String, String)>) -> Source {
+    pub fn take(pairs: &mut Vec<(String, String)>) -> FetchSource {
         let files = pairs.extract_if(.., |(key, value)| key == "src" && !value.is_empty());
         let files = files.map(|(_, value)| value).collect();
         let every_s = take_first(pairs, "every").and_then(|every| {
@@ -143,13 +143,13 @@ impl Source {
             (1..=86_400).contains(&seconds).then_some(seconds)
         });
         let Some(api) = take_first(pairs, "api") else {
-            return Source { files, every_s, ..Source::default() };
+            return FetchSource { files, every_s, ..FetchSource::default() };
         };
-        let mut source = Source { files, every_s, ..Source::jaeger(&api) };
+        let mut source = FetchSource { files, every_s, ..FetchSource::jaeger(&api) };
         if let Some(service) = take_first(pairs, "service") {
-            let mut search = Search { service, ..Search::default() };
+            let mut search = TraceSearch { service, ..TraceSearch::default() };
             search.operation = take_first(pairs, "operation").unwrap_or_default();
-            for key in Search::KEYS {
+            for key in TraceSearch::KEYS {
                 if let Some(value) = take_first(pairs, key) {
                     search.set(key, value);
                 }
@@ -180,7 +180,7 @@ impl Source {
             if !search.operation.is_empty() {
                 out.put("operation", &search.operation);
             }
-            for key in Search::KEYS {
+            for key in TraceSearch::KEYS {
                 if let Some(value) = search.get(key) {
                     out.put(key, &value);
                 }
@@ -248,13 +248,14 @@ mod tests {
 
     #[test]
     fn how_often_to_look_is_read_and_written() {
-        let every = |fragment: &str| Source::take(&mut pathlight_base::fragment::pairs(fragment)).every_s;
+        let every =
+            |fragment: &str| FetchSource::take(&mut pathlight_base::fragment::pairs(fragment)).every_s;
         assert_eq!(every("src=a.ndjson&every=30s"), Some(30));
         assert_eq!(every("api=/jaeger&service=s&every=5"), Some(5));
         for bad in ["src=a&every=0s", "src=a&every=5m", "src=a&every=", "src=a&every=99999999s"] {
             assert_eq!(every(bad), None, "{bad}");
         }
-        let source = Source { files: vec!["a".to_owned()], every_s: Some(30), ..Source::default() };
+        let source = FetchSource { files: vec!["a".to_owned()], every_s: Some(30), ..FetchSource::default() };
         let mut out = Writer::new("v=1".to_owned());
         source.put(&mut out);
         assert_eq!(out.finish(), "v=1&src=a&every=30s");

@@ -76,7 +76,7 @@ pub struct Connection {
 
 /// Trouble as it is shown; text between backticks is to be typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub struct FetchTrouble {
     /// What happened, in one sentence.
     pub message: String,
     /// Ways out, the best first, each a sentence.
@@ -87,7 +87,7 @@ pub struct Explanation {
 
 impl Trouble {
     /// Returns what happened and what helps.
-    pub fn explain(&self, place: &Connection) -> Explanation {
+    pub fn explain(&self, place: &Connection) -> FetchTrouble {
         let Connection { base, page_origin, has_token } = place;
         let origin = origin_of(base);
         let proxy = format!(
@@ -239,7 +239,7 @@ impl Trouble {
             ),
         };
         let login = (*self == Trouble::Lost(Lost::Login)).then(|| base.clone());
-        Explanation { message, cures, login }
+        FetchTrouble { message, cures, login }
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A number that is packed, the lowest byte first.
-pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
+pub trait PackedNumber: Copy + Serialize + for<'de> Deserialize<'de> {
     /// Returns the bytes of the numbers.
     fn pack_all(numbers: &[Self]) -> Vec<u8>;
 
@@ -19,7 +19,7 @@ pub trait Number: Copy + Serialize + for<'de> Deserialize<'de> {
 
 macro_rules! numbers {
     ($($number:ty),*) => {
-        $(impl Number for $number {
+        $(impl PackedNumber for $number {
             fn pack_all(numbers: &[$number]) -> Vec<u8> {
                 let mut bytes = vec![0; size_of_val(numbers)];
                 let (all, _) = bytes.as_chunks_mut();
@@ -45,7 +45,7 @@ macro_rules! numbers {
 
 numbers!(u32, u64);
 
-impl Number for u8 {
+impl PackedNumber for u8 {
     fn pack_all(numbers: &[u8]) -> Vec<u8> {
         numbers.to_vec()
     }
@@ -59,7 +59,7 @@ impl Number for u8 {
 ///
 /// # Errors
 /// Those of the serializer.
-pub fn serialize<T: Number, S: Serializer>(numbers: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+pub fn serialize<T: PackedNumber, S: Serializer>(numbers: &[T], serializer: S) -> Result<S::Ok, S::Error> {
     if serializer.is_human_readable() {
         return numbers.serialize(serializer);
     }
@@ -70,7 +70,7 @@ pub fn serialize<T: Number, S: Serializer>(numbers: &[T], serializer: S) -> Resu
 ///
 /// # Errors
 /// Those of the deserializer, and bytes that are no whole numbers.
-pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+pub fn deserialize<'de, T: PackedNumber, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     if deserializer.is_human_readable() {
         return Vec::deserialize(deserializer);
     }
@@ -79,7 +79,7 @@ pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(deserializer: D) -> Res
 
 struct Bytes<T>(PhantomData<T>);
 
-impl<T: Number> Visitor<'_> for Bytes<T> {
+impl<T: PackedNumber> Visitor<'_> for Bytes<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -32,7 +32,7 @@ pub fn in_blocks(len: usize, each: &mut dyn FnMut(Range<usize>)) {
 
 /// How much of some work is done, for those who wait for it.
 #[derive(Clone, Default)]
-pub struct Done(Arc<Counts>);
+pub struct WorkCount(Arc<Counts>);
 
 #[derive(Default)]
 struct Counts {
@@ -40,7 +40,7 @@ struct Counts {
     longest: AtomicU64,
 }
 
-impl Done {
+impl WorkCount {
     /// Returns the units spent so far.
     pub fn units(&self) -> u64 {
         self.0.units.load(Ordering::Relaxed)
@@ -56,12 +56,12 @@ impl Done {
 #[derive(Default)]
 pub struct Pace {
     spent: u64,
-    done: Done,
+    done: WorkCount,
 }
 
 impl Pace {
     /// Returns a pace that tells `done`.
-    pub fn telling(done: &Done) -> Pace {
+    pub fn telling(done: &WorkCount) -> Pace {
         Pace { spent: 0, done: done.clone() }
     }
 
@@ -89,10 +89,10 @@ impl Future for Pause {
 }
 
 /// Work under way.
-pub type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub type SteppedJob<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Returns one step; what came of the work if it was the last.
-pub fn step<T>(job: &mut Job<T>) -> Option<T> {
+pub fn step<T>(job: &mut SteppedJob<T>) -> Option<T> {
     match job.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
         Poll::Pending => None,
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn work_pauses_once_it_has_spent_a_step_and_ends_with_its_result() {
-        let done = Done::default();
-        let mut job: Job<u64> = Box::pin(sum(25, Pace::telling(&done)));
+        let done = WorkCount::default();
+        let mut job: SteppedJob<u64> = Box::pin(sum(25, Pace::telling(&done)));
         assert_eq!((step(&mut job), done.units()), (None, STEP));
         assert_eq!((step(&mut job), done.units()), (None, 2 * STEP));
         assert_eq!(step(&mut job), Some(300));

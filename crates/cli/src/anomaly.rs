@@ -1,16 +1,16 @@
 //! `pathlight anomaly`: which requests are abnormal, and why; how well that works.
 
-use super::common::Settings;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::common::AnalysisOptions;
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use super::{Failure, output, parse};
 use clap::builder::RangedI64ValueParser;
 use pathlight_base::format as words;
 use pathlight_base::steps::{Pace, all_at_once};
-use pathlight_engine::anomalies::paper::Encoding;
+use pathlight_engine::anomalies::paper::FeatureEncoding;
 use pathlight_engine::anomalies::paper::vae::{TrainingProgress, VaeSettings};
 use pathlight_engine::anomalies::{
-    AnomalyReport, AnomalySettings, Detector, EXPLAINED, EvaluationTable, Model, ModelError, SPLITS,
+    AnomalyBaseline, AnomalyReport, AnomalySettings, Detector, EXPLAINED, EvaluationTable, ModelError, SPLITS,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
@@ -81,7 +81,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     save_model: Option<PathBuf>,
     #[command(flatten)]
-    settings: Settings,
+    settings: AnalysisOptions,
 }
 
 /// Reads a size of the auto-encoder.
@@ -111,7 +111,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         ..AnomalySettings::default()
     };
     if let Some(vector) = &args.export_vectors {
-        return export_vectors(args, if vector == "stv" { Encoding::Stv } else { Encoding::Scpv });
+        return export_vectors(
+            args,
+            if vector == "stv" { FeatureEncoding::Stv } else { FeatureEncoding::Scpv },
+        );
     }
     if args.evaluate { evaluate(args, settings) } else { judge(args, settings) }
 }
@@ -140,7 +143,7 @@ fn evaluate(args: &Args, settings: AnomalySettings) -> Result<(), Failure> {
     args.settings.print(&text)
 }
 
-fn export_vectors(args: &Args, encoding: Encoding) -> Result<(), Failure> {
+fn export_vectors(args: &Args, encoding: FeatureEncoding) -> Result<(), Failure> {
     let train = args.settings.selection();
     let mut groups: Vec<&[PathBuf]> = vec![&args.train];
     groups.extend((!args.test.is_empty()).then_some(args.test.as_slice()));
@@ -205,14 +208,14 @@ fn read_models(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
     let wrong = |error: ModelError| Failure::Usage(error.to_string());
     let model = |file: &PathBuf| {
         let name = file.display().to_string();
-        let model = Model::from_bytes(&read(file)?);
+        let model = AnomalyBaseline::from_bytes(&read(file)?);
         Ok((name.clone(), model.map_err(|error| Failure::Usage(format!("{name}: {error}")))?))
     };
     let mut models = files.iter().map(model).collect::<Result<Vec<_>, Failure>>()?;
     if models.len() < 2 {
         return Ok(models.pop().map(|(_, model)| model.to_bytes()));
     }
-    let merged = all_at_once(Model::merge(models, &mut Pace::default())).map_err(wrong)?;
+    let merged = all_at_once(AnomalyBaseline::merge(models, &mut Pace::default())).map_err(wrong)?;
     Ok(Some(merged.to_bytes()))
 }
 
@@ -267,7 +270,7 @@ fn table_text(table: &EvaluationTable) -> String {
         let _ = writeln!(out, "{line}");
     }
     out.push('\n');
-    let mut rows = Table::new([
+    let mut rows = TextTable::new([
         Left("detector"),
         Left("vectors"),
         Left("made abnormal by"),

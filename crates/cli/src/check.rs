@@ -5,8 +5,8 @@ use super::summarise::name;
 use super::summary_files::load_any;
 use super::{Failure, output};
 use pathlight_base::format::{change, counted, duration, markdown as cell};
-use pathlight_engine::compare::{DiffReport, compare};
-use pathlight_engine::summaries::{Measured, Rule, Summary, Verdict, check};
+use pathlight_engine::compare::{CompareReport, compare};
+use pathlight_engine::summaries::{GateResult, GateRule, Measured, Summary, check};
 use pathlight_trace::Endpoint;
 use pathlight_view::draw::Theme;
 use pathlight_view::flame::chart::{DiffFlame, DiffOptions, FlameView, FlameWords};
@@ -24,8 +24,8 @@ pub struct Args {
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidate: Vec<PathBuf>,
     /// What counts as a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be repeated
-    #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<Rule>)]
-    fail_on: Vec<Rule>,
+    #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<GateRule>)]
+    fail_on: Vec<GateRule>,
     #[command(flatten)]
     reading: SummaryOptions,
     /// Write the report (Markdown) to this file instead of standard output
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let verdicts = check(&baseline, &candidate, &args.fail_on).map_err(lacks)?;
     let broken = verdicts.iter().filter(|verdict| verdict.is_broken).count();
     let is_of_time =
-        |verdict: &&Verdict| verdict.is_broken && !matches!(verdict.rule.measured, Measured::Errors);
+        |verdict: &&GateResult| verdict.is_broken && !matches!(verdict.rule.measured, Measured::Errors);
     let worst = verdicts.iter().find(is_of_time).or(verdicts.iter().find(|verdict| verdict.is_broken));
     let worst = worst.map(|verdict| &verdict.root);
     let report = compare(&baseline, &candidate, worst).map_err(lacks)?;
@@ -74,7 +74,7 @@ fn beside(file: &Path, report: Option<&Path>) -> PathBuf {
 /// Width of the flame graph in pixels.
 const WIDTH: i32 = 1000;
 
-fn picture(report: &DiffReport, root: Option<&Endpoint>) -> String {
+fn picture(report: &CompareReport, root: Option<&Endpoint>) -> String {
     let DiffFlame { tree, changed, grey, .. } = DiffFlame::new(report, &DiffOptions::default());
     let view = FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };
     let of = root.map_or("all requests".to_owned(), name);
@@ -91,7 +91,7 @@ fn picture(report: &DiffReport, root: Option<&Endpoint>) -> String {
 /// Rows of each table.
 const ROWS: usize = 30;
 
-fn amount(verdict: &Verdict, value: f64) -> String {
+fn amount(verdict: &GateResult, value: f64) -> String {
     match verdict.rule.measured {
         Measured::Errors => format!("{:.2} %", 100.0 * value),
         _ => duration(value),
@@ -99,13 +99,13 @@ fn amount(verdict: &Verdict, value: f64) -> String {
 }
 
 fn markdown(
-    verdicts: &[Verdict],
+    verdicts: &[GateResult],
     sides: [&Summary; 2],
-    report: &DiffReport,
+    report: &CompareReport,
     worst: Option<&Endpoint>,
     svg: Option<&Path>,
 ) -> String {
-    let broken: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.is_broken).collect();
+    let broken: Vec<&GateResult> = verdicts.iter().filter(|verdict| verdict.is_broken).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
     let _ = match broken.len() {

@@ -2,12 +2,12 @@
 
 use super::{Failure, input, output, parse, summary_files, terminal};
 use pathlight_base::format::{counted, duration};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::queries;
 use pathlight_engine::requests::search::Condition;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
-use pathlight_engine::run::native::Pool;
-use pathlight_ingest::Keep;
+use pathlight_engine::run::native::NativePool;
+use pathlight_ingest::KeptTraces;
 use pathlight_trace::{Endpoint, LoadedSummary, Overlap, PathSettings, Pseudonyms, Reading, Redaction};
 use pathlight_view::address::Address;
 use pathlight_view::export::saved::ExportRedaction;
@@ -22,13 +22,13 @@ pub struct Common {
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
-    pub settings: Settings,
+    pub settings: AnalysisOptions,
 }
 
 impl std::ops::Deref for Common {
-    type Target = Settings;
+    type Target = AnalysisOptions;
 
-    fn deref(&self) -> &Settings {
+    fn deref(&self) -> &AnalysisOptions {
         &self.settings
     }
 }
@@ -66,10 +66,13 @@ impl RedactionOptions {
     ///
     /// # Errors
     /// [`Failure`] of the query.
-    pub fn export_redaction(&self, pool: &mut Pool) -> Result<ExportRedaction, Failure> {
+    pub fn export_redaction(&self, pool: &mut NativePool) -> Result<ExportRedaction, Failure> {
         let redaction = Redaction { tags: self.no_tags, names: self.pseudonyms };
-        let pseudonyms =
-            if redaction.is_nothing() { Pseudonyms::default() } else { pool.run(queries::Pseudonyms {})? };
+        let pseudonyms = if redaction.is_nothing() {
+            Pseudonyms::default()
+        } else {
+            pool.run(queries::NamePseudonyms {})?
+        };
         Ok((redaction, pseudonyms))
     }
 }
@@ -173,8 +176,8 @@ pub struct SummaryOptions {
 
 impl SummaryOptions {
     /// Returns the settings that a summary is made with.
-    pub fn settings(&self) -> pathlight_engine::summaries::Settings {
-        pathlight_engine::summaries::Settings::new(self.root.root(), self.path.settings())
+    pub fn settings(&self) -> pathlight_engine::summaries::SummarySettings {
+        pathlight_engine::summaries::SummarySettings::new(self.root.root(), self.path.settings())
     }
 }
 
@@ -208,7 +211,7 @@ impl Sets {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn load_or_summaries(&self, settings: &Settings) -> Result<Pool, Failure> {
+    pub fn load_or_summaries(&self, settings: &AnalysisOptions) -> Result<NativePool, Failure> {
         settings.load_groups_or_summaries(&[&self.files])
     }
 
@@ -216,7 +219,7 @@ impl Sets {
     ///
     /// # Errors
     /// [`Failure::NoTrace`] if there is no trace in one of them.
-    pub fn load(&self, settings: &Settings) -> Result<Pool, Failure> {
+    pub fn load(&self, settings: &AnalysisOptions) -> Result<NativePool, Failure> {
         if self.a.is_empty() {
             settings.load_groups(&[&self.files])
         } else {
@@ -281,7 +284,7 @@ impl OutputOptions {
     }
 }
 
-impl std::ops::Deref for Settings {
+impl std::ops::Deref for AnalysisOptions {
     type Target = OutputOptions;
 
     fn deref(&self) -> &OutputOptions {
@@ -291,7 +294,7 @@ impl std::ops::Deref for Settings {
 
 /// Options of every analysis.
 #[derive(Debug, clap::Args)]
-pub struct Settings {
+pub struct AnalysisOptions {
     #[command(flatten)]
     root: RootOption,
     #[command(flatten)]
@@ -344,18 +347,18 @@ impl Common {
     ///
     /// # Errors
     /// [`Failure::NoTrace`] if there is none, [`Failure::NoMatch`] if no request is selected.
-    pub fn load(&self) -> Result<Pool, Failure> {
+    pub fn load(&self) -> Result<NativePool, Failure> {
         self.settings.load_groups(&[&self.files])
     }
 }
 
-impl Settings {
+impl AnalysisOptions {
     /// Loads sets of files into a pool, the first as group 0 (A), the second as group 1 (B); of their traces those that
     /// are to be kept.
     ///
     /// # Errors
     /// [`Failure::NoTrace`] if there is no trace in one of them, [`Failure::NoMatch`] if no request of one is selected.
-    pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
+    pub fn load_groups(&self, groups: &[&[PathBuf]]) -> Result<NativePool, Failure> {
         self.load_into(groups, Vec::new())
     }
 
@@ -364,7 +367,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`load_groups`](Self::load_groups) and [`summary_files::load`].
-    pub fn load_groups_or_summaries(&self, groups: &[&[PathBuf]]) -> Result<Pool, Failure> {
+    pub fn load_groups_or_summaries(&self, groups: &[&[PathBuf]]) -> Result<NativePool, Failure> {
         let (mut traces, mut summaries) = (groups.to_vec(), Vec::new());
         for (group, files) in (0u8..).zip(&mut traces) {
             let paths = input::list(files)?;
@@ -385,11 +388,11 @@ impl Settings {
         self.load_into(&traces, summaries)
     }
 
-    fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<LoadedSummary>) -> Result<Pool, Failure> {
-        let keep = self.sample.map_or(Keep::All, Keep::Sample);
+    fn load_into(&self, groups: &[&[PathBuf]], summaries: Vec<LoadedSummary>) -> Result<NativePool, Failure> {
+        let keep = self.sample.map_or(KeptTraces::All, KeptTraces::Sample);
         let mut pool = input::load(groups, self.threads, &keep, self.out.as_deref())?.pool;
         pool.add_summaries(summaries);
-        let holds = |pool: &Pool, group: u8| {
+        let holds = |pool: &NativePool, group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
             let mut summaries = pool.sessions().iter().flat_map(|session| &session.set.summaries);
             traces.any(|trace| trace.id.group == group) || summaries.any(|summary| summary.group == group)
@@ -465,7 +468,7 @@ impl Settings {
 }
 
 /// Returns the key of a search that has too many values for it to be answered.
-fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
+fn unknown_tag<'a>(pool: &NativePool, filter: &'a Filter) -> Option<&'a str> {
     let Filter::Search(search) = filter else { return None };
     search.terms().find_map(|term| {
         let Condition::Tag { key, .. } = &term.condition else { return None };
@@ -475,7 +478,7 @@ fn unknown_tag<'a>(pool: &Pool, filter: &'a Filter) -> Option<&'a str> {
 }
 
 /// Returns how many requests there are and how long they take, for the head of a table.
-pub fn latency(requests: u64, latency_us: &Summary) -> String {
+pub fn latency(requests: u64, latency_us: &Percentiles) -> String {
     let [p50, p95, p99] = [latency_us.p50, latency_us.p95, latency_us.p99].map(duration);
     format!("{}, latency p50 {p50}, p95 {p95}, p99 {p99}", counted(requests, "request"))
 }

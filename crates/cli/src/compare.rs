@@ -1,12 +1,12 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
-use super::common::{PlacesOption, Sets, Settings, latency};
+use super::common::{AnalysisOptions, PlacesOption, Sets, latency};
 use super::output::stacks;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use super::{Failure, parse};
 use pathlight_base::format::{self, DASH, change, duration};
-use pathlight_engine::compare::{Basis, DiffReport, Measure, Presence};
+use pathlight_engine::compare::{Basis, CompareReport, MeasuredTime, Presence};
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries;
 use pathlight_engine::requests::{PercentileRange, Selection};
@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "json")]
     folded: bool,
     #[command(flatten)]
-    settings: Settings,
+    settings: AnalysisOptions,
     #[command(flatten)]
     places: PlacesOption,
 }
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;
     let basis = if args.basis == "share" { Basis::Share } else { Basis::Mean };
-    let measure = if args.exclusive { Measure::Exclusive } else { Measure::Subtree };
+    let measure = if args.exclusive { MeasuredTime::Exclusive } else { MeasuredTime::Subtree };
     match (settings.json, args.folded) {
         (true, _) => settings.print(&(json::compare(&report, basis, measure)? + "\n")),
         (false, true) => settings.print(&stacks(&report.to_folded()?)),
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> String {
+fn to_text(report: &CompareReport, basis: Basis, measure: MeasuredTime, rows: usize) -> String {
     let mut out = compare::services::summary(&report.culprit) + "\n\n";
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
@@ -84,7 +84,7 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> 
         (Basis::Share, true) => format!("{:+.1} %", 100.0 * value),
         (Basis::Share, false) => format::share(value),
     };
-    let mut frames = Table::new([
+    let mut frames = TextTable::new([
         Right("change"),
         Right("95 % interval"),
         Right("A"),
@@ -112,7 +112,7 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> 
             call_path(report, row.node),
         ]);
     }
-    let mut services = Table::new([
+    let mut services = TextTable::new([
         Right("rank"),
         Right("explains"),
         Right("own work"),
@@ -136,7 +136,7 @@ fn to_text(report: &DiffReport, basis: Basis, measure: Measure, rows: usize) -> 
     out
 }
 
-fn call_path(report: &DiffReport, node: NodeId) -> String {
+fn call_path(report: &CompareReport, node: NodeId) -> String {
     let mut path = Vec::new();
     let mut at = Some(node);
     while let Some(number) = at {

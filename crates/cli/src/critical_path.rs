@@ -3,8 +3,8 @@
 use super::Failure;
 use super::common::{self, Common, PlacesOption};
 use super::output::stacks;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use pathlight_base::format::{count, counted, duration, endpoint, share_of};
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
@@ -63,7 +63,7 @@ fn to_text(report: &CriticalPathReport, rows: usize) -> String {
     // Stable: equal ones stay in the order of the tree.
     largest.sort_by_key(|id| std::cmp::Reverse(report.nodes[id.index()].exclusive_us.sum));
     let shown = shown(report, &largest[..rows.min(largest.len())]);
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Right("self mean"),
         Right("share"),
         Right("self p99"),

@@ -1,9 +1,9 @@
 //! `pathlight diagnosis`: layers and diagnosis of a set, aggregate traces on demand; what changed, between two.
 
-use super::common::{Sets, Settings};
+use super::common::{AnalysisOptions, Sets};
 use super::table::more;
 use super::{Failure, parse};
-use pathlight_engine::diagnosis::{Aggregates, Settings as TprofSettings, to_jaeger};
+use pathlight_engine::diagnosis::{Aggregates, DiagnosisSettings, to_jaeger};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{GroupBy, Selection};
 use pathlight_view::diagnosis::words::{markdown, sets_markdown};
@@ -15,7 +15,7 @@ pub struct Args {
     #[command(flatten)]
     sets: Sets,
     #[command(flatten)]
-    settings: Settings,
+    settings: AnalysisOptions,
     /// Request types are the values of this tag: the same as `--by tag=KEY`
     #[arg(long, value_name = "KEY", conflicts_with = "by")]
     tag: Option<String>,
@@ -40,8 +40,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if let Some(key) = &args.tag {
         selection.by = GroupBy::Tag(key.clone());
     }
-    let settings =
-        TprofSettings { tail_permille: (args.tail * 10.0).round() as u32, ..TprofSettings::default() };
+    let settings = DiagnosisSettings {
+        tail_permille: (args.tail * 10.0).round() as u32,
+        ..DiagnosisSettings::default()
+    };
     let format = args.format.as_deref().unwrap_or(if args.settings.json { "json" } else { "text" });
     let is_of_aggregates = args.aggregate.is_some() || format == "jaeger";
     if two_sets && is_of_aggregates {

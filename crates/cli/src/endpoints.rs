@@ -1,11 +1,11 @@
 //! `pathlight endpoints`: interior endpoints ranked by what they cost all root endpoints together.
 
 use super::common::{Common, PlacesOption};
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use super::{Failure, parse};
 use pathlight_base::format::{count, counted, duration, duration_us, share_of};
-use pathlight_engine::endpoints::BottomUpReport;
+use pathlight_engine::endpoints::ImpactReport;
 use pathlight_engine::queries;
 use pathlight_view::endpoints::share_range;
 use pathlight_view::json;
@@ -33,11 +33,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let mut pool = args.common.load()?;
     let selection = args.places.of(args.common.selection());
-    let report = pool.run(queries::BottomUp { selection })?;
+    let report = pool.run(queries::Impact { selection })?;
     args.common.print_report(|| json::endpoints(&report, args.faster), |rows| to_text(&report, args, rows))
 }
 
-fn to_text(report: &BottomUpReport, args: &Args, rows: usize) -> String {
+fn to_text(report: &ImpactReport, args: &Args, rows: usize) -> String {
     let total = report.facts.latency_sum_us;
     let top = args.top.unwrap_or(rows);
     // Writing to a String cannot fail.
@@ -50,7 +50,7 @@ fn to_text(report: &BottomUpReport, args: &Args, rows: usize) -> String {
         duration_us(total),
     );
     let saves = format!("-{}% saves <", args.faster);
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Right("impact"),
         Right("share"),
         Right("95 %"),

@@ -3,8 +3,8 @@
 use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::output::stacks;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use pathlight_base::format::{DASH, count, duration_us, share};
 use pathlight_engine::errors::ErrorsReport;
 use pathlight_engine::queries;
@@ -51,7 +51,7 @@ fn to_text(report: &ErrorsReport, top: usize) -> String {
     if report.totals.requests == 0 {
         return out;
     }
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Right("own"),
         Right("propagated"),
         Right("stopped"),

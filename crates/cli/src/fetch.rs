@@ -3,10 +3,10 @@
 use super::{Failure, output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pathlight_backend::source::{Search, Wanted};
+use pathlight_backend::source::{TraceSearch, Wanted};
 use pathlight_backend::{
-    Answer, Connection, Dialect, Listed, Listing, Lost, Next, Plan, Reply, Scan, Trouble, go_duration_ns,
-    retry_after_s,
+    Connection, Dialect, FetchPlan, FetchStep, Listing, Lost, Reply, Scan, ServerAnswer, ServerListing,
+    Trouble, go_duration_ns, retry_after_s,
 };
 use pathlight_base::format::{counted, harmless};
 use serde::{Deserialize, Serialize};
@@ -202,7 +202,11 @@ fn get(agent: &Agent, url: &str, token: Option<&str>) -> GetResult {
     if body.len() as u64 > LARGEST_ANSWER {
         return lost(Lost::Broken, format!("an answer is larger than {} GiB", LARGEST_ANSWER >> 30));
     }
-    GetResult { reply: Reply::Answer(Answer { status, retry_after_s, body: scan(&body) }), body, error: None }
+    GetResult {
+        reply: Reply::Answer(ServerAnswer { status, retry_after_s, body: scan(&body) }),
+        body,
+        error: None,
+    }
 }
 
 fn scan(body: &[u8]) -> Scan {
@@ -241,9 +245,9 @@ impl Client {
             let got = get(&self.agent, &url, self.token.as_deref());
             self.error = got.error.or(self.error.take());
             match listing.replied(&got.reply, &String::from_utf8_lossy(&got.body)) {
-                Listed::Ask(next) => url = next,
-                Listed::Names(names) => return Ok(names),
-                Listed::Failed(trouble) => return Err(self.fail(&trouble)),
+                ServerListing::Ask(next) => url = next,
+                ServerListing::Names(names) => return Ok(names),
+                ServerListing::Failed(trouble) => return Err(self.fail(&trouble)),
             }
         }
     }
@@ -261,12 +265,12 @@ impl Client {
                 break;
             }
             let to = job.end_us - window * WINDOW_US;
-            let search = Search {
-                service: if service.is_empty() { Search::ALL.to_owned() } else { service.to_owned() },
+            let search = TraceSearch {
+                service: if service.is_empty() { TraceSearch::ALL.to_owned() } else { service.to_owned() },
                 start_us: Some(job.start_us.max(to.saturating_sub(WINDOW_US - 1))),
                 end_us: Some(to),
                 limit: Some(u32::try_from(left).unwrap_or(u32::MAX)),
-                ..Search::default()
+                ..TraceSearch::default()
             };
             let traces = self.run(search, store)?;
             left = left.saturating_sub(traces);
@@ -284,16 +288,16 @@ impl Client {
     }
 
     /// Carries out one plan; returns how many traces it found.
-    fn run(&mut self, search: Search, store: &mut Store) -> Result<u64, Failure> {
+    fn run(&mut self, search: TraceSearch, store: &mut Store) -> Result<u64, Failure> {
         let wanted = Wanted::Search(Box::new(search));
-        let plan = Plan::new(&self.base, &wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
+        let plan = FetchPlan::new(&self.base, &wanted, now_us()).map_err(|trouble| self.fail(&trouble))?;
         let mut plan = plan.speaking(self.dialect);
         let (sender, replies) = mpsc::channel();
         let mut bodies: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
         loop {
             let now_ms = now_us() / 1000;
             let wait = match plan.next(now_ms) {
-                Next::Ask { ticket, url } => {
+                FetchStep::Ask { ticket, url } => {
                     let (agent, token, sender) = (self.agent.clone(), self.token.clone(), sender.clone());
                     std::thread::spawn(move || {
                         // Nobody listens any more if the plan has ended.
@@ -301,10 +305,10 @@ impl Client {
                     });
                     continue;
                 }
-                Next::Wait { until_ms } => {
+                FetchStep::Wait { until_ms } => {
                     until_ms.map_or(PATIENCE, |until| Duration::from_millis(until.saturating_sub(now_ms) + 1))
                 }
-                Next::End => break,
+                FetchStep::End => break,
             };
             let Ok((ticket, got)) = replies.recv_timeout(wait) else { continue };
             self.error = got.error.or(self.error.take());

@@ -2,11 +2,11 @@
 
 use super::Failure;
 use super::common::{self, Common};
-use super::parse::{self, Change};
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::parse::{self, WhatIfChange};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use pathlight_base::format::{DASH, count, counted, duration, printable};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
     CallBudget, ChangeOf, Changes, ErrorQuantiles, EvaluationReport, FlowParent, FlowReport, LatencyChange,
@@ -14,8 +14,8 @@ use pathlight_engine::flow::{
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
-use pathlight_engine::run::native::Pool;
-use pathlight_engine::summaries::{Choice, Summary as Summaries};
+use pathlight_engine::run::native::NativePool;
+use pathlight_engine::summaries::{Choice, Summary};
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::called_words;
 use pathlight_view::json;
@@ -36,10 +36,10 @@ pub struct Args {
     /// Change the own work of an endpoint (its self time): SERVICE:OPERATION=-50%, =+20%, =+500us, =-2ms; may be
     /// repeated
     #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
-    what_if: Vec<Change>,
+    what_if: Vec<WhatIfChange>,
     /// Change the whole calls of an endpoint, with all they wait for: SERVICE:OPERATION=-50%, =gone; may be repeated
     #[arg(long, value_name = "CHANGE", value_parser = parse::change, conflicts_with = "savings")]
-    whole_call: Vec<Change>,
+    whole_call: Vec<WhatIfChange>,
     /// Let two calls A and B of a parent run side by side; may be repeated
     #[arg(long, num_args = 3, value_names = ["PARENT", "A", "B"], conflicts_with = "savings")]
     parallel: Vec<String>,
@@ -132,7 +132,7 @@ fn settings(args: &Args) -> FlowSettings {
 }
 
 fn evaluate(
-    pool: &mut Pool,
+    pool: &mut NativePool,
     selection: Selection,
     settings: FlowSettings,
     min_children: u32,
@@ -142,7 +142,7 @@ fn evaluate(
 
 /// Returns how well the model does on held-out invocations of all parents.
 fn back_test(
-    pool: &mut Pool,
+    pool: &mut NativePool,
     selection: &Selection,
     settings: FlowSettings,
     min_children: u32,
@@ -152,7 +152,7 @@ fn back_test(
 }
 
 /// Returns the endpoint a text names, among those that are loaded: service and operation may have colons of their own.
-fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
+fn endpoint(pool: &NativePool, text: &str) -> Result<Endpoint, Failure> {
     let mut found: Vec<Endpoint> = Vec::new();
     for session in pool.sessions() {
         let named = session.set.endpoints().filter(|(service, operation)| {
@@ -162,7 +162,7 @@ fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
         let summaries = session.set.summaries.iter().filter_map(|summary| summary.value.downcast_ref());
         for summary in summaries {
             // One that has no flows says so when it is asked for one.
-            let parents = Summaries::flow_parents(summary, &Choice::default(), None).unwrap_or_default();
+            let parents = Summary::flow_parents(summary, &Choice::default(), None).unwrap_or_default();
             let parents = parents.into_iter().map(|parent| Endpoint::new(parent.service, parent.operation));
             found.extend(parents.filter(|Endpoint { service, operation }| {
                 text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
@@ -178,7 +178,7 @@ fn endpoint(pool: &Pool, text: &str) -> Result<Endpoint, Failure> {
 }
 
 /// Returns a call of a parent: an endpoint, with `#k` for the k-th call of it, `#rest` for those folded into one.
-fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
+fn node(pool: &NativePool, text: &str) -> Result<NodeName, Failure> {
     let (name, index) = match text.rsplit_once('#') {
         Some((name, "rest")) => (name, 0),
         Some((name, number)) => match number.parse() {
@@ -191,7 +191,7 @@ fn node(pool: &Pool, text: &str) -> Result<NodeName, Failure> {
     Ok(NodeName { service, operation, index })
 }
 
-fn changes(args: &Args, pool: &Pool) -> Result<Changes, Failure> {
+fn changes(args: &Args, pool: &NativePool) -> Result<Changes, Failure> {
     let mut changes = Changes::default();
     for (of, wanted) in [(ChangeOf::OwnWork, &args.what_if), (ChangeOf::WholeCall, &args.whole_call)] {
         for &(ref name, share_ppm, add_us) in wanted {
@@ -216,7 +216,7 @@ fn share(value: f64) -> String {
 fn parents_text(parents: &[FlowParent], rows: usize) -> String {
     let mut parents: Vec<&FlowParent> = parents.iter().collect();
     parents.sort_by_key(|p| (std::cmp::Reverse(p.nodes), std::cmp::Reverse(p.invocations)));
-    let mut table = Table::new([Right("calls"), Right("invocations"), Left("parent")]);
+    let mut table = TextTable::new([Right("calls"), Right("invocations"), Left("parent")]);
     for p in parents.iter().take(rows) {
         let name = format!("{}:{}", p.service, p.operation);
         table.row([p.nodes.to_string(), p.invocations.to_string(), name]);
@@ -239,8 +239,13 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
     if let Some(kept) = report.repeats_kept {
         let _ = writeln!(out, "repeats of a callee above #{kept} are folded into one");
     }
-    let mut calls =
-        Table::new([Right("latency"), Right("wait"), Right("critical"), Right("invocations"), Left("call")]);
+    let mut calls = TextTable::new([
+        Right("latency"),
+        Right("wait"),
+        Right("critical"),
+        Right("invocations"),
+        Left("call"),
+    ]);
     for node in report.nodes.iter().take(rows) {
         calls.row([
             duration(node.latency_us.mean),
@@ -250,7 +255,7 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
             node.label.clone(),
         ]);
     }
-    let mut edges = Table::new([Right("support"), Right("binding"), Left("edge")]);
+    let mut edges = TextTable::new([Right("support"), Right("binding"), Left("edge")]);
     for edge in report.edges.iter().take(rows) {
         let ends = report.labels(edge).join(" -> ");
         edges.row([share(edge.support()), share(edge.binding_share()), ends]);
@@ -261,7 +266,7 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
 }
 
 fn evaluation_text(report: &EvaluationReport) -> String {
-    let mut table = Table::new([Left("error"), Right("50%"), Right("90%"), Right("95%"), Right("99%")]);
+    let mut table = TextTable::new([Left("error"), Right("50%"), Right("90%"), Right("95%"), Right("99%")]);
     for method in &report.methods {
         let ErrorQuantiles { p50, p90, p95, p99 } = method.error;
         let errors = [p50, p90, p95, p99].map(|value| format!("{value:.3}"));
@@ -293,7 +298,7 @@ fn back_test_text(out: &mut String, test: &EvaluationReport) {
 }
 
 /// A number of a latency.
-type Figure = fn(&Summary) -> f64;
+type Figure = fn(&Percentiles) -> f64;
 
 /// Numbers of a latency, with their names.
 const SUMMARY: [(&str, Figure); 4] =
@@ -303,14 +308,14 @@ fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> 
     let mut out = String::new();
     let _ = writeln!(out, "{} of {} requests change\n", report.changed, report.requests);
     let (before, after) = (&report.before_us, &report.after_us);
-    let mut latency = Table::new([Left(""), Right("before"), Right("after"), Right("change")]);
+    let mut latency = TextTable::new([Left(""), Right("before"), Right("after"), Right("change")]);
     for (name, of) in SUMMARY {
         let (before, after) = (of(before), of(after));
         let change =
             if before == 0.0 { DASH.to_owned() } else { format!("{:+.1}%", 100.0 * (after / before - 1.0)) };
         latency.row([name.to_owned(), duration(before), duration(after), change]);
     }
-    let mut shares = Table::new([Right("before"), Right("after"), Left("share of the latency")]);
+    let mut shares = TextTable::new([Right("before"), Right("after"), Left("share of the latency")]);
     for endpoint in report.endpoints.iter().take(rows) {
         let name = format!("{}:{}", endpoint.service, endpoint.operation);
         shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
@@ -335,7 +340,7 @@ fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> S
     }
     let _ = writeln!(out, "; for {target} the own work (self time) has to be faster by\n");
     let best = format!("{name} if gone");
-    let mut table = Table::new([Right("faster"), Right(&best), Left("of")]);
+    let mut table = TextTable::new([Right("faster"), Right(&best), Left("of")]);
     for way in report.single.iter().take(rows).chain(&report.together) {
         let faster = way.faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}%"));
         table.row([faster, duration(way.at_best_us), way_name(way)]);
@@ -345,7 +350,7 @@ fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> S
     let _ = writeln!(out, "{table}{more_single}\n{reaching} can reach it alone");
     if let Some(way) = report.reaching_way() {
         let (now, then) = (format!("{name} now"), format!("{name} then"));
-        let mut budgets = Table::new([Right(&now), Right(&then), Left("calls of")]);
+        let mut budgets = TextTable::new([Right(&now), Right(&then), Left("calls of")]);
         let less: Vec<&CallBudget> =
             report.budgets.iter().filter(|budget| budget.budget_us < budget.before_us).collect();
         for CallBudget { service, operation, before_us, budget_us, .. } in less.iter().take(rows) {
@@ -383,7 +388,8 @@ fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {
         duration(report.retry_us as f64),
         duration(report.suggested_us as f64),
     );
-    let mut table = Table::new([Left(""), Right("as it is"), Right("failing fast"), Right("retried once")]);
+    let mut table =
+        TextTable::new([Left(""), Right("as it is"), Right("failing fast"), Right("retried once")]);
     let [now, fast, retried] = [&report.latency_us, &report.failing_fast_us, &report.retried_us];
     for (name, of) in SUMMARY {
         table.row([name.to_owned(), duration(of(now)), duration(of(fast)), duration(of(retried))]);
@@ -399,7 +405,7 @@ fn savings_text(report: &SavingsReport, test: &EvaluationReport, rows: usize) ->
         .flat_map(|faster| ["p50", "p95", "p99"].map(|of| format!("-{faster}% {of}")))
         .collect();
     let numbers = titles.iter().map(|title| Right(title));
-    let mut table = Table::new(numbers.chain([Left("endpoint")]));
+    let mut table = TextTable::new(numbers.chain([Left("endpoint")]));
     for endpoint in report.endpoints.iter().take(rows) {
         let levels =
             endpoint.saved_us.levels().into_iter().flat_map(|level| [level.p50, level.p95, level.p99]);

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::output::OutputFile;
-use pathlight_generate::{Defects, Generator, Inject, Options, Shape, Speed, write_jaeger};
+use pathlight_generate::{Defects, GenerateOptions, Generator, Inject, Shape, Speed, write_jaeger};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub struct Args {
 /// # Errors
 /// [`Failure::Usage`] if a delay names no place of the shape; else those of writing.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let options = Options {
+    let options = GenerateOptions {
         spans: args.spans,
         traces: args.traces,
         shape: args.shape,

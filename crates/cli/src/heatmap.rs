@@ -1,8 +1,8 @@
 //! `pathlight heatmap`: endpoints on the critical path against requests.
 
 use super::common::{Common, PlacesOption};
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use super::{Failure, parse, terminal};
 use pathlight_base::format::{duration, share_of};
 use pathlight_engine::endpoints::{RowStat, RowTime};
@@ -57,7 +57,7 @@ fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat, rows: usize) ->
         cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
     }
     let mut table =
-        Table::new([Left("share of each request"), Right("time"), Right("share"), Left("endpoint")]);
+        TextTable::new([Left("share of each request"), Right("time"), Right("share"), Left("endpoint")]);
     let total = report.rows.facts.latency_sum_us;
     let order = report.rows.order(time, stat);
     let left = more(order.len(), rows, "endpoint");

@@ -2,8 +2,8 @@
 
 use super::Failure;
 use super::common::Common;
-use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::TextColumn::{Left, Right};
+use super::table::TextTable;
 use pathlight_base::format::{count, duration};
 use pathlight_base::statistics::Distribution;
 use pathlight_engine::flame::{HistogramsReport, Quantity};
@@ -55,7 +55,7 @@ fn to_text(report: &HistogramsReport, rows: usize) -> String {
         let bins = counts.len().div_ceil(rows).max(1);
         let values: Vec<u64> = counts.chunks(bins).map(|bins| bins.iter().sum()).collect();
         let most = values.iter().max().copied().unwrap_or(0).max(1);
-        let mut table = Table::new([Right("from"), Right("requests"), Left("")]);
+        let mut table = TextTable::new([Right("from"), Right("requests"), Left("")]);
         for (edge, &values) in edges.iter().step_by(bins).zip(&values) {
             let bar = "#".repeat((u128::from(values) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
             table.row([say(*edge as f64), count(values), bar]);

@@ -2,9 +2,9 @@
 
 use super::{Failure, output};
 use pathlight_base::format::harmless;
-use pathlight_engine::load::{InputFile, LoadPlanner, ReadResult, SplitSearch, Step};
-use pathlight_engine::run::native::Pool;
-use pathlight_ingest::{Ended, FileReport, Keep, Options, Reader, SplitPoint};
+use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
+use pathlight_engine::run::native::NativePool;
+use pathlight_ingest::{Ended, FileReport, KeptTraces, ReadOptions, Reader, SplitPoint};
 use pathlight_trace::TraceSet;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -19,7 +19,7 @@ const CACHE_LINE: usize = 64;
 /// What was read.
 pub struct Loaded {
     /// All traces, each whole.
-    pub pool: Pool,
+    pub pool: NativePool,
     /// One a file that could be opened, in the order given.
     pub files: Vec<FileReport>,
 }
@@ -33,7 +33,7 @@ pub struct Loaded {
 pub fn load(
     groups: &[&[PathBuf]],
     threads: Option<usize>,
-    keep: &Keep,
+    keep: &KeptTraces,
     out: Option<&Path>,
 ) -> Result<Loaded, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -56,18 +56,18 @@ pub fn load(
     loop {
         match planner.next_step() {
             // A file that cannot be read here cannot be read by a thread either, which then says why.
-            Step::Split { file, places } => {
+            LoadStep::Split { file, places } => {
                 planner.split(file, split_points(&paths[file], places).unwrap_or_default());
             }
-            Step::Read { batches } => {
+            LoadStep::Read { batches } => {
                 let threads = planner.readers.min(batches);
                 sets.extend(read_all(&paths, &mut planner, threads, &mut problems));
             }
-            Step::Restart => {
+            LoadStep::Restart => {
                 sets.clear();
                 problems.clear();
             }
-            Step::Done => break,
+            LoadStep::Done => break,
         }
     }
     let mut files = Vec::new();
@@ -81,7 +81,7 @@ pub fn load(
         }
         files.extend(report);
     }
-    Ok(Loaded { pool: Pool::of(sets)?, files })
+    Ok(Loaded { pool: NativePool::of(sets)?, files })
 }
 
 /// Returns where a file can be split, looking after each of these byte offsets.
@@ -184,7 +184,7 @@ pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 /// Reads a file, or the part of it that a chunk is, into a set.
 fn read(path: &Path, input: &InputFile, set: &mut TraceSet) -> ReadResult {
     set.loading_group = input.group;
-    let options = Options { keep: input.keep.clone(), ..Options::default() };
+    let options = ReadOptions { keep: input.keep.clone(), ..ReadOptions::default() };
     let mut reader = match &input.chunk {
         Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
         None => Reader::new(&input.name, options),

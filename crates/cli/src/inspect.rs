@@ -1,13 +1,13 @@
 //! `pathlight inspect`: what the files hold, their formats, and what was wrong with them.
 
 use super::input::{self, Loaded};
-use super::table::Column::{Left, Right};
-use super::table::Table;
+use super::table::TextColumn::{Left, Right};
+use super::table::TextTable;
 use super::{Failure, common, output, parse};
 use pathlight_base::format::{agreeing, bytes, count, counted, duration_us, printable, share};
 use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::GroupBy;
-use pathlight_ingest::{Ended, FileReport, Keep};
+use pathlight_ingest::{Ended, FileReport, KeptTraces};
 use pathlight_trace::{Overlap, PathSettings};
 use pathlight_view::{json, reading};
 use std::fmt::Write as _;
@@ -42,7 +42,7 @@ const OUTSIDE: usize = 5;
 /// say.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let Loaded { mut pool, files } =
-        input::load(&[&args.files], args.threads, &Keep::All, args.out.as_deref())?;
+        input::load(&[&args.files], args.threads, &KeptTraces::All, args.out.as_deref())?;
     let overlap = Overlap::default();
     let settings = PathSettings { overlap, reading: args.reading.over(overlap), by_service: false };
     let overview = pool.run(queries::Overview { settings, by: GroupBy::Root, incomplete: false })?;
@@ -65,7 +65,7 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
         bytes(files.iter().map(|file| file.bytes).sum()),
     );
     let mut table =
-        Table::new([Right("traces"), Right("spans"), Right("size"), Left("format"), Left("file")]);
+        TextTable::new([Right("traces"), Right("spans"), Right("size"), Left("format"), Left("file")]);
     for file in files {
         let name = file.name.to_string();
         table.row([count(file.traces), count(file.spans), bytes(file.bytes), file.format.to_string(), name]);

@@ -140,7 +140,7 @@ enum Command {
     Report(report::Args),
     /// Serve a folder with the page, and a Jaeger query service beside it
     #[command(after_help = "Example: pathlight serve dist --jaeger http://localhost:16686")]
-    Serve(pathlight_serve::Args),
+    Serve(pathlight_serve::ServeArgs),
     /// Take spans from programs (OTLP over HTTP), keep them in files, and serve the page that follows
     #[command(after_help = "Example: pathlight listen -o spans/")]
     Listen(listen::Args),

@@ -15,9 +15,11 @@ use flate2::bufread::GzDecoder;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use pathlight_ingest::bytes::otlp_json;
-use pathlight_ingest::{Ended, ErrorKind, Options, ProblemKind, Reader};
+use pathlight_ingest::{Ended, ErrorKind, ProblemKind, ReadOptions, Reader};
 use pathlight_serve::bind;
-use pathlight_serve::listen::{AcceptedExport, Encoding, Inbox, MOST_BYTES, Refused, STREAM, Tail, listen};
+use pathlight_serve::listen::{
+    AcceptedExport, Inbox, MOST_BYTES, OtlpEncoding, Refused, STREAM, StreamPiece, listen,
+};
 use pathlight_trace::TraceSet;
 
 use super::{Failure, page};
@@ -237,8 +239,8 @@ impl Store {
 }
 
 /// Reads from an offset of the stream on: up to a gap, and up to `most` bytes or the end of one piece.
-fn tail((pieces, total): (Vec<Piece>, u64), from: u64, most: u64) -> io::Result<Tail> {
-    let mut tail = Tail { from, bytes: Vec::new(), total };
+fn tail((pieces, total): (Vec<Piece>, u64), from: u64, most: u64) -> io::Result<StreamPiece> {
+    let mut tail = StreamPiece { from, bytes: Vec::new(), total };
     for piece in pieces {
         let (at, before) = (from.max(piece.start), tail.bytes.len());
         let wanted = piece.end() - at;
@@ -269,7 +271,7 @@ impl Mutexed {
 }
 
 impl Inbox for Mutexed {
-    fn take(&self, body: &[u8], encoding: Encoding) -> Result<AcceptedExport, Refused> {
+    fn take(&self, body: &[u8], encoding: OtlpEncoding) -> Result<AcceptedExport, Refused> {
         let (line, taken) = read(body, encoding)?;
         if let Some(line) = line {
             let member = pack(&line).map_err(Refused::Full)?;
@@ -285,7 +287,7 @@ impl Inbox for Mutexed {
         Ok(taken)
     }
 
-    fn tail(&self, from: u64, most: u64) -> io::Result<Tail> {
+    fn tail(&self, from: u64, most: u64) -> io::Result<StreamPiece> {
         // Exports need not wait until it is read.
         let pieces = self.lock()?.pieces(from);
         tail(pieces, from, most)
@@ -300,7 +302,7 @@ fn pack(line: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Returns a body as a line of JSON, `None` if it holds no span, and what the reader of files says of it.
-fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExport), Refused> {
+fn read(body: &[u8], encoding: OtlpEncoding) -> Result<(Option<Vec<u8>>, AcceptedExport), Refused> {
     let mut unpacked = Vec::new();
     let body = if body.starts_with(b"\x1f\x8b") {
         let mut gzip = MultiGzDecoder::new(body).take(MOST_BYTES as u64 + 1);
@@ -314,11 +316,11 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExp
         body
     };
     let line = match encoding {
-        Encoding::Protobuf => otlp_json(body).ok_or_else(|| {
+        OtlpEncoding::Protobuf => otlp_json(body).ok_or_else(|| {
             Refused::Bad("The body is not an ExportTraceServiceRequest: it is not protobuf.".to_owned())
         })?,
         // A string has no line break in JSON, so all of them are space.
-        Encoding::Json => {
+        OtlpEncoding::Json => {
             body.iter().map(|&byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect()
         }
     };
@@ -326,7 +328,7 @@ fn read(body: &[u8], encoding: Encoding) -> Result<(Option<Vec<u8>>, AcceptedExp
         return Ok((None, AcceptedExport::default()));
     }
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("the body", Options::default());
+    let mut reader = Reader::new("the body", ReadOptions::default());
     // What is wrong stands in the report.
     let _ = reader.feed(&line, &mut set);
     let report = reader.finish(&mut set);
@@ -371,7 +373,7 @@ mod tests {
     use super::*;
 
     fn json(bytes: &[u8]) -> Result<(Option<Vec<u8>>, AcceptedExport), Refused> {
-        read(bytes, Encoding::Json)
+        read(bytes, OtlpEncoding::Json)
     }
 
     fn span(trace: &str) -> String {
@@ -411,8 +413,8 @@ mod tests {
         ] {
             assert!(matches!(json(bad.as_bytes()), Err(Refused::Bad(_))), "{bad}");
         }
-        assert!(matches!(read(b"\x0a\xff\xff", Encoding::Protobuf), Err(Refused::Bad(_))));
-        assert!(matches!(read(b"", Encoding::Protobuf), Ok((None, _))));
+        assert!(matches!(read(b"\x0a\xff\xff", OtlpEncoding::Protobuf), Err(Refused::Bad(_))));
+        assert!(matches!(read(b"", OtlpEncoding::Protobuf), Ok((None, _))));
         let packed = pack(span("a1").as_bytes()).unwrap();
         assert!(matches!(json(&packed), Ok((Some(_), _))));
         let bomb = pack(&vec![b' '; MOST_BYTES + 1]).unwrap();
@@ -434,7 +436,7 @@ mod tests {
         gzip.finish().unwrap()
     }
 
-    fn read_from(store: &Store, from: u64, most: u64) -> Tail {
+    fn read_from(store: &Store, from: u64, most: u64) -> StreamPiece {
         tail(store.pieces(from), from, most).unwrap()
     }
 

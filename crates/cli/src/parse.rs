@@ -104,10 +104,10 @@ pub fn view(text: &str) -> Parsed<View> {
 }
 
 /// A change of an endpoint's latency: the endpoint as written, millionths of its latency, microseconds.
-pub type Change = (String, i64, i64);
+pub type WhatIfChange = (String, i64, i64);
 
 /// Reads `SERVICE:OPERATION=-50%`, `=+500us`, `=gone` and the like.
-pub fn change(text: &str) -> Parsed<Change> {
+pub fn change(text: &str) -> Parsed<WhatIfChange> {
     let parsed = text.rsplit_once('=').and_then(|(name, amount)| {
         LatencyChange::parse_amount(amount).map(|(share_ppm, add_us)| (name.to_owned(), share_ppm, add_us))
     });

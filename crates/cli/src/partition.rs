@@ -2,7 +2,7 @@
 
 use super::output::{Inputs, OutputFile};
 use super::{Failure, input, parse};
-use pathlight_ingest::Keep;
+use pathlight_ingest::KeptTraces;
 use pathlight_ingest::formats::columns;
 use pathlight_trace::{Portable, TraceSet};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let inputs = Inputs::of(&input::list(&args.files)?);
     (0..args.into).try_for_each(|number| inputs.refuse(&args.out.join(number.to_string())))?;
-    let keep = args.sample.map_or(Keep::All, Keep::Sample);
+    let keep = args.sample.map_or(KeptTraces::All, KeptTraces::Sample);
     let sets = input::load(&[&args.files], args.threads, &keep, None)?.pool.into_sets();
     if sets.iter().all(|set| set.traces().is_empty()) {
         return Err(Failure::NoTrace);

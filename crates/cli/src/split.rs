@@ -1,8 +1,8 @@
 //! `pathlight split`: latency, or the time of one endpoint, by the values of a tag.
 
 use super::common::Common;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use super::{Failure, parse};
 use pathlight_base::format::{DASH, count, counted, duration};
 use pathlight_engine::queries;
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn list(report: &ProposalsReport, rows: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Right("effect"),
         Right("95 % interval"),
         Right("values"),
@@ -86,7 +86,7 @@ fn list(report: &ProposalsReport, rows: usize) -> String {
 fn to_text(report: &SplitReport, rows: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
-    let mut table = Table::new([
+    let mut table = TextTable::new([
         Right("n"),
         Right("p50"),
         Right("p95"),

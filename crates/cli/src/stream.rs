@@ -8,8 +8,10 @@
 use super::{Failure, input};
 use flate2::read::MultiGzDecoder;
 use pathlight_base::format::counted;
-use pathlight_engine::summaries::{Merger, Settings, Summary, by_day};
-use pathlight_ingest::{Ended, FileReport, HEAD_BYTES, Keep, Options, Reader, SplitFinder, SplitPoint};
+use pathlight_engine::summaries::{Merger, Summary, SummarySettings, by_day};
+use pathlight_ingest::{
+    Ended, FileReport, HEAD_BYTES, KeptTraces, ReadOptions, Reader, SplitFinder, SplitPoint,
+};
 use pathlight_trace::{Portable, TraceSet};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{Cursor, Read};
@@ -154,9 +156,9 @@ impl Open {
 
 impl Chunk {
     /// Reads it into a set of its own.
-    fn read(&mut self, keep: &Keep) -> (TraceSet, FileReport) {
+    fn read(&mut self, keep: &KeptTraces) -> (TraceSet, FileReport) {
         let mut set = TraceSet::new();
-        let options = Options { keep: keep.clone(), ..Options::default() };
+        let options = ReadOptions { keep: keep.clone(), ..ReadOptions::default() };
         let is_part = self.from.is_some() || self.until.is_some();
         let mut reader = if is_part {
             Reader::of_chunk(&self.name, options, self.from.as_ref(), self.until.clone())
@@ -257,13 +259,13 @@ struct Sums {
 #[derive(Clone, Copy)]
 pub struct SumOptions<'a> {
     /// How requests are read.
-    pub settings: &'a Settings,
+    pub settings: &'a SummarySettings,
     /// Whether each day (UTC) has a summary of its own.
     pub per_day: bool,
     /// Threads, one a core unless given.
     pub threads: Option<usize>,
     /// The traces that are kept.
-    pub keep: &'a Keep,
+    pub keep: &'a KeptTraces,
 }
 
 impl Sums {

@@ -4,13 +4,13 @@ use super::common::{OutputOptions, RootOption, SummaryOptions};
 use super::output::{self, Inputs};
 use super::stream::{self, SumOptions};
 use super::summary_files::load;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use super::{Failure, input, parse};
 use pathlight_base::format::{self, counted, harmless};
 use pathlight_engine::requests::PercentileRange;
 use pathlight_engine::summaries::{Choice, DAY_US, FileError, Merger, Summary, read, write};
-use pathlight_ingest::Keep;
+use pathlight_ingest::KeptTraces;
 use pathlight_trace::Endpoint;
 use pathlight_view::summaries::{Selected, lacking};
 use pathlight_view::{errors, json};
@@ -81,7 +81,7 @@ pub fn summarise(args: &SummariseArgs) -> Result<(), Failure> {
     let inputs = Inputs::of(&input::list(&args.files)?);
     inputs.refuse(&args.out)?;
     let (per_day, threads) = (args.per_day, args.reading.threads);
-    let keep = args.sample.map_or(Keep::All, Keep::Sample);
+    let keep = args.sample.map_or(KeptTraces::All, KeptTraces::Sample);
     let wanted = SumOptions { settings: &args.reading.settings(), per_day, threads, keep: &keep };
     let days = if args.scattered {
         stream::by_days_at_once(&args.files, wanted)?
@@ -247,7 +247,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         let _ = writeln!(out, "{cut}");
     }
     if selected.root.is_none() {
-        let mut roots = Table::new([
+        let mut roots = TextTable::new([
             Right("requests"),
             Right("failed"),
             Right("mean"),
@@ -278,7 +278,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
     if let Some(errors) = &selected.errors {
         let _ = writeln!(out, "\n{}", errors::sentences(errors).join(" "));
     }
-    let mut endpoints = Table::new([
+    let mut endpoints = TextTable::new([
         Right("self time per request"),
         Right("share"),
         Right("p50"),
@@ -300,7 +300,7 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
             name(row.endpoint),
         ]);
     }
-    let mut nodes = Table::new([Right("self"), Right("total"), Left("call path, per request")]);
+    let mut nodes = TextTable::new([Right("self"), Right("total"), Left("call path, per request")]);
     let all_nodes = selected.nodes.as_deref().unwrap_or_default();
     for node in all_nodes.iter().take(rows) {
         let requests = selected.requests.max(1) as f64;

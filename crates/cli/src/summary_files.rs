@@ -3,8 +3,8 @@
 use super::stream::{self, SumOptions};
 use super::{Failure, input};
 use pathlight_base::format::{counted, harmless};
-use pathlight_engine::summaries::{FileError, Merger, Settings, Summary, read};
-use pathlight_ingest::Keep;
+use pathlight_engine::summaries::{FileError, Merger, Summary, SummarySettings, read};
+use pathlight_ingest::KeptTraces;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -78,10 +78,14 @@ pub fn is_summary(path: &Path) -> bool {
 ///
 /// # Errors
 /// As [`load`] and [`stream::summarise`].
-pub fn load_any(files: &[PathBuf], settings: &Settings, threads: Option<usize>) -> Result<Summary, Failure> {
+pub fn load_any(
+    files: &[PathBuf],
+    settings: &SummarySettings,
+    threads: Option<usize>,
+) -> Result<Summary, Failure> {
     let (summaries, traces): (Vec<PathBuf>, Vec<PathBuf>) =
         input::list(files)?.into_iter().partition(|path| is_summary(path));
-    let wanted = SumOptions { settings, per_day: false, threads, keep: &Keep::All };
+    let wanted = SumOptions { settings, per_day: false, threads, keep: &KeptTraces::All };
     if summaries.is_empty() {
         return stream::summarise(&traces, wanted);
     }

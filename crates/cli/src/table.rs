@@ -25,7 +25,7 @@ pub fn more(in_all: usize, listed: usize, noun: &str) -> String {
 
 /// A column by its title.
 #[derive(Clone, Copy, Debug)]
-pub enum Column<'a> {
+pub enum TextColumn<'a> {
     /// Words: aligned at the left.
     Left(&'a str),
     /// Numbers: aligned at the right.
@@ -33,7 +33,7 @@ pub enum Column<'a> {
 }
 
 /// A table that is being filled.
-pub struct Table {
+pub struct TextTable {
     table: comfy_table::Table,
     has_titles: bool,
     /// The widest cell of each column.
@@ -41,14 +41,14 @@ pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// Starts a table with its titles; it has no title line if all titles are empty.
-    pub fn new<'a>(columns: impl IntoIterator<Item = Column<'a>>) -> Table {
+    pub fn new<'a>(columns: impl IntoIterator<Item = TextColumn<'a>>) -> TextTable {
         let (titles, alignments): (Vec<&str>, Vec<CellAlignment>) = columns
             .into_iter()
             .map(|column| match column {
-                Column::Left(title) => (title, CellAlignment::Left),
-                Column::Right(title) => (title, CellAlignment::Right),
+                TextColumn::Left(title) => (title, CellAlignment::Left),
+                TextColumn::Right(title) => (title, CellAlignment::Right),
             })
             .unzip();
         let mut table = comfy_table::Table::new();
@@ -58,7 +58,7 @@ impl Table {
         for (column, alignment) in table.column_iter_mut().zip(alignments) {
             column.set_padding((0, 2)).set_cell_alignment(alignment);
         }
-        Table { table, has_titles, widths, rows: Vec::new() }
+        TextTable { table, has_titles, widths, rows: Vec::new() }
     }
 
     /// Adds a row, a cell a column. Control characters of names, which a terminal would obey, become spaces.
@@ -80,7 +80,7 @@ impl Table {
 }
 
 /// Every line ends with a line break. Names in the last column are cut in the middle where the terminal is too narrow.
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let others: usize = self.widths.iter().rev().skip(1).map(|width| width + 2).sum();
         let room = terminal::columns().saturating_sub(others).max(LEAST_NAME);
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_cells_and_no_line_ends_in_spaces() {
-        let mut table = Table::new([Column::Right("spans"), Column::Left("kind"), Column::Left("name")]);
+        let mut table =
+            TextTable::new([TextColumn::Right("spans"), TextColumn::Left("kind"), TextColumn::Left("name")]);
         table.row(["12,345", "näive", "  [a] b"]);
         table.remark("  below");
         table.row(["1", "", ""]);
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn names_can_neither_steer_a_terminal_nor_break_a_row() {
-        let mut table = Table::new([Column::Left("a\nb"), Column::Left("name")]);
+        let mut table = TextTable::new([TextColumn::Left("a\nb"), TextColumn::Left("name")]);
         table.row(["\x1b[31mred\x07", "one\r\ntwo"]);
         table.remark("\u{202e}mark\u{9b}1m");
         assert_eq!(table.to_string(), "a b        name\n [31mred   one  two\n            mark 1m\n");
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_in_the_middle_and_numbers_are_not() {
-        let mut table = Table::new([Column::Right("spans"), Column::Left("name")]);
+        let mut table = TextTable::new([TextColumn::Right("spans"), TextColumn::Left("name")]);
         table.row(["12,345", &"name ".repeat(100)]);
         let text = table.to_string();
         assert!(text.lines().all(|line| width(line) <= terminal::columns()), "{text}");
@@ -132,9 +133,9 @@ mod tests {
 
     #[test]
     fn a_table_without_titles_has_no_title_line() {
-        let mut table = Table::new([Column::Right(""), Column::Left("")]);
+        let mut table = TextTable::new([TextColumn::Right(""), TextColumn::Left("")]);
         table.row(["1", "a"]);
         assert_eq!(table.to_string(), "1  a\n");
-        assert_eq!(Table::new([Column::Left("")]).to_string(), "");
+        assert_eq!(TextTable::new([TextColumn::Left("")]).to_string(), "");
     }
 }

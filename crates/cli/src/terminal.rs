@@ -1,6 +1,6 @@
 //! The room that text has: columns of the terminal, rows of a list; and the look of its first sentence.
 
-use pathlight_view::draw::Measure;
+use pathlight_view::draw::MeasureText;
 use pathlight_view::draw::text::elide_middle;
 use std::io::{self, IsTerminal as _};
 use unicode_width::UnicodeWidthChar as _;
@@ -15,7 +15,7 @@ const LEAST_COLUMNS: usize = 40;
 /// Every character as wide as a terminal shows it.
 struct Cells;
 
-impl Measure for Cells {
+impl MeasureText for Cells {
     fn char_px(&mut self, c: char) -> f64 {
         c.width().unwrap_or(0) as f64
     }

@@ -3,10 +3,10 @@
 use super::Failure;
 use super::common::{OutputOptions, SummaryOptions};
 use super::summary_files::load_any;
-use super::table::Column::{Left, Right};
-use super::table::{Table, more};
+use super::table::TextColumn::{Left, Right};
+use super::table::{TextTable, more};
 use pathlight_base::format::{counted, duration, harmless, probability};
-use pathlight_engine::trend::{Series, Trend};
+use pathlight_engine::trend::{Series, TrendOfSummaries};
 use pathlight_view::{json, trend};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let days: Vec<_> = (args.files.iter())
         .map(|file| load_any(std::slice::from_ref(file), &settings, args.reading.threads))
         .collect::<Result<_, _>>()?;
-    let trend = Trend::of(&days).map_err(|error| Failure::Usage(error.to_string()))?;
+    let trend = TrendOfSummaries::of(&days).map_err(|error| Failure::Usage(error.to_string()))?;
     let names: Vec<String> = args.files.iter().map(|file| day_name(file)).collect();
     args.output.print_report(|| json::trend(&trend, &names), |rows| to_text(&trend, &names, rows))
 }
@@ -42,7 +42,7 @@ fn day_name(file: &std::path::Path) -> String {
     file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn to_text(of: &Trend, days: &[String], rows: usize) -> String {
+fn to_text(of: &TrendOfSummaries, days: &[String], rows: usize) -> String {
     let days: Vec<String> = days.iter().map(|day| harmless(day)).collect();
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -57,7 +57,7 @@ fn to_text(of: &Trend, days: &[String], rows: usize) -> String {
         let Some(change) = trend::moved_words(of, moved, &days, duration) else { continue };
         let _ = writeln!(out, "{change}\n{}\n", trend::explanation(of, moved, duration));
     }
-    let mut table = Table::new(
+    let mut table = TextTable::new(
         [Right("change"), Right("since"), Right("p")]
             .into_iter()
             .chain(days.iter().map(|day| Right(day)))

@@ -1,18 +1,18 @@
 //! Indices into reports, one type for each list. In messages and JSON they are plain numbers.
 //!
-//! [`EndpointId`] counts the endpoints of one report; `pathlight_trace::EndpointId` counts those of a trace set.
+//! [`ReportEndpoint`] counts the endpoints of one report; `pathlight_trace::EndpointId` counts those of a trace set.
 
 use serde::{Deserialize, Serialize};
 
 /// Index of an endpoint among the `endpoints` of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct EndpointId(pub u32);
+pub struct ReportEndpoint(pub u32);
 
 /// Index of a node among the `nodes` of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
-impl EndpointId {
+impl ReportEndpoint {
     /// Returns the index for a slice.
     pub fn index(self) -> usize {
         self.0 as usize

@@ -44,7 +44,7 @@
 //! # }
 //! ```
 //!
-//! A [`Session`](run::Session) holds the traces of one worker. With several of them, threads ([`run::native::Pool`]) or workers of a page
+//! A [`Session`](run::Session) holds the traces of one worker. With several of them, threads ([`run::native::NativePool`]) or workers of a page
 //! ([`pool`]), the [`Plan`](run::Plan) of a query has each run one *pass* after the other over its own traces (a [`Task`](run::Task), resumable
 //! in small steps). A pass gives a compact *partial*; the plan *merges* the partials in any order and goes on, until it
 //! has the report. The report is the same for any number of workers.

@@ -3,9 +3,9 @@
 
 pub use crate::anomalies::query::{Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors};
 pub use crate::compare::query::Compare;
-pub use crate::compare::services::query::Culprit;
+pub use crate::compare::services::query::ServiceChanges;
 pub use crate::diagnosis::query::{AggregateTraces, CompareDiagnoses, Diagnosis};
-pub use crate::endpoints::impact_query::BottomUp;
+pub use crate::endpoints::impact_query::Impact;
 pub use crate::endpoints::query::{AtLatencies, Endpoints};
 pub use crate::errors::query::Errors;
 pub use crate::findings::late_query::LateFindingsQuery;
@@ -18,7 +18,7 @@ pub use crate::heatmap::query::Heatmap;
 pub use crate::requests::overview::{
     EndpointCount, MOST_TIME, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow, most_time,
 };
-pub use crate::requests::pseudonyms::Pseudonyms;
+pub use crate::requests::pseudonyms::NamePseudonyms;
 pub use crate::requests::query::Range;
 pub use crate::requests::search::find_spans::FindSpans;
 pub use crate::requests::search::query::Search;
@@ -32,20 +32,20 @@ pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
 
 use crate::EngineError;
-pub use crate::run::query::{Listed, Query};
+pub use crate::run::query::{ListedQuery, Query};
 use crate::run::workers::Workers;
 use crate::run::{Cuts, Plan};
 use pathlight_base::encoding::{self, Damaged};
-use pathlight_base::steps::Job;
+use pathlight_base::steps::SteppedJob;
 
 /// The work of a query that gives its report as bytes.
-pub(crate) type Run = Job<Result<Vec<u8>, EngineError>>;
+pub(crate) type Run = SteppedJob<Result<Vec<u8>, EngineError>>;
 
 macro_rules! list {
     ($($query:ident,)*) => {
         enum Number { $($query),* }
 
-        $(impl Listed for $query {
+        $(impl ListedQuery for $query {
             const NUMBER: u8 = Number::$query as u8;
         })*
 
@@ -61,11 +61,11 @@ list! {
     AnomalyModel,
     AnomalyVectors,
     AtLatencies,
-    BottomUp,
+    Impact,
     Compare,
     CompareDiagnoses,
     CriticalPath,
-    Culprit,
+    ServiceChanges,
     Diagnosis,
     Endpoints,
     Errors,
@@ -81,7 +81,7 @@ list! {
     PerRequest,
     Pressures,
     Proposals,
-    Pseudonyms,
+    NamePseudonyms,
     Range,
     Requests,
     Savings,

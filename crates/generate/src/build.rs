@@ -1,6 +1,6 @@
 //! The trace as it is reported: hosts, clocks, ids and spans.
 
-use super::Options;
+use super::GenerateOptions;
 use super::plan::{Conditions, Plan};
 use super::topology::{Role, Topology};
 use pathlight_base::statistics::{Random, mix};
@@ -47,7 +47,7 @@ pub struct GeneratedProcess {
 
 /// A reference to another span of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reference {
+pub struct BuiltReference {
     /// The id of the other span; with defects there may be no such span.
     pub span_id: u64,
     /// `FOLLOWS_FROM` rather than `CHILD_OF`.
@@ -60,7 +60,7 @@ pub struct GeneratedSpan {
     /// Unique in the trace unless duplicates were asked for; never 0.
     pub span_id: u64,
     /// The parent; `None` for a root.
-    pub parent: Option<Reference>,
+    pub parent: Option<BuiltReference>,
     /// Index into the trace's processes; `None` if the process is missing.
     pub process: Option<u32>,
     /// Operation name.
@@ -174,7 +174,7 @@ impl Surroundings {
 
 /// Returns the trace of a scheduled plan.
 pub(super) fn assemble(
-    options: &Options,
+    options: &GenerateOptions,
     topology: &Topology,
     plan: &Plan,
     surroundings: &Surroundings,
@@ -208,7 +208,7 @@ pub(super) fn assemble(
         let parent = (i > 0).then(|| &spans[node.parent as usize]);
         spans.push(GeneratedSpan {
             span_id: mix(base.wrapping_add(i as u64 + 1)).max(1),
-            parent: parent.map(|p| Reference { span_id: p.span_id, follows_from: node.spawned }),
+            parent: parent.map(|p| BuiltReference { span_id: p.span_id, follows_from: node.spawned }),
             process: Some(*process),
             operation: endpoint.operation,
             name_value: None,

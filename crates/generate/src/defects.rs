@@ -1,6 +1,6 @@
 //! Defects of traces, on demand.
 
-use super::{GenerateError, GeneratedTrace, Reference, habits, tags};
+use super::{BuiltReference, GenerateError, GeneratedTrace, habits, tags};
 use pathlight_base::statistics::Random;
 use std::str::FromStr;
 
@@ -127,12 +127,12 @@ impl Defects {
                 let parent_id = trace.spans[i].parent.map(|p| p.span_id);
                 let to = trace.spans[1..].iter().position(|s| Some(s.span_id) == parent_id);
                 let struck = to.map_or(i, |j| j + 1);
-                trace.spans[struck].parent = Some(Reference { span_id: own_id, follows_from: false });
+                trace.spans[struck].parent = Some(BuiltReference { span_id: own_id, follows_from: false });
             }
             if self.orphans {
                 let i = pick(random);
                 let span_id = random.number().max(1);
-                trace.spans[i].parent = Some(Reference { span_id, follows_from: false });
+                trace.spans[i].parent = Some(BuiltReference { span_id, follows_from: false });
             }
             if self.several_roots {
                 let i = pick(random);

@@ -2,7 +2,7 @@
 
 use super::build::About;
 use super::topology::Role;
-use super::{GeneratedSpan, GeneratedTrace, Reference};
+use super::{BuiltReference, GeneratedSpan, GeneratedTrace};
 use pathlight_base::statistics::Random;
 use pathlight_trace::SpanKind;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const OFF_MORE_US: u64 = 45_000;
 fn beside(parent: &GeneratedSpan, random: &mut Random, operation: &'static str) -> GeneratedSpan {
     GeneratedSpan {
         span_id: random.number().max(1),
-        parent: Some(Reference { span_id: parent.span_id, follows_from: false }),
+        parent: Some(BuiltReference { span_id: parent.span_id, follows_from: false }),
         operation,
         kind: SpanKind::Internal,
         error: false,

@@ -1,7 +1,7 @@
 //! Jaeger JSON, written span by span.
 
 use super::plan::Plan;
-use super::{GeneratedSpan, GeneratedTrace, Generator, Options, Summary, TagValue};
+use super::{GenerateOptions, Generated, GeneratedSpan, GeneratedTag, GeneratedTrace, Generator};
 use std::io::{self, Write};
 
 /// Bytes gathered before they are written.
@@ -11,10 +11,10 @@ const BUFFER: usize = 256 * 1024;
 ///
 /// # Errors
 /// Of kind `InvalidInput` if the options cannot be used; else those of `out`.
-pub fn write_jaeger(options: &Options, out: &mut dyn Write) -> io::Result<Summary> {
+pub fn write_jaeger(options: &GenerateOptions, out: &mut dyn Write) -> io::Result<Generated> {
     let generator = Generator::new(options).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
     let mut json = Json::new(Some(out));
-    let mut summary = Summary::default();
+    let mut summary = Generated::default();
     let mut plan = Plan::default();
     json.text("{\"data\":[");
     for index in 0..options.traces {
@@ -175,18 +175,18 @@ fn common_factor(mut a: usize, mut b: usize) -> usize {
     a
 }
 
-fn tag(buffer: &mut Vec<u8>, first: &mut bool, key: &str, value: TagValue<'_>) {
+fn tag(buffer: &mut Vec<u8>, first: &mut bool, key: &str, value: GeneratedTag<'_>) {
     let open: &[u8] = if *first { b"{\"key\":\"" } else { b",{\"key\":\"" };
     *first = false;
     buffer.extend_from_slice(open);
     escaped(buffer, key);
     match value {
-        TagValue::Text(text) => {
+        GeneratedTag::Text(text) => {
             buffer.extend_from_slice(b"\",\"type\":\"string\",\"value\":\"");
             escaped(buffer, text);
             buffer.extend_from_slice(b"\"}");
         }
-        TagValue::Int(n) => {
+        GeneratedTag::Int(n) => {
             buffer.extend_from_slice(b"\",\"type\":\"int64\",\"value\":");
             if n < 0 {
                 buffer.push(b'-');
@@ -194,12 +194,12 @@ fn tag(buffer: &mut Vec<u8>, first: &mut bool, key: &str, value: TagValue<'_>) {
             number(buffer, n.unsigned_abs());
             buffer.push(b'}');
         }
-        TagValue::Float(x) => {
+        GeneratedTag::Float(x) => {
             buffer.extend_from_slice(b"\",\"type\":\"float64\",\"value\":");
             // Writing to a Vec cannot fail.
             let _ = write!(buffer, "{x}}}");
         }
-        TagValue::Bool(yes) => {
+        GeneratedTag::Bool(yes) => {
             buffer.extend_from_slice(b"\",\"type\":\"bool\",\"value\":");
             buffer.extend_from_slice(if yes { b"true}" } else { b"false}" });
         }
@@ -272,9 +272,9 @@ mod tests {
         let mut buffer = Vec::new();
         let mut first = true;
         let hard = "a\"b\\c\nd\te\u{1}f ü 京";
-        tag(&mut buffer, &mut first, "k", TagValue::Text(hard));
-        tag(&mut buffer, &mut first, "i", TagValue::Int(i64::MIN));
-        tag(&mut buffer, &mut first, "f", TagValue::Float(0.125));
+        tag(&mut buffer, &mut first, "k", GeneratedTag::Text(hard));
+        tag(&mut buffer, &mut first, "i", GeneratedTag::Int(i64::MIN));
+        tag(&mut buffer, &mut first, "f", GeneratedTag::Float(0.125));
         let text = format!("[{}]", String::from_utf8(buffer).unwrap());
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read[0]["value"], hard);

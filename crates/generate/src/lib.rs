@@ -5,7 +5,7 @@
 //!
 //! # Shapes
 //! * `mixed`: a web shop. Request types are the root endpoints of service `edge-gateway`; the traces vary in size
-//!   around [`Options::spans`]. Their natural size is about 50. Below 30 spans most services are left out (natural size
+//!   around [`GenerateOptions::spans`]. Their natural size is about 50. Below 30 spans most services are left out (natural size
 //!   7). Between these, types of the right size become more common; for larger traces a request fetches its page
 //!   several times, up to 4 side by side. The slow tail is in one place: 2.5 % of `GET /product/{id}` find nothing in
 //!   `catalog`'s details cache and wait for `SELECT product_details` and `RecomputeOffers`, which no other request
@@ -45,10 +45,10 @@ mod shop;
 mod tags;
 mod topology;
 
-pub use build::{GeneratedProcess, GeneratedSpan, GeneratedTrace, Reference};
+pub use build::{BuiltReference, GeneratedProcess, GeneratedSpan, GeneratedTrace};
 pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
-pub use tags::TagValue;
+pub use tags::GeneratedTag;
 
 use pathlight_base::statistics::Random;
 use plan::{Conditions, Plan, Speeds};
@@ -140,7 +140,7 @@ impl FromStr for Speed {
 
 /// Options of a generated set of traces.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Options {
+pub struct GenerateOptions {
     /// Spans of a trace: exact for `wide` and `deep`, the mean for `mixed`. At least 1, at most 2^31.
     pub spans: u64,
     /// Number of traces.
@@ -159,18 +159,18 @@ pub struct Options {
     pub defects: Defects,
 }
 
-impl Options {
+impl GenerateOptions {
     /// Returns the traces that the page offers as its demo: 320 requests of the shop. With this seed four of the 41
     /// requests for a product miss a cache and wait five times as long; few enough to load at once, enough to see
     /// that.
-    pub fn demo() -> Options {
-        Options { spans: 30, traces: 320, seed: 21, ..Options::default() }
+    pub fn demo() -> GenerateOptions {
+        GenerateOptions { spans: 30, traces: 320, seed: 21, ..GenerateOptions::default() }
     }
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for GenerateOptions {
+    fn default() -> GenerateOptions {
+        GenerateOptions {
             spans: 50,
             traces: 100,
             shape: Shape::Mixed,
@@ -197,7 +197,7 @@ pub struct GiveUp {
 
 /// Counts of what was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Summary {
+pub struct Generated {
     /// Traces.
     pub traces: u64,
     /// Spans.
@@ -258,7 +258,7 @@ impl std::error::Error for GenerateError {}
 
 /// A point of the topology where time can be spent.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Place {
+pub struct TopologyPlace {
     /// `service:operation:step` (own work; steps count an endpoint's pieces of own work from 0) or
     /// `client->server:operation gap` (the network around a call).
     pub name: String,
@@ -290,7 +290,7 @@ mod stream {
 
 /// A system that makes traces.
 pub struct Generator {
-    options: Options,
+    options: GenerateOptions,
     topology: Topology,
     pages: u64,
     /// Running sums of the weights of the request types.
@@ -305,7 +305,7 @@ impl Generator {
     ///
     /// # Errors
     /// If a delay or a speed names a place or endpoint that the shape does not have, or a trace would have more than 2^31 spans.
-    pub fn new(options: &Options) -> Result<Generator, GenerateError> {
+    pub fn new(options: &GenerateOptions) -> Result<Generator, GenerateError> {
         if options.spans > 1 << 31 {
             return Err(GenerateError::Spans(options.spans));
         }
@@ -410,9 +410,14 @@ impl Generator {
 
     /// Returns all places of the shape, those in most traces first (ties by name). The shares are those of a fixed
     /// sample, so the list depends on shape and spans only.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<TopologyPlace> {
         let pilot = Generator {
-            options: Options { seed: 0, traces: PILOT_TRACES, injects: Vec::new(), ..self.options.clone() },
+            options: GenerateOptions {
+                seed: 0,
+                traces: PILOT_TRACES,
+                injects: Vec::new(),
+                ..self.options.clone()
+            },
             topology: self.topology.clone(),
             pages: self.pages,
             weights: self.weights.clone(),
@@ -444,12 +449,12 @@ impl Generator {
                 }
             });
         }
-        let mut places: Vec<Place> = Vec::with_capacity(count);
+        let mut places: Vec<TopologyPlace> = Vec::with_capacity(count);
         for (i, point) in self.topology.places.iter().enumerate() {
             let endpoint = &self.topology.endpoints[point.endpoint as usize];
             let most =
                 subspans[i].iter().max_by_key(|&&(subspan, times)| (times, std::cmp::Reverse(subspan)));
-            places.push(Place {
+            places.push(TopologyPlace {
                 name: point.name.clone(),
                 service: self.topology.services[endpoint.service as usize],
                 operation: endpoint.operation,
@@ -462,7 +467,7 @@ impl Generator {
     }
 
     /// Returns the options the generator was made with.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &GenerateOptions {
         &self.options
     }
 }

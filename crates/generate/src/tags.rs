@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// A tag's value.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum TagValue<'a> {
+pub enum GeneratedTag<'a> {
     /// Jaeger type `string`.
     Text(&'a str),
     /// Jaeger type `int64`.
@@ -20,7 +20,7 @@ pub enum TagValue<'a> {
     Bool(bool),
 }
 
-use TagValue::{Bool, Float, Int, Text};
+use GeneratedTag::{Bool, Float, Int, Text};
 
 const CITIES: [&str; 8] =
     ["Zürich", "Sydney", "Boston", "Dublin", "São Paulo", "Kyoto 京都", "Oslo", "Vienna"];
@@ -28,7 +28,7 @@ const TIERS: [&str; 4] = ["free", "free", "plus", "business"];
 
 impl GeneratedProcess {
     /// Gives each tag of the process to `each`.
-    pub fn visit_tags(&self, mut each: impl FnMut(&str, TagValue<'_>)) {
+    pub fn visit_tags(&self, mut each: impl FnMut(&str, GeneratedTag<'_>)) {
         each("hostname", Text(&self.host));
         each("ip", Text(&self.ip));
         each("region", Text(self.region));
@@ -41,7 +41,7 @@ impl GeneratedProcess {
 
 impl GeneratedSpan {
     /// Gives each tag of the span to `each`, keys unique. `scratch` is overwritten.
-    pub fn visit_tags(&self, scratch: &mut String, mut each: impl FnMut(&str, TagValue<'_>)) {
+    pub fn visit_tags(&self, scratch: &mut String, mut each: impl FnMut(&str, GeneratedTag<'_>)) {
         let About { role, peer, statement, salt, hit, retry, own_error, .. } = self.about;
         let kind = self.kind.name();
         if !kind.is_empty() {
@@ -137,7 +137,7 @@ impl GeneratedSpan {
     }
 
     /// Gives each log of the span to `each`: its time and its fields.
-    pub fn visit_logs(&self, mut each: impl FnMut(u64, &[(&str, TagValue<'_>)])) {
+    pub fn visit_logs(&self, mut each: impl FnMut(u64, &[(&str, GeneratedTag<'_>)])) {
         let About { salt, hit, own_error, role, .. } = self.about;
         let within =
             |x: u64| self.start_us + (u128::from(self.duration_us) * u128::from(x % 1000) / 1000) as u64;

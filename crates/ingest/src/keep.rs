@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Which traces of an input are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Keep {
+pub enum KeptTraces {
     /// Every one.
     #[default]
     All,
@@ -25,7 +25,7 @@ pub enum Keep {
     },
 }
 
-impl Keep {
+impl KeptTraces {
     /// Returns whether everything is kept.
     pub fn is_all(&self) -> bool {
         self.words().is_none()
@@ -34,10 +34,10 @@ impl Keep {
     /// Returns what is kept, in words; `None` for everything.
     pub fn words(&self) -> Option<String> {
         match self {
-            Keep::All | Keep::Sample(0 | 1) => None,
-            Keep::Sample(of) => Some(format!("1 of {of} traces, by id")),
-            Keep::Service(service) => Some(format!("traces with a span of {service}")),
-            Keep::RequestType { service, operation } => {
+            KeptTraces::All | KeptTraces::Sample(0 | 1) => None,
+            KeptTraces::Sample(of) => Some(format!("1 of {of} traces, by id")),
+            KeptTraces::Service(service) => Some(format!("traces with a span of {service}")),
+            KeptTraces::RequestType { service, operation } => {
                 Some(format!("traces whose root is {operation} @ {service}"))
             }
         }
@@ -45,7 +45,7 @@ impl Keep {
 
     /// Returns whether a trace of this id may be kept.
     pub fn takes_id(&self, id: TraceId, set: &TraceSet) -> bool {
-        let Keep::Sample(of @ 2..) = *self else { return true };
+        let KeptTraces::Sample(of @ 2..) = *self else { return true };
         (id.content_hash(&set.id_texts) >> 32).is_multiple_of(u64::from(of))
     }
 
@@ -53,9 +53,9 @@ impl Keep {
     pub fn takes_spans(&self, spans: &[RawSpan], set: &TraceSet) -> bool {
         let is_of = |span: &RawSpan, service: &str| set.service_of(span.process) == service;
         match self {
-            Keep::All | Keep::Sample(_) => true,
-            Keep::Service(service) => spans.iter().any(|span| is_of(span, service)),
-            Keep::RequestType { service, operation } => {
+            KeptTraces::All | KeptTraces::Sample(_) => true,
+            KeptTraces::Service(service) => spans.iter().any(|span| is_of(span, service)),
+            KeptTraces::RequestType { service, operation } => {
                 let roots = spans.iter().filter(|span| span.parent == SpanId::NONE);
                 roots
                     .min_by_key(|span| (span.start_us, std::cmp::Reverse(span.duration_us)))

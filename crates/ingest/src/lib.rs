@@ -14,9 +14,9 @@ mod report;
 mod state;
 
 pub use json::walk::split::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
-pub use keep::Keep;
-pub use reader::{Options, Reader, Unpack};
+pub use keep::KeptTraces;
+pub use reader::{ReadOptions, Reader, Unpack};
 pub use report::{
-    Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, Problem, ProblemKind,
-    Progress,
+    Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, ProblemKind,
+    ReadProblem, ReadProgress,
 };

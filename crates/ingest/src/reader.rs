@@ -6,7 +6,9 @@ use super::bytes::source::{Context, Source, Stop};
 use super::json::walk::WalkEnd;
 use super::judge::Refusal;
 use super::state::State;
-use super::{ChunkEnd, Ended, ErrorKind, FileReport, IngestError, Keep, ProblemKind, Progress, SplitPoint};
+use super::{
+    ChunkEnd, Ended, ErrorKind, FileReport, IngestError, KeptTraces, ProblemKind, ReadProgress, SplitPoint,
+};
 use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
 
 /// What can be read, for messages.
@@ -20,13 +22,13 @@ pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ReadOptions {
     /// Reads by the slow reference way only. Both ways give the same; tests compare them.
     pub reference: bool,
     /// How the shape of the text is looked at by the fast way; for tests, which compare.
     pub masks: Masks,
     /// The traces that are kept.
-    pub keep: Keep,
+    pub keep: KeptTraces,
     /// Who unpacks summaries; `None`: they are refused.
     pub unpack: Option<Unpack>,
 }
@@ -59,7 +61,7 @@ pub struct Options {
 /// ```
 pub struct Reader {
     name: String,
-    options: Options,
+    options: ReadOptions,
     source: Source,
     state: State,
     /// Offset of the first byte.
@@ -77,7 +79,7 @@ pub struct Reader {
 
 impl Reader {
     /// Returns a reader of an input of this name.
-    pub fn new(name: &str, options: Options) -> Reader {
+    pub fn new(name: &str, options: ReadOptions) -> Reader {
         Reader {
             name: name.to_owned(),
             source: Source::default(),
@@ -98,7 +100,7 @@ impl Reader {
     /// split point.
     pub fn of_chunk(
         name: &str,
-        options: Options,
+        options: ReadOptions,
         from: Option<&SplitPoint>,
         until: Option<SplitPoint>,
     ) -> Reader {
@@ -182,7 +184,7 @@ impl Reader {
             }
         }
         self.bytes += bytes as u64;
-        let Options { reference, masks, .. } = self.options;
+        let ReadOptions { reference, masks, .. } = self.options;
         let mut cx = Context { state: &mut self.state, set, reference, masks };
         match take(&mut self.source, &mut cx) {
             Ok(()) => Ok(()),
@@ -195,8 +197,8 @@ impl Reader {
     }
 
     /// Returns how far the reader is.
-    pub fn progress(&self) -> Progress {
-        Progress { bytes: self.bytes, traces: self.state.traces, spans: self.state.spans }
+    pub fn progress(&self) -> ReadProgress {
+        ReadProgress { bytes: self.bytes, traces: self.state.traces, spans: self.state.spans }
     }
 
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
@@ -213,7 +215,7 @@ impl Reader {
                 Ended::Whole
             }
             (None, _) => {
-                let Options { reference, masks, .. } = self.options;
+                let ReadOptions { reference, masks, .. } = self.options;
                 let mut cx = Context { state: &mut self.state, set, reference, masks };
                 match self.source.finish(&mut cx) {
                     Ok(WalkEnd::Whole) => Ended::Whole,

@@ -1,6 +1,6 @@
 //! The report on an input: its format, what was odd in it, how it ended.
 
-use super::Keep;
+use super::KeptTraces;
 use super::state::FORMATS;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
@@ -74,7 +74,7 @@ impl ProblemKind {
 /// One kind of oddity, counted, with its first example.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Problem {
+pub struct ReadProblem {
     /// The kind of problem.
     pub kind: ProblemKind,
     /// How often it was met.
@@ -96,7 +96,7 @@ pub struct Example {
 /// Problems by kind, in the order of first sight.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Problems {
-    pub list: Vec<Problem>,
+    pub list: Vec<ReadProblem>,
     /// Name of the archive member being read.
     pub member: Option<String>,
 }
@@ -121,7 +121,7 @@ impl Problems {
                 if let Some(member) = &self.member {
                     text = format!("{member}: {text}");
                 }
-                self.list.push(Problem { kind, count, example: Example { offset, text } });
+                self.list.push(ReadProblem { kind, count, example: Example { offset, text } });
             }
         }
     }
@@ -205,12 +205,12 @@ pub struct FileReport {
     /// Spans of this file; those that stand twice count twice.
     pub spans: u64,
     /// What was odd, in the order of first sight.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
     /// How reading ended.
     pub ended: Ended,
     /// Which traces were kept (`--sample`, `--keep-service`); counts are of those. Missing if all were.
     #[serde(default)]
-    pub keep: Keep,
+    pub keep: KeptTraces,
     /// What only the report of a chunk of an input holds.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub chunk: Option<ChunkEnd>,
@@ -406,7 +406,7 @@ fn joined_names(a: &str, b: &str) -> String {
 
 /// Progress of a reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ReadProgress {
     /// Bytes taken, as they came (packed).
     pub bytes: u64,
     /// Distinct trace ids so far.
@@ -428,7 +428,7 @@ mod tests {
             spans: 7,
             problems: Vec::new(),
             ended: Ended::Whole,
-            keep: Keep::All,
+            keep: KeptTraces::All,
             chunk: None,
         }
     }

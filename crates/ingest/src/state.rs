@@ -6,10 +6,10 @@ use super::formats::otlp;
 use super::json::node::{Bad, Node, Number};
 use super::judge::{Clock, Judge, Unit};
 use super::report::Problems;
-use super::{Keep, PartEnd, ProblemKind, Unpack};
+use super::{KeptTraces, PartEnd, ProblemKind, Unpack};
 use hashbrown::HashTable;
 use pathlight_trace::{
-    Flags, Interner, LoadedSummary, ProcessId, RawSpan, Reference, SetFull, SpanId, TagSetId, TraceId,
+    Flags, Interner, LoadedSummary, ProcessId, RawSpan, SetFull, SpanId, SpanReference, TagSetId, TraceId,
     TracePart, TraceSet, hash_bytes, is_in_calendar, several_parents,
 };
 
@@ -137,7 +137,7 @@ pub(crate) struct State {
     /// Resource and scope of the OTLP spans being read.
     pub around: otlp::Around,
     /// Which traces are kept, and how many times one was left out for that.
-    pub keep: Keep,
+    pub keep: KeptTraces,
     pub left_out: u64,
     /// The function that unpacks summaries; `None`: they are refused.
     pub unpack: Option<Unpack>,
@@ -284,7 +284,7 @@ struct Memory {
 
 impl State {
     /// Creates the state for an input of which these traces are kept, and whose summaries somebody unpacks.
-    pub fn keeping(keep: Keep, unpack: Option<Unpack>) -> State {
+    pub fn keeping(keep: KeptTraces, unpack: Option<Unpack>) -> State {
         State { keep, unpack, ..State::default() }
     }
 
@@ -603,7 +603,7 @@ pub(crate) struct ParentChoice {
     named: Option<SpanId>,
     follows: Option<SpanId>,
     /// Further references.
-    more: Vec<Reference>,
+    more: Vec<SpanReference>,
 }
 
 impl ParentChoice {
@@ -614,7 +614,7 @@ impl ParentChoice {
             _ if id.is_none() => {}
             None => *slot = Some(id),
             Some(first) if *first == id => {}
-            Some(_) => self.more.push(Reference { id, follows_from }),
+            Some(_) => self.more.push(SpanReference { id, follows_from }),
         }
     }
 
@@ -647,12 +647,12 @@ impl ParentChoice {
     }
 
     /// Returns all references in the order in which they count: those that say `FOLLOWS_FROM` come last.
-    fn in_order(self) -> Vec<Reference> {
-        let first = |id: Option<SpanId>, follows_from| id.map(|id| Reference { id, follows_from });
+    fn in_order(self) -> Vec<SpanReference> {
+        let first = |id: Option<SpanId>, follows_from| id.map(|id| SpanReference { id, follows_from });
         let more = |follows_from| self.more.iter().copied().filter(move |of| of.follows_from == follows_from);
         let child_of = first(self.child_of, false).into_iter().chain(more(false));
         let follows = first(self.follows, true).into_iter().chain(more(true));
-        let mut all: Vec<Reference> = Vec::new();
+        let mut all: Vec<SpanReference> = Vec::new();
         for reference in child_of.chain(first(self.named, false)).chain(follows) {
             if all.iter().all(|known| known.id != reference.id) {
                 all.push(reference);

@@ -31,7 +31,7 @@ const UI_PAGES: [&str; 7] =
 
 /// Options of `pathlight serve`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct ServeArgs {
     /// The folder to serve, as built by `cargo xtask build`
     dir: PathBuf,
     /// The port to listen on, on this machine only; 0 takes a free one
@@ -62,7 +62,7 @@ fn origin(text: &str) -> Result<String, &'static str> {
 ///
 /// # Errors
 /// The folder is not there, or the port is taken.
-pub fn run(args: &Args) -> io::Result<()> {
+pub fn run(args: &ServeArgs) -> io::Result<()> {
     let (listener, routes) = open(args)?;
     let mut out = io::stdout();
     writeln!(out, "http://127.0.0.1:{}/", listener.local_addr()?.port())?;
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> io::Result<()> {
     Runtime::new()?.block_on(serve(listener, routes))
 }
 
-fn open(args: &Args) -> io::Result<(TcpListener, Router)> {
+fn open(args: &ServeArgs) -> io::Result<(TcpListener, Router)> {
     if !args.dir.is_dir() {
         return Err(io::Error::other(format!("{} is no folder to serve", args.dir.display())));
     }

@@ -33,7 +33,7 @@ pub const STREAM: &str = "traces.ndjson.gz";
 
 /// The two encodings of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Encoding {
+pub enum OtlpEncoding {
     /// `application/json`.
     Json,
     /// `application/x-protobuf`.
@@ -62,7 +62,7 @@ pub enum Refused {
 
 /// A piece of the stream.
 #[derive(Debug, Default)]
-pub struct Tail {
+pub struct StreamPiece {
     /// Offset of its first byte; later than asked for if that is no longer kept.
     pub from: u64,
     /// The bytes.
@@ -71,7 +71,7 @@ pub struct Tail {
     pub total: u64,
 }
 
-impl Tail {
+impl StreamPiece {
     /// Returns the offset after its last byte.
     pub fn end(&self) -> u64 {
         self.from + self.bytes.len() as u64
@@ -84,13 +84,13 @@ pub trait Inbox: Send + Sync + 'static {
     ///
     /// # Errors
     /// Nothing of the body is kept.
-    fn take(&self, body: &[u8], encoding: Encoding) -> Result<AcceptedExport, Refused>;
+    fn take(&self, body: &[u8], encoding: OtlpEncoding) -> Result<AcceptedExport, Refused>;
 
     /// Returns what came from an offset on: whole gzip members, `most` bytes at most or one file.
     ///
     /// # Errors
     /// A file cannot be read.
-    fn tail(&self, from: u64, most: u64) -> io::Result<Tail>;
+    fn tail(&self, from: u64, most: u64) -> io::Result<StreamPiece>;
 }
 
 /// Bytes of the stream in one answer to somebody who follows it.
@@ -211,8 +211,8 @@ async fn take(inbox: Arc<dyn Inbox>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let encoding = match kind.split(';').next().unwrap_or_default().trim() {
-        "application/json" => Encoding::Json,
-        "application/x-protobuf" => Encoding::Protobuf,
+        "application/json" => OtlpEncoding::Json,
+        "application/x-protobuf" => OtlpEncoding::Protobuf,
         _ => {
             let words = "The content type is application/x-protobuf or application/json.";
             return (StatusCode::UNSUPPORTED_MEDIA_TYPE, words).into_response();
@@ -243,27 +243,27 @@ async fn take(inbox: Arc<dyn Inbox>, request: Request) -> Response {
     }
 }
 
-impl Encoding {
+impl OtlpEncoding {
     fn content_type(self) -> &'static str {
         match self {
-            Encoding::Json => "application/json",
-            Encoding::Protobuf => "application/x-protobuf",
+            OtlpEncoding::Json => "application/json",
+            OtlpEncoding::Protobuf => "application/x-protobuf",
         }
     }
 }
 
 /// Returns an `ExportTraceServiceResponse`.
-fn answer(taken: &AcceptedExport, encoding: Encoding) -> Vec<u8> {
+fn answer(taken: &AcceptedExport, encoding: OtlpEncoding) -> Vec<u8> {
     let is_whole = taken.rejected == 0;
     match encoding {
-        Encoding::Json if is_whole => b"{}".to_vec(),
-        Encoding::Json => serde_json::json!({
+        OtlpEncoding::Json if is_whole => b"{}".to_vec(),
+        OtlpEncoding::Json => serde_json::json!({
             "partialSuccess": { "rejectedSpans": taken.rejected.to_string(), "errorMessage": taken.message }
         })
         .to_string()
         .into_bytes(),
-        Encoding::Protobuf if is_whole => Vec::new(),
-        Encoding::Protobuf => {
+        OtlpEncoding::Protobuf if is_whole => Vec::new(),
+        OtlpEncoding::Protobuf => {
             let mut partial = vec![0x08];
             put_varint(taken.rejected, &mut partial);
             put_bytes(0x12, taken.message.as_bytes(), &mut partial);
@@ -275,10 +275,10 @@ fn answer(taken: &AcceptedExport, encoding: Encoding) -> Vec<u8> {
 }
 
 /// Returns a `Status` with a message, which the protocol wants with an error.
-fn refuse(status: StatusCode, encoding: Encoding, words: &str) -> Response {
+fn refuse(status: StatusCode, encoding: OtlpEncoding, words: &str) -> Response {
     let body = match encoding {
-        Encoding::Json => serde_json::json!({ "message": words }).to_string().into_bytes(),
-        Encoding::Protobuf => {
+        OtlpEncoding::Json => serde_json::json!({ "message": words }).to_string().into_bytes(),
+        OtlpEncoding::Protobuf => {
             let mut out = Vec::new();
             put_bytes(0x12, words.as_bytes(), &mut out);
             out
@@ -322,12 +322,12 @@ async fn tail(State(inbox): State<Arc<dyn Inbox>>, headers: HeaderMap) -> Respon
     }
 }
 
-async fn read(inbox: Arc<dyn Inbox>, from: u64) -> io::Result<Tail> {
+async fn read(inbox: Arc<dyn Inbox>, from: u64) -> io::Result<StreamPiece> {
     spawn_blocking(move || inbox.tail(from, MOST_TAIL)).await?
 }
 
 /// Returns what there is by now as a body that is read while it is sent.
-fn all(inbox: Arc<dyn Inbox>, first: Tail) -> Body {
+fn all(inbox: Arc<dyn Inbox>, first: StreamPiece) -> Body {
     let (from, total) = (first.end(), first.total);
     if from >= total {
         return first.bytes.into();
@@ -354,14 +354,14 @@ mod tests {
     struct Digits;
 
     impl Inbox for Digits {
-        fn take(&self, _: &[u8], _: Encoding) -> Result<AcceptedExport, Refused> {
+        fn take(&self, _: &[u8], _: OtlpEncoding) -> Result<AcceptedExport, Refused> {
             Ok(AcceptedExport::default())
         }
 
-        fn tail(&self, from: u64, _: u64) -> io::Result<Tail> {
+        fn tail(&self, from: u64, _: u64) -> io::Result<StreamPiece> {
             let from = from.max(3) as usize;
             let bytes = b"0123456789"[from..(from / 3 * 3 + 3).min(10)].to_vec();
-            Ok(Tail { from: from as u64, bytes, total: 10 })
+            Ok(StreamPiece { from: from as u64, bytes, total: 10 })
         }
     }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 struct CommandLine {
     #[command(flatten)]
-    serve: pathlight_serve::Args,
+    serve: pathlight_serve::ServeArgs,
 }
 
 fn main() -> ExitCode {

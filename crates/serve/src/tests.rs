@@ -29,9 +29,9 @@ impl Drop for Folder {
     }
 }
 
-fn args(dir: &Path, jaeger: Option<&str>) -> Args {
+fn args(dir: &Path, jaeger: Option<&str>) -> ServeArgs {
     let jaeger = jaeger.map(|url| jaeger_url(url).unwrap());
-    Args { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, frame_ancestor: Vec::new() }
+    ServeArgs { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, frame_ancestor: Vec::new() }
 }
 
 /// Serves a folder for as long as the closure runs.
@@ -334,8 +334,10 @@ fn only_this_server_and_who_was_named_may_show_a_page_in_a_frame() {
         let (head, _) = ask(server, "GET /", "");
         assert!(head.contains("; frame-ancestors 'self'\r\n"), "{head}");
     });
-    let named =
-        Args { frame_ancestor: vec![origin("https://jaeger.example").unwrap()], ..args(&folder.0, None) };
+    let named = ServeArgs {
+        frame_ancestor: vec![origin("https://jaeger.example").unwrap()],
+        ..args(&folder.0, None)
+    };
     let files = framing(&named.frame_ancestor);
     assert_eq!(files, "frame-ancestors 'self' https://jaeger.example");
     for bad in

@@ -8,7 +8,7 @@ const BETWEEN: char = '\u{1f}';
 
 /// A reference to another span of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reference {
+pub struct SpanReference {
     /// The span.
     pub id: SpanId,
     /// Whether it says `FOLLOWS_FROM`.
@@ -17,7 +17,7 @@ pub struct Reference {
 
 /// Returns what stands for several references, the one that counts first before the others, in the place of a parent's id.
 /// The span needs [`Flags::SEVERAL_PARENTS`](super::Flags::SEVERAL_PARENTS).
-pub fn several_parents(references: &[Reference], texts: &mut Interner) -> SpanId {
+pub fn several_parents(references: &[SpanReference], texts: &mut Interner) -> SpanId {
     let mut list = String::new();
     for reference in references {
         if !list.is_empty() {
@@ -46,7 +46,7 @@ mod tests {
     fn references_are_kept_in_their_order() {
         let mut texts = Interner::default();
         let odd = SpanId::parse("not hexadecimal", &mut texts);
-        let of = |id, follows_from| Reference { id, follows_from };
+        let of = |id, follows_from| SpanReference { id, follows_from };
         let list = several_parents(&[of(SpanId::hex(7), false), of(odd, true)], &mut texts);
         let back: Vec<_> = references(list, &texts).collect();
         assert_eq!(back, [(Some(SpanId::hex(7)), false), (Some(odd), true)]);

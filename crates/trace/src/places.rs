@@ -8,8 +8,8 @@
 use super::numbers::Numbers;
 use super::templates::MOST_RECORDED;
 use super::{
-    Endpoint, EndpointId, Interner, NO_ROW, PEER_KEYS, Reading, Rule, SpanKind, Symbol, TraceSet, hash_text,
-    is_declared_async, template,
+    Endpoint, EndpointId, Interner, NO_ROW, PEER_KEYS, Reading, ReadingRule, SpanKind, Symbol, TraceSet,
+    hash_text, is_declared_async, template,
 };
 use hashbrown::{HashMap, HashSet};
 use pathlight_base::steps::in_blocks;
@@ -181,10 +181,10 @@ impl PlaceFacts {
     /// Returns what places are called under a reading.
     pub fn names(&self, reading: Reading) -> PlaceNames {
         let mut names = PlaceNames::default();
-        if reading.has(Rule::Templates) {
+        if reading.has(ReadingRule::Templates) {
             names.folded = self.folded();
         }
-        if reading.has(Rule::Callees) {
+        if reading.has(ReadingRule::Callees) {
             let all = || self.calls.values().flat_map(BTreeMap::keys);
             let services: BTreeSet<&str> =
                 all().filter(|callee| callee.is_recorded).map(|callee| callee.name.as_str()).collect();

@@ -121,7 +121,7 @@ fn the_hundred_and_first_name_folds_them_all() {
     let mut many = set(&slices);
     name(&mut many, REAL());
     assert!(shown(&many).iter().all(|&name| name == "GET /user/{n}") && many.is_folded(3));
-    name(&mut many, REAL().with(Rule::Templates, false));
+    name(&mut many, REAL().with(ReadingRule::Templates, false));
     assert_eq!(shown(&many)[7], "GET /user/1007");
     // Two workers, some of whose names are the same, say what one says, in either order.
     let (mut a, b) = (PlaceFacts::of(&set(&slices[..60])), PlaceFacts::of(&set(&slices[40..])));

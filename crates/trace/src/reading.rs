@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Rule {
+pub enum ReadingRule {
     /// A second span for the same work, beside the calls it covers, is nothing to wait for.
     Overlay,
     /// Calls are named by what they call.
@@ -27,30 +27,30 @@ pub enum Rule {
     Consumers,
 }
 
-impl Rule {
+impl ReadingRule {
     /// All rules, in the order in which they are listed.
-    pub const ALL: [Rule; 8] = [
-        Rule::Overlay,
-        Rule::Callees,
-        Rule::Waiting,
-        Rule::Templates,
-        Rule::NobodyWaits,
-        Rule::Consumers,
-        Rule::Clocks,
-        Rule::Roots,
+    pub const ALL: [ReadingRule; 8] = [
+        ReadingRule::Overlay,
+        ReadingRule::Callees,
+        ReadingRule::Waiting,
+        ReadingRule::Templates,
+        ReadingRule::NobodyWaits,
+        ReadingRule::Consumers,
+        ReadingRule::Clocks,
+        ReadingRule::Roots,
     ];
 
     /// Returns its word in options and addresses.
     pub fn key(self) -> &'static str {
         match self {
-            Rule::Overlay => "overlay",
-            Rule::Callees => "callees",
-            Rule::Waiting => "waiting",
-            Rule::Templates => "templates",
-            Rule::NobodyWaits => "nobody-waits",
-            Rule::Consumers => "consumers",
-            Rule::Clocks => "clocks",
-            Rule::Roots => "roots",
+            ReadingRule::Overlay => "overlay",
+            ReadingRule::Callees => "callees",
+            ReadingRule::Waiting => "waiting",
+            ReadingRule::Templates => "templates",
+            ReadingRule::NobodyWaits => "nobody-waits",
+            ReadingRule::Consumers => "consumers",
+            ReadingRule::Clocks => "clocks",
+            ReadingRule::Roots => "roots",
         }
     }
 
@@ -77,17 +77,17 @@ impl Reading {
 
     /// Returns every rule.
     pub fn real() -> Reading {
-        Rule::ALL.into_iter().fold(Reading::PLAIN, |reading, rule| reading.with(rule, true))
+        ReadingRule::ALL.into_iter().fold(Reading::PLAIN, |reading, rule| reading.with(rule, true))
     }
 
     /// Returns whether a rule applies.
-    pub fn has(self, rule: Rule) -> bool {
+    pub fn has(self, rule: ReadingRule) -> bool {
         self.rules & rule.bit() != 0
     }
 
     /// Returns this reading with a rule switched on or off.
     #[must_use]
-    pub fn with(self, rule: Rule, on: bool) -> Reading {
+    pub fn with(self, rule: ReadingRule, on: bool) -> Reading {
         Reading { rules: if on { self.rules | rule.bit() } else { self.rules & !rule.bit() } }
     }
 
@@ -96,7 +96,7 @@ impl Reading {
         if self == Reading::PLAIN {
             return "plain".to_owned();
         }
-        let missing = Rule::ALL.into_iter().filter(|&rule| !self.has(rule));
+        let missing = ReadingRule::ALL.into_iter().filter(|&rule| !self.has(rule));
         missing.fold("real".to_owned(), |name, rule| name + ",-" + rule.key())
     }
 
@@ -111,7 +111,7 @@ impl Reading {
         };
         for word in words {
             let (key, on) = word.strip_prefix('-').map_or((word, true), |key| (key, false));
-            let rule = Rule::ALL.into_iter().find(|rule| rule.key() == key)?;
+            let rule = ReadingRule::ALL.into_iter().find(|rule| rule.key() == key)?;
             reading = reading.with(rule, on);
         }
         Some(reading)
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn every_reading_survives_its_name() {
-        for rules in 0..1 << Rule::ALL.len() {
+        for rules in 0..1 << ReadingRule::ALL.len() {
             let reading = Reading { rules };
             assert_eq!(Reading::parse(&reading.name()), Some(reading), "{}", reading.name());
         }
-        assert_eq!(Reading::real().with(Rule::Overlay, false).name(), "real,-overlay");
-        assert_eq!(Reading::parse("plain, clocks"), Some(Reading::PLAIN.with(Rule::Clocks, true)));
+        assert_eq!(Reading::real().with(ReadingRule::Overlay, false).name(), "real,-overlay");
+        assert_eq!(Reading::parse("plain, clocks"), Some(Reading::PLAIN.with(ReadingRule::Clocks, true)));
         assert_eq!((Reading::parse("real,-nonsense"), Reading::parse("")), (None, None));
     }
 

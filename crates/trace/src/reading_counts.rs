@@ -3,7 +3,7 @@
 use super::calls::{Unawaited, awaited_callee, callees, caller_stopped, is_call, process_name, unawaited};
 use super::clocks::{Pair, pair_of};
 use super::templates::MOST_RECORDED;
-use super::{Reading, Role, Rule, TraceId, TraceSet, Tree, hash_text, is_declared_async, template};
+use super::{Reading, ReadingRule, Role, TraceId, TraceSet, Tree, hash_text, is_declared_async, template};
 use hashbrown::HashMap;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::in_blocks;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+pub enum ReadingFinding {
     /// Second spans for the work of the calls beside them.
     Overlay,
     /// Calls that are named with what they call.
@@ -48,38 +48,41 @@ pub enum Found {
     OrphanRoots,
 }
 
-impl Found {
+impl ReadingFinding {
     /// Returns the rule that finds it.
-    pub fn rule(self) -> Rule {
+    pub fn rule(self) -> ReadingRule {
         match self {
-            Found::Overlay => Rule::Overlay,
-            Found::Callees | Found::SeveralCallees => Rule::Callees,
-            Found::Waiting => Rule::Waiting,
-            Found::Templates => Rule::Templates,
-            Found::NobodyWaits | Found::StoppedWaiting => Rule::NobodyWaits,
-            Found::Consumers => Rule::Consumers,
-            Found::Clocks | Found::GaveUp => Rule::Clocks,
-            Found::Roots | Found::Incomplete | Found::SeveralRoots | Found::OrphanRoots => Rule::Roots,
+            ReadingFinding::Overlay => ReadingRule::Overlay,
+            ReadingFinding::Callees | ReadingFinding::SeveralCallees => ReadingRule::Callees,
+            ReadingFinding::Waiting => ReadingRule::Waiting,
+            ReadingFinding::Templates => ReadingRule::Templates,
+            ReadingFinding::NobodyWaits | ReadingFinding::StoppedWaiting => ReadingRule::NobodyWaits,
+            ReadingFinding::Consumers => ReadingRule::Consumers,
+            ReadingFinding::Clocks | ReadingFinding::GaveUp => ReadingRule::Clocks,
+            ReadingFinding::Roots
+            | ReadingFinding::Incomplete
+            | ReadingFinding::SeveralRoots
+            | ReadingFinding::OrphanRoots => ReadingRule::Roots,
         }
     }
 
     /// Returns its key in JSON and in tests.
     pub fn key(self) -> &'static str {
         match self {
-            Found::Overlay
-            | Found::Callees
-            | Found::Waiting
-            | Found::Templates
-            | Found::NobodyWaits
-            | Found::Consumers
-            | Found::Clocks
-            | Found::Roots => self.rule().key(),
-            Found::SeveralCallees => "several-callees",
-            Found::GaveUp => "gave-up",
-            Found::StoppedWaiting => "stopped-waiting",
-            Found::Incomplete => "incomplete",
-            Found::SeveralRoots => "several-roots",
-            Found::OrphanRoots => "orphan-roots",
+            ReadingFinding::Overlay
+            | ReadingFinding::Callees
+            | ReadingFinding::Waiting
+            | ReadingFinding::Templates
+            | ReadingFinding::NobodyWaits
+            | ReadingFinding::Consumers
+            | ReadingFinding::Clocks
+            | ReadingFinding::Roots => self.rule().key(),
+            ReadingFinding::SeveralCallees => "several-callees",
+            ReadingFinding::GaveUp => "gave-up",
+            ReadingFinding::StoppedWaiting => "stopped-waiting",
+            ReadingFinding::Incomplete => "incomplete",
+            ReadingFinding::SeveralRoots => "several-roots",
+            ReadingFinding::OrphanRoots => "orphan-roots",
         }
     }
 }
@@ -201,7 +204,7 @@ impl ClockPair {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingCounts {
     /// Counts by the rule that found something.
-    pub found: BTreeMap<Found, FoundCount>,
+    pub found: BTreeMap<ReadingFinding, FoundCount>,
     /// By caller and callee, each `service` or `service@host`: clocks that were set in some trace.
     pub clocks: BTreeMap<(String, String), ClockPair>,
     /// Names with values in them that count as one, once all parts are merged.
@@ -238,7 +241,7 @@ impl ReadingCounts {
 /// Counts while trees of one set pass by.
 #[derive(Default)]
 pub struct ReadingObserver {
-    found: BTreeMap<Found, (u64, Option<TraceId>)>,
+    found: BTreeMap<ReadingFinding, (u64, Option<TraceId>)>,
     pairs: HashMap<Pair, ClockPair, FxBuildHasher>,
     /// By endpoint as recorded: whether it is one of many names with values in them.
     is_folded: Vec<bool>,
@@ -259,55 +262,55 @@ impl ReadingObserver {
                 *example = Some(trace);
             }
         };
-        let has_clocks = tree.settings.reading.has(Rule::Clocks);
-        let has_waiting = tree.settings.reading.has(Rule::Waiting);
-        let has_callees = tree.settings.reading.has(Rule::Callees);
+        let has_clocks = tree.settings.reading.has(ReadingRule::Clocks);
+        let has_waiting = tree.settings.reading.has(ReadingRule::Waiting);
+        let has_callees = tree.settings.reading.has(ReadingRule::Callees);
         self.here.clear();
         self.is_folded.resize(set.endpoints().len(), false);
         in_blocks(tree.len(), &mut |block| {
             for span in block.map(|span| span as u32) {
                 if set.says_callee(tree.row(span)) {
-                    note(Found::Callees);
+                    note(ReadingFinding::Callees);
                 }
                 if has_callees && is_call(set, tree, span) && callees(set, tree, span).nth(1).is_some() {
-                    note(Found::SeveralCallees);
+                    note(ReadingFinding::SeveralCallees);
                 }
                 if set.is_folded(tree.row(span)) {
-                    note(Found::Templates);
+                    note(ReadingFinding::Templates);
                     self.is_folded[set.recorded_endpoint(tree.row(span)).0 as usize] = true;
                 }
                 if has_waiting
                     && let Some(awaited) = awaited_callee(set, tree, span)
                     && tree.duration_us(awaited.callee) < tree.duration_us(span)
                 {
-                    note(Found::Waiting);
+                    note(ReadingFinding::Waiting);
                 }
                 let Some(parent) = tree.parent_of(span) else {
                     if span > 0 {
-                        note(Found::SeveralRoots);
+                        note(ReadingFinding::SeveralRoots);
                     }
                     if set.flags(tree.row(span)).is_orphan() {
-                        note(Found::OrphanRoots);
+                        note(ReadingFinding::OrphanRoots);
                     }
                     continue;
                 };
                 let shift = tree.clock_shift_us(span);
                 if shift != 0 {
-                    note(Found::Clocks);
+                    note(ReadingFinding::Clocks);
                 }
                 let pair = pair_of(set, tree, parent, span);
                 let is_other = pair.0 != pair.1;
                 match tree.role[span as usize] {
-                    Role::Overlay => note(Found::Overlay),
+                    Role::Overlay => note(ReadingFinding::Overlay),
                     Role::Async => match unawaited(set, tree, span) {
-                        Some(Unawaited::CallerGaveUp) => note(Found::GaveUp),
-                        Some(Unawaited::OutlivesParent) => note(Found::NobodyWaits),
-                        None if is_by_rule(set, tree, span, parent) => note(Found::Consumers),
+                        Some(Unawaited::CallerGaveUp) => note(ReadingFinding::GaveUp),
+                        Some(Unawaited::OutlivesParent) => note(ReadingFinding::NobodyWaits),
+                        None if is_by_rule(set, tree, span, parent) => note(ReadingFinding::Consumers),
                         None => {}
                     },
                     Role::Sync if is_other && is_call(set, tree, parent) => {
                         if caller_stopped(set, tree, span) {
-                            note(Found::StoppedWaiting);
+                            note(ReadingFinding::StoppedWaiting);
                         }
                         if has_clocks {
                             self.here.insert(pair, shift - tree.clock_shift_us(parent));
@@ -320,8 +323,11 @@ impl ReadingObserver {
         let shape = set.traces()[tree.trace as usize].shape;
         if shape.roots > 1 || shape.is_incomplete() {
             tree.requests(set, &mut self.requests);
-            let (found, before) =
-                if tree.is_incomplete(set) { (Found::Incomplete, 0) } else { (Found::Roots, 1) };
+            let (found, before) = if tree.is_incomplete(set) {
+                (ReadingFinding::Incomplete, 0)
+            } else {
+                (ReadingFinding::Roots, 1)
+            };
             self.requests.iter().skip(before).for_each(|_| note(found));
         }
         for (pair, shift) in self.here.drain() {
@@ -421,7 +427,7 @@ mod tests {
                 sum.merge(observer.finish(set));
             }
             sum.settle();
-            (sum.found[&Found::Templates].spans, sum.names)
+            (sum.found[&ReadingFinding::Templates].spans, sum.names)
         };
         let exact = NameCount { names: 9_090 + 200, templates: 2, is_at_least: false };
         assert_eq!(count(&[(0, 10_100)]), (10_100, exact));
@@ -466,7 +472,7 @@ mod tests {
                 observer.observe(&set, &tree);
             }
             let found = observer.finish(&set).found;
-            [Found::Roots, Found::SeveralRoots, Found::OrphanRoots]
+            [ReadingFinding::Roots, ReadingFinding::SeveralRoots, ReadingFinding::OrphanRoots]
                 .map(|of| found.get(&of).map(|count| (count.spans, count.example.clone())))
         };
         let some = |spans, trace: u32| Some((spans, format!("{trace:032x}")));
@@ -501,7 +507,7 @@ mod tests {
                 tree.load(&set, trace, PathSettings { reading, ..PathSettings::default() });
                 observer.observe(&set, &tree);
             }
-            observer.finish(&set).found.get(&Found::SeveralCallees).cloned()
+            observer.finish(&set).found.get(&ReadingFinding::SeveralCallees).cloned()
         };
         let example = format!("{:032x}", 1);
         assert_eq!(several(Reading::real()), Some(FoundCount { spans: 1, example }));

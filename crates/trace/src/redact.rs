@@ -4,8 +4,8 @@
 //! same pseudonym in everything made of the same traces, and whoever has only that learns nothing of the name but its place.
 
 use super::{
-    Endpoint, EndpointId, Interner, PlaceFacts, Portable, Reading, Rule, SpanId, Symbol, TraceId, TraceSet,
-    template,
+    Endpoint, EndpointId, Interner, PlaceFacts, Portable, Reading, ReadingRule, SpanId, Symbol, TraceId,
+    TraceSet, template,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -13,15 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All names that are loaded; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Names {
+pub struct LoadedNames {
     endpoints: BTreeSet<Endpoint>,
     services: BTreeSet<String>,
     hosts: BTreeSet<String>,
 }
 
-impl Names {
+impl LoadedNames {
     /// Returns the names of a set, as recorded.
-    pub fn of(set: &TraceSet) -> Names {
+    pub fn of(set: &TraceSet) -> LoadedNames {
         let mut is_recorded = vec![false; set.endpoints().len()];
         for trace in set.traces() {
             for row in trace.first..trace.end {
@@ -30,7 +30,7 @@ impl Names {
         }
         let recorded = (0..).zip(is_recorded).filter(|(_, is_recorded)| *is_recorded);
         let name = |symbol: Symbol| (symbol != Symbol::NONE).then(|| set.names.get(symbol).to_owned());
-        Names {
+        LoadedNames {
             endpoints: recorded.map(|(number, _)| set.owned_endpoint(EndpointId(number))).collect(),
             services: set.processes.rows.iter().filter_map(|process| name(process.service)).collect(),
             hosts: set.processes.rows.iter().filter_map(|process| name(process.host)).collect(),
@@ -38,7 +38,7 @@ impl Names {
     }
 
     /// Adds the names of another set.
-    pub fn merge(&mut self, other: Names) {
+    pub fn merge(&mut self, other: LoadedNames) {
         self.endpoints.extend(other.endpoints);
         self.services.extend(other.services);
         self.hosts.extend(other.hosts);
@@ -157,7 +157,7 @@ impl Redaction {
 
     /// Returns how traces are read after it: in pseudonyms there are no values to look for.
     pub fn reading(self, reading: Reading) -> Reading {
-        if self.names { reading.with(Rule::Templates, false) } else { reading }
+        if self.names { reading.with(ReadingRule::Templates, false) } else { reading }
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::calls::process_of;
 use super::overlays::{self, Calls};
-use super::{EndpointId, Flags, NO_ROW, PathSettings, Quality, Reading, Rule, SpanKind, TraceSet, clocks};
+use super::{
+    EndpointId, Flags, NO_ROW, PathSettings, Quality, Reading, ReadingRule, SpanKind, TraceSet, clocks,
+};
 
 /// What a span is to its parent after sanitising.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -26,7 +28,7 @@ pub enum Role {
 /// Which spans of a trace are the roots of its requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum RequestRoots {
-    /// The trace root; if [`Rule::Roots`] applies also others (`docs/definitions/real-traces.md` sections 8 and 10).
+    /// The trace root; if [`ReadingRule::Roots`] applies also others (`docs/definitions/real-traces.md` sections 8 and 10).
     #[default]
     All,
     /// The same but for those whose caller is not recorded.
@@ -109,7 +111,7 @@ impl Tree {
         self.settings = settings;
         self.roots = roots;
         self.offsets.clear();
-        self.has_clocks = !settings.reading.has(Rule::Clocks);
+        self.has_clocks = !settings.reading.has(ReadingRule::Clocks);
         self.clear();
         let n = row.len();
         self.parent.reserve(n);
@@ -222,7 +224,7 @@ impl Tree {
             needs_clocks =
                 !self.has_clocks && (start < ps || end > pe) && is_other_process(set, row, parent_row);
             let is_dropped = self.role[parent] == Role::Dropped;
-            let keeps_own = !is_dropped || reading.has(Rule::Consumers);
+            let keeps_own = !is_dropped || reading.has(ReadingRule::Consumers);
             if is_chosen {
                 Role::Root
             } else if keeps_own
@@ -239,7 +241,8 @@ impl Tree {
                 Role::Dropped
             } else {
                 (start, end) = (start.max(ps), end.min(pe));
-                if reading.has(Rule::Overlay) && overlays::may_be(set, row, end - start, parent_row, pe - ps)
+                if reading.has(ReadingRule::Overlay)
+                    && overlays::may_be(set, row, end - start, parent_row, pe - ps)
                 {
                     self.candidates.push((parent as u32, i as u32));
                 }
@@ -286,9 +289,11 @@ impl Tree {
         let reading = self.settings.reading;
         if is_other_process(set, row, parent_row) {
             // Its caller gave up before it began.
-            return reading.has(Rule::Clocks) && starts_after && clocks::qualifies(set, parent_row, row);
+            return reading.has(ReadingRule::Clocks)
+                && starts_after
+                && clocks::qualifies(set, parent_row, row);
         }
-        reading.has(Rule::NobodyWaits) && (starts_after || self.overruns(set, row, end - parent_end))
+        reading.has(ReadingRule::NobodyWaits) && (starts_after || self.overruns(set, row, end - parent_end))
     }
 
     /// Returns whether this much after the end of its parent is more than skew or rounding, and a good part of the
@@ -374,14 +379,14 @@ impl Tree {
     /// parts are requests of their own.
     pub fn is_structure_known(&self, set: &TraceSet) -> bool {
         let shape = set.traces()[self.trace as usize].shape;
-        shape.orphans == 0 || shape.is_incomplete() && self.settings.reading.has(Rule::Roots)
+        shape.orphans == 0 || shape.is_incomplete() && self.settings.reading.has(ReadingRule::Roots)
     }
 
     /// Returns whether the trace lacks its root, so that its requests begin where callers are not recorded; never if other
     /// requests were chosen.
     pub(super) fn is_incomplete(&self, set: &TraceSet) -> bool {
         matches!(self.roots, RequestRoots::All | RequestRoots::Complete)
-            && self.settings.reading.has(Rule::Roots)
+            && self.settings.reading.has(ReadingRule::Roots)
             && !self.is_empty()
             && self.is_orphan(set, 0)
     }
@@ -410,7 +415,7 @@ impl Tree {
             }
             RequestRoots::Row(row) => out.push(row - self.first),
             _ if self.is_empty() => {}
-            _ if !self.settings.reading.has(Rule::Roots) => out.push(0),
+            _ if !self.settings.reading.has(ReadingRule::Roots) => out.push(0),
             RequestRoots::All if self.is_incomplete(set) => out.extend(self.trace_roots()),
             RequestRoots::Complete if self.is_incomplete(set) => {}
             RequestRoots::All | RequestRoots::Complete => self.parentless_requests(set, out),
@@ -436,7 +441,7 @@ pub fn is_declared_async(set: &TraceSet, row: u32, parent_row: u32, reading: Rea
     let flags = set.flags(row);
     flags.has(Flags::FOLLOWS_FROM)
         || flags.kind() == SpanKind::Consumer
-            && (reading.has(Rule::Consumers) || set.kind(parent_row) == SpanKind::Producer)
+            && (reading.has(ReadingRule::Consumers) || set.kind(parent_row) == SpanKind::Producer)
 }
 
 fn is_other_process(set: &TraceSet, a: u32, b: u32) -> bool {

@@ -1,7 +1,7 @@
 //! The messages between the page and a page around it through `window.postMessage`: the contract of
 //! `docs/embedding.md`, with its types in `www/pathlight.d.ts`. Here is what can be said without a browser.
 
-use super::address::{Address, Theme};
+use super::address::{Address, ThemeChoice};
 use super::views::View;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub enum Incoming {
     /// Show what this fragment says.
     Query(String),
     /// Take these colours.
-    Theme(Theme),
+    Theme(ThemeChoice),
     /// Show this view.
     View(View),
 }
@@ -143,7 +143,9 @@ impl Envelope {
             "query" => self.query.clone().map(Incoming::Query).ok_or_else(|| lacks("query")),
             "theme" => {
                 let key = self.theme.as_deref().ok_or_else(|| lacks("theme"))?;
-                let theme = [Theme::System, Theme::Light, Theme::Dark].into_iter().find(|t| t.key() == key);
+                let theme = [ThemeChoice::System, ThemeChoice::Light, ThemeChoice::Dark]
+                    .into_iter()
+                    .find(|t| t.key() == key);
                 theme.map(Incoming::Theme).ok_or_else(|| bad(format!("There is no theme {key}.")))
             }
             "view" => {
@@ -185,7 +187,7 @@ pub fn follow(query: &str, address: &mut Address) {
     let mut next = Address::parse(query);
     next.embed = address.embed;
     next.allow = std::mem::take(&mut address.allow);
-    if next.theme == Theme::System {
+    if next.theme == ThemeChoice::System {
         next.theme = address.theme;
     }
     *address = next;
@@ -219,7 +221,7 @@ mod tests {
         let query = Incoming::Query("view=flame".to_owned());
         assert_eq!(read(json!({"pathlight": 1, "type": "query", "query": "view=flame"})), Ok(query));
         let theme = json!({"pathlight": 1, "type": "theme", "theme": "dark"});
-        assert_eq!(read(theme), Ok(Incoming::Theme(Theme::Dark)));
+        assert_eq!(read(theme), Ok(Incoming::Theme(ThemeChoice::Dark)));
         let view = json!({"pathlight": 1, "type": "view", "view": "trace"});
         assert_eq!(read(view), Ok(Incoming::View(View::Trace)));
         let former = json!({"pathlight": 1, "type": "view", "view": "heat"});

@@ -4,7 +4,7 @@ use crate::views::View;
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum KeyCommand {
     /// Choose files.
     Open,
     /// List everything that can be done or shown.
@@ -69,10 +69,10 @@ struct Key {
     control: bool,
     /// Whether Shift is held; `None` if either way.
     shift: Option<bool>,
-    command: Command,
+    command: KeyCommand,
 }
 
-const fn key(known: &'static [Known], command: Command) -> Key {
+const fn key(known: &'static [Known], command: KeyCommand) -> Key {
     Key { known, control: false, shift: None, command }
 }
 
@@ -80,52 +80,52 @@ use Known::{Place, Writes};
 
 #[rustfmt::skip]
 const KEYS: &[Key] = &[
-    Key { known: &[Place("KeyO")], control: true, shift: Some(false), command: Command::Open },
-    Key { known: &[Place("KeyK")], control: true, shift: Some(false), command: Command::Palette },
-    Key { known: &[Writes("Enter")], control: false, shift: Some(true), command: Command::PreviousMatch },
-    key(&[Writes("/")], Command::Search),
-    key(&[Writes("?")], Command::Help),
-    key(&[Writes("Escape")], Command::Leave),
-    key(&[Writes("Enter")], Command::Enter),
-    key(&[Writes("n")], Command::NextMatch),
-    key(&[Writes("N")], Command::PreviousMatch),
-    key(&[Place("Digit1")], Command::View(0)),
-    key(&[Place("Digit2")], Command::View(1)),
-    key(&[Place("Digit3")], Command::View(2)),
-    key(&[Place("Digit4")], Command::View(3)),
-    key(&[Place("Digit5")], Command::View(4)),
-    key(&[Place("Digit6")], Command::View(5)),
-    key(&[Place("Digit7")], Command::View(6)),
-    key(&[Place("Digit8")], Command::View(7)),
-    key(&[Place("Digit9")], Command::View(8)),
-    key(&[Place("KeyW"), Writes("+"), Writes("=")], Command::ZoomIn),
-    key(&[Place("KeyS"), Writes("-")], Command::ZoomOut),
-    key(&[Place("KeyA")], Command::PanLeft),
-    key(&[Place("KeyD")], Command::PanRight),
-    key(&[Place("KeyF"), Place("Digit0")], Command::Fit),
-    key(&[Place("KeyI")], Command::Invert),
-    key(&[Writes("ArrowUp")], Command::Up),
-    key(&[Writes("ArrowDown")], Command::Down),
-    key(&[Writes("ArrowLeft")], Command::Left),
-    key(&[Writes("ArrowRight")], Command::Right),
-    key(&[Writes("PageUp")], Command::PageUp),
-    key(&[Writes("PageDown")], Command::PageDown),
-    key(&[Writes("Home")], Command::First),
-    key(&[Writes("End")], Command::Last),
+    Key { known: &[Place("KeyO")], control: true, shift: Some(false), command: KeyCommand::Open },
+    Key { known: &[Place("KeyK")], control: true, shift: Some(false), command: KeyCommand::Palette },
+    Key { known: &[Writes("Enter")], control: false, shift: Some(true), command: KeyCommand::PreviousMatch },
+    key(&[Writes("/")], KeyCommand::Search),
+    key(&[Writes("?")], KeyCommand::Help),
+    key(&[Writes("Escape")], KeyCommand::Leave),
+    key(&[Writes("Enter")], KeyCommand::Enter),
+    key(&[Writes("n")], KeyCommand::NextMatch),
+    key(&[Writes("N")], KeyCommand::PreviousMatch),
+    key(&[Place("Digit1")], KeyCommand::View(0)),
+    key(&[Place("Digit2")], KeyCommand::View(1)),
+    key(&[Place("Digit3")], KeyCommand::View(2)),
+    key(&[Place("Digit4")], KeyCommand::View(3)),
+    key(&[Place("Digit5")], KeyCommand::View(4)),
+    key(&[Place("Digit6")], KeyCommand::View(5)),
+    key(&[Place("Digit7")], KeyCommand::View(6)),
+    key(&[Place("Digit8")], KeyCommand::View(7)),
+    key(&[Place("Digit9")], KeyCommand::View(8)),
+    key(&[Place("KeyW"), Writes("+"), Writes("=")], KeyCommand::ZoomIn),
+    key(&[Place("KeyS"), Writes("-")], KeyCommand::ZoomOut),
+    key(&[Place("KeyA")], KeyCommand::PanLeft),
+    key(&[Place("KeyD")], KeyCommand::PanRight),
+    key(&[Place("KeyF"), Place("Digit0")], KeyCommand::Fit),
+    key(&[Place("KeyI")], KeyCommand::Invert),
+    key(&[Writes("ArrowUp")], KeyCommand::Up),
+    key(&[Writes("ArrowDown")], KeyCommand::Down),
+    key(&[Writes("ArrowLeft")], KeyCommand::Left),
+    key(&[Writes("ArrowRight")], KeyCommand::Right),
+    key(&[Writes("PageUp")], KeyCommand::PageUp),
+    key(&[Writes("PageDown")], KeyCommand::PageDown),
+    key(&[Writes("Home")], KeyCommand::First),
+    key(&[Writes("End")], KeyCommand::Last),
 ];
 
 /// Returns the hint of the view at a place of the sidebar, with the digit that shows it in brackets if it has a key.
 pub fn view_hint(view: View, at: usize) -> String {
-    let has_key = KEYS.iter().any(|key| key.command == Command::View(at));
+    let has_key = KEYS.iter().any(|key| key.command == KeyCommand::View(at));
     if has_key { format!("{} ({})", view.hint(), at + 1) } else { view.hint().to_owned() }
 }
 
 /// A line of the help: keys as printed, and what they do.
-pub type Line = (&'static [&'static str], &'static str);
+pub type HelpLine = (&'static [&'static str], &'static str);
 
 /// The keys in the help, in titled groups.
 #[rustfmt::skip]
-pub const HELP: &[(&str, &[Line])] = &[
+pub const HELP: &[(&str, &[HelpLine])] = &[
     ("Anywhere", &[
         (&["Ctrl+K"], "Every command, view, service and endpoint by its name"),
         (&["Ctrl+O"], "Open files"),
@@ -187,7 +187,7 @@ pub struct Press<'a> {
 
 impl Press<'_> {
     /// Returns the command of the key, if it has one.
-    pub fn command(&self) -> Option<Command> {
+    pub fn command(&self) -> Option<KeyCommand> {
         let fits = |key: &&Key| {
             key.control == self.control
                 && key.shift.is_none_or(|shift| shift == self.shift)
@@ -233,7 +233,7 @@ mod tests {
         let helped: Vec<&str> = lines().flat_map(|(keys, _)| keys.iter().copied()).collect();
         for key in KEYS {
             // The help names the first and the last of the views only.
-            if matches!(key.command, Command::View(1..8)) {
+            if matches!(key.command, KeyCommand::View(1..8)) {
                 continue;
             }
             for &known in key.known {
@@ -252,7 +252,7 @@ mod tests {
         for (at, view) in View::ALL.into_iter().enumerate() {
             let (hint, code) = (view_hint(view, at), format!("Digit{}", at + 1));
             let press = Press { writes: "", code: &code, control: false, shift: false, alt: false };
-            let has_key = press.command() == Some(Command::View(at));
+            let has_key = press.command() == Some(KeyCommand::View(at));
             assert_eq!(has_key, at < 9, "{code}");
             assert_eq!(hint.ends_with(&format!("({})", at + 1)), has_key, "{hint}");
         }
@@ -261,18 +261,21 @@ mod tests {
     #[test]
     fn keys_are_known_by_what_they_write_or_by_their_place() {
         let press = |writes, code| Press { writes, code, control: false, shift: false, alt: false };
-        assert_eq!(press("z", "KeyW").command(), Some(Command::ZoomIn), "a French keyboard");
+        assert_eq!(press("z", "KeyW").command(), Some(KeyCommand::ZoomIn), "a French keyboard");
         assert_eq!(Press { shift: true, ..press("W", "KeyW") }.command(), None);
         assert_eq!(
             Press { shift: true, ..press("/", "Digit7") }.command(),
-            Some(Command::Search),
+            Some(KeyCommand::Search),
             "a German one"
         );
-        assert_eq!(Press { shift: true, ..press("N", "KeyN") }.command(), Some(Command::PreviousMatch));
-        assert_eq!(Press { shift: true, ..press("Enter", "Enter") }.command(), Some(Command::PreviousMatch));
-        assert_eq!(press("Enter", "Enter").command(), Some(Command::Enter));
-        assert_eq!(Press { control: true, ..press("o", "KeyO") }.command(), Some(Command::Open));
+        assert_eq!(Press { shift: true, ..press("N", "KeyN") }.command(), Some(KeyCommand::PreviousMatch));
+        assert_eq!(
+            Press { shift: true, ..press("Enter", "Enter") }.command(),
+            Some(KeyCommand::PreviousMatch)
+        );
+        assert_eq!(press("Enter", "Enter").command(), Some(KeyCommand::Enter));
+        assert_eq!(Press { control: true, ..press("o", "KeyO") }.command(), Some(KeyCommand::Open));
         assert_eq!(Press { alt: true, ..press("?", "Slash") }.command(), None);
-        assert_eq!(press("8", "Digit8").command(), Some(Command::View(7)));
+        assert_eq!(press("8", "Digit8").command(), Some(KeyCommand::View(7)));
     }
 }

@@ -5,7 +5,7 @@ pub const SHOWN: usize = 50;
 
 /// What kind of thing an entry is; of entries that fit equally well the earlier kind stands first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PaletteKind {
     /// Something the page does.
     Command,
     /// A view of the sidebar.
@@ -18,15 +18,15 @@ pub enum Kind {
     Endpoint,
 }
 
-impl Kind {
+impl PaletteKind {
     /// Returns the word beside the entry.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Command => "Command",
-            Kind::View => "View",
-            Kind::Button => "Button",
-            Kind::Service => "Service",
-            Kind::Endpoint => "Endpoint",
+            PaletteKind::Command => "Command",
+            PaletteKind::View => "View",
+            PaletteKind::Button => "Button",
+            PaletteKind::Service => "Service",
+            PaletteKind::Endpoint => "Endpoint",
         }
     }
 }
@@ -35,7 +35,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// What it is.
-    pub kind: Kind,
+    pub kind: PaletteKind,
     /// Its name: a verb and its object, a view, a service, an operation.
     pub name: String,
     /// More about it, searched too: what a view answers, the service of an operation, keys.
@@ -44,7 +44,7 @@ pub struct Item {
 
 impl Item {
     /// Returns an entry.
-    pub fn new(kind: Kind, name: &str, detail: &str) -> Item {
+    pub fn new(kind: PaletteKind, name: &str, detail: &str) -> Item {
         Item { kind, name: name.to_owned(), detail: detail.to_owned() }
     }
 
@@ -79,7 +79,7 @@ pub fn found(items: &[Item], text: &str) -> Vec<usize> {
     let mut places: Vec<(usize, usize)> = items
         .iter()
         .enumerate()
-        .filter(|(_, item)| !words.is_empty() || item.kind <= Kind::Button)
+        .filter(|(_, item)| !words.is_empty() || item.kind <= PaletteKind::Button)
         .filter_map(|(at, item)| Some((item.fit(&words)?, at)))
         .collect();
     places.sort_by_key(|(fit, at)| (*fit, items[*at].kind, *at));
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn every_word_must_stand_somewhere_and_the_start_of_a_name_goes_first() {
         let items = [
-            Item::new(Kind::Command, "Save report", "One file with these traces"),
-            Item::new(Kind::View, "Flow", "What waits for what"),
-            Item::new(Kind::View, "Flame graph", "The critical path"),
-            Item::new(Kind::Button, "Export: PNG image", ""),
-            Item::new(Kind::Service, "workflow", ""),
-            Item::new(Kind::Endpoint, "GET /flow", "workflow"),
-            Item::new(Kind::Endpoint, "GET /cart", "workflow"),
+            Item::new(PaletteKind::Command, "Save report", "One file with these traces"),
+            Item::new(PaletteKind::View, "Flow", "What waits for what"),
+            Item::new(PaletteKind::View, "Flame graph", "The critical path"),
+            Item::new(PaletteKind::Button, "Export: PNG image", ""),
+            Item::new(PaletteKind::Service, "workflow", ""),
+            Item::new(PaletteKind::Endpoint, "GET /flow", "workflow"),
+            Item::new(PaletteKind::Endpoint, "GET /cart", "workflow"),
         ];
         assert_eq!(names(&items, "flow"), ["Flow", "GET /flow", "workflow", "GET /cart"]);
         assert_eq!(names(&items, "workflow cart"), ["GET /cart"]);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_large_set_shows_a_bounded_list() {
         let items: Vec<Item> =
-            (0..1000).map(|at| Item::new(Kind::Endpoint, &format!("call {at}"), "service")).collect();
+            (0..1000).map(|at| Item::new(PaletteKind::Endpoint, &format!("call {at}"), "service")).collect();
         assert_eq!(found(&items, "call").len(), SHOWN);
         assert_eq!(found(&items, "call")[..3], [0, 1, 2]);
     }

@@ -7,25 +7,25 @@ use crate::heatmap::chart::HeatModel;
 use crate::say::sentence::{Part, Sentence};
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
-use crate::table::{Cell, Rows, Table, groups};
+use crate::table::{CellText, Rows, Table, groups};
 use crate::{
     anomalies, diagnosis, endpoints, errors, findings, flame, flow, heatmap, requests_list, split, timeline,
 };
 use pathlight_base::statistics::Interval;
 use pathlight_engine::compare::services::{
-    CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart, Vanished,
+    Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport, Vanished,
 };
-use pathlight_engine::compare::{DiffNode, DiffReport, DiffSide, FrameSums};
-use pathlight_engine::diagnosis::{PlacesReport, TprofReport};
+use pathlight_engine::compare::{CompareNode, CompareReport, CompareSide, FrameSums};
+use pathlight_engine::diagnosis::{DiagnosisReport, PlacesReport};
 use pathlight_engine::endpoints::{
-    Affected, BottomUpReport, EndpointRow, EndpointsReport, ImpactRow, RootRow,
+    Affected, EndpointTotals, EndpointsReport, ImpactReport, ImpactRow, RootRow,
 };
 use pathlight_engine::errors::{ErrorRow, ErrorsReport};
 use pathlight_engine::flame::{
     ContextNode, CriticalPathReport, HistogramsReport, RequestRow, RequestsReport, Weight,
 };
 use pathlight_engine::heatmap::HeatmapReport;
-use pathlight_engine::ids::{EndpointId, NodeId};
+use pathlight_engine::ids::{NodeId, ReportEndpoint};
 use pathlight_engine::queries::{OverviewReport, TagKey};
 use pathlight_engine::requests::{PercentileRange, RangeFacts, RequestRef, RootEndpoint};
 use pathlight_engine::split::{NotProposed, ProposalsReport, Ratio, SplitReport, SplitValue};
@@ -45,7 +45,7 @@ fn weight(sum: u128) -> Weight {
 }
 
 fn endpoints_report() -> EndpointsReport {
-    let row = |sum| EndpointRow {
+    let row = |sum| EndpointTotals {
         exclusive_us: weight(sum),
         inclusive_us: weight(sum),
         requests: 2,
@@ -121,9 +121,9 @@ fn the_heat_map_has_rows_cells_and_a_title() {
     alone.rows.rows.truncate(1);
     assert_eq!(heatmap::title("All requests", &alone), "All requests: 1 endpoint, 1 request");
     let mut table = heatmap::table();
-    table.set_rows(heatmap::Row::of(&report));
+    table.set_rows(heatmap::HeatmapRow::of(&report));
     assert_eq!(order(&table), [0, 1]);
-    assert_eq!(table.cell(1, 0), Cell::Bar(0.75, pathlight_base::format::share(0.75)));
+    assert_eq!(table.cell(1, 0), CellText::Bar(0.75, pathlight_base::format::share(0.75)));
     assert_eq!(table.find(&Finder::of_text("cart")).share, Some(0.25));
     assert_eq!(
         heatmap::cells_csv(&report),
@@ -131,7 +131,7 @@ fn the_heat_map_has_rows_cells_and_a_title() {
          0,1,40,5,ab,1,db,\"query, \"\"fast\"\"\",30,0.75\r\n\
          1,1,60,6,ab,1,shop,GET /cart,25,0.416666\r\n"
     );
-    let tip = heatmap::tip(&report, &HeatModel::new(&report), EndpointId(0), Some(&(0..1)));
+    let tip = heatmap::tip(&report, &HeatModel::new(&report), ReportEndpoint(0), Some(&(0..1)));
     assert_eq!(tip[0], TipLine::Endpoint(Endpoint::new("db", "query, \"fast\"")));
     assert!(matches!(&tip[2], TipLine::Hint(hint) if hint == "Click to open the trace"));
 }
@@ -153,12 +153,12 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
     let report = Rc::new(CriticalPathReport {
         facts: facts(2, 100),
         endpoints: names(),
-        nodes: vec![node(None, EndpointId(1), 25), node(Some(NodeId(0)), EndpointId(0), 75)],
+        nodes: vec![node(None, ReportEndpoint(1), 25), node(Some(NodeId(0)), ReportEndpoint(0), 75)],
         range: None,
         examples: Vec::new(),
     });
     let mut table = flame::table();
-    table.set_rows(flame::Row::of(&report));
+    table.set_rows(flame::FlameRow::of(&report));
     assert_eq!(order(&table), [1, 0], "most self time first");
     let heads = table.heads();
     let runs = groups(heads.iter().filter(|head| head.priority > 0));
@@ -178,20 +178,20 @@ fn calling_contexts_are_lines_of_a_file_in_the_order_of_the_tree() {
     assert_eq!(flame::tip(&report, NodeId(2)), []);
 }
 
-fn diff() -> DiffReport {
-    let of = |parent, endpoint, a, b| DiffNode {
+fn diff() -> CompareReport {
+    let of = |parent, endpoint, a, b| CompareNode {
         parent,
         endpoint,
         a: FrameSums { requests: a, ..FrameSums::default() },
         b: FrameSums { requests: b, ..FrameSums::default() },
     };
-    let side = DiffSide { facts: facts(2, 100), ..DiffSide::default() };
-    DiffReport {
+    let side = CompareSide { facts: facts(2, 100), ..CompareSide::default() };
+    CompareReport {
         a: side.clone(),
         b: side,
         endpoints: names(),
-        nodes: vec![of(None, EndpointId(1), 2, 2), of(Some(NodeId(0)), EndpointId(0), 0, 1)],
-        ..DiffReport::default()
+        nodes: vec![of(None, ReportEndpoint(1), 2, 2), of(Some(NodeId(0)), ReportEndpoint(0), 0, 1)],
+        ..CompareReport::default()
     }
     .judged()
 }
@@ -211,9 +211,9 @@ fn changes_say_which_side_has_them() {
     assert_eq!(source.presence(&source.report.nodes[1]), "in 0 of 2 requests of A, 1 of 2 of B");
     let is_explained =
         |report| DiffSource::new(Rc::new(report), &Choices::default()).legend().1.contains("A service");
-    let same = || DiffReport { nodes: diff().nodes[..1].to_vec(), ..diff() }.judged();
+    let same = || CompareReport { nodes: diff().nodes[..1].to_vec(), ..diff() }.judged();
     assert!(!is_explained(same()), "no service changed");
-    assert!(is_explained(DiffReport { culprit: slow_service(), ..same() }));
+    assert!(is_explained(CompareReport { culprit: slow_service(), ..same() }));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_side_without_requests_is_explained() {
     let mut report = diff();
     assert_eq!(compare::why_empty(&report, false, None), None);
     report.b.facts.requests = 0;
-    let why = |report: &DiffReport, is_loading, others| compare::why_empty(report, is_loading, others);
+    let why = |report: &CompareReport, is_loading, others| compare::why_empty(report, is_loading, others);
     assert!(why(&report, true, None).is_some_and(|why| why.starts_with("Reading")));
     assert!(why(&report, false, None).is_some_and(|why| why.contains("side B: there are 2 in all")));
     report.b.facts.all_requests = 0;
@@ -266,7 +266,7 @@ fn requests_are_listed_and_lead_to_their_traces() {
     );
     let mut table = requests_list::table();
     table.set_rows(report.rows);
-    assert_eq!(table.cell(6, 0), Cell::Text("ab".to_owned()));
+    assert_eq!(table.cell(6, 0), CellText::Text("ab".to_owned()));
     assert_eq!(table.find(&Finder::of_text("00AB")).matches, 10_000);
 }
 
@@ -275,12 +275,12 @@ fn the_ranking_has_a_line_in_files_for_every_affected_root() {
     let affected = vec![Affected { root: 0, exclusive_us: 40, requests: 2 }];
     let row =
         ImpactRow { exclusive_us: 40, is_interior: true, requests: 2, affected, ..ImpactRow::default() };
-    let root = RootRow { endpoint: EndpointId(1), requests: 2, latency_us: 80 };
-    let report = BottomUpReport {
+    let root = RootRow { endpoint: ReportEndpoint(1), requests: 2, latency_us: 80 };
+    let report = ImpactReport {
         facts: facts(2, 80),
         endpoints: names(),
         roots: vec![root],
-        rows: vec![row, ImpactRow { endpoint: EndpointId(1), ..ImpactRow::default() }],
+        rows: vec![row, ImpactRow { endpoint: ReportEndpoint(1), ..ImpactRow::default() }],
         range: None,
     };
     let lines = endpoints::ImpactLine::of(&report, None, 1);
@@ -316,7 +316,7 @@ fn errors_say_why_there_is_no_graph() {
         (3, Vec::new()),
         "on no path; no row"
     );
-    table.set_rows(errors::Line::of(&Rc::new(report)));
+    table.set_rows(errors::ErrorEndpointRow::of(&Rc::new(report)));
     assert_eq!(
         table.csv(),
         "service,operation,spans,own,propagated,stopped,requests,path_spans,path_errors,path_us,path_error_us,\
@@ -350,10 +350,10 @@ fn a_split_offers_tags_and_compares_values_with_the_first() {
         "value,n,mean_us,p50_us,p95_us,p99_us,max_us,p50_ratio,p50_low,p50_high,p95_ratio,p95_low,p95_high,\
          p99_ratio,p99_low,p99_high,per\r\n,4,0,0,0,0,0,1.5,1.25,2,,,,1.5,1.25,2,request\r\n"
     );
-    let cells: Vec<Cell> = (0..11).map(|column| table.cell(column, 0)).collect();
-    assert_eq!(cells[0], Cell::Text("(empty)".to_owned()));
-    assert_eq!(cells[8], Cell::Number("1.50 (1.25\u{2013}2.00)".to_owned(), "1.5".to_owned()));
-    assert_eq!(cells[9], Cell::Text(pathlight_base::format::DASH.to_owned()));
+    let cells: Vec<CellText> = (0..11).map(|column| table.cell(column, 0)).collect();
+    assert_eq!(cells[0], CellText::Text("(empty)".to_owned()));
+    assert_eq!(cells[8], CellText::Number("1.50 (1.25\u{2013}2.00)".to_owned(), "1.5".to_owned()));
+    assert_eq!(cells[9], CellText::Text(pathlight_base::format::DASH.to_owned()));
     let tag = |key: &str| TagKey {
         key: key.to_owned(),
         values: vec!["a".to_owned(), "b".to_owned()],
@@ -376,20 +376,20 @@ fn files_of_the_diagnosis_have_their_columns() {
         "request_type,rank,service,operation,subspan,previous,next,gap_to,a_us,b_us,change_us,low,high"
     );
     assert_eq!(
-        head(&diagnosis::tables::report_csv(&TprofReport::default())),
+        head(&diagnosis::tables::report_csv(&DiagnosisReport::default())),
         "level,service,operation,ranked_by_us,aggregate_trace,words"
     );
     assert_eq!(
-        head(&diagnosis::tables::services_csv(&CulpritReport::default())),
+        head(&diagnosis::tables::services_csv(&ServicesReport::default())),
         "rank,service,score_us,share,own_us,own_uncertainty_us,in_us,in_uncertainty_us,out_us,\
          out_uncertainty_us,requests,remark,text"
     );
 }
 
 /// Returns a service that explains something: calls into it.
-fn slow_service() -> CulpritReport {
+fn slow_service() -> ServicesReport {
     let incoming = Excess { excess_us: 1_035_000.0, uncertainty_us: 1000.0 };
-    let place = |operation: &str, calls| CulpritPlace {
+    let place = |operation: &str, calls| ServicePlace {
         part: ServicePart::In,
         other: Some("front".to_owned()),
         operation: operation.to_owned(),
@@ -406,7 +406,7 @@ fn slow_service() -> CulpritReport {
         slower_callees: Some(Vec::new()),
         only_caller: None,
     };
-    let row = CulpritService {
+    let row = ServiceChange {
         service: "basic".to_owned(),
         rank: Some(1),
         score_us: incoming.score_us(),
@@ -414,9 +414,9 @@ fn slow_service() -> CulpritReport {
         requests: 66,
         lead: Some(lead),
         places: vec![place("POST /query", 64), place("GET /", 18)],
-        ..CulpritService::default()
+        ..ServiceChange::default()
     };
-    CulpritReport { requests: [120, 120], services: vec![row], ..CulpritReport::default() }
+    ServicesReport { requests: [120, 120], services: vec![row], ..ServicesReport::default() }
 }
 
 #[test]
@@ -432,19 +432,19 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     );
     assert!(words.parts.contains(&Part::Service("basic".to_owned())));
     assert!(words.parts.contains(&Part::Number("82 calls".to_owned())));
-    let faster = CulpritReport { mean_us: [900_000.0, 300_000.0], ..report.clone() };
+    let faster = ServicesReport { mean_us: [900_000.0, 300_000.0], ..report.clone() };
     assert_eq!(
         plain(&compare::services::verdict(&faster)),
         format!("B is faster as a whole: mean 900 ms \u{2192} 300 ms. {}", plain(&words))
     );
     let vanished = vec![Vanished { service: "pay".to_owned(), requests: [120, 0] }];
-    let looks_faster = CulpritReport { vanished, mix_us: -600_000.0, ..faster };
+    let looks_faster = ServicesReport { vanished, mix_us: -600_000.0, ..faster };
     assert_eq!(
         plain(&compare::services::verdict(&looks_faster)),
         plain(&words),
         "calls vanish: that is no improvement"
     );
-    let of_one_set = CulpritReport { is_of_one_set: true, ..report.clone() };
+    let of_one_set = ServicesReport { is_of_one_set: true, ..report.clone() };
     assert_eq!(
         plain(&compare::services::verdict(&of_one_set)),
         "Where the time of slow requests goes: Calls into basic wait 1.52 s outside its own spans (3.50 ms in the fast \
@@ -461,7 +461,7 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     assert!(words.contains("3.50 ms in the fast ones, outside its own spans"), "{words}");
     assert!(words.ends_with("No other service differs beyond the usual drift."), "{words}");
 
-    let changed = |change: &dyn Fn(&mut CulpritService, &mut Lead)| {
+    let changed = |change: &dyn Fn(&mut ServiceChange, &mut Lead)| {
         let mut report = slow_service();
         let mut lead = report.services[0].lead.take().unwrap();
         change(&mut report.services[0], &mut lead);
@@ -519,7 +519,7 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
 #[test]
 fn what_changed_weakly_is_not_said_to_have_not_changed() {
     let mut report = slow_service();
-    let weak = |service: &str| CulpritService {
+    let weak = |service: &str| ServiceChange {
         service: service.to_owned(),
         is_weak: true,
         ..slow_service().services.remove(0)
@@ -527,11 +527,11 @@ fn what_changed_weakly_is_not_said_to_have_not_changed() {
     report.services.push(weak("cart"));
     let words = compare::services::explanation(&report).to_text();
     assert!(words.ends_with(" No other service clearly changed; weakly, or by chance: cart."), "{words}");
-    report.services.push(CulpritService { is_weak: false, ..weak("pay") });
+    report.services.push(ServiceChange { is_weak: false, ..weak("pay") });
     let words = compare::services::explanation(&report).to_text();
     assert!(words.ends_with(" Slower too: pay."), "{words}");
 
-    let faster = CulpritService { score_us: -2000.0, is_weak: false, ..weak("quick") };
+    let faster = ServiceChange { score_us: -2000.0, is_weak: false, ..weak("quick") };
     report.services = vec![weak("cart"), weak("pay"), weak("ship"), faster];
     let words = compare::services::verdict(&report).to_text();
     let start = "No service clearly got slower; quick got faster, by 2.00\u{202f}ms per request. Weakly: Calls into cart";
@@ -551,25 +551,25 @@ fn services_that_fail_more_often_are_named_beside_the_verdict() {
         growth,
     };
     let report =
-        CulpritReport { failing: vec![failing("pay", 31, 0.3), failing("cart", 0, -0.1)], ..slow_service() };
+        ServicesReport { failing: vec![failing("pay", 31, 0.3), failing("cart", 0, -0.1)], ..slow_service() };
     let words = compare::services::summary(&report).replace('\u{202f}', " ");
     assert!(words.ends_with("changed. pay fails in 31.0 % of its calls (0.2 % before)."), "{words}");
     let mut table = compare::services::services();
     table.set_rows(compare::services::ServiceRow::of(&report));
     assert_eq!(table.find(&Finder::of_text("basic")).matches, 1);
-    assert_eq!(compare::services::PlaceRow::of(&report.services[0]).len(), 2);
+    assert_eq!(compare::services::ServicePlaceRow::of(&report.services[0]).len(), 2);
 }
 
 #[test]
 fn places_and_vanished_services_that_are_not_named_are_counted() {
-    let mut row = CulpritService { places_in_all: 2, ..slow_service().services.remove(0) };
+    let mut row = ServiceChange { places_in_all: 2, ..slow_service().services.remove(0) };
     assert_eq!(compare::services::places_cut(&row), "");
     row.places_in_all = 37;
     assert_eq!(compare::services::places_cut(&row), "2 of 37 places");
     let words = |services: usize| {
         let gone = |at| Vanished { service: format!("s{at}"), requests: [100, 1] };
         let vanished = (0..services).map(gone).collect();
-        compare::services::vanished_words(&CulpritReport { vanished, ..slow_service() }).to_text()
+        compare::services::vanished_words(&ServicesReport { vanished, ..slow_service() }).to_text()
     };
     assert!(words(3).ends_with("100 of 120 before"), "{}", words(3));
     assert!(words(4).ends_with("100 of 120 before; likewise 1 other service"), "{}", words(4));

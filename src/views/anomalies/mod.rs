@@ -6,25 +6,25 @@ pub mod pair;
 pub mod strip;
 pub mod tools;
 
-use self::network::{Network, Progress};
+use self::network::{Network, TrainingRow};
 use self::pair::Pair;
 use self::strip::Strip;
-use self::tools::Tools;
-use crate::dom::{El, Keep, button, div, el, span};
+use self::tools::AnomaliesTools;
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::export;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::plot_chart::{self, ScrolledPlot};
 use pathlight_base::format;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::anomalies::{self, AnomalyLine};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 use std::rc::Rc;
@@ -65,7 +65,7 @@ fn place(page: Page, report: &AnomalyReport) -> Option<usize> {
 /// Opens the timeline of a request, of the set it belongs to.
 fn open(page: Page, request: &RequestRef, group: u8) {
     page.change(|address| {
-        let side = Side::BOTH.into_iter().find(|&side| address.side(side).group == group);
+        let side = ComparedSide::BOTH.into_iter().find(|&side| address.side(side).group == group);
         if let Some(side) = side.filter(|_| address.group() != group) {
             address.speak_of(side);
         }
@@ -74,30 +74,30 @@ fn open(page: Page, request: &RequestRef, group: u8) {
 }
 
 /// The view.
-pub struct Anomalies {
-    frame: Frame,
+pub struct AnomaliesView {
+    frame: ViewFrame,
     chart: ChartCanvas<ScrolledPlot<Strip>>,
     scroller: El,
     pair: Pair,
     title: El,
-    tools: Tools,
+    tools: AnomaliesTools,
     network: Network,
-    progress: Progress,
+    progress: TrainingRow,
     figures: El,
     groups: El,
-    group_links: Keep,
+    group_links: Listeners,
     reasons: El,
     table: CompanionTable<AnomalyLine>,
     /// The revision of the evaluation that is shown.
     evaluated: Option<u64>,
     /// The focus that reasons are shown for, and the revision of the report.
     explained: Option<(Focus, u64)>,
-    links: Keep,
+    links: Listeners,
 }
 
-impl Anomalies {
+impl AnomaliesView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Anomalies {
+    pub fn new(page: Page, keep: &Listeners) -> AnomaliesView {
         let label = "How anomalous requests are over time; the table below says the same";
         let strip = Strip { page, report: Rc::default(), found: None };
         let (chart, scroller) = plot_chart::scrolled(strip, "anomaly-strip", label);
@@ -110,9 +110,9 @@ impl Anomalies {
             });
         let formats = strip::formats(page, chart, table);
         let exports = export::menu(page, keep, "anomalies", None, formats);
-        let tools = Tools::new(page, keep, &exports);
+        let tools = AnomaliesTools::new(page, keep, &exports);
         let network = Network::new(page, keep);
-        let progress = Progress::new(page, keep);
+        let progress = TrainingRow::new(page, keep);
         let title = div("note-line muted").test("anomaly-title");
         let reasons = div("reasons").test("anomaly-reasons");
         reasons.show(false);
@@ -124,7 +124,7 @@ impl Anomalies {
         let groups = el("ul").class("reasons").test("anomaly-groups");
         let notes = div("anomaly-notes").child(&reasons).child(&groups);
         let below = div("companion").child(&figures).child(&notes).child(table.element());
-        let frame = Frame::new(View::Anomalies, "anomaly", chart, below)
+        let frame = ViewFrame::new(View::Anomalies, "anomaly", chart, below)
             .with(tools.element())
             .with(network.element())
             .with(&title)
@@ -133,8 +133,8 @@ impl Anomalies {
             .with(pair.element())
             .table(table)
             .fits(chart);
-        Anomalies {
-            frame: pair.charts().into_iter().fold(frame, Frame::also),
+        AnomaliesView {
+            frame: pair.charts().into_iter().fold(frame, ViewFrame::also),
             chart,
             scroller,
             pair,
@@ -144,12 +144,12 @@ impl Anomalies {
             progress,
             figures,
             groups,
-            group_links: Keep::default(),
+            group_links: Listeners::default(),
             reasons,
             table,
             evaluated: None,
             explained: None,
-            links: Keep::default(),
+            links: Listeners::default(),
         }
     }
 
@@ -246,11 +246,11 @@ fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
     Some(anomalies::chosen(&report, &page.address().anomaly))
 }
 
-impl PageView for Anomalies {
+impl PageView for AnomaliesView {
     /// Report, and the accepted rate of false alarms.
     type Content = (u64, u32);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -312,7 +312,7 @@ impl PageView for Anomalies {
         }
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.pair.command(page, command)
     }
 }

@@ -1,6 +1,6 @@
 //! The auto-encoder: its sizes to choose, and how its training goes.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::shell::progress;
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
@@ -16,7 +16,7 @@ pub struct Network {
 
 impl Network {
     /// Builds them.
-    pub fn new(page: Page, keep: &Keep) -> Network {
+    pub fn new(page: Page, keep: &Listeners) -> Network {
         let element = div("network").attr("role", "group").attr("aria-label", "Auto-encoder");
         let fields = SIZES.map(|(name, key, (least, most), of)| {
             let field = el("input")
@@ -60,7 +60,7 @@ impl Network {
 }
 
 /// A training under way: how far, its losses as a curve, and the button that ends it.
-pub struct Progress {
+pub struct TrainingRow {
     element: El,
     bar: El,
     fill: El,
@@ -69,9 +69,9 @@ pub struct Progress {
     shown: TrainingProgress,
 }
 
-impl Progress {
+impl TrainingRow {
     /// Builds its elements, hidden at first.
-    pub fn new(page: Page, keep: &Keep) -> Progress {
+    pub fn new(page: Page, keep: &Listeners) -> TrainingRow {
         let (words, loss, fill) = (span("", ""), div("loss"), div("progress-fill"));
         let bar = div("progress-bar")
             .attr("role", "progressbar")
@@ -85,7 +85,7 @@ impl Progress {
         let element = div("training").attr("role", "status").test("anomaly-training");
         let element = element.child(&bar).child(&words).child(&loss).child(&cancel);
         element.show(false);
-        Progress { element, bar, fill, words, loss, shown: TrainingProgress::default() }
+        TrainingRow { element, bar, fill, words, loss, shown: TrainingProgress::default() }
     }
 
     /// Returns its root element.

@@ -1,9 +1,9 @@
 //! The timeline of an anomalous request beside that of the normal one most like it, on one axis.
 
-use crate::dom::{self, El, Keep, button, div, span};
+use crate::dom::{self, El, Listeners, button, div, span};
 use crate::page::{Focus, Page};
 use crate::shell::search;
-use crate::views::timeline::chart::{Overview, TimelineChart};
+use crate::views::timeline::chart::{TimelineChart, TraceOverview};
 use crate::widgets::chart_canvas::{CanvasChart as _, ChartCanvas};
 use crate::widgets::{controls, names, service_legend, zoom};
 use pathlight_base::format;
@@ -13,7 +13,7 @@ use pathlight_engine::requests::RequestRef;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::anomalies::NOT_LOADED;
 use pathlight_view::draw::pair::{align, signs};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::timeline;
 use pathlight_view::views::WORKING;
@@ -25,12 +25,12 @@ struct Half {
     head: El,
     empty: El,
     chart: ChartCanvas<TimelineChart>,
-    overview: Rc<Overview>,
+    overview: Rc<TraceOverview>,
 }
 
 impl Half {
     fn new(page: Page, test: &str, label: &str) -> Half {
-        let overview = Overview::new();
+        let overview = TraceOverview::new();
         // A span that is chosen here is so here alone: the page's focus is the request.
         let chart = ChartCanvas::new(TimelineChart::new(page, &overview, |_| {}), test, label);
         let paint = chart;
@@ -67,7 +67,7 @@ pub struct Pair {
 
 impl Pair {
     /// Builds its elements, hidden at first.
-    pub fn new(page: Page, keep: &Keep) -> Pair {
+    pub fn new(page: Page, keep: &Listeners) -> Pair {
         let halves = [
             ("anomaly-timeline", "Timeline of the anomalous request; its reasons are listed below"),
             ("anomaly-nearest-timeline", "Timeline of the most similar normal request"),
@@ -172,7 +172,7 @@ impl Pair {
     }
 
     /// Returns a command for the timeline that has the focus.
-    pub fn command(&self, page: Page, command: Command) -> bool {
+    pub fn command(&self, page: Page, command: KeyCommand) -> bool {
         let active = dom::document().active_element();
         let is_active = |half: &&Half| active.as_ref() == Some(half.chart.canvas().html().as_ref());
         let Some(half) = self.halves.iter().find(is_active) else { return false };

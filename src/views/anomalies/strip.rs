@@ -5,7 +5,7 @@ use crate::dom::El;
 use crate::page::{Focus, Page};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::plot_chart::{self, Plot, ScrolledPlot};
+use crate::widgets::plot_chart::{self, PlotLayout, ScrolledPlot};
 use crate::widgets::{export, tip};
 use pathlight_engine::anomalies::AnomalyReport;
 use pathlight_view::anomalies::chart::AnomalyLayout;
@@ -28,7 +28,7 @@ pub struct Strip {
     pub found: Option<Vec<bool>>,
 }
 
-impl Plot for Strip {
+impl PlotLayout for Strip {
     fn height(&self, room: ChartSize) -> i32 {
         room.height
     }

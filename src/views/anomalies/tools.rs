@@ -1,15 +1,15 @@
 //! The reader's choices: what is normal, how many false alarms, which detector, and detectors as files.
 
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::shell::file_input::text_input;
 use crate::widgets::popover::Popover;
 use crate::widgets::{controls, export};
 use js_sys::{Array, Uint8Array};
-use pathlight_engine::anomalies::Model;
+use pathlight_engine::anomalies::AnomalyBaseline;
 use pathlight_engine::pool::UserError;
 use pathlight_engine::queries;
-use pathlight_view::anomalies::settings::{AnomalyChoice, Normal};
+use pathlight_view::anomalies::settings::{AnomalyChoice, JudgedAgainst};
 use pathlight_view::anomalies::{
     LOADED, NORMALS, RATES, VECTORS, normal, rate_words, settings, sides, vectors_csv,
 };
@@ -18,7 +18,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Blob, HtmlInputElement};
 
 /// The switches above the chart.
-pub struct Tools {
+pub struct AnomaliesTools {
     element: El,
     normal: El,
     rate: El,
@@ -29,9 +29,9 @@ pub struct Tools {
     model: El,
 }
 
-impl Tools {
+impl AnomaliesTools {
     /// Builds them, with the menu of exports at the end.
-    pub fn new(page: Page, keep: &Keep, exports: &El) -> Tools {
+    pub fn new(page: Page, keep: &Listeners, exports: &El) -> AnomaliesTools {
         let normal = normal_select(page, keep);
         let (rate, rate_words) = rate_slider(page, keep);
         let contaminated = contaminated_field(page, keep);
@@ -68,7 +68,7 @@ impl Tools {
             &file,
             exports,
         ]);
-        Tools { element, normal, rate, rate_words, contaminated, vae, evaluate, model }
+        AnomaliesTools { element, normal, rate, rate_words, contaminated, vae, evaluate, model }
     }
 
     /// Returns the element of the switches.
@@ -99,7 +99,7 @@ impl Tools {
         self.rate_words.set_text(&words);
         self.rate_words.set("title", &hint);
         // Where nothing is called abnormal there is no rate to accept.
-        let has_rate = normal != Normal::Others || is_loaded;
+        let has_rate = normal != JudgedAgainst::Others || is_loaded;
         self.rate.show(has_rate && !choice.vae);
         self.rate_words.show(has_rate);
         // A loaded baseline has left out what it was told to; the auto-encoder leaves nothing out.
@@ -115,7 +115,7 @@ impl Tools {
 }
 
 /// Returns what is normal.
-fn normal_select(page: Page, keep: &Keep) -> El {
+fn normal_select(page: Page, keep: &Listeners) -> El {
     let select = controls::select(keep, "anomaly-normal", move |key| {
         let overview = page.queries().overview.get();
         let half_us = overview.map_or(0, |overview| overview.start_us / 2 + overview.end_us / 2);
@@ -123,7 +123,7 @@ fn normal_select(page: Page, keep: &Keep) -> El {
         if page.model().is_some() {
             page.set_model(None);
         }
-        page.change(|address| address.anomaly.normal = Normal::from_key(&key, half_us));
+        page.change(|address| address.anomaly.normal = JudgedAgainst::from_key(&key, half_us));
     });
     let options: Vec<El> =
         NORMALS.into_iter().chain([LOADED]).map(|(key, words)| controls::option(key, words)).collect();
@@ -131,7 +131,7 @@ fn normal_select(page: Page, keep: &Keep) -> El {
 }
 
 /// Returns how much of the baseline may be abnormal, in percent.
-fn contaminated_field(page: Page, keep: &Keep) -> (El, El) {
+fn contaminated_field(page: Page, keep: &Listeners) -> (El, El) {
     let input = el("input")
         .attr("type", "number")
         .attr("min", "0")
@@ -153,7 +153,7 @@ fn contaminated_field(page: Page, keep: &Keep) -> (El, El) {
 }
 
 /// Returns how many false alarms are accepted.
-fn rate_slider(page: Page, keep: &Keep) -> (El, El) {
+fn rate_slider(page: Page, keep: &Listeners) -> (El, El) {
     let input = el("input")
         .attr("type", "range")
         .attr("min", "0")
@@ -172,7 +172,7 @@ fn rate_slider(page: Page, keep: &Keep) -> (El, El) {
 }
 
 /// Judges by a saved detector: the button, and the field behind it.
-fn load_button(page: Page, keep: &Keep) -> (El, El) {
+fn load_button(page: Page, keep: &Listeners) -> (El, El) {
     let file = el("input").attr("type", "file").attr("hidden", "").test("anomaly-model-file");
     let field = file.clone();
     let file = file.on(keep, "change", move |_| {
@@ -183,7 +183,7 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
         spawn_local(async move {
             let buffer = JsFuture::from(chosen.array_buffer()).await;
             let bytes = buffer.map(|buffer| Uint8Array::new(&buffer).to_vec()).unwrap_or_default();
-            match Model::from_bytes(&bytes) {
+            match AnomalyBaseline::from_bytes(&bytes) {
                 Ok(_) => page.set_model(Some(bytes)),
                 Err(error) => page.fail(UserError {
                     message: format!("{} cannot be used.", chosen.name()),
@@ -201,7 +201,7 @@ fn load_button(page: Page, keep: &Keep) -> (El, El) {
 }
 
 /// Saves the vectors that the paper's detectors learn from, for models of others.
-fn vectors_menu(page: Page, keep: &Keep) -> El {
+fn vectors_menu(page: Page, keep: &Listeners) -> El {
     let items = VECTORS.map(|(words, ending, encoding, is_json)| {
         button(words).test(&format!("vectors-{ending}")).on_click(keep, move || {
             let (train, test) = sides(&page.address());
@@ -238,7 +238,7 @@ fn vectors_menu(page: Page, keep: &Keep) -> El {
 }
 
 /// Writes the trained detector to a file.
-fn save_button(page: Page, keep: &Keep) -> El {
+fn save_button(page: Page, keep: &Listeners) -> El {
     button("Save baseline").test("anomaly-save-model").on_click(keep, move || {
         let (train, _) = sides(&page.address());
         let settings = settings(&page.address().anomaly, page.model());

@@ -1,6 +1,6 @@
 //! The selected frame of a comparison: both sides in numbers, and a request of each to look at.
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::widgets::{names, tip};
 use pathlight_base::format;
@@ -8,12 +8,12 @@ use pathlight_engine::compare::FrameSums;
 use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::compare::{DiffSource, one_sided};
 use pathlight_view::flame::tree;
 
 /// Fills the panel for a call path; false if no side has it.
-pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
+pub fn show(page: Page, body: &El, keep: &Listeners, path: &[Endpoint]) -> bool {
     let Some(report) = page.queries().compare.get() else { return false };
     let Some(at) = tree::find(&report, path) else { return false };
     let source = DiffSource::unlaid(report.clone(), &page.address().choices);
@@ -33,7 +33,7 @@ pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
     body.add(&el("p").class("muted small").text(&format!("It is {}.", source.presence(node))));
     body.add(&el("h3").text("The request of each side that spends most here"));
     let list = el("ul").class("exemplars");
-    for (side, sums) in [(Side::A, &node.a), (Side::B, &node.b)] {
+    for (side, sums) in [(ComparedSide::A, &node.a), (ComparedSide::B, &node.b)] {
         if let Some(request) = sums.example.and_then(|at| report.examples.get(at as usize)) {
             list.add(&el("li").child(&example(page, keep, side, sums, request)));
         }
@@ -42,7 +42,7 @@ pub fn show(page: Page, body: &El, keep: &Keep, path: &[Endpoint]) -> bool {
     true
 }
 
-fn example(page: Page, keep: &Keep, side: Side, sums: &FrameSums, request: &RequestRef) -> El {
+fn example(page: Page, keep: &Listeners, side: ComparedSide, sums: &FrameSums, request: &RequestRef) -> El {
     let choice = TraceChoice::from(request);
     button("")
         .class("link exemplar")

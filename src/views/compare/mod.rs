@@ -3,33 +3,33 @@
 pub mod detail;
 pub mod services;
 
-use crate::dom::{El, Keep, div, el, span};
+use crate::dom::{El, Listeners, div, el, span};
 use crate::page::{Focus, Page};
 use crate::views::compare::services::ChangedServices;
-use crate::views::flame::chart::{self, FlameChart, Words};
+use crate::views::flame::chart::{self, FlameChart, FrameWords};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::export;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
-use pathlight_engine::compare::{Basis, Measure};
+use pathlight_engine::compare::{Basis, MeasuredTime};
 use pathlight_view::address::choices::Choices;
 use pathlight_view::compare::{self, ChangeRow, DiffSource};
 use pathlight_view::draw::{Shade, Theme};
 use pathlight_view::flame::chart::DiffWidth;
 use pathlight_view::flame::tree;
 use pathlight_view::json;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 use std::cell::Cell;
 use std::rc::Rc;
 
 /// The view.
-pub struct Compare {
-    frame: Frame,
+pub struct CompareView {
+    frame: ViewFrame,
     chart: ChartCanvas<FlameChart<DiffSource>>,
     source: Option<Rc<DiffSource>>,
     bases: Segments,
@@ -58,10 +58,10 @@ struct Legend {
     words: El,
 }
 
-impl Compare {
+impl CompareView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Compare {
-        let words = Words { what: "A against B", tip: Box::new(DiffSource::tip) };
+    pub fn new(page: Page, keep: &Listeners) -> CompareView {
+        let words = FrameWords { what: "A against B", tip: Box::new(DiffSource::tip) };
         let label = "Differential flame graph; the table below says the same";
         let chart = ChartCanvas::new(FlameChart::new(page, words), "diff", label);
         let zooms = ZoomTools::new(page, keep, chart, "-diff");
@@ -75,9 +75,9 @@ impl Compare {
             });
         let of_all = ("Total", "Colour by the time of a frame and all it calls", "diff-whole");
         let measures = Segments::new("Time")
-            .button(keep, of_all, move || change(|choices| choices.diff.measure = Measure::Subtree))
+            .button(keep, of_all, move || change(|choices| choices.diff.measure = MeasuredTime::Subtree))
             .button(keep, ("Self", "Colour by the frame's self time", "diff-own"), move || {
-                change(|choices| choices.diff.measure = Measure::Exclusive);
+                change(|choices| choices.diff.measure = MeasuredTime::Exclusive);
             });
         let larger = "Frames are as wide as on the side where they take longer";
         let widths = Segments::new("Width")
@@ -134,10 +134,10 @@ impl Compare {
             .children(services.elements())
             .child(changes.element());
         let verdict = div("verdict").test("verdict");
-        let frame = Frame::new(View::Compare, "compare", chart, below).with(&verdict).with(&tools);
+        let frame = ViewFrame::new(View::Compare, "compare", chart, below).with(&verdict).with(&tools);
         let frame = frame.with(&legend.element).with(chart.element());
         let frame = services.keep_up_in(frame).table(changes).zooms(chart, zooms);
-        Compare {
+        CompareView {
             frame,
             chart,
             source: None,
@@ -204,11 +204,11 @@ fn formats(
     ]
 }
 
-impl PageView for Compare {
+impl PageView for CompareView {
     /// Report, switches.
     type Content = (u64, Choices);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -255,7 +255,7 @@ impl PageView for Compare {
     fn show_choices(&mut self, page: Page) {
         let choices = page.address().choices.diff;
         self.bases.press(usize::from(choices.basis == Basis::Share));
-        self.measures.press(usize::from(choices.measure == Measure::Exclusive));
+        self.measures.press(usize::from(choices.measure == MeasuredTime::Exclusive));
         self.widths.press(usize::from(choices.width == DiffWidth::B));
         controls::choose(&self.least, &choices.least_ppm.to_string());
         let tab = self.tab.get();
@@ -288,7 +288,7 @@ impl PageView for Compare {
         self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         zoom::command(self.chart, page, command)
     }
 }

@@ -1,14 +1,14 @@
 //! The services that explain a difference, and the places of the one that was opened.
 
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{El, Listeners, button, div, span};
 use crate::page::Page;
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
-use pathlight_engine::compare::services::CulpritReport;
+use crate::widgets::frame::ViewFrame;
+use pathlight_engine::compare::services::ServicesReport;
 use pathlight_view::address::TraceChoice;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::compare;
-use pathlight_view::compare::services::{PlaceRow, ServiceRow};
+use pathlight_view::compare::services::{ServicePlaceRow, ServiceRow};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ pub struct ChangedServices {
     /// The services.
     pub services: CompanionTable<ServiceRow>,
     /// The places of the service that was opened.
-    pub places: CompanionTable<PlaceRow>,
+    pub places: CompanionTable<ServicePlaceRow>,
     head: El,
     words: El,
     opened: Rc<RefCell<Option<String>>>,
@@ -29,7 +29,7 @@ pub struct ChangedServices {
 
 impl ChangedServices {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> ChangedServices {
+    pub fn new(page: Page, keep: &Listeners) -> ChangedServices {
         let opened: Rc<RefCell<Option<String>>> = Rc::default();
         let (by_row, by_button) = (opened.clone(), opened.clone());
         let all = button("All services").test("all-services").on_click(keep, move || {
@@ -51,7 +51,7 @@ impl ChangedServices {
     }
 
     /// Lets a frame keep the tables up to date.
-    pub fn keep_up_in(&self, frame: Frame) -> Frame {
+    pub fn keep_up_in(&self, frame: ViewFrame) -> ViewFrame {
         frame.table(self.services).table(self.places)
     }
 
@@ -71,14 +71,14 @@ impl ChangedServices {
     }
 
     /// Lists the services of a new report, none of them opened.
-    pub fn take(&mut self, report: &CulpritReport, why_empty: &str) {
+    pub fn take(&mut self, report: &ServicesReport, why_empty: &str) {
         self.services.set_rows(ServiceRow::of(report), why_empty);
         self.opened.take();
         self.listed = None;
     }
 
     /// Shows the services, or the one that was opened; nothing if they are not wanted.
-    pub fn show(&mut self, is_shown: bool, report: Option<&CulpritReport>) {
+    pub fn show(&mut self, is_shown: bool, report: Option<&ServicesReport>) {
         let rows = report.map_or(&[][..], |report| &report.services);
         let row = rows.iter().find(|row| Some(&row.service) == self.opened.borrow().as_ref());
         self.services.show(is_shown && row.is_none());
@@ -91,16 +91,16 @@ impl ChangedServices {
             let cut = compare::services::places_cut(row);
             let cut = if cut.is_empty() { cut } else { format!(" Below: {cut}.") };
             self.words.set_text(&(compare::services::service_words(report, row).to_text() + &cut));
-            self.places.set_rows(PlaceRow::of(row), "The service has no time on any critical path.");
+            self.places.set_rows(ServicePlaceRow::of(row), "The service has no time on any critical path.");
         }
         self.places.show(is_shown && row.is_some());
     }
 }
 
 /// Opens the request of side B in which a place took longest.
-fn open_longest(page: Page, row: &PlaceRow) {
+fn open_longest(page: Page, row: &ServicePlaceRow) {
     let Some(exemplar) = &row.place.exemplar else { return };
     let choice =
         TraceChoice { span_id: Some(exemplar.span_id.clone()), ..TraceChoice::from(&exemplar.request) };
-    page.open_trace_of(Side::B, choice);
+    page.open_trace_of(ComparedSide::B, choice);
 }

@@ -4,35 +4,35 @@
 pub mod trace;
 pub mod tree;
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::shell::banners::copy_text;
 use crate::shell::jump::Jump;
 use crate::shell::redaction_dialog;
 use crate::views::compare::services::ChangedServices;
-use crate::views::diagnosis::trace::{AggregateSpans, Shown};
+use crate::views::diagnosis::trace::{AggregateSpans, SharedSpans};
 use crate::views::diagnosis::tree::DiagnosisTree;
-use crate::views::timeline::chart::{Overview, TimelineChart};
+use crate::views::timeline::chart::{TimelineChart, TraceOverview};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::controls::{self, Segments};
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::diagnosis::{AggregateTrace, Aggregates, SetsReport, to_jaeger};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{GroupBy, RequestRef};
 use pathlight_trace::Endpoint;
-use pathlight_view::address::comparing::Side;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::diagnosis::choice::DiagnosisList;
-use pathlight_view::diagnosis::tables::{LayerRow, PlaceRow};
+use pathlight_view::diagnosis::tables::{LayerRow, TypePlaceRow};
 use pathlight_view::diagnosis::words::{markdown, sets_markdown};
 use pathlight_view::diagnosis::{self, Evidence};
 use pathlight_view::export::redacted::{self, ShareKind};
 use pathlight_view::export::saved::ExportRedaction;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::request_types;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::{View, WORKING};
@@ -45,7 +45,7 @@ pub fn query(page: Page, address: &Address) {
     let settings = address.choices.diagnosis.settings.clone();
     let is_of_sides = address.choices.diagnosis.list.is_of_sides() && !page.has_summary();
     if is_of_sides && address.comparison.is_some() {
-        let [a, b] = Side::BOTH.map(|side| address.side(side));
+        let [a, b] = ComparedSide::BOTH.map(|side| address.side(side));
         queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b });
     } else {
         queries.compare_diagnoses.stop();
@@ -66,10 +66,10 @@ fn want_aggregate(page: Page, number: Option<u32>) {
 }
 
 /// The view.
-pub struct Diagnosis {
-    frame: Frame,
+pub struct DiagnosisView {
+    frame: ViewFrame,
     chart: ChartCanvas<TimelineChart>,
-    spans: Shown,
+    spans: SharedSpans,
     title: El,
     badge: El,
     examples: [El; 2],
@@ -80,7 +80,7 @@ pub struct Diagnosis {
     note: El,
     left_out: El,
     tree: DiagnosisTree,
-    places: [CompanionTable<PlaceRow>; 2],
+    places: [CompanionTable<TypePlaceRow>; 2],
     verdict: El,
     services: ChangedServices,
     layers: CompanionTable<LayerRow>,
@@ -91,13 +91,14 @@ pub struct Diagnosis {
     wanted: Option<Endpoint>,
 }
 
-impl Diagnosis {
+impl DiagnosisView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep, jump: &Jump) -> Diagnosis {
-        let spans: Shown = Rc::new(AggregateSpans::default());
+    pub fn new(page: Page, keep: &Listeners, jump: &Jump) -> DiagnosisView {
+        let spans: SharedSpans = Rc::new(AggregateSpans::default());
         let chosen = spans.clone();
         let chart = ChartCanvas::new(
-            TimelineChart::new(page, &Overview::new(), move |at| chosen.choose(page, at)).of(spans.clone()),
+            TimelineChart::new(page, &TraceOverview::new(), move |at| chosen.choose(page, at))
+                .of(spans.clone()),
             "aggregate-trace",
             "Timeline of the aggregate trace; the lines below say the same",
         );
@@ -178,10 +179,10 @@ impl Diagnosis {
             .child(&verdict)
             .children(services.elements())
             .child(layers.element());
-        let frame = Frame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
+        let frame = ViewFrame::new(View::Diagnosis, "diagnosis", chart, companion).with(&tools);
         let frame = frame.with(chart.element()).table(places[0]).table(places[1]);
         let frame = services.keep_up_in(frame).table(layers);
-        Diagnosis {
+        DiagnosisView {
             frame: frame.zooms(chart, zooms),
             chart,
             spans,
@@ -286,11 +287,11 @@ impl Diagnosis {
     }
 }
 
-impl PageView for Diagnosis {
+impl PageView for DiagnosisView {
     /// Revisions of the report, of the comparison and of the aggregate trace, and the list.
     type Content = (u64, u64, u64, DiagnosisList);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -318,7 +319,7 @@ impl PageView for Diagnosis {
             if report.summary.is_some() {
                 show_trace(None, self.chart, &self.spans);
             }
-            self.places[0].set_rows(PlaceRow::of(&report.tail), diagnosis::why_no_tail(&report));
+            self.places[0].set_rows(TypePlaceRow::of(&report.tail), diagnosis::why_no_tail(&report));
             self.layers.set_rows(LayerRow::of(&report), "There is no trace to look at.");
             self.note.set_text(&diagnosis::note(&page.selection_label(), &report));
         }
@@ -332,7 +333,7 @@ impl PageView for Diagnosis {
             && before.is_none_or(|before| before.1 != now.1)
         {
             let [no_place, no_service] = diagnosis::WHY_NO_CHANGE;
-            self.places[1].set_rows(PlaceRow::of(&report.places), no_place);
+            self.places[1].set_rows(TypePlaceRow::of(&report.places), no_place);
             self.services.take(&report.culprit, no_service);
             self.verdict.set_text(&compare::services::summary(&report.culprit));
         }
@@ -398,14 +399,14 @@ impl PageView for Diagnosis {
         self.chart.with(|chart| chart.follow(page));
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         let is_there = !self.spans.trace().spans.is_empty();
         is_there && zoom::command(self.chart, page, command)
     }
 }
 
 /// Returns the button that copies the list in sight.
-fn copy_button(page: Page, keep: &Keep) -> El {
+fn copy_button(page: Page, keep: &Listeners) -> El {
     let copy = button("Copy as Markdown\u{2026}")
         .attr("title", "The list in sight, for a ticket")
         .test("copy-diagnosis");
@@ -459,7 +460,7 @@ fn tree_of(page: Page, jump: &Jump) -> DiagnosisTree {
 }
 
 /// Puts an aggregate trace on the canvas; nothing without one.
-fn show_trace(trace: Option<&AggregateTrace>, chart: ChartCanvas<TimelineChart>, spans: &Shown) {
+fn show_trace(trace: Option<&AggregateTrace>, chart: ChartCanvas<TimelineChart>, spans: &SharedSpans) {
     let number = trace.map_or(String::new(), |trace| trace.number.to_string());
     let timeline = spans.take(trace.unwrap_or(&AggregateTrace::default()));
     let problem = timeline.rows().iter().position(|row| timeline.problem_of(row.span).is_some());
@@ -481,7 +482,7 @@ fn open(page: Page, request: &RequestRef) {
 }
 
 /// Returns the lists to choose from: what tells request types apart, and where the tail begins.
-fn selects(page: Page, keep: &Keep) -> (El, El) {
+fn selects(page: Page, keep: &Listeners) -> (El, El) {
     let request_types = controls::select(keep, "diagnosis-types", move |value| {
         page.change(|address| address.group_by(GroupBy::parse(&value).unwrap_or_default()));
     });
@@ -499,7 +500,7 @@ fn sets_in_sight(page: Page) -> Option<Rc<SetsReport>> {
     page.queries().compare_diagnoses.get().filter(|_| page.address().choices.diagnosis.list.is_of_sides())
 }
 
-fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &Shown) -> Vec<export::Format> {
+fn formats(page: Page, chart: ChartCanvas<TimelineChart>, spans: &SharedSpans) -> Vec<export::Format> {
     let shown = spans.clone();
     vec![
         svg_format(chart),

@@ -73,4 +73,4 @@ impl Spans for AggregateSpans {
 }
 
 /// The spans, shared by the chart and the view.
-pub type Shown = Rc<AggregateSpans>;
+pub type SharedSpans = Rc<AggregateSpans>;

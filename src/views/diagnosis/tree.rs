@@ -1,11 +1,11 @@
 //! The diagnosis as a tree of sentences, each with its evidence.
 
-use crate::dom::{self, El, Keep, button, div, el, icon, span};
+use crate::dom::{self, El, Listeners, button, div, el, icon, span};
 use crate::widgets::names;
-use pathlight_engine::diagnosis::TprofReport;
+use pathlight_engine::diagnosis::DiagnosisReport;
 use pathlight_trace::Endpoint;
-use pathlight_view::diagnosis::tree::{Row, Step, Tree};
-use pathlight_view::diagnosis::words::{Line, lines};
+use pathlight_view::diagnosis::tree::{DiagnosisRow, ReportTree, TreeKey};
+use pathlight_view::diagnosis::words::{DiagnosisLine, lines};
 use pathlight_view::diagnosis::{Evidence, more_words};
 use pathlight_view::search::finder::Finder;
 use std::cell::{Cell, RefCell};
@@ -14,13 +14,13 @@ use web_sys::KeyboardEvent;
 
 struct Inner {
     element: El,
-    tree: RefCell<Tree>,
+    tree: RefCell<ReportTree>,
     /// The line that has the focus, or would have it.
     at: Cell<usize>,
     search: RefCell<Finder>,
     on_choose: Box<dyn Fn(usize, Evidence)>,
     on_more: Box<dyn Fn(u32)>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 /// The tree; cloning shares it.
@@ -43,7 +43,7 @@ impl DiagnosisTree {
             search: RefCell::default(),
             on_choose: Box::new(on_choose),
             on_more: Box::new(on_more),
-            keep: Keep::default(),
+            keep: Listeners::default(),
         }));
         tree.listen();
         tree
@@ -102,12 +102,12 @@ impl DiagnosisTree {
         }
         let at = self.0.at.get();
         let step = match key.key().as_str() {
-            "ArrowUp" => Step::Up,
-            "ArrowDown" => Step::Down,
-            "ArrowLeft" => Step::Left,
-            "ArrowRight" => Step::Right,
-            "Home" => Step::First,
-            "End" => Step::Last,
+            "ArrowUp" => TreeKey::Up,
+            "ArrowDown" => TreeKey::Down,
+            "ArrowLeft" => TreeKey::Left,
+            "ArrowRight" => TreeKey::Right,
+            "Home" => TreeKey::First,
+            "End" => TreeKey::Last,
             " " => {
                 self.0.tree.borrow_mut().toggle(at);
                 self.render(true);
@@ -131,8 +131,8 @@ impl DiagnosisTree {
     }
 
     /// Takes another report; gives the line to begin with: the first with evidence of its own.
-    pub fn take(&self, report: &TprofReport) -> Option<usize> {
-        let tree = Tree::new(lines(report), &self.0.tree.borrow());
+    pub fn take(&self, report: &DiagnosisReport) -> Option<usize> {
+        let tree = ReportTree::new(lines(report), &self.0.tree.borrow());
         let kept = tree.same_place(&self.0.tree.borrow(), self.0.at.get());
         let at = kept.or_else(|| tree.lines().iter().position(|line| line.level == 3));
         self.0.tree.replace(tree);
@@ -158,7 +158,7 @@ impl DiagnosisTree {
     pub fn follow(&self, endpoint: &Endpoint) -> Option<usize> {
         let at = {
             let tree = self.0.tree.borrow();
-            let is_its = |line: &Line| line.endpoint == *endpoint;
+            let is_its = |line: &DiagnosisLine| line.endpoint == *endpoint;
             let is_there = tree.lines().get(self.0.at.get()).is_some_and(is_its);
             tree.lines().iter().position(is_its).filter(|_| !is_there)?
         };
@@ -189,7 +189,7 @@ impl DiagnosisTree {
             .rows()
             .into_iter()
             .map(|row| match row {
-                Row::Line(at) => {
+                DiagnosisRow::Line(at) => {
                     let row = line_row(&tree, at, self.0.at.get() == at);
                     row.class_if("dimmed", !tree.is_found(at, &finder));
                     if self.0.at.get() == at {
@@ -197,7 +197,7 @@ impl DiagnosisTree {
                     }
                     row
                 }
-                Row::More { level, more } => more_row(level, more),
+                DiagnosisRow::More { level, more } => more_row(level, more),
             })
             .collect();
         let active = dom::document().active_element();
@@ -213,7 +213,7 @@ impl DiagnosisTree {
     }
 }
 
-fn line_row(tree: &Tree, at: usize, is_chosen: bool) -> El {
+fn line_row(tree: &ReportTree, at: usize, is_chosen: bool) -> El {
     let line = &tree.lines()[at];
     let row = div(&format!("tree-row level-{}", line.level))
         .attr("role", "treeitem")

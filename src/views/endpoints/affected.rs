@@ -1,6 +1,6 @@
 //! Who is affected by an endpoint, and what a faster one would save: the detail of the ranking.
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::shell::jump::Jump;
 use crate::widgets::{names, tip};
@@ -13,7 +13,7 @@ use pathlight_view::endpoints;
 const LISTED: usize = 50;
 
 /// Fills `body` with the root endpoints that `endpoint` takes time of, each a way to its place in the flame graph.
-pub fn fill(page: Page, keep: &Keep, body: &El, jump: &Jump, endpoint: &Endpoint) {
+pub fn fill(page: Page, keep: &Listeners, body: &El, jump: &Jump, endpoint: &Endpoint) {
     let queries = page.queries();
     let Some(report) = queries.bottom_up.get() else { return };
     let row = report

@@ -3,12 +3,12 @@
 pub mod affected;
 
 use crate::canvas::PlotBackend;
-use crate::dom::{El, Keep, div, span};
+use crate::dom::{El, Listeners, div, span};
 use crate::page::{Focus, Page};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::controls::Segments;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::{export, plot_chart};
 use pathlight_base::format;
@@ -18,7 +18,7 @@ use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::draw::{Theme, multiples};
 use pathlight_view::endpoints::{self, ImpactLine};
 use pathlight_view::json;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::{View, WORKING};
@@ -57,8 +57,8 @@ impl DrawPanels for Sizes {
 type Chart = PanelChart<Sizes>;
 
 /// The view.
-pub struct Endpoints {
-    frame: Frame,
+pub struct EndpointsView {
+    frame: ViewFrame,
     chart: Chart,
     title: El,
     all: El,
@@ -68,9 +68,9 @@ pub struct Endpoints {
     table: CompanionTable<ImpactLine>,
 }
 
-impl Endpoints {
+impl EndpointsView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Endpoints {
+    pub fn new(page: Page, keep: &Listeners) -> EndpointsView {
         let label = "Histograms of the sizes of requests; their figures stand in the JSON export";
         let (chart, scroller, all) = panels::chart(page, keep, Sizes::default(), "sizes", label);
         let title = span("title muted", "").test("sizes-title");
@@ -102,8 +102,8 @@ impl Endpoints {
         let table = CompanionTable::new(page, endpoints::ranking())
             .on_select(move |line| page.set_focus(Focus::Endpoint(line.endpoint.clone())));
         let below = div("companion").test("ranking-view").child(&tools).child(table.element());
-        let frame = Frame::new(View::Endpoints, "sizes", chart, below).with(&above).with(&scroller);
-        Endpoints { frame: frame.fits(chart), chart, title, all, ranking, levels, level, table }
+        let frame = ViewFrame::new(View::Endpoints, "sizes", chart, below).with(&above).with(&scroller);
+        EndpointsView { frame: frame.fits(chart), chart, title, all, ranking, levels, level, table }
     }
 }
 
@@ -149,11 +149,11 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
     ]
 }
 
-impl PageView for Endpoints {
+impl PageView for EndpointsView {
     /// Histograms, ranking, savings where they are known, how much faster.
     type Content = (u64, u64, Option<u64>, usize);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -207,7 +207,7 @@ impl PageView for Endpoints {
         self.table.select(|line| matches!(&focus, Focus::Endpoint(endpoint) if *endpoint == line.endpoint));
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         panels::command(page, self.chart, command)
     }
 }

@@ -1,6 +1,6 @@
 //! The findings as cards: what each says, a small chart, how it was found, and the way to its evidence.
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::widgets::names;
 use pathlight_base::format::duration;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 /// The list of cards.
 pub struct FindingList {
     element: El,
-    keep: Keep,
+    keep: Listeners,
     /// The cards with what they are called and what they say.
     cards: RefCell<Vec<(&'static str, Sentence, El)>>,
 }
@@ -27,7 +27,7 @@ impl FindingList {
     /// Returns an empty list.
     pub fn new() -> FindingList {
         let element = el("ol").class("finding-list").test("finding-list");
-        FindingList { element, keep: Keep::default(), cards: RefCell::default() }
+        FindingList { element, keep: Listeners::default(), cards: RefCell::default() }
     }
 
     /// Returns the list's element.

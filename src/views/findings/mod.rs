@@ -6,7 +6,7 @@ pub mod tag_rows;
 use super::findings::list::FindingList;
 use super::findings::tag_rows::TagRows;
 use super::trend::time_columns::TimeColumns;
-use crate::dom::{self, El, Keep, button, div, el, span};
+use crate::dom::{self, El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::settings::{self, Store};
 use crate::shell::banners::copy_text;
@@ -14,7 +14,7 @@ use crate::shell::redaction_dialog;
 use crate::shell::selection_bar::look_at_type;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::{controls, export};
 use pathlight_engine::endpoints::EndpointsReport;
 use pathlight_engine::findings::{Finding, FindingsReport};
@@ -24,7 +24,7 @@ use pathlight_trace::Endpoint;
 use pathlight_view::export::redacted::{self, ShareKind};
 use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::findings::{self, Cost, ShareBar, TypeLine};
-use pathlight_view::flame::note::{ListsBy, Names};
+use pathlight_view::flame::note::{ListsBy, NamesLeftOut};
 use pathlight_view::say::request_types;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
@@ -39,7 +39,7 @@ const SUMMARY_TOP: usize = 10;
 
 /// A way to write the summary: what the button says, its name in tests, and how.
 type Copied = (&'static str, &'static str, Write);
-type Write = fn(&EndpointsReport, &[EndpointsReport], ListsBy, Names<'_>) -> String;
+type Write = fn(&EndpointsReport, &[EndpointsReport], ListsBy, NamesLeftOut<'_>) -> String;
 
 const COPIES: [Copied; 3] = [
     ("Text\u{2026}", "copy-text", |report, at, by, names| {
@@ -52,13 +52,13 @@ const COPIES: [Copied; 3] = [
 ];
 
 /// The view.
-pub struct Findings {
-    frame: Frame,
+pub struct FindingsView {
+    frame: ViewFrame,
     list: FindingList,
     times: TimeColumns,
     coming: El,
     bars: El,
-    bars_keep: [Keep; 2],
+    bars_keep: [Listeners; 2],
     by_service: El,
     by_type: El,
     tags: TagRows,
@@ -76,9 +76,9 @@ pub struct Findings {
     root: Option<RootEndpoint>,
 }
 
-impl Findings {
+impl FindingsView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Findings {
+    pub fn new(page: Page, keep: &Listeners) -> FindingsView {
         let types = CompanionTable::sorted_alone(findings::types()).click_opens().on_open(move |row| {
             look_at_type(page, &row.row.kind);
         });
@@ -135,8 +135,8 @@ impl Findings {
             .child(types.element())
             .child(&div("section-head").child(&title).child(&copies))
             .child(top.element());
-        let frame = Frame::plain(View::Findings, element).table(top);
-        Findings {
+        let frame = ViewFrame::plain(View::Findings, element).table(top);
+        FindingsView {
             frame,
             list,
             times,
@@ -216,7 +216,7 @@ impl Findings {
 }
 
 /// Returns a service or request type with its part of the latency as a bar; pressed, it is looked at.
-fn share_row(keep: &Keep, bar: &ShareBar, test: &str, open: impl Fn() + 'static) -> El {
+fn share_row(keep: &Listeners, bar: &ShareBar, test: &str, open: impl Fn() + 'static) -> El {
     let track = div("finding-track")
         .child(&div("finding-bar").styled("width", &format!("{:.1}%", (bar.relative * 100.0).max(0.5))));
     let name = span("share-name", &bar.words);
@@ -245,7 +245,7 @@ fn loaded(page: Page, without_files: bool) -> String {
 }
 
 /// Returns the button that copies the findings as an incident note.
-fn note(page: Page, keep: &Keep) -> El {
+fn note(page: Page, keep: &Listeners) -> El {
     let copy = button("Copy as Markdown\u{2026}")
         .attr("title", "Copy the findings with their numbers, as a note for an incident or a ticket")
         .test("copy-findings");
@@ -295,7 +295,7 @@ fn reports(page: Page) -> Option<(Rc<EndpointsReport>, Rc<Vec<EndpointsReport>>)
 }
 
 /// Returns the buttons that copy the textual summary, and the menu that saves it.
-fn copies(page: Page, keep: &Keep) -> El {
+fn copies(page: Page, keep: &Listeners) -> El {
     let lists = controls::select(keep, "summary-lists", |_| ())
         .attr("aria-label", "What the lists of the summary are about");
     for (by, words) in flame::note::LISTS_BY {
@@ -336,11 +336,11 @@ fn copies(page: Page, keep: &Keep) -> El {
     copies
 }
 
-impl PageView for Findings {
+impl PageView for FindingsView {
     /// What is loaded, endpoints, findings, tags, late findings.
     type Content = [u64; 5];
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 

@@ -1,7 +1,7 @@
 //! Tags by themselves, as pairs of bars: what part of the slow requests has a tag, and what part of the others. A click keeps
 //! only the requests that have it.
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::shell::filters;
 use pathlight_engine::findings::TagsReport;
@@ -10,13 +10,13 @@ use pathlight_view::findings::tag_rows::{TagLine, about, lines, words};
 /// The list.
 pub struct TagRows {
     element: El,
-    keep: Keep,
+    keep: Listeners,
 }
 
 impl TagRows {
     /// Returns an empty list.
     pub fn new() -> TagRows {
-        TagRows { element: div("tag-list").test("tag-rows"), keep: Keep::default() }
+        TagRows { element: div("tag-list").test("tag-rows"), keep: Listeners::default() }
     }
 
     /// Returns its element.

@@ -17,7 +17,7 @@ use pathlight_view::flame::chart::{
     layout, scene,
 };
 use pathlight_view::flame::{self, FlameSource, tree};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
@@ -30,7 +30,7 @@ const NARROW_PX: i32 = 3;
 type TipOf<S> = Box<dyn Fn(&S, NodeId) -> Vec<TipLine>>;
 
 /// What a flame graph says of its frames.
-pub struct Words<S> {
+pub struct FrameWords<S> {
     /// What it is of.
     pub what: &'static str,
     /// What it says of a node, below its name.
@@ -40,7 +40,7 @@ pub struct Words<S> {
 /// The chart of a source.
 pub struct FlameChart<S = CriticalPathReport> {
     page: Page,
-    words: Words<S>,
+    words: FrameWords<S>,
     report: Option<Rc<S>>,
     report_query: Option<Vec<u8>>,
     tree: FlameTree,
@@ -57,7 +57,7 @@ pub struct FlameChart<S = CriticalPathReport> {
 
 impl<S: FlameSource> FlameChart<S> {
     /// Returns a chart without frames.
-    pub fn new(page: Page, words: Words<S>) -> FlameChart<S> {
+    pub fn new(page: Page, words: FrameWords<S>) -> FlameChart<S> {
         FlameChart {
             page,
             words,
@@ -163,12 +163,12 @@ impl<S: FlameSource> FlameChart<S> {
     }
 
     /// Selects the frame beside the selected one.
-    fn choose_beside(&mut self, page: Page, command: Command) {
+    fn choose_beside(&mut self, page: Page, command: KeyCommand) {
         let to = match (self.selected, command) {
             (None, _) => self.tree.row(0).first().copied(),
-            (Some(node), Command::Up) => self.tree.parent(node),
-            (Some(node), Command::Down) => self.tree.child(node),
-            (Some(node), Command::Left) => self.tree.beside(node, false),
+            (Some(node), KeyCommand::Up) => self.tree.parent(node),
+            (Some(node), KeyCommand::Down) => self.tree.child(node),
+            (Some(node), KeyCommand::Left) => self.tree.beside(node, false),
             (Some(node), _) => self.tree.beside(node, true),
         };
         if let Some(node) = to {
@@ -373,8 +373,9 @@ impl<S: FlameSource> ZoomableChart for FlameChart<S> {
         }
     }
 
-    fn walk(&mut self, page: Page, command: Command) -> bool {
-        let is_walk = matches!(command, Command::Up | Command::Down | Command::Left | Command::Right);
+    fn walk(&mut self, page: Page, command: KeyCommand) -> bool {
+        let is_walk =
+            matches!(command, KeyCommand::Up | KeyCommand::Down | KeyCommand::Left | KeyCommand::Right);
         if is_walk {
             self.choose_beside(page, command);
         }

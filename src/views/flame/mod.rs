@@ -2,37 +2,37 @@
 
 pub mod chart;
 
-use crate::dom::{El, Keep, div, span};
+use crate::dom::{El, Listeners, div, span};
 use crate::page::{Focus, Page};
-use crate::views::flame::chart::{FlameChart, Words};
+use crate::views::flame::chart::{FlameChart, FrameWords};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::Segments;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::ids::NodeId;
-use pathlight_view::flame::{self, Row, tree};
+use pathlight_view::flame::{self, FlameRow, tree};
 use pathlight_view::json;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 
 /// The view.
 pub struct Flame {
-    frame: Frame,
+    frame: ViewFrame,
     chart: ChartCanvas<FlameChart>,
     title: El,
     ways: Segments,
-    table: CompanionTable<Row>,
+    table: CompanionTable<FlameRow>,
 }
 
 impl Flame {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Flame {
+    pub fn new(page: Page, keep: &Listeners) -> Flame {
         let chart = ChartCanvas::new(
-            FlameChart::new(page, Words { what: "critical path", tip: Box::new(flame::tip) }),
+            FlameChart::new(page, FrameWords { what: "critical path", tip: Box::new(flame::tip) }),
             "flame",
             "Flame graph of the critical path; the table below says the same",
         );
@@ -60,12 +60,12 @@ impl Flame {
             .child(&zooms.all)
             .child(&exports);
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Flame, "flame", chart, below).with(&tools).with(chart.element());
+        let frame = ViewFrame::new(View::Flame, "flame", chart, below).with(&tools).with(chart.element());
         Flame { frame: frame.table(table).zooms(chart, zooms), chart, title, ways, table }
     }
 }
 
-fn formats(chart: ChartCanvas<FlameChart>, table: CompanionTable<Row>) -> Vec<export::Format> {
+fn formats(chart: ChartCanvas<FlameChart>, table: CompanionTable<FlameRow>) -> Vec<export::Format> {
     vec![
         svg_format(chart),
         ("CSV table", "csv", Box::new(move || table.csv())),
@@ -82,7 +82,7 @@ impl PageView for Flame {
     /// Report, direction.
     type Content = (u64, bool);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -103,7 +103,7 @@ impl PageView for Flame {
         let (query, focus) = (slot.query_of_report(), page.address().focus.clone());
         self.chart.renew(|chart| chart.take(report.clone(), query, now.1, &focus));
         if before.is_none_or(|before| before.0 != now.0) {
-            self.table.set_rows(Row::of(&report), &why);
+            self.table.set_rows(FlameRow::of(&report), &why);
         }
         self.title.set_text(&flame::title(&page.selection_label(), &report.facts));
     }
@@ -132,8 +132,8 @@ impl PageView for Flame {
         self.chart.canvas().set("data-nodes", &self.chart.look(FlameChart::len).to_string());
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
-        if command == Command::Invert {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
+        if command == KeyCommand::Invert {
             page.change(|address| address.inverted = !address.inverted);
             return true;
         }

@@ -1,6 +1,6 @@
 //! The changes of a what-if: made on the selected call, shown as chips that can be taken away.
 
-use crate::dom::{El, Keep, button, div, el, icon, span};
+use crate::dom::{El, Listeners, button, div, el, icon, span};
 use crate::page::{Focus, Page};
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::names;
@@ -40,7 +40,7 @@ pub struct ChangeControls {
     shown: Option<(Endpoint, Option<NodeId>, Option<Endpoint>, Changes)>,
     /// The flow and the selected node, which another call is to run in parallel to.
     first: First,
-    chip_keep: Keep,
+    chip_keep: Listeners,
 }
 
 fn value(element: &El) -> i64 {
@@ -58,7 +58,7 @@ fn set_value(element: &El, value: i64) {
 
 impl ChangeControls {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> ChangeControls {
+    pub fn new(page: Page, keep: &Listeners) -> ChangeControls {
         let pending = Pending::default();
         let slider = el("input")
             .attr("type", "range")
@@ -142,7 +142,7 @@ impl ChangeControls {
             pending,
             shown: None,
             first,
-            chip_keep: Keep::default(),
+            chip_keep: Listeners::default(),
         }
     }
 

@@ -16,7 +16,7 @@ use pathlight_view::flow::changes::changed_nodes;
 use pathlight_view::flow::chart::{
     DagHit, DagItem, DagLayout, DagSizes, DagView, DagViewport, export_svg, scene,
 };
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
@@ -112,7 +112,7 @@ impl FlowChart {
     }
 
     /// Selects what stands beside the selected node.
-    fn choose_beside(&mut self, page: Page, command: Command) {
+    fn choose_beside(&mut self, page: Page, command: KeyCommand) {
         let boxes = || self.viewport.layout().boxes.iter().filter(|b| matches!(b.item, DagItem::Node(_)));
         let here = self.selected.and_then(|node| {
             self.viewport.layout().boxes.iter().find(|b| b.item == DagItem::Node(node)).copied()
@@ -121,9 +121,9 @@ impl FlowChart {
             None => boxes().min_by_key(|b| (b.x, b.y)),
             Some(here) => boxes()
                 .filter(|b| match command {
-                    Command::Left => b.x < here.x,
-                    Command::Right => b.x > here.x,
-                    Command::Up => b.x == here.x && b.y < here.y,
+                    KeyCommand::Left => b.x < here.x,
+                    KeyCommand::Right => b.x > here.x,
+                    KeyCommand::Up => b.x == here.x && b.y < here.y,
                     _ => b.x == here.x && b.y > here.y,
                 })
                 .min_by_key(|b| ((b.x - here.x).abs(), (b.y - here.y).abs(), b.y)),
@@ -181,8 +181,9 @@ impl ZoomableChart for FlowChart {
         }
     }
 
-    fn walk(&mut self, page: Page, command: Command) -> bool {
-        let is_walk = matches!(command, Command::Up | Command::Down | Command::Left | Command::Right);
+    fn walk(&mut self, page: Page, command: KeyCommand) -> bool {
+        let is_walk =
+            matches!(command, KeyCommand::Up | KeyCommand::Down | KeyCommand::Left | KeyCommand::Right);
         if is_walk {
             self.choose_beside(page, command);
         }

@@ -1,7 +1,7 @@
 //! The facts about the selected endpoint in the flow in sight, for the detail panel.
 
 use super::go_to;
-use crate::dom::{El, Keep, button, div, el};
+use crate::dom::{El, Listeners, button, div, el};
 use crate::page::Page;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow;
@@ -10,7 +10,7 @@ use pathlight_view::views::View;
 
 /// Returns its latency, wait and share of being critical as the flow in sight has them, and ways on; `None` in other views
 /// or if it is no call of that flow.
-pub fn facts(page: Page, endpoint: &Endpoint, keep: &Keep) -> Option<El> {
+pub fn facts(page: Page, endpoint: &Endpoint, keep: &Listeners) -> Option<El> {
     if page.address().view != View::Flow {
         return None;
     }

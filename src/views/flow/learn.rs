@@ -1,6 +1,6 @@
 //! The model behind a flow, for who asks: how it is learned, how often an edge must hold, and how well it predicts.
 
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;
 use crate::widgets::controls;
 use crate::widgets::popover::Popover;
@@ -17,7 +17,7 @@ pub struct Learn {
 
 impl Learn {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Learn {
+    pub fn new(page: Page, keep: &Listeners) -> Learn {
         let preset = controls::select(keep, "flow-preset", move |value| {
             page.change(|address| {
                 address.choices.flow.paper = value == "paper";

@@ -13,13 +13,13 @@ pub mod time_field;
 pub mod timeout;
 pub mod what_if;
 
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{El, Listeners, button, div, span};
 use crate::page::Page;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::{CanvasChart, ChartCanvas};
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomableChart as _, svg_format};
 use crate::widgets::{export, service_legend};
 use chart::FlowChart;
@@ -29,7 +29,7 @@ use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::{self, CallLine};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
 use pathlight_view::{json, summaries};
@@ -44,8 +44,8 @@ pub use facts::facts;
 pub use queries::query;
 
 /// The view.
-pub struct Flow {
-    frame: Frame,
+pub struct FlowView {
+    frame: ViewFrame,
     chart: ChartCanvas<FlowChart>,
     title: El,
     own_flow: El,
@@ -68,9 +68,9 @@ fn go_to(page: Page, endpoint: Endpoint) {
     page.change(|address| address.choices.flow.go_to(endpoint, shown));
 }
 
-impl Flow {
+impl FlowView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Flow {
+    pub fn new(page: Page, keep: &Listeners) -> FlowView {
         let chart = ChartCanvas::new(
             FlowChart::new(page),
             "flow",
@@ -134,8 +134,8 @@ impl Flow {
             .child(timeout.element())
             .child(prediction.element())
             .child(savings.element());
-        let frame = Frame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
-        Flow {
+        let frame = ViewFrame::new(View::Flow, "flow", chart, below).with(&tools).with(chart.element());
+        FlowView {
             frame: frame.table(table),
             chart,
             title,
@@ -202,11 +202,11 @@ fn formats(chart: ChartCanvas<FlowChart>, table: CompanionTable<CallLine>) -> Ve
     ]
 }
 
-impl PageView for Flow {
+impl PageView for FlowView {
     /// Revision of the report.
     type Content = u64;
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -253,7 +253,7 @@ impl PageView for Flow {
         controls::enable(&self.all, self.chart.is_zoomed());
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         zoom::command(self.chart, page, command)
     }
 }

@@ -1,7 +1,7 @@
 //! Whose flow is shown: the list of parents, and the way that led here.
 
 use super::queries::shown_parent;
-use crate::dom::{El, Keep, button, el, span};
+use crate::dom::{El, Listeners, button, el, span};
 use crate::page::Page;
 use crate::widgets::controls;
 use pathlight_base::format;
@@ -15,12 +15,12 @@ pub struct ParentBar {
     crumbs: El,
     /// Revision of the parents, parent and way that are shown.
     shown: Option<(u64, Option<Endpoint>, Vec<Endpoint>)>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 impl ParentBar {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> ParentBar {
+    pub fn new(page: Page, keep: &Listeners) -> ParentBar {
         let list = controls::select(keep, "flow-parent", move |value| {
             let parents = page.queries().flow_parents.get().unwrap_or_default();
             if let Some(parent) = value.parse().ok().and_then(|at: usize| parents.get(at)) {
@@ -30,7 +30,7 @@ impl ParentBar {
         });
         let list = list.class("flow-parent").attr("aria-label", "Flow of");
         let crumbs = el("ol").class("flow-crumbs").attr("aria-label", "The way here").test("flow-crumbs");
-        ParentBar { list, crumbs, shown: None, keep: Keep::default() }
+        ParentBar { list, crumbs, shown: None, keep: Listeners::default() }
     }
 
     /// Returns the list.

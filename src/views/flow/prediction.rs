@@ -1,14 +1,16 @@
 //! The accuracy of six predictions of the latency of held-out invocations, as a table and two plots; see [`flow_prediction`].
 
 use super::what_if::export_size;
-use crate::dom::{El, Keep, div, el};
+use crate::dom::{El, Listeners, div, el};
 use crate::page::Page;
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::export;
 use crate::widgets::still_chart::StillChart;
 use pathlight_engine::flow::EvaluationReport;
 use pathlight_view::draw::curves::{draw, export_svg};
-use pathlight_view::flow::prediction::{CAPTION, HEADS, LEAST_CHILDREN, Plot, color_of, curves, is_flow};
+use pathlight_view::flow::prediction::{
+    CAPTION, HEADS, LEAST_CHILDREN, PredictionPlot, color_of, curves, is_flow,
+};
 use pathlight_view::views::WORKING;
 use pathlight_view::{flow, json};
 
@@ -26,7 +28,7 @@ pub struct PredictionPanel {
 
 impl PredictionPanel {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> PredictionPanel {
+    pub fn new(page: Page, keep: &Listeners) -> PredictionPanel {
         let pool = move |pooled: bool| move || page.change(|address| address.choices.flow.pooled = pooled);
         let scopes = Segments::new("Whose invocations")
             .button(keep, ("This parent", "", "of-parent"), pool(false))
@@ -39,7 +41,7 @@ impl PredictionPanel {
                 page.change(|address| address.choices.flow.min_children = Some(children));
             });
         }
-        let charts = [(Plot::Ratios, "ratio-chart"), (Plot::Errors, "error-chart")]
+        let charts = [(PredictionPlot::Ratios, "ratio-chart"), (PredictionPlot::Errors, "error-chart")]
             .map(|(plot, test)| StillChart::new(test, plot.label()));
         let title = div("title muted").test("prediction-title");
         let exports = export::menu(page, keep, "prediction", None, formats(page));
@@ -75,7 +77,7 @@ impl PredictionPanel {
             self.title.set_text(WORKING);
             return;
         };
-        for (chart, plot) in self.charts.iter().zip(Plot::ALL) {
+        for (chart, plot) in self.charts.iter().zip(PredictionPlot::ALL) {
             chart.paint(slot.revision(), |backend, size, theme| {
                 draw(backend, &curves(&report, plot, false, theme), size, theme)
             });
@@ -113,15 +115,15 @@ fn table_of(report: &EvaluationReport) -> El {
 
 fn formats(page: Page) -> Vec<export::Format> {
     let report = move || page.queries().evaluation.get();
-    let chart = |plot: Plot| -> Box<dyn Fn() -> Option<String>> {
+    let chart = |plot: PredictionPlot| -> Box<dyn Fn() -> Option<String>> {
         Box::new(move || {
             let theme = export::theme();
             export_svg(&curves(&*report()?, plot, true, &theme), export_size(), &theme, plot.title()).ok()
         })
     };
     vec![
-        ("SVG image of the ratios", "ratios.svg", chart(Plot::Ratios)),
-        ("SVG image of the errors", "errors.svg", chart(Plot::Errors)),
+        ("SVG image of the ratios", "ratios.svg", chart(PredictionPlot::Ratios)),
+        ("SVG image of the errors", "errors.svg", chart(PredictionPlot::Errors)),
         ("CSV table", "csv", Box::new(move || Some(flow::prediction::prediction_csv(&*report()?)))),
         ("JSON report", "json", Box::new(move || json::flow_evaluation(&*report()?).ok())),
     ]

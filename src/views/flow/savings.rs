@@ -1,6 +1,6 @@
 //! The saving by every endpoint, ranked; see [`flow_savings`].
 
-use crate::dom::{El, Keep, div, el};
+use crate::dom::{El, Listeners, div, el};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::controls::Segments;
@@ -29,7 +29,7 @@ pub struct SavingsPanel {
 
 impl SavingsPanel {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> SavingsPanel {
+    pub fn new(page: Page, keep: &Listeners) -> SavingsPanel {
         let level = Rc::new(Cell::new(1));
         let mut levels = Segments::new("How much");
         for (number, percent) in FASTER_PERCENT.into_iter().enumerate() {

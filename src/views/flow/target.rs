@@ -1,7 +1,7 @@
 //! Changes that bring a percentile of the latency down to a target; see [`flow_target`].
 
 use super::time_field::TimeField;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::widgets::companion::{AnyTable as _, CompanionTable};
 use crate::widgets::controls::{self, Segments};
@@ -32,7 +32,7 @@ pub struct TargetPanel {
     chosen: Rc<Cell<Option<usize>>>,
     /// Revision of the report that is shown.
     shown: Option<u64>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 /// Puts the changes of a way into the what-if.
@@ -46,7 +46,7 @@ fn attempt(page: Page, line: &TargetLine) {
 
 impl TargetPanel {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> TargetPanel {
+    pub fn new(page: Page, keep: &Listeners) -> TargetPanel {
         let quantile = Rc::new(Cell::new(Quantile::default()));
         let mut quantiles = Segments::new("Percentile");
         for of in Quantile::ALL {
@@ -119,7 +119,7 @@ impl TargetPanel {
             budgets,
             chosen,
             shown: None,
-            keep: Keep::default(),
+            keep: Listeners::default(),
         }
     }
 

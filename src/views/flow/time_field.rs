@@ -1,6 +1,6 @@
 //! A field for a time: what is no time is said below it, and stays to be put right.
 
-use crate::dom::{self, El, Keep, el};
+use crate::dom::{self, El, Listeners, el};
 use crate::page::Page;
 use pathlight_view::flow::target::{parse_time, time_text};
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ impl TimeField {
     /// Returns a field that tests know by this name; `run` is given the time in microseconds, or `None` once it is empty.
     pub fn new(
         page: Page,
-        keep: &Keep,
+        keep: &Listeners,
         test: &str,
         (label, placeholder): (&str, &str),
         run: impl Fn(Option<u64>) + 'static,

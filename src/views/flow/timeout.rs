@@ -1,7 +1,7 @@
 //! The effect of a timeout of the selected call; see [`flow_timeout`].
 
 use super::time_field::TimeField;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::widgets::tip::numbers_element;
 use crate::widgets::{export, names};
@@ -45,7 +45,7 @@ fn attempt(page: Page, is_retried: bool) {
 
 impl TimeoutPanel {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> TimeoutPanel {
+    pub fn new(page: Page, keep: &Listeners) -> TimeoutPanel {
         let set = move |us: Option<u64>| {
             let Some(endpoint) = endpoint(page) else { return };
             page.change(|address| address.choices.flow.timeout = Some((endpoint, us)));

@@ -2,7 +2,7 @@
 //! [`flow_changes`].
 
 use super::changes::ChangeControls;
-use crate::dom::{El, Keep, div, el};
+use crate::dom::{El, Listeners, div, el};
 use crate::page::Page;
 use crate::widgets::still_chart::StillChart;
 use crate::widgets::tip::numbers_element;
@@ -29,7 +29,7 @@ pub struct WhatIfPanel {
     endpoints: El,
     /// Revision of the report that is shown.
     shown: Option<u64>,
-    keep: Keep,
+    keep: Listeners,
 }
 
 /// Returns the size of an exported chart.
@@ -39,7 +39,7 @@ pub fn export_size() -> ChartSize {
 
 impl WhatIfPanel {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> WhatIfPanel {
+    pub fn new(page: Page, keep: &Listeners) -> WhatIfPanel {
         let changes = ChangeControls::new(page, keep);
         let chart = StillChart::new("whatif-chart", "Latency of the request before and after the changes");
         let exports = export::menu(page, keep, "what-if", None, formats(page));
@@ -50,7 +50,7 @@ impl WhatIfPanel {
         let middle = div("whatif-chart").child(chart.element());
         let exports = div("").test("whatif-tools").child(&exports);
         let element = div("whatif").test("whatif").child(changes.element()).child(&middle).child(&facts);
-        let keep = Keep::default();
+        let keep = Listeners::default();
         WhatIfPanel { element, exports, changes, chart, figures, back_test, endpoints, shown: None, keep }
     }
 

@@ -8,7 +8,7 @@ use crate::widgets::chart_canvas::{CanvasChart, Pointed};
 use crate::widgets::tip;
 use crate::widgets::zoom::ZoomableChart;
 use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_engine::requests::{Filter, PercentileRange};
 use pathlight_view::address::TraceChoice;
 use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
@@ -17,7 +17,7 @@ use pathlight_view::heatmap::chart::{
     HeatHit, HeatLayout, HeatModel, HeatSize, HeatView, alike_rows, export_svg, layout, marks, raster, scene,
     with_alike_columns,
 };
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -31,14 +31,14 @@ pub struct HeatmapChart {
     /// The columns stand in an order that no requests have.
     is_alike: bool,
     /// Rows that behave alike side by side, once somebody has asked for it.
-    alike_rows: Option<Vec<EndpointId>>,
+    alike_rows: Option<Vec<ReportEndpoint>>,
     model: HeatModel,
-    order: Vec<EndpointId>,
+    order: Vec<ReportEndpoint>,
     viewport: AxisViewport,
-    selected: Option<EndpointId>,
+    selected: Option<ReportEndpoint>,
     /// The column that was chosen by the keyboard.
     column: Option<u32>,
-    hovered: Option<(EndpointId, Range<u32>)>,
+    hovered: Option<(ReportEndpoint, Range<u32>)>,
     brush: Option<Range<u32>>,
     layout: HeatLayout,
     size: HeatSize,
@@ -91,17 +91,17 @@ impl HeatmapChart {
     }
 
     /// Returns the rows in an order by likeness over the columns of a report as they were asked for.
-    pub fn alike_rows(&mut self, report: &HeatmapReport) -> Vec<EndpointId> {
+    pub fn alike_rows(&mut self, report: &HeatmapReport) -> Vec<ReportEndpoint> {
         self.alike_rows.get_or_insert_with(|| alike_rows(report)).clone()
     }
 
     /// Shows these rows, from top to bottom.
-    pub fn set_order(&mut self, order: Vec<EndpointId>) {
+    pub fn set_order(&mut self, order: Vec<ReportEndpoint>) {
         self.order = order;
     }
 
     /// Selects a row and brings it into sight.
-    pub fn select(&mut self, row: Option<EndpointId>) {
+    pub fn select(&mut self, row: Option<ReportEndpoint>) {
         if self.selected != row {
             self.selected = row;
             self.reveal();
@@ -153,7 +153,7 @@ impl HeatmapChart {
         self.column = None;
     }
 
-    fn choose(&mut self, row: EndpointId) {
+    fn choose(&mut self, row: ReportEndpoint) {
         let endpoint = self.report().and_then(|report| report.rows.endpoints.get(row.index())).cloned();
         self.selected = Some(row);
         self.reveal();
@@ -312,10 +312,10 @@ impl ZoomableChart for HeatmapChart {
         self.choose_beside(forward);
     }
 
-    fn walk(&mut self, _: Page, command: Command) -> bool {
+    fn walk(&mut self, _: Page, command: KeyCommand) -> bool {
         match command {
-            Command::Up | Command::Down => self.choose_beside(command == Command::Down),
-            Command::Left | Command::Right => self.choose_column_beside(command == Command::Right),
+            KeyCommand::Up | KeyCommand::Down => self.choose_beside(command == KeyCommand::Down),
+            KeyCommand::Left | KeyCommand::Right => self.choose_column_beside(command == KeyCommand::Right),
             _ => return false,
         }
         true

@@ -2,7 +2,7 @@
 
 pub mod chart;
 
-use crate::dom::{El, Keep, div, span};
+use crate::dom::{El, Listeners, div, span};
 use crate::page::{Focus, Page};
 use crate::views::heatmap::chart::HeatmapChart;
 use crate::views::view::{PageView, SearchResult};
@@ -10,38 +10,38 @@ use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::controls::{self, Segments};
 use crate::widgets::export;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::ColumnOrder;
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_view::address::choices::Choices;
-use pathlight_view::draw::caption::Legend;
+use pathlight_view::draw::caption::CaptionEntries;
 use pathlight_view::draw::{Shade, Theme};
-use pathlight_view::heatmap::{self, Row};
-use pathlight_view::keys::Command;
+use pathlight_view::heatmap::{self, HeatmapRow};
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
-use pathlight_view::table::Found;
+use pathlight_view::table::TableMatches;
 use pathlight_view::views::View;
 
 /// The value of the order by likeness.
 const ALIKE: &str = "alike";
 
 /// The view.
-pub struct Heatmap {
-    frame: Frame,
+pub struct HeatmapView {
+    frame: ViewFrame,
     chart: ChartCanvas<HeatmapChart>,
     title: El,
     times: Segments,
     stat: El,
     columns: Segments,
     bar: El,
-    table: CompanionTable<Row>,
+    table: CompanionTable<HeatmapRow>,
 }
 
-impl Heatmap {
+impl HeatmapView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Heatmap {
+    pub fn new(page: Page, keep: &Listeners) -> HeatmapView {
         let label = "Heat map of endpoints against requests; the table below has the endpoints";
         let chart = ChartCanvas::new(HeatmapChart::new(page), "heat", label);
         chart.element().class_if("heat-box", true);
@@ -114,9 +114,9 @@ impl Heatmap {
         let table = CompanionTable::new(page, heatmap::table())
             .on_select(move |row| page.set_focus(Focus::endpoint(row.name())));
         let below = div("companion").child(table.element());
-        let frame = Frame::new(View::Heatmap, "heat", chart, below).with(&tools).with(&legend(&bar));
+        let frame = ViewFrame::new(View::Heatmap, "heat", chart, below).with(&tools).with(&legend(&bar));
         let frame = frame.with(chart.element()).table(table).zooms(chart, zooms);
-        Heatmap { frame, chart, title, times, stat, columns, bar, table }
+        HeatmapView { frame, chart, title, times, stat, columns, bar, table }
     }
 }
 
@@ -135,7 +135,7 @@ fn legend(bar: &El) -> El {
 }
 
 /// Returns the colours of exported charts.
-fn colours(theme: &Theme) -> Legend {
+fn colours(theme: &Theme) -> CaptionEntries {
     // Places on the bar are percents, those of colours thousandths.
     let marks = heatmap::legend();
     let marks = marks.map(|(at, share)| (Some(theme.fill(Shade::Heat((at * 10.0).round() as u16))), share));
@@ -168,11 +168,11 @@ fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> 
     ]
 }
 
-impl PageView for Heatmap {
+impl PageView for HeatmapView {
     /// Report, order of rows; whether rows and columns that are alike stand side by side.
     type Content = (u64, RowTime, RowStat, [bool; 2]);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -204,7 +204,7 @@ impl PageView for Heatmap {
             return;
         }
         let why = page.why_empty();
-        self.table.set_rows(Row::of(&report), &why);
+        self.table.set_rows(HeatmapRow::of(&report), &why);
         self.frame.set_text(if report.column_requests.is_empty() { &why } else { "" });
         self.title.set_text(&heatmap::title(&page.selection_label(), &report));
         self.chart.renew(columns);
@@ -225,12 +225,12 @@ impl PageView for Heatmap {
     }
 
     fn search(&mut self, page: Page, finder: &Finder) -> SearchResult {
-        let Found { hits, matches, share } = self.table.look(|table| table.find(finder));
+        let TableMatches { hits, matches, share } = self.table.look(|table| table.find(finder));
         self.table.set_hits(hits.clone());
         let choices = page.address().choices.clone();
         let report = page.queries().heatmap.get();
         let (chart, is_found) =
-            (self.chart, |row: &EndpointId| hits.as_ref().is_none_or(|hits| hits[row.index()]));
+            (self.chart, |row: &ReportEndpoint| hits.as_ref().is_none_or(|hits| hits[row.index()]));
         chart.with(|chart| {
             let order = match report {
                 Some(report) if choices.alike_rows => chart.alike_rows(&report),
@@ -259,13 +259,13 @@ impl PageView for Heatmap {
             _ => None,
         };
         self.table.select_at(row);
-        self.chart.with(|chart| chart.select(row.map(|row| EndpointId(row as u32))));
+        self.chart.with(|chart| chart.select(row.map(|row| ReportEndpoint(row as u32))));
         let (rows, columns) = self.chart.look(HeatmapChart::extent);
         self.chart.canvas().set("data-rows", &rows.to_string());
         self.chart.canvas().set("data-columns", &columns.to_string());
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         zoom::command(self.chart, page, command)
     }
 }

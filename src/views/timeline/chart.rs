@@ -9,13 +9,13 @@ use crate::widgets::zoom::ZoomableChart;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::flow::RequestPressure;
 use pathlight_view::draw::{AxisViewport, Metrics, Theme, Viewport, Window};
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::timeline;
 use pathlight_view::timeline::chart::{
-    Minimap, NUMBERS, Part, Row, Sign, SpanMatches, Timeline, TimelineLayout, TimelineSize, TimelineView,
-    export_svg, layout, scene,
+    Minimap, NUMBERS, Sign, SpanMatches, SpansRow, Timeline, TimelineLayout, TimelinePart, TimelineShown,
+    TimelineSize, export_svg, layout, scene,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -55,7 +55,7 @@ pub struct TimelineChart {
     chosen: Box<dyn Fn(Option<u32>)>,
     /// What is selected of them, and what tips say.
     source: Rc<dyn Spans>,
-    overview: Rc<Overview>,
+    overview: Rc<TraceOverview>,
     timeline: Timeline,
     viewport: AxisViewport,
     selected: Option<u32>,
@@ -69,7 +69,11 @@ pub struct TimelineChart {
 
 impl TimelineChart {
     /// Returns a chart without spans; what it shows of the whole goes to `overview`, the span that is clicked to `chosen`.
-    pub fn new(page: Page, overview: &Rc<Overview>, chosen: impl Fn(Option<u32>) + 'static) -> TimelineChart {
+    pub fn new(
+        page: Page,
+        overview: &Rc<TraceOverview>,
+        chosen: impl Fn(Option<u32>) + 'static,
+    ) -> TimelineChart {
         TimelineChart {
             page,
             chosen: Box::new(chosen),
@@ -185,7 +189,7 @@ impl TimelineChart {
     }
 
     /// Moves the selection, folds and unfolds.
-    fn choose_beside(&mut self, command: Command) {
+    fn choose_beside(&mut self, command: KeyCommand) {
         let rows = self.timeline.rows();
         if rows.is_empty() {
             return;
@@ -194,31 +198,31 @@ impl TimelineChart {
         let last = rows.len() - 1;
         let row = self.selected.and_then(|at| self.timeline.row_of(at));
         let to = match (row, command) {
-            (_, Command::First) => 0,
-            (_, Command::Last) => last,
+            (_, KeyCommand::First) => 0,
+            (_, KeyCommand::Last) => last,
             (None, _) => 0,
-            (Some(row), Command::Up) => row.saturating_sub(1),
-            (Some(row), Command::Down) => row + 1,
-            (Some(row), Command::PageUp) => row.saturating_sub(page_rows),
-            (Some(row), Command::PageDown) => row + page_rows,
-            (Some(row), command @ (Command::Left | Command::Right)) if rows[row].is_group => {
+            (Some(row), KeyCommand::Up) => row.saturating_sub(1),
+            (Some(row), KeyCommand::Down) => row + 1,
+            (Some(row), KeyCommand::PageUp) => row.saturating_sub(page_rows),
+            (Some(row), KeyCommand::PageDown) => row + page_rows,
+            (Some(row), command @ (KeyCommand::Left | KeyCommand::Right)) if rows[row].is_group => {
                 let span = rows[row].span;
-                self.timeline.open_group(span, command == Command::Right);
+                self.timeline.open_group(span, command == KeyCommand::Right);
                 return;
             }
             (Some(row), command) => {
                 let at = rows[row].span;
                 let is_open = self.timeline.has_children(at) && !self.timeline.is_closed(at);
                 match (command, is_open) {
-                    (Command::Left, true) | (Command::Right, false) => {
+                    (KeyCommand::Left, true) | (KeyCommand::Right, false) => {
                         self.timeline.toggle(at);
                         return;
                     }
-                    (Command::Left, false) if row > 0 && self.is_member(row) => {
+                    (KeyCommand::Left, false) if row > 0 && self.is_member(row) => {
                         self.timeline.open_group(at, false);
                         return;
                     }
-                    (Command::Left, false) => {
+                    (KeyCommand::Left, false) => {
                         let parent = self.timeline.parent(at);
                         parent.and_then(|parent| self.timeline.row_of(parent)).unwrap_or(row)
                     }
@@ -231,11 +235,11 @@ impl TimelineChart {
         let to = to.min(last);
         // The row of siblings that have rows is passed over: what is selected is a span.
         let to = match command {
-            Command::Up | Command::PageUp if is_open(to) => to.saturating_sub(1),
+            KeyCommand::Up | KeyCommand::PageUp if is_open(to) => to.saturating_sub(1),
             _ if is_open(to) => to + 1,
             _ => to,
         };
-        if let Some(&Row { span, .. }) = rows.get(to) {
+        if let Some(&SpansRow { span, .. }) = rows.get(to) {
             self.stay_at(span);
         }
     }
@@ -243,7 +247,7 @@ impl TimelineChart {
     /// Returns whether a row is that of one of some siblings.
     fn is_member(&self, row: usize) -> bool {
         let rows = self.timeline.rows();
-        let of_group = |at: &Row| self.timeline.group(*at).map(|group| (at.depth, group));
+        let of_group = |at: &SpansRow| self.timeline.group(*at).map(|group| (at.depth, group));
         let above = rows[..row].iter().rev().find(|at| at.depth < rows[row].depth).and_then(of_group);
         above.is_some_and(|(depth, group)| {
             depth + 1 == rows[row].depth && group.members.binary_search(&rows[row].span).is_ok()
@@ -274,8 +278,8 @@ impl TimelineChart {
         true
     }
 
-    fn view(&self) -> TimelineView<'_> {
-        TimelineView {
+    fn view(&self) -> TimelineShown<'_> {
+        TimelineShown {
             window: self.viewport.window(),
             scroll_px: self.viewport.scroll_px(),
             selected: self.selected,
@@ -360,8 +364,8 @@ impl ZoomableChart for TimelineChart {
     }
 
     /// Moves the selection; also folds and unfolds.
-    fn walk(&mut self, _: Page, command: Command) -> bool {
-        use Command::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
+    fn walk(&mut self, _: Page, command: KeyCommand) -> bool {
+        use KeyCommand::{Down, First, Last, Left, PageDown, PageUp, Right, Up};
         let is_walk = matches!(command, Up | Down | Left | Right | PageUp | PageDown | First | Last);
         if is_walk {
             self.choose_beside(command);
@@ -372,7 +376,7 @@ impl ZoomableChart for TimelineChart {
     fn svg(&mut self, width: i32, theme: &Theme) -> String {
         let name = self.timeline.name();
         let title = name.strip_prefix("trace ").map_or(name.clone(), |id| format!("Trace {id}"));
-        let view = TimelineView { window: self.timeline.full(), ..self.view() };
+        let view = TimelineShown { window: self.timeline.full(), ..self.view() };
         export_svg(&self.timeline, &view, width, theme, &title)
     }
 }
@@ -443,7 +447,7 @@ impl CanvasChart for TimelineChart {
                 let is_open = self.timeline.group_of(at).is_some_and(|group| group.is_open);
                 self.timeline.open_group(at, !is_open);
             }
-            Some((at, Part::Toggle)) => self.timeline.toggle(at),
+            Some((at, TimelinePart::Toggle)) => self.timeline.toggle(at),
             // The second of a double click is not "again".
             Some((at, _)) if self.selected == Some(at) && pointed.count < 2 => {
                 self.zoom_to_selected(page);
@@ -474,7 +478,7 @@ type Align = RefCell<Option<Box<dyn Fn(f64, f64)>>>;
 type Repaint = RefCell<Option<Box<dyn Fn()>>>;
 
 /// What timeline and overview know of each other.
-pub struct Overview {
+pub struct TraceOverview {
     minimap: RefCell<Option<Minimap>>,
     window: Cell<Window>,
     end_us: Cell<u64>,
@@ -491,10 +495,10 @@ pub struct Overview {
     pub repaint_overview: Repaint,
 }
 
-impl Overview {
+impl TraceOverview {
     /// Creates an overview of nothing yet.
-    pub fn new() -> Rc<Overview> {
-        Rc::new(Overview {
+    pub fn new() -> Rc<TraceOverview> {
+        Rc::new(TraceOverview {
             minimap: RefCell::default(),
             window: Cell::new(Window::full(0)),
             end_us: Cell::new(0),
@@ -527,7 +531,7 @@ impl Overview {
     }
 
     /// Makes another timeline show the same part of its axis.
-    pub fn lead(&self, other: &Overview) {
+    pub fn lead(&self, other: &TraceOverview) {
         if other.window.get() != self.window.get() {
             other.show(self.window.get());
         }
@@ -539,11 +543,11 @@ impl Overview {
 }
 
 /// How many spans run at each moment of the trace; the part of it that the timeline shows is moved here.
-pub struct OverviewChart(Rc<Overview>);
+pub struct OverviewChart(Rc<TraceOverview>);
 
 impl OverviewChart {
     /// Returns the overview of a timeline.
-    pub fn new(overview: &Rc<Overview>) -> OverviewChart {
+    pub fn new(overview: &Rc<TraceOverview>) -> OverviewChart {
         OverviewChart(overview.clone())
     }
 }

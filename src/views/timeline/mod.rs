@@ -2,20 +2,20 @@
 
 pub mod chart;
 
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{El, Listeners, button, div, span};
 use crate::page::{Focus, Page};
-use crate::views::timeline::chart::{Overview, OverviewChart, TimelineChart};
+use crate::views::timeline::chart::{OverviewChart, TimelineChart, TraceOverview};
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::chart_canvas::ChartCanvas;
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, ZoomableChart as _, svg_format};
 use crate::widgets::{controls, export, links, names, service_legend};
 use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::pool::UserError;
 use pathlight_trace::Endpoint;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::timeline::{self, SpanRow, spans_csv};
 use pathlight_view::views::View;
@@ -26,13 +26,13 @@ const FOLD_DEPTH: u32 = 1;
 
 /// The view.
 pub struct TimelineView {
-    frame: Frame,
+    frame: ViewFrame,
     chart: ChartCanvas<TimelineChart>,
     overview: ChartCanvas<OverviewChart>,
     title: El,
     /// Which endpoint has the most of the critical path.
     summary: El,
-    summary_keep: Keep,
+    summary_keep: Listeners,
     path_only: El,
     /// Buttons that go to spans of a kind, with the bit and the word of each.
     finds: [(u8, &'static str, El); 2],
@@ -47,8 +47,8 @@ pub struct TimelineView {
 
 impl TimelineView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> TimelineView {
-        let shared = Overview::new();
+    pub fn new(page: Page, keep: &Listeners) -> TimelineView {
+        let shared = TraceOverview::new();
         let overview = ChartCanvas::new(
             OverviewChart::new(&shared),
             "minimap",
@@ -136,7 +136,7 @@ impl TimelineView {
             .child(&zooms.all)
             .child(&exports);
         below.add(table.element());
-        let frame = Frame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
+        let frame = ViewFrame::new(View::Trace, "timeline", chart, below.clone()).with(&tools);
         let summary = div("note-line").test("trace-summary");
         let frame = frame
             .with(&summary)
@@ -150,7 +150,7 @@ impl TimelineView {
             overview,
             title,
             summary,
-            summary_keep: Keep::default(),
+            summary_keep: Listeners::default(),
             path_only,
             finds,
             grouped,
@@ -249,7 +249,7 @@ impl PageView for TimelineView {
     /// Report, drag and slack, and why there is no timeline.
     type Content = (u64, u64, &'static str);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -308,7 +308,7 @@ impl PageView for TimelineView {
         self.chart.canvas().set("data-spans", &self.chart.look(|chart| chart.timeline().len()).to_string());
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.chart.look(|chart| !chart.timeline().is_empty()) && zoom::command(self.chart, page, command)
     }
 }

@@ -3,23 +3,23 @@
 pub mod time_columns;
 
 use crate::canvas::PlotBackend;
-use crate::dom::{El, Keep, button, div, el, span};
+use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::{Focus, Page};
 use crate::shell::selection_bar::look_at;
 use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
-use crate::widgets::frame::Frame;
+use crate::widgets::frame::ViewFrame;
 use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::{export, plot_chart};
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::json;
-use pathlight_view::keys::Command;
+use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::trend::chart::TrendPanels;
-use pathlight_view::trend::{self, Row, chart as drawing};
+use pathlight_view::trend::{self, TrendRow, chart as drawing};
 use pathlight_view::views::View;
 
 /// Size of an exported chart.
@@ -48,32 +48,33 @@ impl DrawPanels for TrendPanels {
 type Chart = PanelChart<TrendPanels>;
 
 /// The view.
-pub struct Trend {
-    frame: Frame,
+pub struct TrendView {
+    frame: ViewFrame,
     chart: Chart,
     title: El,
     all: El,
     changes: El,
-    changes_keep: Keep,
-    table: CompanionTable<Row>,
+    changes_keep: Listeners,
+    table: CompanionTable<TrendRow>,
 }
 
-impl Trend {
+impl TrendView {
     /// Builds the elements and their listeners.
-    pub fn new(page: Page, keep: &Keep) -> Trend {
+    pub fn new(page: Page, keep: &Listeners) -> TrendView {
         let label = "Latencies and self times over time; the table below says the same";
         let (chart, scroller, all) = panels::chart(page, keep, TrendPanels::default(), "trend", label);
         let title = span("title muted", "").test("trend-title");
         let exports = export::menu(page, keep, "trend", None, formats(page, chart));
         let tools = div("tools").child(&title).child(&div("grow")).child(&all).child(&exports);
-        let table = CompanionTable::new(page, trend::table()).on_select(move |row: &Row| {
+        let table = CompanionTable::new(page, trend::table()).on_select(move |row: &TrendRow| {
             page.set_focus(Focus::Endpoint(row.endpoint().clone()));
         });
         let changes = el("ul").class("trend-changes").test("trend-changes");
         let below = div("companion").test("trend-table").child(&changes).child(table.element());
-        let frame = Frame::new(View::Trend, "trend", chart, below).with(&tools).with(&scroller).table(table);
-        let changes_keep = Keep::default();
-        Trend { frame: frame.fits(chart), chart, title, all, changes, changes_keep, table }
+        let frame =
+            ViewFrame::new(View::Trend, "trend", chart, below).with(&tools).with(&scroller).table(table);
+        let changes_keep = Listeners::default();
+        TrendView { frame: frame.fits(chart), chart, title, all, changes, changes_keep, table }
     }
 }
 
@@ -96,11 +97,11 @@ fn formats(page: Page, chart: Chart) -> Vec<export::Format> {
     ]
 }
 
-impl PageView for Trend {
+impl PageView for TrendView {
     /// Report, and whose requests.
     type Content = (u64, RootEndpoint);
 
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &ViewFrame {
         &self.frame
     }
 
@@ -115,7 +116,7 @@ impl PageView for Trend {
 
     fn take(&mut self, page: Page, (_, root): &Self::Content, _: Option<&Self::Content>) {
         let Some(report) = page.queries().trend.get() else { return };
-        let mut rows = Row::of(&report, root);
+        let mut rows = TrendRow::of(&report, root);
         let of = trend::panels(&report, &mut rows);
         let why = "No day has enough requests for a number: 30 for a mean, 200 for p95, 1,000 for p99.";
         self.frame.set_text(if rows.is_empty() { why } else { "" });
@@ -158,7 +159,7 @@ impl PageView for Trend {
         self.table.select(|row| matches!(&focus, Focus::Endpoint(endpoint) if endpoint == row.endpoint()));
     }
 
-    fn command(&mut self, page: Page, command: Command) -> bool {
+    fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         panels::command(page, self.chart, command)
     }
 }

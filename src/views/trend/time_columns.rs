@@ -1,6 +1,6 @@
 //! Latency over time as a row of columns: a click or a drag takes the requests of that time.
 
-use crate::dom::{El, Keep, button, div, span};
+use crate::dom::{El, Listeners, button, div, span};
 use crate::page::Page;
 use crate::shell::filters;
 use pathlight_engine::findings::FindingsReport;
@@ -12,14 +12,14 @@ use std::rc::Rc;
 /// The row.
 pub struct TimeColumns {
     element: El,
-    keep: Keep,
+    keep: Listeners,
 }
 
 impl TimeColumns {
     /// Returns an empty row.
     pub fn new() -> TimeColumns {
         let element = div("time-columns").test("over-time");
-        TimeColumns { element, keep: Keep::default() }
+        TimeColumns { element, keep: Listeners::default() }
     }
 
     /// Returns its element.

@@ -4,8 +4,8 @@ use crate::cases::{Case, case};
 use crate::common::generated;
 use pathlight::base::encoding;
 use pathlight::engine::anomalies::AnomalySettings;
-use pathlight::engine::anomalies::paper::Encoding;
-use pathlight::engine::diagnosis::{Aggregates, Settings as TprofSettings, TprofReport};
+use pathlight::engine::anomalies::paper::FeatureEncoding;
+use pathlight::engine::diagnosis::{Aggregates, DiagnosisReport, DiagnosisSettings};
 use pathlight::engine::flame::TraceReport;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{Changes, Quantile};
@@ -13,11 +13,11 @@ use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::queries::{self, Query, SpanKey};
 use pathlight::engine::requests::search::SpanSearch;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::SplitOf;
-use pathlight::engine::summaries::{Settings, Summary, write};
-use pathlight::engine::trend::Trend;
-use pathlight::generate::{Defects, Options, Shape};
+use pathlight::engine::summaries::{Summary, SummarySettings, write};
+use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::generate::{Defects, GenerateOptions, Shape};
 use pathlight::trace::{Endpoint, PathSettings, TraceSet};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 prop_compose! {
     fn any_options()(
         bits in any::<u16>(), shape in 0u8..3, spans in 1u64..40, seed in any::<u64>()
-    ) -> Options {
+    ) -> GenerateOptions {
         let bit = |at: u8| bits >> at & 1 == 1;
         let defects = Defects {
             orphans: bit(0),
@@ -45,12 +45,12 @@ prop_compose! {
             queues: bit(13),
         };
         let shape = [Shape::Wide, Shape::Deep, Shape::Mixed][usize::from(shape)];
-        Options { traces: 20, spans, shape, seed, defects, ..Options::default() }
+        GenerateOptions { traces: 20, spans, shape, seed, defects, ..GenerateOptions::default() }
     }
 }
 
 /// Returns the traces in three sets: every third trace in each.
-fn dealt(options: &Options) -> Vec<TraceSet> {
+fn dealt(options: &GenerateOptions) -> Vec<TraceSet> {
     let deal = |rest: usize| {
         let mut set = generated(options);
         let ids: Vec<_> = set.traces().iter().map(|trace| trace.id).collect();
@@ -64,7 +64,7 @@ fn dealt(options: &Options) -> Vec<TraceSet> {
 type Places<'a> = Vec<(Option<u32>, &'a str, &'a str)>;
 
 /// Returns how many traces the groups of a layer hold that have the same positions.
-fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64> {
+fn by_positions(report: &DiagnosisReport, layer: usize) -> BTreeMap<Places<'_>, u64> {
     let mut out = BTreeMap::new();
     for group in &report.layers[layer].groups {
         let positions = group.positions.iter().map(|at| (at.parent, at.service.as_str(), at.name.as_str()));
@@ -74,7 +74,12 @@ fn by_positions(report: &TprofReport, layer: usize) -> BTreeMap<Places<'_>, u64>
 }
 
 /// Checks that what flame graph, endpoints, ranking and culprits show as parts of a whole adds up to it.
-fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selection) -> TestCaseResult {
+fn parts_add_up(
+    pool: &mut NativePool,
+    selection: &Selection,
+    a: &Selection,
+    b: &Selection,
+) -> TestCaseResult {
     let path = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
     let whole = path.facts.latency_sum_us;
     let mut widths: Vec<u128> = path.nodes.iter().map(|node| node.exclusive_us.sum).collect();
@@ -107,7 +112,7 @@ fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selec
     }
 
     // Over all root endpoints: the parts of an endpoint are its impact, those of a root endpoint its latency.
-    let ranking = pool.run(queries::BottomUp { selection: selection.clone() }).unwrap();
+    let ranking = pool.run(queries::Impact { selection: selection.clone() }).unwrap();
     let mut of_roots = vec![0; ranking.roots.len()];
     for row in &ranking.rows {
         prop_assert!(row.interior_us <= row.exclusive_us);
@@ -118,7 +123,7 @@ fn parts_add_up(pool: &mut Pool, selection: &Selection, a: &Selection, b: &Selec
     prop_assert_eq!((latencies.iter().sum::<u128>(), of_roots), (ranking.facts.latency_sum_us, latencies));
 
     // What services took longer for, and the other calls, are the change of the mean latency.
-    let culprit = pool.run(queries::Culprit { a: a.clone(), b: b.clone() }).unwrap();
+    let culprit = pool.run(queries::ServiceChanges { a: a.clone(), b: b.clone() }).unwrap();
     let parts = culprit.services.iter().flat_map(|service| service.parts());
     let excess: f64 = parts.map(|(_, part)| part.excess_us).sum();
     let [before, after] = culprit.mean_us;
@@ -172,13 +177,13 @@ proptest! {
 
     #[test]
     fn defects_in_any_combination_break_no_invariant(options in any_options()) {
-        let mut one = Pool::of(vec![generated(&options)]).unwrap();
-        let mut three = Pool::of(dealt(&options)).unwrap();
+        let mut one = NativePool::of(vec![generated(&options)]).unwrap();
+        let mut three = NativePool::of(dealt(&options)).unwrap();
         let selection = Selection::default();
         let settings = FlowSettings::default();
 
         // Whichever of several summaries comes first, and however they are grouped, the sum is the same file.
-        let summed = Settings::new(RootEndpoint::TraceRoots, PathSettings::default());
+        let summed = SummarySettings::new(RootEndpoint::TraceRoots, PathSettings::default());
         let parts: Vec<Summary> =
             three.sessions().iter().map(|session| Summary::observe(&session.set, &summed)).collect();
         let merge = |a: Summary, b: Summary| Summary::merge(a, b).unwrap();
@@ -193,7 +198,7 @@ proptest! {
             prop_assert!(write(other).unwrap() == joined, "another order of summaries");
         }
         let days = [part(0), part(1), part(2), part(0), merge(part(1), part(2))];
-        let trend = Trend::of(&days).unwrap();
+        let trend = TrendOfSummaries::of(&days).unwrap();
         prop_assert!(trend.series.iter().all(|series| series.points.len() == days.len()));
 
         // Every moment of a request belongs to one span of its path.
@@ -262,7 +267,7 @@ proptest! {
         prop_assert_eq!((what_if.changed, &what_if.before_us), (0, &what_if.after_us));
 
         // Each layer holds every trace once; the fourth takes the groups of the third apart.
-        let listed = TprofSettings { groups: 1000, ..TprofSettings::default() };
+        let listed = DiagnosisSettings { groups: 1000, ..DiagnosisSettings::default() };
         let diagnosis = one.run(queries::Diagnosis { selection: selection.clone(), settings: listed }).unwrap();
         for layer in &diagnosis.layers {
             prop_assert_eq!(layer.groups.iter().map(|group| group.traces).sum::<u64>(), diagnosis.traces);
@@ -280,7 +285,7 @@ proptest! {
         let found = one.run(queries::Findings { selection: whole.clone(), baseline: Some(bulk.clone()) }).unwrap();
         let trace_id = one.sessions()[0].set.trace_id_text(0);
         let anomaly = AnomalySettings::default;
-        let tprof = TprofSettings::default;
+        let tprof = DiagnosisSettings::default;
         let paths = PathSettings::default;
         let key = || "host".to_owned();
         let search = || SpanSearch::parse("error= OR db");
@@ -294,7 +299,7 @@ proptest! {
         cases.add(queries::CriticalPath { selection: whole.clone() });
         cases.add(queries::Endpoints { selection: tail.clone() });
         cases.add(queries::PerRequest { selection: whole.clone() });
-        cases.add(queries::BottomUp { selection: whole.clone() });
+        cases.add(queries::Impact { selection: whole.clone() });
         cases.add(queries::Heatmap { selection: whole.clone(), columns: 7, order: ColumnOrder::Latency });
         cases.add(queries::Histograms { selection: whole.clone() });
         cases.add(queries::Errors { selection: whole.clone() });
@@ -312,7 +317,7 @@ proptest! {
         cases.add(queries::Anomalies { train: bulk.clone(), test: tail.clone(), settings: anomaly() });
         cases.add(queries::AnomalyModel { train: whole.clone(), settings: anomaly() });
         cases.add(evaluation.clone());
-        cases.add(queries::AnomalyVectors { train: bulk.clone(), test: Some(tail.clone()), encoding: Encoding::default() });
+        cases.add(queries::AnomalyVectors { train: bulk.clone(), test: Some(tail.clone()), encoding: FeatureEncoding::default() });
         cases.add(queries::Findings { selection: whole.clone(), baseline: None });
         cases.add(queries::Findings { selection: tail.clone(), baseline: Some(bulk.clone()) });
         cases.add(queries::LateFindingsQuery::of(whole.clone(), Some(bulk.clone()), &found));
@@ -322,7 +327,7 @@ proptest! {
         cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Latency, key: key() });
         cases.add(queries::Split { selection: whole.clone(), of: SplitOf::Calls(root), key: key() });
         cases.add(queries::Search { selection: whole.clone(), search: search() });
-        cases.add(queries::Culprit { a: bulk.clone(), b: tail.clone() });
+        cases.add(queries::ServiceChanges { a: bulk.clone(), b: tail.clone() });
         cases.add(queries::Compare { a: whole.clone(), b: whole.clone() });
         cases.add(queries::Compare { a: bulk, b: tail });
         let trace = queries::Trace {
@@ -336,7 +341,7 @@ proptest! {
         cases.add(trace);
         cases.add(queries::FindSpans { trace_id: trace_id.clone(), settings: paths(), group: 0, search: search() });
         cases.add(queries::Span { trace_id, span: SpanKey::Index(0), group: 0 });
-        cases.add(queries::Pseudonyms {});
+        cases.add(queries::NamePseudonyms {});
         cases.add(queries::Trend { group: 0 });
         let lacking: Vec<u8> = (0..queries::COUNT).filter(|kind| !cases.kinds.contains(kind)).collect();
         prop_assert!(lacking.is_empty(), "queries, by their place in the list of crate engine: {:?}", lacking);

@@ -1,14 +1,14 @@
 //! The auto-encoder: what it learns, its thresholds, parts of time.
 
-use super::anomaly::{alpha, judged, normal, trace};
+use super::anomalies::{alpha, judged, normal, trace};
 use crate::common::Span;
 use crate::common::random::sets_of;
 use pathlight::base::statistics::Random;
 use pathlight::engine::anomalies::paper::vae::{Vae, VaeSettings};
-use pathlight::engine::anomalies::{AnomalySettings, Detector, Model, Part};
+use pathlight::engine::anomalies::{AnomalyBaseline, AnomalySettings, Detector, PartOfRequest};
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::view::{anomalies, json};
 
 #[test]
@@ -36,8 +36,8 @@ fn network(spans: &[Span], sizes: VaeSettings) -> Vae {
     let spans: Vec<(bool, Span)> = spans.iter().map(|s| (false, s.clone())).collect();
     let settings = AnomalySettings { detector: Detector::Vae(sizes), ..alpha(0.01) };
     let query = queries::AnomalyModel { train: Selection::default(), settings };
-    let bytes = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
-    Model::from_bytes(&bytes).unwrap().vae.unwrap().1
+    let bytes = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+    AnomalyBaseline::from_bytes(&bytes).unwrap().vae.unwrap().1
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_sliding_window_forgets_what_is_older_than_fourteen_parts() {
     let all = Selection::default();
     let first_us = spans.iter().map(|(_, span)| span.start_us).min().unwrap();
     let query = queries::Anomalies { train: all.clone(), test: all, settings: settings.clone() };
-    let report = Pool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
+    let report = NativePool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
     assert!(report.has_verdicts);
     let row = |number: u64| {
         let id = format!("{:032x}", number + 1);
@@ -136,9 +136,9 @@ fn a_sliding_window_forgets_what_is_older_than_fourteen_parts() {
         (0..112).all(|number| row(number).is_unknown) && (112..128).all(|number| !row(number).is_unknown)
     );
     // The first part still teaches the fifteenth, and no longer the last.
-    assert_ne!(row(14 * 8 + 3).part, Part::Structure);
+    assert_ne!(row(14 * 8 + 3).part, PartOfRequest::Structure);
     let last = row(15 * 8 + 3);
-    assert!(last.part == Part::Structure && last.p == 0.0 && report.is_abnormal(last), "{last:?}");
+    assert!(last.part == PartOfRequest::Structure && last.p == 0.0 && report.is_abnormal(last), "{last:?}");
     assert!(
         anomalies::title(&report)
             .contains("112 have nothing in the 14 parts of time before them to learn from: no verdict")
@@ -148,7 +148,7 @@ fn a_sliding_window_forgets_what_is_older_than_fourteen_parts() {
         spans.iter().map(|(_, span)| (span.start_us >= first_us + 112 * 1_000_000, span.clone())).collect();
     let (train, test) = (Selection::default(), Selection { group: 1, ..Selection::default() });
     let query = queries::Anomalies { train, test, settings };
-    let report = Pool::of(sets_of(&of_two, 2)).unwrap().run(query).unwrap();
+    let report = NativePool::of(sets_of(&of_two, 2)).unwrap().run(query).unwrap();
     assert_eq!((report.rows.len(), report.learned.len()), (16, 0));
     assert!(report.rows.iter().all(|row| !row.is_unknown) && !report.baseline.is_empty());
 }
@@ -164,6 +164,6 @@ fn the_auto_encoder_and_the_rule_are_no_defaults() {
         splits: 0,
         settings: alpha(0.1),
     };
-    let table = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+    let table = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
     assert!(table.rows.iter().all(|row| matches!(row.detector, Detector::Tree | Detector::Rule)));
 }

@@ -3,24 +3,24 @@
 
 use super::real_traces::only;
 use crate::common::generated;
-use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::flame::{PathFinder, waits_of};
 use pathlight::engine::flow::SavedAt;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
-use pathlight::generate::{Defects, Options};
+use pathlight::engine::run::native::NativePool;
+use pathlight::generate::{Defects, GenerateOptions};
 use pathlight::trace::calls::{callee, process_of};
 use pathlight::trace::{
-    Endpoint, NO_ROW, Overlap, PathSettings, PlaceFacts, Quality, RawSpan, Reading, Rule, SpanKind, TraceRow,
-    TraceSet, Tree,
+    Endpoint, NO_ROW, Overlap, PathSettings, PlaceFacts, Quality, RawSpan, Reading, ReadingRule, SpanKind,
+    TraceRow, TraceSet, Tree,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the exclusive time on the path of the trace root by span id, in microseconds, for every trace by id.
 fn paths(defects: Defects, reading: Reading) -> BTreeMap<String, BTreeMap<String, u64>> {
-    let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
+    let options = GenerateOptions { traces: 300, spans: 40, defects, ..GenerateOptions::default() };
     let set = generated(&options);
     let (mut tree, mut finder) = (Tree::default(), PathFinder::default());
     (0..set.traces().len() as u32)
@@ -35,19 +35,19 @@ fn paths(defects: Defects, reading: Reading) -> BTreeMap<String, BTreeMap<String
 }
 
 /// Returns how many traces of a defect have the path of the clean trace, read plainly and with one rule, of how many.
-fn alike(defects: Defects, rule: Rule) -> (usize, usize, usize) {
+fn alike(defects: Defects, rule: ReadingRule) -> (usize, usize, usize) {
     // Clean traces have clocks that differ a little.
     let same = |reading| {
         let (clean, found) = (paths(Defects::default(), reading), paths(defects, reading));
         assert_eq!((clean.len(), found.len()), (300, 300));
         clean.iter().filter(|(trace, path)| found[*trace] == **path).count()
     };
-    (same(Reading::PLAIN), same(only(rule).with(Rule::Clocks, true)), 300)
+    (same(Reading::PLAIN), same(only(rule).with(ReadingRule::Clocks, true)), 300)
 }
 
 #[test]
 fn overlays_do_not_change_the_path_of_generated_traces() {
-    let (plain, real, all) = alike(Defects { overlay: true, ..Defects::default() }, Rule::Overlay);
+    let (plain, real, all) = alike(Defects { overlay: true, ..Defects::default() }, ReadingRule::Overlay);
     assert!(plain < all * 9 / 10, "read plainly, {plain} of {all} are right");
     assert_eq!(real, all);
 }
@@ -55,7 +55,7 @@ fn overlays_do_not_change_the_path_of_generated_traces() {
 #[test]
 fn forgotten_work_does_not_change_the_path_of_generated_traces() {
     let (plain, real, all) =
-        alike(Defects { fire_and_forget: true, ..Defects::default() }, Rule::NobodyWaits);
+        alike(Defects { fire_and_forget: true, ..Defects::default() }, ReadingRule::NobodyWaits);
     assert!(plain < all / 2, "read plainly, {plain} of {all} are right");
     assert_eq!(real, all);
 }
@@ -66,10 +66,10 @@ fn wrong_clocks_do_not_change_which_spans_of_generated_traces_are_on_the_path() 
         let paths = paths(Defects { skew: true, ..Defects::default() }, reading).into_values();
         paths.map(|path| path.into_keys().collect::<Vec<_>>()).collect::<Vec<_>>()
     };
-    let clean = paths(Defects::default(), only(Rule::Clocks)).into_values();
+    let clean = paths(Defects::default(), only(ReadingRule::Clocks)).into_values();
     let clean: Vec<Vec<String>> = clean.map(|path| path.into_keys().collect()).collect();
     let same = |reading| spans(reading).iter().zip(&clean).filter(|(found, clean)| found == clean).count();
-    let (plain, real) = (same(Reading::PLAIN), same(only(Rule::Clocks)));
+    let (plain, real) = (same(Reading::PLAIN), same(only(ReadingRule::Clocks)));
     assert!(plain < 150, "read plainly, {plain} of 300 are right");
     // A shift of up to 1 ms is not applied: such a callee is cut, and may lose what stands at its end.
     assert!(real >= 285, "{real} of 300 are right");
@@ -109,9 +109,9 @@ fn allowed(set: &TraceSet, tree: &Tree) -> BTreeMap<String, u64> {
 #[test]
 fn wrong_clocks_change_times_on_the_path_by_no_more_than_is_unknown_of_them() {
     let defects = Defects { skew: true, ..Defects::default() };
-    let reading = only(Rule::Clocks);
+    let reading = only(ReadingRule::Clocks);
     let (clean, found) = (paths(Defects::default(), reading), paths(defects, reading));
-    let set = generated(&Options { traces: 300, spans: 40, defects, ..Options::default() });
+    let set = generated(&GenerateOptions { traces: 300, spans: 40, defects, ..GenerateOptions::default() });
     let mut tree = Tree::default();
     let (mut all, mut equal, mut within, mut beyond) = (0, 0, 0, Vec::new());
     for trace in 0..set.traces().len() as u32 {
@@ -157,14 +157,14 @@ fn the_real_reading_finds_the_path_of_the_clean_trace_under_each_defect() {
 #[test]
 fn flame_graph_and_ranking_of_the_real_reading_are_those_of_the_clean_traces() {
     let report = |defects, reading| {
-        let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
-        let mut pool = Pool::of(vec![generated(&options)]).unwrap();
+        let options = GenerateOptions { traces: 300, spans: 40, defects, ..GenerateOptions::default() };
+        let mut pool = NativePool::of(vec![generated(&options)]).unwrap();
         let selection = Selection { reading, ..Selection::default() };
         let flame = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
         let frames: Vec<_> = (flame.nodes.iter())
             .map(|node| (flame.name(node.endpoint).1.to_owned(), node.parent, node.exclusive_us.sum))
             .collect();
-        let ranking = pool.run(queries::BottomUp { selection }).unwrap();
+        let ranking = pool.run(queries::Impact { selection }).unwrap();
         let rows = ranking.rows.iter().map(|row| (ranking.name(row.endpoint).1.to_owned(), row.exclusive_us));
         (frames, rows.collect::<Vec<_>>())
     };
@@ -181,7 +181,7 @@ fn waiting_in_generated_traces_is_what_their_queues_take() {
     // The generator hides a part of what callees do before and after all that they call.
     let set = |queues| {
         let defects = Defects { queues, ..Defects::default() };
-        generated(&Options { traces: 300, spans: 40, defects, ..Options::default() })
+        generated(&GenerateOptions { traces: 300, spans: 40, defects, ..GenerateOptions::default() })
     };
     let durations = |set: &TraceSet| -> BTreeMap<(String, String), u64> {
         let trace_of = |row: u32| set.traces().partition_point(|trace| trace.end <= row) as u32;
@@ -213,7 +213,7 @@ fn waiting_in_generated_traces_is_what_their_queues_take() {
     assert!(right >= 250, "{right} of 300 traces wait for what was hidden");
     // Only said: every number that it is part of is the same.
     let report = |reading| {
-        let mut pool = Pool::of(vec![set(true)]).unwrap();
+        let mut pool = NativePool::of(vec![set(true)]).unwrap();
         let selection = Selection { reading, ..Selection::default() };
         let mut report = pool.run(queries::CriticalPath { selection }).unwrap();
         for node in &mut report.nodes {
@@ -222,7 +222,7 @@ fn waiting_in_generated_traces_is_what_their_queues_take() {
         }
         report
     };
-    assert!(report(Reading::real()) == report(Reading::real().with(Rule::Waiting, false)));
+    assert!(report(Reading::real()) == report(Reading::real().with(ReadingRule::Waiting, false)));
 }
 
 /// What views say of generated traces.
@@ -236,11 +236,11 @@ struct Said {
 }
 
 fn said(defects: Defects, reading: Reading) -> Said {
-    let options = Options { traces: 300, spans: 40, defects, ..Options::default() };
-    let mut pool = Pool::of(vec![generated(&options)]).unwrap();
+    let options = GenerateOptions { traces: 300, spans: 40, defects, ..GenerateOptions::default() };
+    let mut pool = NativePool::of(vec![generated(&options)]).unwrap();
     let selection = Selection { reading, ..Selection::default() };
     let settings = FlowSettings::default();
-    let roots = pool.run(queries::BottomUp { selection: selection.clone() }).unwrap();
+    let roots = pool.run(queries::Impact { selection: selection.clone() }).unwrap();
     // Neither its name nor its place among the others changes with the names of the rest.
     let mut parents = roots.roots.iter().map(|root| &roots.endpoints[root.endpoint.index()]);
     let first = parents.next();
@@ -249,7 +249,7 @@ fn said(defects: Defects, reading: Reading) -> Said {
     let flow = pool.run(queries::Flow { selection: selection.clone(), parent, settings }).unwrap();
     let savings = pool.run(queries::Savings { selection: selection.clone(), settings }).unwrap();
     let saved = savings.endpoints.iter().map(|of| (Endpoint::new(&of.service, &of.operation), of.saved_us));
-    let query = queries::Diagnosis { selection, settings: TprofSettings::default() };
+    let query = queries::Diagnosis { selection, settings: DiagnosisSettings::default() };
     let diagnosis = pool.run(query).unwrap();
     let blamed = diagnosis.report.iter();
     Said {
@@ -280,7 +280,8 @@ fn flow_what_if_and_diagnosis_of_the_real_reading_are_those_of_the_clean_traces(
 
 /// Returns what each span of generated traces is called under the real reading, by trace and span.
 fn names_of_spans(defects: Defects) -> Vec<Endpoint> {
-    let mut set = generated(&Options { traces: 300, spans: 40, defects, ..Options::default() });
+    let mut set =
+        generated(&GenerateOptions { traces: 300, spans: 40, defects, ..GenerateOptions::default() });
     let names = PlaceFacts::of(&set).names(Reading::real());
     set.name_places(Some(&names), false);
     let name = |row| {
@@ -352,7 +353,7 @@ fn flow_what_if_and_diagnosis_do_not_depend_on_what_calls_and_routes_are_called(
 
 /// Returns generated traces without the spans that `keep` refuses, the others changed.
 fn rewritten(keep: impl Fn(&RawSpan) -> bool, change: impl Fn(&mut RawSpan)) -> (TraceSet, TraceSet) {
-    let clean = generated(&Options { traces: 300, spans: 40, ..Options::default() });
+    let clean = generated(&GenerateOptions { traces: 300, spans: 40, ..GenerateOptions::default() });
     let mut out = clean.without_traces();
     for trace in clean.traces() {
         let raw = (trace.first..trace.end).map(|row| clean.raw(row));
@@ -389,7 +390,7 @@ fn consumers_below_spans_written_by_hand_are_those_below_producers() {
         }
         (spans, quality)
     };
-    let rule = only(Rule::Consumers);
+    let rule = only(ReadingRule::Consumers);
     let (expected, found) = (read(&clean, rule), read(&by_hand, rule));
     assert!(expected.1.async_spans > 100);
     assert!(expected == found);
@@ -409,7 +410,7 @@ fn calls_of_a_caller_that_exports_nothing_are_what_they_were() {
         expected.extend(rows.map(|row| clean.duration_us(row)));
     }
     expected.sort_unstable();
-    let mut pool = Pool::of(vec![rootless]).unwrap();
+    let mut pool = NativePool::of(vec![rootless]).unwrap();
     let report = pool.run(queries::PerRequest { selection: Selection::default() }).unwrap();
     let mut found: Vec<u64> = report.requests.iter().map(|request| request.latency_us).collect();
     found.sort_unstable();

@@ -5,12 +5,12 @@ use crate::common::{Span, set_of, span};
 use pathlight::engine::errors::ErrorsReport;
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::SpanKind;
 use pathlight::view::{errors as error_view, json};
 use proptest::prelude::*;
 
-fn errors(pool: &mut Pool, selection: Selection) -> ErrorsReport {
+fn errors(pool: &mut NativePool, selection: Selection) -> ErrorsReport {
     pool.run(queries::Errors { selection }).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
     let mut spans = shop(1, true);
     let healthy = vec![span(1, 0, "gateway", 0, 50), span(2, 1, "shop", 0, 50)];
     spans.extend(healthy.into_iter().map(|s| Span { trace: 2, ..s }));
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
+    let report = errors(&mut NativePool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
 
     let totals = report.totals;
     assert_eq!((report.facts.requests, totals.requests, totals.failed_requests), (2, 1, 0));
@@ -110,7 +110,7 @@ fn errors_start_pass_on_and_stop_where_they_do() {
 fn a_request_whose_root_fails_is_saved_as_a_whole() {
     let mut spans = shop(1, false);
     spans[0].error = true;
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
+    let report = errors(&mut NativePool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(
         (report.totals.failed_requests, report.totals.failed_us, report.totals.saved_us),
         (1, 100, 100)
@@ -121,7 +121,8 @@ fn a_request_whose_root_fails_is_saved_as_a_whole() {
 
 #[test]
 fn without_errors_there_is_nothing_to_say() {
-    let report = errors(&mut Pool::of(vec![set_of(&[span(1, 0, "R", 0, 9)])]).unwrap(), Selection::default());
+    let report =
+        errors(&mut NativePool::of(vec![set_of(&[span(1, 0, "R", 0, 9)])]).unwrap(), Selection::default());
     assert_eq!((report.totals.requests, report.totals.saved_us, report.nodes.len()), (0, 0, 0));
     assert_eq!(error_view::sentences(&report), ["No errors among 1 request."]);
     assert_eq!((report.rows[0].path_us, report.rows[0].without_path_us), (9, 9));
@@ -137,7 +138,7 @@ fn endpoints_that_are_not_tried_alone_are_counted_and_said() {
         spans.push(Span { error: true, ..span(2 + i, 1, name, at, at + 100 + i) });
         at += 200 + i;
     }
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
+    let report = errors(&mut NativePool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     let left: Vec<(&str, u64)> = report
         .untried
         .endpoints
@@ -170,7 +171,7 @@ fn a_long_chain_and_a_wide_fan_of_errors_are_no_trouble() {
         Span { trace: 2, error: i > 0, ..span(i + 1, u64::from(i > 0), &name, start, end.min(3 * n)) }
     });
     let spans: Vec<Span> = chain.chain(fan).collect();
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
+    let report = errors(&mut NativePool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(report.totals.own, n);
     assert_eq!(report.totals.saved_us, u128::from((3 * n - 2 * (n / 2 + 1)) + 2 * (n - 1)));
 }
@@ -180,7 +181,7 @@ proptest! {
 
     #[test]
     fn sums_agree_and_nothing_gets_longer(spans in any_traces(80)) {
-        let mut pool = Pool::of(sets_of(&spans, 1)).unwrap();
+        let mut pool = NativePool::of(sets_of(&spans, 1)).unwrap();
         let report = errors(&mut pool, Selection::default());
         let totals = report.totals;
         let sum = |of: fn(&pathlight::engine::errors::ErrorRow) -> u64| report.rows.iter().map(of).sum::<u64>();
@@ -200,6 +201,6 @@ proptest! {
 fn kinds_do_not_matter_to_the_counterfactual() {
     let mut spans = shop(1, true);
     spans.iter_mut().for_each(|s| s.kind = SpanKind::Server);
-    let report = errors(&mut Pool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
+    let report = errors(&mut NativePool::of(vec![set_of(&spans)]).unwrap(), Selection::default());
     assert_eq!(report.totals.saved_us, 50);
 }

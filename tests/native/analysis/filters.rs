@@ -3,7 +3,7 @@
 use pathlight::engine::queries;
 use pathlight::engine::requests::search::{SearchReport, SpanSearch};
 use pathlight::engine::requests::{Filter, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::{TagValueCount, TagValuesReport};
 use pathlight::trace::{RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
@@ -30,7 +30,7 @@ fn push(set: &mut TraceSet, trace: u128, id: u64, zone: &str, of_process: &str) 
 }
 
 /// Makes three requests, two spans each, in two workers: zones eu and eu; eu of the process and us; none.
-fn pool() -> Pool {
+fn pool() -> NativePool {
     let (mut one, mut two) = (TraceSet::new(), TraceSet::new());
     push(&mut one, 1, 1, "eu", "");
     push(&mut one, 1, 2, "eu", "");
@@ -38,15 +38,15 @@ fn pool() -> Pool {
     push(&mut two, 2, 2, "us", "");
     push(&mut two, 3, 1, "", "");
     push(&mut two, 3, 2, "", "");
-    Pool::of(vec![one, two]).unwrap()
+    NativePool::of(vec![one, two]).unwrap()
 }
 
-fn values(pool: &mut Pool, selection: &Selection, key: &str) -> TagValuesReport {
+fn values(pool: &mut NativePool, selection: &Selection, key: &str) -> TagValuesReport {
     let query = queries::TagValues { selection: selection.clone(), key: key.to_owned() };
     pool.run(query).unwrap()
 }
 
-fn requests(pool: &mut Pool, selection: Selection) -> u64 {
+fn requests(pool: &mut NativePool, selection: Selection) -> u64 {
     let report = pool.run(queries::CriticalPath { selection }).unwrap();
     report.facts.requests
 }
@@ -76,7 +76,7 @@ fn a_tag_nobody_has_has_no_values() {
     assert!(report.values.is_empty() && report.others == 0 && !report.high_cardinality);
 }
 
-fn search(pool: &mut Pool, text: &str) -> SearchReport {
+fn search(pool: &mut NativePool, text: &str) -> SearchReport {
     let search = SpanSearch::parse(text);
     pool.run(queries::Search { selection: Selection::default(), search }).unwrap()
 }

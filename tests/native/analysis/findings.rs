@@ -2,23 +2,25 @@
 
 use crate::common::{Span, set_of, span, stage};
 use pathlight::base::statistics::Random;
-use pathlight::engine::findings::{Facts, Finding, FindingKind, FindingsReport, Place, TagsReport};
+use pathlight::engine::findings::{
+    Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport,
+};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::generate::{Options, write_jaeger};
+use pathlight::engine::run::native::NativePool;
+use pathlight::generate::{GenerateOptions, write_jaeger};
 use pathlight::trace::{Endpoint, SpanKind, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::findings::{links as finding_links, words as finding_words};
 use pathlight::view::views::View;
 
 fn findings(spans: &[Span]) -> FindingsReport {
-    let mut pool = Pool::of(vec![set_of(spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(spans)]).unwrap();
     pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap()
 }
 
 /// Returns the findings with what joins them later.
-fn completed(pool: &mut Pool, selection: Selection, baseline: Option<Selection>) -> FindingsReport {
+fn completed(pool: &mut NativePool, selection: Selection, baseline: Option<Selection>) -> FindingsReport {
     let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
     let report = pool.run(query).unwrap();
     let further = pool.run(queries::LateFindingsQuery::of(selection, baseline, &report)).unwrap();
@@ -66,8 +68,8 @@ fn delay(spans: &mut [Span], id: u64, us: u64) {
     }
 }
 
-fn endpoint(name: &str) -> Place {
-    Place::Endpoint(Endpoint::new(name, name))
+fn endpoint(name: &str) -> FindingPlace {
+    FindingPlace::Endpoint(Endpoint::new(name, name))
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn a_call_that_only_slow_requests_make_is_named_with_the_tag_they_share() {
     });
     let finding = the(&findings(&spans), FindingKind::SlowTail);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("disk"), 6, 60));
-    let Facts::SlowTail { is_only_in_tail, tag, excess_us, .. } = &finding.facts else { panic!() };
+    let FindingFacts::SlowTail { is_only_in_tail, tag, excess_us, .. } = &finding.facts else { panic!() };
     let tag = tag.as_ref().unwrap();
     assert_eq!((tag.key.as_str(), tag.value.as_str(), tag.slow, tag.others), ("zone", "far", 6, 0));
     assert!(*is_only_in_tail && (80_000.0..83_000.0).contains(excess_us), "{excess_us}");
@@ -168,7 +170,9 @@ fn where_few_requests_take_most_of_the_time_hot_spots_are_those_of_the_others() 
     let report = findings(&spans);
     let is_cart = |finding: &&Finding| finding.place == endpoint("cart");
     let finding = report.findings.iter().find(is_cart).unwrap();
-    let Facts::HotSpot { share, is_without_tails: true, .. } = finding.facts else { panic!("{finding:?}") };
+    let FindingFacts::HotSpot { share, is_without_tails: true, .. } = finding.facts else {
+        panic!("{finding:?}")
+    };
     assert!((0.4..0.5).contains(&share), "{share}");
     let text = finding_words::sentence(finding).to_text();
     assert!(text.contains("of the latency of all but the slowest requests of each type"), "{text}");
@@ -196,7 +200,7 @@ fn a_timeout_of_a_call_that_nobody_recorded_is_a_stretch_without_calls() {
     let found: Vec<&Finding> = report.findings.iter().filter(is_it).collect();
     let [finding] = found.as_slice() else { panic!("{}", finding_words::to_text(&report)) };
     assert_eq!(finding.place, endpoint("shop"));
-    if let Facts::Timeout { duration_us, is_stretch, .. } = finding.facts {
+    if let FindingFacts::Timeout { duration_us, is_stretch, .. } = finding.facts {
         assert!(is_stretch && (1_980_000.0..2_060_000.0).contains(&duration_us), "{duration_us}");
     }
 }
@@ -222,8 +226,8 @@ fn a_timeout_says_for_how_many_calls_the_caller_stopped_waiting() {
     });
     let report = findings(&spans);
     let finding = the(&report, FindingKind::Timeout);
-    assert_eq!(finding.place, Place::Endpoint(Endpoint::new("server", "serve")));
-    let Facts::Timeout { stopped, .. } = finding.facts else { panic!() };
+    assert_eq!(finding.place, FindingPlace::Endpoint(Endpoint::new("server", "serve")));
+    let FindingFacts::Timeout { stopped, .. } = finding.facts else { panic!() };
     assert_eq!(stopped, 5);
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("; the caller stopped waiting for 5 calls. That looks like a timeout"), "{text}");
@@ -238,7 +242,7 @@ fn calls_one_after_the_other_say_what_side_by_side_would_save() {
     });
     let finding = the(&findings(&spans), FindingKind::OneAfterTheOther);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("redis"), 30, 30));
-    let Facts::OneAfterTheOther { calls, saving_us, .. } = finding.facts else { panic!() };
+    let FindingFacts::OneAfterTheOther { calls, saving_us, .. } = finding.facts else { panic!() };
     assert_eq!((calls, saving_us), (5.0, 6000.0));
 }
 
@@ -255,9 +259,10 @@ fn calls_whose_number_grows_with_a_result_before_them_are_n_plus_1() {
             spans.extend((0..n).map(|at| span(10 + at, 3, "redis", 11_600 + at * 900, 12_400 + at * 900)));
         })
     };
-    let mut pool = Pool::of(vec![set_of(&with_list(true))]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&with_list(true))]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::OneAfterTheOther);
-    let Facts::OneAfterTheOther { saving_us, saving_p95_us, model_error, numbers, .. } = finding.facts else {
+    let FindingFacts::OneAfterTheOther { saving_us, saving_p95_us, model_error, numbers, .. } = finding.facts
+    else {
         panic!()
     };
     // 3 to 8 calls of 800 us less.
@@ -305,7 +310,7 @@ fn a_call_after_a_failed_one_is_a_retry() {
     let report = findings(&spans);
     let finding = the(&report, FindingKind::Retries);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("bank"), 10, 50));
-    let Facts::Retries { calls, cost_us } = finding.facts else { panic!() };
+    let FindingFacts::Retries { calls, cost_us } = finding.facts else { panic!() };
     assert_eq!((calls, cost_us), (10, 4000.0));
     // Errors begin at the same place: one finding, not two.
     assert!(finding.also.contains(&FindingKind::Errors), "{}", finding_words::to_text(&report));
@@ -320,8 +325,8 @@ fn a_tag_whose_requests_are_slower_says_who_is_affected() {
         }
     });
     let finding = the(&findings(&spans), FindingKind::Who);
-    assert_eq!(finding.place, Place::Tag { key: "zone".to_owned(), value: "eu".to_owned() });
-    let Facts::Who { ratio, ratio_interval, .. } = finding.facts else { panic!() };
+    assert_eq!(finding.place, FindingPlace::Tag { key: "zone".to_owned(), value: "eu".to_owned() });
+    let FindingFacts::Who { ratio, ratio_interval, .. } = finding.facts else { panic!() };
     assert!((2.2..2.6).contains(&ratio) && ratio_interval.low > 2.0, "{ratio}");
 }
 
@@ -332,9 +337,9 @@ fn a_type_that_is_slower_from_some_time_on_says_since_when() {
             delay(spans, 3, 25_000);
         }
     });
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::SinceWhen);
-    let Facts::SinceWhen { from_us, requests, .. } = finding.facts else { panic!() };
+    let FindingFacts::SinceWhen { from_us, requests, .. } = finding.facts else { panic!() };
     assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("; what changed then is stock's own work: +24.9\u{202f}ms per request."), "{text}");
@@ -353,14 +358,16 @@ fn a_tag_that_is_slow_with_another_one_only_says_so() {
     };
     let traces: Vec<String> = (1..=240).map(trace).collect();
     let mut set = TraceSet::new();
-    let mut reader = pathlight::ingest::Reader::new("pair.json", pathlight::ingest::Options::default());
+    let mut reader = pathlight::ingest::Reader::new("pair.json", pathlight::ingest::ReadOptions::default());
     reader.feed(format!("{{\"data\":[{}]}}", traces.join(",")).as_bytes(), &mut set).unwrap();
     reader.finish(&mut set);
     set.seal().unwrap();
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::Who);
-    let Facts::Who { only_with: Some((other, explains)), .. } = &finding.facts else { panic!("{finding:?}") };
-    let Place::Tag { key, .. } = &finding.place else { panic!() };
+    let FindingFacts::Who { only_with: Some((other, explains)), .. } = &finding.facts else {
+        panic!("{finding:?}")
+    };
+    let FindingPlace::Tag { key, .. } = &finding.place else { panic!() };
     let mut keys = [key.as_str(), other.key.as_str()];
     keys.sort_unstable();
     assert_eq!(keys, ["region", "version"]);
@@ -406,7 +413,9 @@ fn clocks_that_could_not_be_set_and_traces_without_a_root_ask_for_care() {
         spans[1].start_us = 0;
     });
     let finding = the(&findings(&spans), FindingKind::ReadWithCare);
-    let Facts::ReadWithCare { skew: Some((_, pair, _)), .. } = &finding.facts else { panic!("{finding:?}") };
+    let FindingFacts::ReadWithCare { skew: Some((_, pair, _)), .. } = &finding.facts else {
+        panic!("{finding:?}")
+    };
     assert_eq!(pair[0], "shop");
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("; clocks disagree, and could not be set, in "), "{text}");
@@ -416,7 +425,7 @@ fn clocks_that_could_not_be_set_and_traces_without_a_root_ask_for_care() {
             spans[0].parent = 99;
         }
     });
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let mut of = |incomplete| {
         let selection = Selection { incomplete, ..Selection::default() };
         pool.run(queries::Findings { selection, baseline: None }).unwrap()
@@ -440,12 +449,15 @@ fn against_a_baseline_the_service_that_got_slower_speaks_first() {
         stage(&mut set, after);
         set.seal().unwrap();
         let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
-        let mut pool = Pool::of(vec![set_of(&before), set]).unwrap();
+        let mut pool = NativePool::of(vec![set_of(&before), set]).unwrap();
         pool.run(queries::Findings { selection: b, baseline: Some(a) }).unwrap()
     };
     let report = compared(&after);
     let finding = &report.findings[0];
-    assert_eq!((finding.kind(), &finding.place), (FindingKind::Changed, &Place::Service("stock".to_owned())));
+    assert_eq!(
+        (finding.kind(), &finding.place),
+        (FindingKind::Changed, &FindingPlace::Service("stock".to_owned()))
+    );
     let text = finding_words::sentence(finding).to_text();
     assert!(text.starts_with("B is slower, 2.4 times: mean 21."), "{text}");
     assert!(text.contains("stock's own work explains 30.0\u{202f}ms "), "{text}");
@@ -467,7 +479,10 @@ fn against_a_baseline_the_service_that_got_slower_speaks_first() {
     assert!(text.contains("cart is used by 5 of 40 requests, 40 of 40 before; stock is used by"), "{text}");
     assert!(text.contains(". These are probably failures, not an improvement. "), "{text}");
     let same = compared(&before);
-    assert_eq!((same.findings[0].kind(), &same.findings[0].place), (FindingKind::Changed, &Place::Data));
+    assert_eq!(
+        (same.findings[0].kind(), &same.findings[0].place),
+        (FindingKind::Changed, &FindingPlace::Data)
+    );
 }
 
 #[test]
@@ -492,18 +507,22 @@ fn where_nothing_is_wrong_nothing_is_called_a_cause() {
 fn the_demo_says_what_makes_its_product_pages_slow() {
     // As a file: sets made without one have no tags.
     let mut bytes = Vec::new();
-    write_jaeger(&Options { traces: 320, spans: 30, seed: 21, ..Options::default() }, &mut bytes).unwrap();
+    write_jaeger(
+        &GenerateOptions { traces: 320, spans: 30, seed: 21, ..GenerateOptions::default() },
+        &mut bytes,
+    )
+    .unwrap();
     let mut set = TraceSet::new();
-    let mut reader = pathlight::ingest::Reader::new("demo.json", pathlight::ingest::Options::default());
+    let mut reader = pathlight::ingest::Reader::new("demo.json", pathlight::ingest::ReadOptions::default());
     reader.feed(&bytes, &mut set).unwrap();
     reader.finish(&mut set);
     set.seal().unwrap();
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let first = pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap();
     let report = completed(&mut pool, Selection::default(), None);
     let finding = &report.findings[0];
-    assert_eq!(finding.place, Place::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
-    let Facts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };
+    assert_eq!(finding.place, FindingPlace::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
+    let FindingFacts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };
     assert_eq!((root.root.operation.as_str(), finding.n, finding.of), ("GET /product/{id}", 4, 37));
     assert_eq!(tag.as_ref().map(|tag| (tag.key.as_str(), tag.slow)), Some(("cache.hit", 4)));
     let (short, long) = [&first, &report].map(|r| finding_words::sentence(&r.findings[0]).to_text()).into();
@@ -514,11 +533,11 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     let without = "Without SELECT product_details @ catalog p99 of this request type would fall by 83.8\u{202f}ms to 71.0\u{202f}ms.";
     assert!(long.ends_with(&format!("{place} {without}")), "{long}");
     let search = &report.findings[1];
-    assert_eq!(search.place, Place::Endpoint(Endpoint::new("search", "POST products/_search")));
+    assert_eq!(search.place, FindingPlace::Endpoint(Endpoint::new("search", "POST products/_search")));
     assert_eq!(search.also, [FindingKind::WorthMakingFaster]);
     assert!(finding_words::sentence(search).to_text().contains("; halving it would save 1.20\u{202f}ms"));
     let charges = the(&report, FindingKind::WorthMakingFaster);
-    assert_eq!(charges.place, Place::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
+    assert_eq!(charges.place, FindingPlace::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
     let errors = finding_words::sentence(&the(&report, FindingKind::Errors)).to_text();
     assert!(errors.ends_with("The error spans cost 0.2\u{202f}% of the latency."), "{errors}");
     let interval = charges.interval.unwrap();
@@ -549,7 +568,7 @@ fn requests_unlike_the_baseline_are_told_later() {
     stage(&mut set, &after);
     set.seal().unwrap();
     let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
-    let mut pool = Pool::of(vec![set_of(&before), set]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&before), set]).unwrap();
     let finding = the(&completed(&mut pool, b, Some(a.clone())), FindingKind::Abnormal);
     assert!(finding.n >= 15 && finding.of == 300, "{} of {}", finding.n, finding.of);
     let text = finding_words::sentence(&finding).to_text();
@@ -567,7 +586,7 @@ fn work_beside_which_other_work_runs_is_a_hot_spot_not_worth_making_faster() {
         spans.push(span(3, 1, "beside", 400, 20_400));
         spans[0].duration_us = 21_000;
     });
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::HotSpot);
     assert_eq!(finding.place, endpoint("wide"));
     let text = finding_words::sentence(&finding).to_text();
@@ -588,7 +607,7 @@ fn calls_one_after_the_other_beside_a_hot_spot_are_named_in_their_order() {
         spans.push(span(4, 1, "store", 9_100, 20_300));
         spans[0].duration_us = 21_000;
     });
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::HotSpot);
     assert_eq!(finding.place, endpoint("find"));
     let text = finding_words::sentence(&finding).to_text();
@@ -596,7 +615,7 @@ fn calls_one_after_the_other_beside_a_hot_spot_are_named_in_their_order() {
 }
 
 fn tags_of(spans: &[Span], selection: Selection) -> TagsReport {
-    Pool::of(vec![set_of(spans)]).unwrap().run(queries::Tags { selection }).unwrap()
+    NativePool::of(vec![set_of(spans)]).unwrap().run(queries::Tags { selection }).unwrap()
 }
 
 fn names(report: &TagsReport) -> Vec<String> {

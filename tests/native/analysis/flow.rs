@@ -3,11 +3,11 @@
 use crate::common::{Span, set_of, span};
 use pathlight::engine::flame::PathFinder;
 use pathlight::engine::flow::paper::{
-    Clusters, FlowSettings, InvocationKey, Metric, PredictScratch, Predictors, Training, error,
+    Clusters, FlowSettings, InvocationKey, Metric, PredictScratch, PredictorTraining, Predictors, error,
 };
 use pathlight::engine::flow::{
-    CallTimeout, ChangeOf, Changes, Child, Flow, LatencyChange, Order, PairCounts, Pressure, RequestPressure,
-    SyncNode, WhatIf,
+    CallTimeout, ChangeOf, Changes, Child, FlowGraph, LatencyChange, Order, PairCounts, Pressure,
+    RequestPressure, SyncNode, WhatIfLatencies,
 };
 use pathlight::engine::ids::NodeId;
 use pathlight::trace::{Endpoint, Overlap, PathSettings, RequestRoots, Role, Tree};
@@ -34,7 +34,7 @@ fn key(start_us: u64) -> InvocationKey {
 
 /// Trains predictors of parents with `nodes` nodes on some invocations.
 fn train(nodes: u32, orders: &[&Order], settings: FlowSettings) -> Predictors {
-    let mut training = Training::new(nodes);
+    let mut training = PredictorTraining::new(nodes);
     for (i, order) in orders.iter().enumerate() {
         training.observe(order, i as u64, || key(i as u64));
     }
@@ -66,7 +66,7 @@ fn example_1_gaps_edges_and_predictions() {
     let predictors = train(4, &[&order], FlowSettings { min_traces: 1, ..FlowSettings::default() });
     let reduction = predictors.flow.reduction();
     assert_eq!(reduction, [(A, C), (A, D), (B, C), (B, D)]);
-    let sync = Flow::sync_nodes(&reduction);
+    let sync = FlowGraph::sync_nodes(&reduction);
     assert_eq!(sync.len(), 1);
     assert_eq!(sync[0], SyncNode { from: [A, B].map(NodeId).into(), to: [C, D].map(NodeId).into() });
     let taken = [Some(25), Some(40), Some(30), Some(20)];
@@ -170,26 +170,27 @@ fn what_if(learn: &[Span], ask: &[Span], changes: &Changes) -> f64 {
     report.after_us.p50
 }
 
-fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIf {
+fn what_if_of(learn: &[Span], ask: &[Span], changes: &Changes) -> WhatIfLatencies {
     use pathlight::engine::flow::{
-        CalleeCounter, Callees, CallsOf, Invocations, Model, NodeIndex, NodeTable, Requests, Walk, WhatIfRun,
-        Within,
+        CalleeCounter, Callees, CallsOf, FlowModel, FlowWalk, Invocations, NodeIndex, NodeTable, WhatIfRun,
+        WhichRequests, Within,
     };
     let set = set_of(learn);
     let strict = Overlap::preset("strict").unwrap();
     let mut counter = CalleeCounter::new(&set, None, Within::default(), false);
-    Walk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut counter);
+    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut counter);
     let found: Vec<(_, (Callees, _))> = counter.finish(&set).into_iter().collect();
     let tables: Vec<NodeTable> = found.iter().map(|(name, (c, _))| NodeTable::new(name.clone(), c)).collect();
     let counts: Vec<PairCounts> = tables.iter().map(|t| PairCounts::new(t.len)).collect();
     let index = NodeIndex::new(&set, &tables);
     let mut learner = Invocations::new(index, Within::default(), Some(strict), counts);
-    Walk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut learner);
-    let model = Model::new(tables, &learner.observer, 1_000_000);
+    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut learner);
+    let model = FlowModel::new(tables, &learner.observer, 1_000_000);
     let set = set_of(ask);
-    let mut run = WhatIfRun::new(&set, model.into(), strict, Requests::All(None), changes, &CallsOf::All);
-    Walk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut run);
-    WhatIf::merge(vec![run.finish(&set)])
+    let mut run =
+        WhatIfRun::new(&set, model.into(), strict, WhichRequests::All(None), changes, &CallsOf::All);
+    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(&set, &mut run);
+    WhatIfLatencies::merge(vec![run.finish(&set)])
 }
 
 #[test]
@@ -314,7 +315,7 @@ fn taken(order: &Order, nodes: u32) -> (Vec<Option<u64>>, u64) {
     (taken, order.return_gap_us())
 }
 
-fn completion(flow: &Flow, order: &Order) -> u64 {
+fn completion(flow: &FlowGraph, order: &Order) -> u64 {
     let (taken, return_gap) = taken(order, flow.len() as u32);
     flow.completion_us(&taken, return_gap, &mut Vec::new())
 }
@@ -346,12 +347,12 @@ fn edges(order: &Order) -> Vec<(u32, u32)> {
     edges_with(order, 0)
 }
 
-fn flow_of(nodes: u32, edges: &[(u32, u32)]) -> Flow {
+fn flow_of(nodes: u32, edges: &[(u32, u32)]) -> FlowGraph {
     let edges: Vec<_> = edges
         .iter()
         .map(|&(from, to)| pathlight::engine::flow::LearnedEdge { from, to, before: 1, both: 1 })
         .collect();
-    Flow::new(nodes as usize, &edges)
+    FlowGraph::new(nodes as usize, &edges)
 }
 
 const NODES: u32 = 7;
@@ -419,7 +420,7 @@ proptest! {
         let (mut taken, return_gap) = taken(&asked, NODES);
         taken.iter_mut().for_each(|t| *t = t.or(Some(3)));
         let expected = flow.completion_us(&taken, return_gap, &mut Vec::new());
-        let sync = Flow::sync_nodes(&reduction);
+        let sync = FlowGraph::sync_nodes(&reduction);
         let replaced = |&(from, to): &(u32, u32)| {
             sync.iter().any(|s| s.from.contains(&NodeId(from)) && s.to.contains(&NodeId(to)))
         };
@@ -449,7 +450,7 @@ proptest! {
         let settings = FlowSettings { min_traces: 1, ..FlowSettings::default() };
         let at = at.min(orders.len() - 1);
         let learn = |orders: &[Order]| {
-            let mut training = Training::new(NODES);
+            let mut training = PredictorTraining::new(NODES);
             for order in orders {
                 let start = order.latency_us();
                 training.observe(order, start, || key(start));

@@ -2,7 +2,7 @@
 
 use crate::cases::case;
 use crate::common::{generated, set_of, span};
-use pathlight::base::statistics::{Random, Summary};
+use pathlight::base::statistics::{Percentiles, Random};
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
     ChangeOf, Changes, EndpointSaving, EvaluationReport, FlowParent, LatencyChange, Quantile, TargetReport,
@@ -11,14 +11,14 @@ use pathlight::engine::flow::{
 use pathlight::engine::ids::NodeId;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::generate::{Defects, Generator, GiveUp, Inject, Options, Shape, Speed};
+use pathlight::engine::run::native::NativePool;
+use pathlight::generate::{Defects, GenerateOptions, Generator, GiveUp, Inject, Shape, Speed};
 use pathlight::trace::Endpoint;
 use pathlight::view::draw::Metrics;
 use pathlight::view::flow::chart::{DagItem, DagLayout, DagSizes};
 
-fn pool(options: &Options) -> Pool {
-    Pool::of(vec![generated(options)]).unwrap()
+fn pool(options: &GenerateOptions) -> NativePool {
+    NativePool::of(vec![generated(options)]).unwrap()
 }
 
 fn endpoint(service: &str, operation: &str) -> Selection {
@@ -34,19 +34,19 @@ fn tail(selection: &Selection) -> Selection {
 
 #[test]
 fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
-    let options = Options { traces: 300, seed: 8, ..Options::default() };
+    let options = GenerateOptions { traces: 300, seed: 8, ..GenerateOptions::default() };
     // Set B is slower, so no number of its is one of A's.
     let inject = Inject { place: "auth:Auth/ValidateToken:0".to_owned(), extra_us: 5000, share: 1.0 };
-    let b = Options { injects: vec![inject], traces: 120, ..options.clone() };
+    let b = GenerateOptions { injects: vec![inject], traces: 120, ..options.clone() };
     let mut set = generated(&options);
-    let mut both = Pool::of(vec![generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
+    let mut both = NativePool::of(vec![generated(&options), crate::common::generated_as(&b, 1)]).unwrap();
     let settings = FlowSettings::default();
     let mut latencies: Vec<(u64, u128)> =
         set.traces().iter().map(|trace| (set.duration_us(trace.first), trace.id.bits)).collect();
     latencies.sort_unstable();
     let slow: Vec<u128> = latencies[270..].iter().map(|(_, id)| *id).collect();
     set.retain(|trace| slow.contains(&trace.id.bits));
-    let mut only_tail = Pool::of(vec![set]).unwrap();
+    let mut only_tail = NativePool::of(vec![set]).unwrap();
     let whole = Selection::default();
 
     let savings = both.run(queries::Savings { selection: tail(&whole), settings }).unwrap();
@@ -72,7 +72,7 @@ fn flows_what_ifs_and_savings_are_about_the_selected_requests() {
         invocations(&parents) < invocations(&both.run(queries::FlowParents { selection: whole }).unwrap())
     );
     assert_eq!(both.run(queries::Savings { selection: tail(&of_b), settings }).unwrap().requests, 12);
-    let mut only_b = Pool::of(vec![generated(&b)]).unwrap();
+    let mut only_b = NativePool::of(vec![generated(&b)]).unwrap();
     let found = vec![Filter::HasError];
     for filters in [Vec::new(), found] {
         let of = |group| Selection { group, filters: filters.clone(), ..Selection::default() };
@@ -97,7 +97,7 @@ fn a_flow_counts_the_invocations_that_are_not_root_spans() {
         spans
     };
     let spans: Vec<_> = (1..=50).flat_map(of_trace).collect();
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let settings = FlowSettings::default();
     let flow = queries::Flow { selection: endpoint("frontend", "frontend"), parent: None, settings };
     let report = pool.run(flow).unwrap();
@@ -121,7 +121,7 @@ fn calls_of_one_endpoint_one_after_the_other_are_drawn_in_series() {
     }
     let parent = Some(Endpoint::new("front", "front"));
     let query = queries::Flow { selection: Selection::default(), parent, settings: FlowSettings::default() };
-    let report = Pool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
+    let report = NativePool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     let labels: Vec<&str> = report.nodes.iter().map(|node| node.label.as_str()).collect();
     assert_eq!(
         labels,
@@ -153,20 +153,21 @@ fn slower(service: &str, operation: &str, add_us: i64) -> Changes {
     }
 }
 
-fn what_if(pool: &mut Pool, changes: Changes) -> WhatIfReport {
+fn what_if(pool: &mut NativePool, changes: Changes) -> WhatIfReport {
     let query =
         queries::WhatIf { selection: Selection::default(), settings: FlowSettings::default(), changes };
     pool.run(query).unwrap()
 }
 
-fn evaluate(pool: &mut Pool, settings: FlowSettings) -> EvaluationReport {
+fn evaluate(pool: &mut NativePool, settings: FlowSettings) -> EvaluationReport {
     let query = queries::FlowEvaluation { selection: Selection::default(), settings, min_children: 2 };
     pool.run(query).unwrap()
 }
 
 #[test]
 fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
-    let options = Options { traces: 150, seed: 5, defects: Defects::ALL, ..Options::default() };
+    let options =
+        GenerateOptions { traces: 150, seed: 5, defects: Defects::ALL, ..GenerateOptions::default() };
     let part = |part: u128| {
         let mut set = generated(&options);
         set.retain(|trace| trace.id.bits % 3 == part);
@@ -228,7 +229,7 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
         case(queries::Savings { selection, settings }),
     ];
     let mut one = pool(&options);
-    let mut three = Pool::of(vec![part(2), part(0), part(1)]).unwrap();
+    let mut three = NativePool::of(vec![part(2), part(0), part(1)]).unwrap();
     for case in cases {
         let (a, b) = (case(&mut one), case(&mut three));
         assert!(a == b, "{} differs between one worker and three", a.0);
@@ -237,7 +238,7 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
 
 #[test]
 fn nothing_changes_if_nothing_is_changed() {
-    let options = Options { traces: 200, defects: Defects::ALL, ..Options::default() };
+    let options = GenerateOptions { traces: 200, defects: Defects::ALL, ..GenerateOptions::default() };
     let report = what_if(&mut pool(&options), Changes::default());
     // Roots that stand for themselves are requests too.
     assert!(report.requests > 200);
@@ -249,7 +250,7 @@ fn nothing_changes_if_nothing_is_changed() {
 
 #[test]
 fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
-    let options = Options { traces: 300, ..Options::default() };
+    let options = GenerateOptions { traces: 300, ..GenerateOptions::default() };
     let mut pool = pool(&options);
     let selection = Selection::default();
     let parents = pool.run(queries::FlowParents { selection }).unwrap();
@@ -273,7 +274,7 @@ fn the_flow_of_a_generated_parent_is_the_one_it_was_made_with() {
 
 #[test]
 fn the_ranked_savings_are_those_of_single_what_ifs() {
-    let options = Options { traces: 120, seed: 3, ..Options::default() };
+    let options = GenerateOptions { traces: 120, seed: 3, ..GenerateOptions::default() };
     let mut pool = pool(&options);
     let (selection, settings) = (Selection::default(), FlowSettings::default());
     let savings = pool.run(queries::Savings { selection, settings }).unwrap();
@@ -303,13 +304,13 @@ fn the_ranked_savings_are_those_of_single_what_ifs() {
 }
 
 /// Returns p50, p95, p99.
-fn quantiles(summary: &Summary) -> [f64; 3] {
+fn quantiles(summary: &Percentiles) -> [f64; 3] {
     [summary.p50, summary.p95, summary.p99]
 }
 
 #[test]
 fn what_if_predicts_injected_delays_at_20_places() {
-    let options = Options { traces: 400, seed: 11, ..Options::default() };
+    let options = GenerateOptions { traces: 400, seed: 11, ..GenerateOptions::default() };
     let places = Generator::new(&options).unwrap().places();
     let mut before = pool(&options);
     let mean = what_if(&mut before, Changes::default()).before_us.mean;
@@ -317,7 +318,7 @@ fn what_if_predicts_injected_delays_at_20_places() {
     for (i, place) in places.iter().take(20).enumerate() {
         let extra_us = (mean * [0.05, 0.2, 0.5, 1.0][i % 4]) as u64;
         let inject = Inject { place: place.name.clone(), extra_us, share: 1.0 };
-        let injected = Options { injects: vec![inject], ..options.clone() };
+        let injected = GenerateOptions { injects: vec![inject], ..options.clone() };
         let really = what_if(&mut pool(&injected), Changes::default()).before_us;
         let report = what_if(&mut before, slower(place.service, place.operation, extra_us as i64));
         for (predicted, actual) in quantiles(&report.after_us).into_iter().zip(quantiles(&really)) {
@@ -331,10 +332,10 @@ fn what_if_predicts_injected_delays_at_20_places() {
 
 /// Returns the endpoints of 20 places chosen at random: of a shop with serial and parallel calls, of one parent with
 /// waves of parallel calls, and of a chain of endpoints nested in themselves.
-fn chosen_endpoints() -> Vec<(Options, String, String)> {
-    let shop = Options { traces: 400, seed: 11, ..Options::default() };
-    let wide = Options { shape: Shape::Wide, spans: 40, ..shop.clone() };
-    let deep = Options { shape: Shape::Deep, spans: 41, ..shop.clone() };
+fn chosen_endpoints() -> Vec<(GenerateOptions, String, String)> {
+    let shop = GenerateOptions { traces: 400, seed: 11, ..GenerateOptions::default() };
+    let wide = GenerateOptions { shape: Shape::Wide, spans: 40, ..shop.clone() };
+    let deep = GenerateOptions { shape: Shape::Deep, spans: 41, ..shop.clone() };
     let mut random = Random::new(15, 1, 0);
     let mut chosen = Vec::new();
     for (options, count) in [(shop, 12), (wide, 4), (deep, 4)] {
@@ -375,7 +376,7 @@ fn what_if_predicts_faster_endpoints_at_20_random_places() {
                 add_us: 0,
             };
             let report = what_if(&mut before, Changes { latencies: vec![change], ..Changes::default() });
-            let faster = Options { speeds: vec![speed.clone()], ..options.clone() };
+            let faster = GenerateOptions { speeds: vec![speed.clone()], ..options.clone() };
             let really = what_if(&mut pool(&faster), Changes::default()).before_us;
             effective += usize::from(really.mean < 0.999 * report.before_us.mean);
             for (predicted, actual) in quantiles(&report.after_us).into_iter().zip(quantiles(&really)) {
@@ -394,7 +395,7 @@ fn what_if_predicts_faster_endpoints_at_20_random_places() {
 
 /// Returns how many ways of a report reach its target, and how far from it the traces of these options are at worst if they are
 /// made once more with what was asked for: at most `bound`, as a share.
-fn regenerated(options: &Options, report: &TargetReport, bound: f64) -> (usize, f64) {
+fn regenerated(options: &GenerateOptions, report: &TargetReport, bound: f64) -> (usize, f64) {
     let (mut checked, mut worst, target_us) = (0, 0f64, report.target_us as f64);
     for way in report.ways() {
         let Some(percent) = way.faster_percent else { continue };
@@ -403,7 +404,7 @@ fn regenerated(options: &Options, report: &TargetReport, bound: f64) -> (usize, 
             share_ppm: -10_000 * percent as i32,
             is_whole: false,
         });
-        let faster = Options { speeds: speeds.collect(), ..options.clone() };
+        let faster = GenerateOptions { speeds: speeds.collect(), ..options.clone() };
         let really = report.quantile.of(&what_if(&mut pool(&faster), Changes::default()).before_us);
         // A whole percentage: not above the target, and not by more than a percent of what is saved below it.
         let least = target_us - (report.before_us - way.at_best_us) / percent as f64;
@@ -417,7 +418,7 @@ fn regenerated(options: &Options, report: &TargetReport, bound: f64) -> (usize, 
 
 #[test]
 fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
-    let options = Options { traces: 400, seed: 11, ..Options::default() };
+    let options = GenerateOptions { traces: 400, seed: 11, ..GenerateOptions::default() };
     let mut before = pool(&options);
     let (selection, settings) = (Selection::default(), FlowSettings::default());
     let was = what_if(&mut before, Changes::default()).before_us;
@@ -459,7 +460,13 @@ fn what_a_target_asks_for_reaches_it_in_regenerated_traces() {
 
 #[test]
 fn what_a_target_asks_for_of_calls_side_by_side_reaches_it_in_regenerated_traces() {
-    let options = Options { traces: 400, seed: 11, shape: Shape::Wide, spans: 40, ..Options::default() };
+    let options = GenerateOptions {
+        traces: 400,
+        seed: 11,
+        shape: Shape::Wide,
+        spans: 40,
+        ..GenerateOptions::default()
+    };
     let mut before = pool(&options);
     let (mut checked, mut worst) = (0, 0f64);
     for quantile in Quantile::ALL {
@@ -482,7 +489,7 @@ fn what_a_target_asks_for_of_calls_side_by_side_reaches_it_in_regenerated_traces
 }
 
 /// Makes requests of a root with these calls (name, start, end), and 10 us of its own after the last.
-fn requests(calls: &[(&str, u64, u64)]) -> Pool {
+fn requests(calls: &[(&str, u64, u64)]) -> NativePool {
     let mut spans = Vec::new();
     for trace in 1..=20_u64 {
         let end = calls.iter().map(|call| call.2).max().unwrap_or(0) + 10;
@@ -492,10 +499,10 @@ fn requests(calls: &[(&str, u64, u64)]) -> Pool {
         of_trace.iter_mut().for_each(|span| span.trace = u128::from(trace));
         spans.extend(of_trace);
     }
-    Pool::of(vec![set_of(&spans)]).unwrap()
+    NativePool::of(vec![set_of(&spans)]).unwrap()
 }
 
-fn target(pool: &mut Pool, target_us: u64) -> TargetReport {
+fn target(pool: &mut NativePool, target_us: u64) -> TargetReport {
     let (selection, settings) = (Selection::default(), FlowSettings::default());
     pool.run(queries::Target { selection, settings, quantile: Quantile::P50, target_us }).unwrap()
 }
@@ -551,7 +558,7 @@ fn every_endpoint_that_reaches_a_target_has_its_percentage() {
 }
 
 /// Returns what the calls of an endpoint take in the traces of these options.
-fn call_latencies(options: &Options, service: &str, operation: &str) -> Vec<u64> {
+fn call_latencies(options: &GenerateOptions, service: &str, operation: &str) -> Vec<u64> {
     let set = generated(options);
     let endpoint = set.find_endpoint(service, operation).unwrap();
     let rows = (0..set.spans() as u32).filter(|row| set.endpoint(*row) == endpoint);
@@ -574,7 +581,7 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
         assert!(suggested.calls > 0 && suggested.timeout_us == suggested.suggested_us);
         assert!(1_000 * suggested.cut_calls <= suggested.calls, "{suggested:?}");
         let retries_us = call_latencies(&options, &service, &operation);
-        for of in [|calls: &Summary| calls.p50, |calls: &Summary| calls.p95] {
+        for of in [|calls: &Percentiles| calls.p50, |calls: &Percentiles| calls.p95] {
             let after_us = of(&suggested.call_latency_us).ceil() as u64;
             let report = timeout(Some(after_us));
             assert!(report.cut_calls > 0 && report.cut_requests <= report.cut_calls.min(report.requests));
@@ -585,7 +592,7 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
             for (at, predicted) in [&report.failing_fast_us, &report.retried_us].into_iter().enumerate() {
                 let retries_us = if at == 0 { Vec::new() } else { retries_us.clone() };
                 let given_up = GiveUp { endpoint: endpoint.clone(), after_us, retries_us };
-                let given_up = Options { timeouts: vec![given_up], ..options.clone() };
+                let given_up = GenerateOptions { timeouts: vec![given_up], ..options.clone() };
                 let really = what_if(&mut pool(&given_up), Changes::default()).before_us;
                 effective[at] += usize::from((really.mean / report.latency_us.mean - 1.0).abs() > 0.001);
                 for (predicted, actual) in quantiles(predicted).into_iter().zip(quantiles(&really)) {
@@ -616,14 +623,14 @@ fn a_timeout_is_what_regenerated_traces_show_at_20_random_places() {
 #[test]
 fn no_saving_of_own_work_is_above_its_time_on_the_critical_path() {
     for options in [
-        Options { traces: 200, seed: 4, ..Options::default() },
-        Options { traces: 100, shape: Shape::Deep, spans: 31, ..Options::default() },
-        Options { traces: 60, defects: Defects::ALL, ..Options::default() },
+        GenerateOptions { traces: 200, seed: 4, ..GenerateOptions::default() },
+        GenerateOptions { traces: 100, shape: Shape::Deep, spans: 31, ..GenerateOptions::default() },
+        GenerateOptions { traces: 60, defects: Defects::ALL, ..GenerateOptions::default() },
     ] {
         let mut pool = pool(&options);
         let (selection, settings) = (Selection::default(), FlowSettings::default());
         let savings = pool.run(queries::Savings { selection, settings }).unwrap();
-        let impact = pool.run(queries::BottomUp { selection: Selection::default() }).unwrap();
+        let impact = pool.run(queries::Impact { selection: Selection::default() }).unwrap();
         let mut checked = 0;
         for row in impact.rows.iter().filter(|row| row.is_interior) {
             let (service, operation) = impact.name(row.endpoint);
@@ -645,7 +652,7 @@ fn no_saving_of_own_work_is_above_its_time_on_the_critical_path() {
 fn flows_predict_real_traces_better_than_the_other_methods() {
     let Some(folder) = crate::common::shared_data(1) else { return };
     let file = folder.join("traceweaver-media/media_load25.json.gz");
-    let mut pool = Pool::of(vec![crate::common::load(&file, 1 << 16)]).unwrap();
+    let mut pool = NativePool::of(vec![crate::common::load(&file, 1 << 16)]).unwrap();
     let report = evaluate(&mut pool, FlowSettings::default());
     assert_eq!((report.train, report.test), (3500, 3500));
     let p90 = |name: &str| report.methods.iter().find(|m| m.name == name).unwrap().error.p90;

@@ -5,7 +5,7 @@ use crate::common::random::{any_reading, any_traces, sets_of, shuffled};
 use pathlight::engine::heatmap::ColumnOrder;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::SplitOf;
 use pathlight::trace::{Endpoint, Reading};
 use proptest::prelude::*;
@@ -30,8 +30,8 @@ fn cases(reading: Reading) -> Vec<Case> {
         }),
         case(queries::Findings { selection: roots.clone(), baseline: None }),
         case(queries::Findings { selection: endpoint("b").with_range(tail), baseline: None }),
-        case(queries::BottomUp { selection: roots.clone() }),
-        case(queries::BottomUp { selection: endpoint("b").with_range(bulk) }),
+        case(queries::Impact { selection: roots.clone() }),
+        case(queries::Impact { selection: endpoint("b").with_range(bulk) }),
         case(queries::Histograms { selection: roots.with_range(tail) }),
         case(queries::Errors { selection: roots.clone() }),
         case(queries::Errors { selection: endpoint("b").with_range(tail) }),
@@ -54,8 +54,8 @@ proptest! {
     fn neither_order_nor_workers_change_a_report(
         spans in any_traces(80), seed in any::<u64>(), workers in 1usize..5, reading in any_reading()
     ) {
-        let mut one = Pool::of(sets_of(&spans, 1)).unwrap();
-        let mut many = Pool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap();
+        let mut one = NativePool::of(sets_of(&spans, 1)).unwrap();
+        let mut many = NativePool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap();
         for case in cases(reading) {
             prop_assert_eq!(case(&mut one), case(&mut many));
         }

@@ -1,11 +1,11 @@
 //! Sums over more spans of nearly ten years than 64 bits hold.
 
 use crate::common::{Span, set_of, span, times};
-use pathlight::engine::diagnosis::Settings as DiagnosisSettings;
+use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
-use pathlight::engine::summaries::{Choice, Settings, Summary, read, write};
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::summaries::{Choice, Summary, SummarySettings, read, write};
 use pathlight::trace::{LONGEST_US, PathSettings, TraceSet};
 use pathlight::view::flame::chart::{FlameTree, endpoint_rows};
 use pathlight::view::json;
@@ -31,8 +31,8 @@ fn requests(numbers: std::ops::Range<u64>) -> TraceSet {
     set_of(&numbers.flat_map(request).collect::<Vec<_>>())
 }
 
-fn pool() -> Pool {
-    Pool::of(vec![requests(0..N / 2), requests(N / 2..N)]).unwrap()
+fn pool() -> NativePool {
+    NativePool::of(vec![requests(0..N / 2), requests(N / 2..N)]).unwrap()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn sums_over_requests_are_exact_beyond_64_bits() {
         (endpoints.rows[0].exclusive_us.sum, endpoints.rows[0].chains[0].exclusive_us),
         (CALLS_US, CALLS_US)
     );
-    let ranked = pool.run(queries::BottomUp { selection: selection.clone() }).unwrap();
+    let ranked = pool.run(queries::Impact { selection: selection.clone() }).unwrap();
     assert_eq!((ranked.rows[0].exclusive_us, ranked.roots[0].latency_us), (CALLS_US, WHOLE_US));
     let order = Default::default();
     let map = pool.run(queries::Heatmap { selection: selection.clone(), columns: 1, order }).unwrap();
@@ -83,7 +83,7 @@ fn sums_over_requests_are_exact_beyond_64_bits() {
 #[test]
 fn sums_of_summaries_are_exact_beyond_64_bits() {
     let summary = |set: &TraceSet| {
-        let file = write(&Summary::observe(set, &Settings::default())).unwrap();
+        let file = write(&Summary::observe(set, &SummarySettings::default())).unwrap();
         read(&file).unwrap()
     };
     let merged = Summary::merge(summary(&requests(0..N / 2)), summary(&requests(N / 2..N))).unwrap();
@@ -112,7 +112,7 @@ fn one_request_with_more_time_than_64_bits_is_said_to_be_inexact_and_breaks_noth
     times::check_sets(|| set_of(&spans));
     let query =
         queries::Overview { settings: PathSettings::default(), by: Default::default(), incomplete: false };
-    let overview = Pool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
+    let overview = NativePool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     assert_eq!(overview.quality.span_us, u128::from(LONG_US) + CALLS_US);
     assert!(quality::facts(&overview).iter().any(|note| note.key == "time-sums"));
 }

@@ -3,26 +3,26 @@
 use crate::common::{Span, generated, set_of, span};
 use pathlight::engine::queries::{self, OverviewReport};
 use pathlight::engine::requests::{GroupBy, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::generate::{Defects, Options};
-use pathlight::trace::{Endpoint, PathSettings, Reading, Rule, TraceSet};
+use pathlight::engine::run::native::NativePool;
+use pathlight::generate::{Defects, GenerateOptions};
+use pathlight::trace::{Endpoint, PathSettings, Reading, ReadingRule, TraceSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn options(defects: Defects) -> Options {
-    Options { traces: 200, spans: 40, defects, ..Options::default() }
+fn options(defects: Defects) -> GenerateOptions {
+    GenerateOptions { traces: 200, spans: 40, defects, ..GenerateOptions::default() }
 }
 
 /// Makes a pool of generated traces, over so many workers.
-fn pool(defects: Defects, workers: u64) -> Pool {
+fn pool(defects: Defects, workers: u64) -> NativePool {
     let part = |number| -> TraceSet {
         let mut set = generated(&options(defects));
         set.retain(|trace| trace.first as u64 % workers == number);
         set
     };
-    Pool::of((0..workers).map(part).collect()).unwrap()
+    NativePool::of((0..workers).map(part).collect()).unwrap()
 }
 
-fn overview(pool: &mut Pool, reading: Reading) -> OverviewReport {
+fn overview(pool: &mut NativePool, reading: Reading) -> OverviewReport {
     let settings = PathSettings { reading, ..PathSettings::default() };
     OverviewReport {
         heap_bytes: 0,
@@ -37,7 +37,7 @@ fn endpoints(report: &OverviewReport) -> BTreeMap<(String, String), u64> {
 }
 
 fn names() -> Reading {
-    Reading::PLAIN.with(Rule::Callees, true).with(Rule::Templates, true)
+    Reading::PLAIN.with(ReadingRule::Callees, true).with(ReadingRule::Templates, true)
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn ids_in_names_are_one_name_again() {
         compared += u32::from(folded.contains_key(&named));
     }
     assert!(compared >= 5, "{compared} templates");
-    assert!(real.reading.found.contains_key(&pathlight::trace::Found::Templates));
+    assert!(real.reading.found.contains_key(&pathlight::trace::ReadingFinding::Templates));
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn any_number_of_workers_gives_the_same_names() {
 #[test]
 fn a_root_endpoint_is_found_by_both_names() {
     let defects = Defects { ids_in_names: true, ..Defects::default() };
-    let options = Options { traces: 1500, spans: 5, ..options(defects) };
-    let mut pool = Pool::of(vec![generated(&options)]).unwrap();
+    let options = GenerateOptions { traces: 1500, spans: 5, ..options(defects) };
+    let mut pool = NativePool::of(vec![generated(&options)]).unwrap();
     let folded = overview(&mut pool, names())
         .request_types
         .into_iter()
@@ -140,7 +140,7 @@ fn nested() -> Vec<Span> {
 
 #[test]
 fn by_service_callers_and_callees_of_one_service_are_one_frame() {
-    let mut pool = Pool::of(vec![set_of(&nested())]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&nested())]).unwrap();
     let selection = Selection { by_service: true, reading: Reading::PLAIN, ..Selection::default() };
     let report = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
     let frames: Vec<(&str, &str, u128, u128)> = (report.nodes.iter())
@@ -162,7 +162,7 @@ fn by_service_errors_are_those_of_all_its_endpoints() {
     let mut spans = nested();
     // "ask" fails, "disk" with it; "read" does not.
     spans.iter_mut().filter(|span| span.id >= 4).for_each(|span| span.error = true);
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let selection = Selection { by_service: true, reading: Reading::PLAIN, ..Selection::default() };
     let report = pool.run(queries::Errors { selection }).unwrap();
     let mut rows: Vec<_> = (report.rows.iter())
@@ -182,7 +182,7 @@ fn services_have_the_time_of_their_endpoints() {
     let mut pool = pool(Defects::default(), 2);
     let mut times = |by_service| {
         let selection = Selection { by_service, ..Selection::default() };
-        let report = pool.run(queries::BottomUp { selection }).unwrap();
+        let report = pool.run(queries::Impact { selection }).unwrap();
         let mut sums: BTreeMap<String, u128> = BTreeMap::new();
         for row in &report.rows {
             *sums.entry(report.name(row.endpoint).0.to_owned()).or_default() += row.exclusive_us;

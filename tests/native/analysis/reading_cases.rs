@@ -1,12 +1,12 @@
 //! Traces as real tools write them (`tests/fixtures/reading/`), each with what is right about it.
 
 use crate::common::load;
-use pathlight::engine::diagnosis::Settings as TprofSettings;
-use pathlight::engine::findings::{FindingKind, FindingsReport, Place};
+use pathlight::engine::diagnosis::DiagnosisSettings;
+use pathlight::engine::findings::{FindingKind, FindingPlace, FindingsReport};
 use pathlight::engine::queries::{self, OverviewReport};
 use pathlight::engine::requests::{GroupBy, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::trace::{Endpoint, Found, PathSettings, Reading, TraceSet};
+use pathlight::engine::run::native::NativePool;
+use pathlight::trace::{Endpoint, PathSettings, Reading, ReadingFinding, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::findings::{links as finding_links, words as finding_words};
 use pathlight::view::reading;
@@ -18,19 +18,19 @@ fn case(file: &str) -> TraceSet {
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/reading").join(file), 1 << 12)
 }
 
-fn pool(file: &str) -> Pool {
-    Pool::of(vec![case(file)]).unwrap()
+fn pool(file: &str) -> NativePool {
+    NativePool::of(vec![case(file)]).unwrap()
 }
 
 fn at(service: &str, operation: &str) -> Selection {
     Selection { root: RootEndpoint::Endpoint(Endpoint::new(service, operation)), ..Selection::default() }
 }
 
-fn overview(pool: &mut Pool) -> OverviewReport {
+fn overview(pool: &mut NativePool) -> OverviewReport {
     pool.run(queries::Overview::default()).unwrap()
 }
 
-fn findings(pool: &mut Pool, selection: Selection) -> FindingsReport {
+fn findings(pool: &mut NativePool, selection: Selection) -> FindingsReport {
     pool.run(queries::Findings { selection, baseline: None }).unwrap()
 }
 
@@ -40,13 +40,13 @@ fn ms(us: f64) -> f64 {
 }
 
 /// Returns requests, median and 95th percentile of their latency in milliseconds.
-fn latency(pool: &mut Pool, selection: Selection) -> (u64, f64, f64) {
+fn latency(pool: &mut NativePool, selection: Selection) -> (u64, f64, f64) {
     let facts = pool.run(queries::Range { selection }).unwrap().facts;
     (facts.requests, ms(facts.latency_us.p50), ms(facts.latency_us.p95))
 }
 
 /// Returns the mean self time on the path by operation, in milliseconds per request.
-fn path(pool: &mut Pool, selection: Selection) -> BTreeMap<String, f64> {
+fn path(pool: &mut NativePool, selection: Selection) -> BTreeMap<String, f64> {
     let report = pool.run(queries::Endpoints { selection }).unwrap();
     let named = report.endpoints.iter().zip(&report.rows);
     named.map(|(of, row)| (of.operation.clone(), ms(row.exclusive_us.mean))).collect()
@@ -96,7 +96,7 @@ fn work_after_the_answer_is_said_and_can_be_looked_at() {
     let report = findings(&mut pool, Selection::default());
     let first = &report.findings[0];
     assert_eq!(first.kind(), FindingKind::OutsideRequests);
-    assert_eq!(first.place, Place::Endpoint(Endpoint::new("worker", "orders process")));
+    assert_eq!(first.place, FindingPlace::Endpoint(Endpoint::new("worker", "orders process")));
     let text = finding_words::sentence(first).to_text();
     assert!(text.contains("is work that no request waits for: 60 spans over 52.2"), "{text}");
     assert!(text.contains("orders process @ worker (30 spans of 900"), "{text}");
@@ -124,7 +124,7 @@ fn two_requests_of_one_trace_are_two_requests() {
     assert_eq!(rows, [(2, 2, 28_000)]);
     assert_eq!(report.latency_us.mean, 25_500.0);
     assert_eq!(report.request_types[0].kind.part, "(caller not recorded)");
-    assert_eq!(report.reading.found[&Found::Incomplete].spans, 2);
+    assert_eq!(report.reading.found[&ReadingFinding::Incomplete].spans, 2);
     assert_eq!(
         reading::words::scope(&report.outside.coverage, 2),
         "of 1 trace whose callers are not recorded"
@@ -148,7 +148,7 @@ fn every_call_of_a_caller_that_exports_nothing_is_a_request() {
     address.look_at_type(&types[0].kind);
     assert_eq!(pool.run(queries::Range { selection: address.selection() }).unwrap().facts.requests, 1000);
     // Diagnosis and flow read each as a tree.
-    let settings = TprofSettings::default();
+    let settings = DiagnosisSettings::default();
     let report = pool.run(queries::Diagnosis { selection: Selection::default(), settings }).unwrap();
     assert_eq!((report.traces, report.has_orphans), (1000, 0));
     // Read plainly, one of ten is kept: the longest.
@@ -196,7 +196,7 @@ fn nobody_waits_for_a_consumer_whatever_its_parent() {
         let report = overview(pool);
         let quality = report.quality;
         assert_eq!((quality.clipped_spans, quality.dropped_spans, quality.incomplete_traces), (0, 0, 0));
-        assert!(report.reading.found.contains_key(&Found::Consumers));
+        assert!(report.reading.found.contains_key(&ReadingFinding::Consumers));
     }
     // Without the rule they are cut or dropped.
     let settings = PathSettings { reading: Reading::PLAIN, ..PathSettings::default() };
@@ -227,9 +227,9 @@ fn a_regression_is_explained_by_the_service_that_is_slower() {
         crate::common::load_into(&mut set, &folder.join(file), 1 << 16);
     }
     set.seal().unwrap();
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
-    let report = pool.run(queries::Culprit { a, b }).unwrap();
+    let report = pool.run(queries::ServiceChanges { a, b }).unwrap();
     let first = &report.services[0];
     assert_eq!(first.service, "db");
     assert!((11_500.0..12_500.0).contains(&first.own.excess_us), "{:?}", first.own);

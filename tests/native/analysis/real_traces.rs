@@ -5,14 +5,14 @@ use SpanKind::{Client, Consumer, Internal, Server, Unspecified};
 use pathlight::engine::flame::{PathFinder, TraceReport};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{
-    Coverage, Endpoint, EndpointId, Overlap, PathSettings, Reading, RequestRoots, Role, Rule, SpanKind,
-    TraceSet, Tree,
+    Coverage, Endpoint, EndpointId, Overlap, PathSettings, Reading, ReadingRule, RequestRoots, Role,
+    SpanKind, TraceSet, Tree,
 };
 use std::collections::BTreeMap;
 
-pub(super) fn only(rule: Rule) -> Reading {
+pub(super) fn only(rule: ReadingRule) -> Reading {
     Reading::PLAIN.with(rule, true)
 }
 
@@ -76,7 +76,7 @@ fn gateway(leaf: (u64, u64), call: (u64, u64)) -> Vec<Span> {
 
 #[test]
 fn a_leaf_beside_the_call_it_covers_is_an_overlay() {
-    let rule = only(Rule::Overlay);
+    let rule = only(ReadingRule::Overlay);
     let expected = [("parent", 0, 3), ("C", 3, 4), ("S", 4, 98), ("C", 98, 99), ("parent", 99, 100)];
     // Ends before the call, or after it: the same path.
     for leaf in [(1, 98), (1, 100)] {
@@ -92,7 +92,7 @@ fn a_leaf_beside_the_call_it_covers_is_an_overlay() {
 
 #[test]
 fn what_does_not_cover_the_calls_beside_it_is_work() {
-    let rule = only(Rule::Overlay);
+    let rule = only(ReadingRule::Overlay);
     // Over before the call begins; begins after it; goes on long after it; is over long before it.
     for (leaf, call) in [((1, 40), (60, 99)), ((5, 99), (3, 99)), ((1, 99), (3, 80)), ((2, 40), (3, 99))] {
         assert_eq!(role(&gateway(leaf, call), rule, "L"), Role::Sync, "{leaf:?} beside {call:?}");
@@ -124,22 +124,22 @@ fn what_does_not_cover_the_calls_beside_it_is_work() {
 fn an_overlay_may_cover_several_calls() {
     let mut spans = gateway((1, 98), (3, 50));
     spans.push(of("gateway", Client, span(5, 1, "D", 51_000, 99_000)));
-    assert_eq!(role(&spans, only(Rule::Overlay), "L"), Role::Overlay);
+    assert_eq!(role(&spans, only(ReadingRule::Overlay), "L"), Role::Overlay);
     // A gap of 20 ms between them is too much.
     spans[4] = of("gateway", Client, span(5, 1, "D", 70_000, 99_000));
-    assert_eq!(role(&spans, only(Rule::Overlay), "L"), Role::Sync);
+    assert_eq!(role(&spans, only(ReadingRule::Overlay), "L"), Role::Sync);
 }
 
 #[test]
 fn an_overlay_is_neither_waited_for_nor_left_out() {
     let set = set_of(&gateway((1, 98), (3, 99)));
-    let tree = tree(&set, only(Rule::Overlay));
+    let tree = tree(&set, only(ReadingRule::Overlay));
     let calls: Vec<u32> = tree.sync_children(0).collect();
     assert_eq!(calls.len(), 1);
     let leaf = set.find_endpoint("gateway", "L").unwrap();
     let mut requests = Vec::new();
     let mut tree = Tree::default();
-    let settings = PathSettings { reading: only(Rule::Overlay), ..PathSettings::default() };
+    let settings = PathSettings { reading: only(ReadingRule::Overlay), ..PathSettings::default() };
     tree.load_for(&set, 0, settings, RequestRoots::Of(leaf));
     tree.requests(&set, &mut requests);
     assert_eq!(requests.len(), 1);
@@ -147,7 +147,7 @@ fn an_overlay_is_neither_waited_for_nor_left_out() {
 
 #[test]
 fn nobody_waits_for_what_outlives_its_parent_in_one_process() {
-    let rule = only(Rule::NobodyWaits);
+    let rule = only(ReadingRule::NobodyWaits);
     // The parent over [1, 101] ms tolerates 1 ms, 1 % of it.
     let spans = |start, end| {
         vec![
@@ -200,7 +200,7 @@ fn interval(spans: &[Span], reading: Reading, name: &str) -> (Role, u64, u64) {
 
 #[test]
 fn a_callee_is_moved_into_its_call() {
-    let rule = only(Rule::Clocks);
+    let rule = only(ReadingRule::Clocks);
     let of_server = |call, server| interval(&remote(call, server), rule, "server");
     let call = (100_000, 150_000);
     // 30 ms long, 40 ms late: 10 of them are too late.
@@ -222,7 +222,7 @@ fn a_callee_is_moved_into_its_call() {
 
 #[test]
 fn a_large_offset_needs_a_callee_that_fills_half_of_its_call() {
-    let rule = only(Rule::Clocks);
+    let rule = only(ReadingRule::Clocks);
     let call = (100_000, 150_000);
     let fills = interval(&remote(call, (600_000, 630_000)), rule, "server");
     assert_eq!(fills, (Role::Sync, 120_000, 150_000));
@@ -246,7 +246,7 @@ fn report(spans: &[Span]) -> TraceReport {
         group: 0,
         has_pressures: false,
     };
-    Pool::of(vec![set]).unwrap().run(query).unwrap().unwrap()
+    NativePool::of(vec![set]).unwrap().run(query).unwrap().unwrap()
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn a_trace_says_whose_caller_stopped_waiting() {
 
 #[test]
 fn one_offset_serves_all_calls_between_two_processes() {
-    let rule = only(Rule::Clocks);
+    let rule = only(ReadingRule::Clocks);
     let mut spans = remote((100_000, 150_000), (140_000, 180_000));
     spans.push(of("a", Client, span(5, 1, "second call", 200_000, 300_000)));
     spans.push(of("b", Server, span(6, 5, "second", 240_000, 320_000)));
@@ -314,7 +314,7 @@ fn one_offset_serves_all_calls_between_two_processes() {
 
 #[test]
 fn offsets_add_up_along_calls_and_never_move_the_root() {
-    let rule = only(Rule::Clocks);
+    let rule = only(ReadingRule::Clocks);
     let mut spans = remote((100_000, 190_000), (160_000, 240_000));
     spans.push(of("b", Client, span(5, 4, "next call", 170_000, 230_000)));
     spans.push(of("c", Server, span(6, 5, "next", 150_000, 200_000)));
@@ -355,7 +355,7 @@ fn of_endpoint(spans: &[Span], reading: Reading, name: &str) -> (Vec<(String, u6
 
 #[test]
 fn nobody_waits_for_a_consumer() {
-    let rule = only(Rule::Consumers);
+    let rule = only(ReadingRule::Consumers);
     for sender in [Internal, Server, Client, SpanKind::Producer, Unspecified] {
         let spans = message(sender);
         assert_eq!(interval(&spans, rule, "C"), (Role::Async, 150_000, 400_000), "{sender:?}");
@@ -398,7 +398,7 @@ fn no_clock_above_an_asynchronous_span_moves_it() {
     spans[3] = of("b", Internal, span(4, 3, "work", 165_000, 180_000));
     spans.push(of("b", Consumer, span(5, 3, "message", 170_000, 175_000)));
     spans.push(of("b", Internal, span(6, 5, "below", 171_000, 174_000)));
-    let reading = only(Rule::Clocks).with(Rule::Consumers, true);
+    let reading = only(ReadingRule::Clocks).with(ReadingRule::Consumers, true);
     assert_eq!(interval(&spans, reading, "work"), (Role::Sync, 125_000, 140_000));
     assert_eq!(interval(&spans, reading, "message"), (Role::Async, 170_000, 175_000));
     assert_eq!(interval(&spans, reading, "below"), (Role::Sync, 171_000, 174_000));
@@ -421,7 +421,7 @@ fn every_orphan_root_of_a_trace_without_its_root_is_a_request() {
         let name = |i: &u32| set.endpoint_name(set.endpoint(tree.row(*i))).1.to_owned();
         (requests.iter().map(name).collect::<Vec<_>>(), coverage)
     };
-    let rule = only(Rule::Roots);
+    let rule = only(ReadingRule::Roots);
     let (names, coverage) = requests(&spans, rule, RequestRoots::All);
     // The longest stands for the trace and comes first.
     assert_eq!(names, ["third", "first", "second"]);
@@ -456,7 +456,7 @@ fn requests_without_a_recorded_caller_count_unless_enough_traces_have_their_root
         });
         let spans: Vec<Span> = spans.collect();
         // In two workers.
-        Pool::of(vec![set_of(&spans[..90]), set_of(&spans[90..])]).unwrap()
+        NativePool::of(vec![set_of(&spans[..90]), set_of(&spans[90..])]).unwrap()
     };
     let facts = |rooted, selection: Selection| pool(rooted).run(queries::Range { selection }).unwrap().facts;
     let counts = |rooted, selection| {
@@ -503,13 +503,13 @@ fn roots_that_stand_for_themselves_are_requests() {
         let name = |i: &u32| set.endpoint_name(set.endpoint(tree.row(*i))).1.to_owned();
         requests.iter().map(name).collect::<Vec<_>>()
     };
-    assert_eq!(roots(only(Rule::Roots)), ["first", "long", "later"]);
+    assert_eq!(roots(only(ReadingRule::Roots)), ["first", "long", "later"]);
     assert_eq!(roots(Reading::PLAIN), ["first"]);
 }
 
 /// Returns what the requests of a set wait for: by service, microseconds on the path and whether that is certain.
 fn waiting(set: TraceSet, reading: Reading) -> BTreeMap<String, (u128, bool)> {
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let selection = Selection { reading, ..Selection::default() };
     let report = pool.run(queries::CriticalPath { selection: selection.clone() }).unwrap();
     let mut sums: BTreeMap<String, (u128, bool)> = BTreeMap::new();
@@ -537,21 +537,21 @@ fn what_a_call_takes_outside_its_callee_is_waiting() {
         spans
     };
     let of_service = |us, is_certain| BTreeMap::from([("service".to_owned(), (us, is_certain))]);
-    assert_eq!(waiting(set_of(&call(&[])), only(Rule::Waiting)), of_service(25_000, true));
+    assert_eq!(waiting(set_of(&call(&[])), only(ReadingRule::Waiting)), of_service(25_000, true));
     assert_eq!(waiting(set_of(&call(&[])), Reading::PLAIN), BTreeMap::new());
     // The call's own work is no waiting: opening a connection over [12, 20].
     let connect = of("gateway", Internal, span(4, 2, "connect", 12_000, 20_000));
-    assert_eq!(waiting(set_of(&call(&[connect])), only(Rule::Waiting)), of_service(17_000, true));
+    assert_eq!(waiting(set_of(&call(&[connect])), only(ReadingRule::Waiting)), of_service(17_000, true));
     // Without kinds it may be work of the caller too.
     let mut kindless = call(&[]);
     kindless.iter_mut().for_each(|span| span.kind = Unspecified);
-    assert_eq!(waiting(set_of(&kindless), only(Rule::Waiting)), of_service(25_000, false));
+    assert_eq!(waiting(set_of(&kindless), only(ReadingRule::Waiting)), of_service(25_000, false));
     // Nobody serves it: it is work that happens to be of another service.
     let mut unserved = call(&[]);
     unserved[2].kind = Internal;
-    assert_eq!(waiting(set_of(&unserved), only(Rule::Waiting)), BTreeMap::new());
+    assert_eq!(waiting(set_of(&unserved), only(ReadingRule::Waiting)), BTreeMap::new());
     // A callee that nobody waits for.
     let mut forgotten = call(&[]);
     forgotten[2].follows_from = true;
-    assert_eq!(waiting(set_of(&forgotten), only(Rule::Waiting)), BTreeMap::new());
+    assert_eq!(waiting(set_of(&forgotten), only(ReadingRule::Waiting)), BTreeMap::new());
 }

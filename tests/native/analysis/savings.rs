@@ -5,12 +5,12 @@ use crate::common::{Span, set_of, span};
 use pathlight::base::statistics::Random;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::flow::{
-    CalleeCounter, ChangeOf, Changes, Invocations, LatencyChange, Model, NodeIndex, NodeTable, PairCounts,
-    Requests, SavingsRun, Visit, Walk, Within,
+    CalleeCounter, ChangeOf, Changes, FlowModel, FlowWalk, Invocations, LatencyChange, NodeIndex, NodeTable,
+    PairCounts, SavingsRun, Visit, WhichRequests, Within,
 };
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{Overlap, PathSettings, RequestRoots, TraceSet, Tree};
 use std::sync::Arc;
 
@@ -49,16 +49,16 @@ fn request(number: u64, endpoints: u64, calls: Calls, random: &mut Random) -> Ve
 /// Counts the spans that are looked at to try every endpoint of a set of one trace.
 fn cost(set: &TraceSet) -> usize {
     let mut counter = CalleeCounter::new(set, None, Within::default(), false);
-    Walk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut counter);
+    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut counter);
     let found = counter.finish(set).into_iter().filter(|(_, (callees, _))| callees.invocations > 0);
     let tables: Vec<NodeTable> = found.map(|(name, (callees, _))| NodeTable::new(name, &callees)).collect();
     let overlap = Overlap::default();
     let pairs = tables.iter().map(|table| PairCounts::new(table.len)).collect();
     let mut pairs: Invocations<Vec<PairCounts>> =
         Invocations::new(NodeIndex::new(set, &tables), Within::default(), Some(overlap), pairs);
-    Walk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut pairs);
-    let model = Model::new(tables, &pairs.observer, FlowSettings::default().tau_ppm);
-    let mut run = SavingsRun::new(set, Arc::new(model), overlap, Requests::All(None));
+    FlowWalk::new(0, PathSettings::default(), RequestRoots::All).run(set, &mut pairs);
+    let model = FlowModel::new(tables, &pairs.observer, FlowSettings::default().tau_ppm);
+    let mut run = SavingsRun::new(set, Arc::new(model), overlap, WhichRequests::All(None));
     let mut tree = Tree::default();
     tree.load(set, 0, PathSettings::default());
     run.begin(set, &tree);
@@ -86,7 +86,7 @@ fn what_folded_calls_save_is_what_trying_each_alone_says() {
     for calls in [Calls::Serial, Calls::Parallel, Calls::Overlapping, Calls::Waves] {
         let mut random = Random::new(9, 1, 0);
         let spans: Vec<Span> = (1..=5).flat_map(|n| request(n, 640, calls, &mut random)).collect();
-        let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+        let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
         let (selection, settings) = (Selection::default(), FlowSettings::default());
         let savings = pool.run(queries::Savings { selection: selection.clone(), settings }).unwrap();
         assert_eq!(savings.endpoints.len(), 641);

@@ -3,10 +3,10 @@
 use crate::common::generated;
 use crate::common::stored::{inside, of_inside, of_sections, sections};
 use pathlight::engine::compare::compare;
-use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::requests::PercentileRange;
-use pathlight::engine::summaries::{Choice, FileError, Merger, Settings, Summary, check, read, write};
-use pathlight::generate::Options;
+use pathlight::engine::summaries::{Choice, FileError, Merger, Summary, SummarySettings, check, read, write};
+use pathlight::generate::GenerateOptions;
 use pathlight::view::summaries::Selected;
 
 /// Every section, as it stands in files for good.
@@ -14,8 +14,8 @@ const NAMES: [&str; 8] =
     ["latencies", "flame", "endpoints", "services", "errors", "flow", "diagnosis", "anomalies"];
 
 fn file(seed: u64) -> Vec<u8> {
-    let set = generated(&Options { traces: 60, spans: 20, seed, ..Options::demo() });
-    write(&Summary::observe(&set, &Settings::default())).unwrap()
+    let set = generated(&GenerateOptions { traces: 60, spans: 20, seed, ..GenerateOptions::demo() });
+    write(&Summary::observe(&set, &SummarySettings::default())).unwrap()
 }
 
 /// Returns the file with one of its sections changed.
@@ -50,7 +50,7 @@ fn answers(summary: &Summary) -> Vec<(&'static str, String)> {
         ("services", said(summary.services(root))),
         ("errors", said(summary.errors(&choice))),
         ("flow", said(summary.flow_parents(&choice, None))),
-        ("diagnosis", said(summary.diagnosis(&choice, &TprofSettings::default()))),
+        ("diagnosis", said(summary.diagnosis(&choice, &DiagnosisSettings::default()))),
         ("anomalies", said(summary.normal(root))),
     ]
 }

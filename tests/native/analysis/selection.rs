@@ -5,11 +5,11 @@ use pathlight::engine::queries::{self, SpanKey};
 use pathlight::engine::requests::{
     Filter, GroupBy, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
 };
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
 /// Returns the latencies of the requests of a selection, slowest first.
-fn latencies(pool: &mut Pool, selection: Selection) -> Vec<u64> {
+fn latencies(pool: &mut NativePool, selection: Selection) -> Vec<u64> {
     let query = queries::Requests { selection, limit: 1000 };
     let report = pool.run(query).unwrap();
     report.rows.iter().map(|row| row.latency_us).collect()
@@ -33,7 +33,7 @@ fn one_trace_id_in_two_sets_is_two_traces() {
         set.loading_group = 0;
         stage(set, std::slice::from_ref(x));
     }
-    let mut pool = Pool::of(sets).unwrap();
+    let mut pool = NativePool::of(sets).unwrap();
     assert_eq!(latencies(&mut pool, Selection::default()), [100]);
     assert_eq!(latencies(&mut pool, Selection { group: 1, ..Selection::default() }), [200]);
     let overview = pool.run(queries::Overview::default()).unwrap();
@@ -96,7 +96,7 @@ fn tagged() -> TraceSet {
 
 #[test]
 fn filters_keep_the_requests_they_name() {
-    let mut pool = Pool::of(vec![tagged()]).unwrap();
+    let mut pool = NativePool::of(vec![tagged()]).unwrap();
     let mut kept = |filters: Vec<Filter>| latencies(&mut pool, Selection { filters, ..Selection::default() });
     let tag = |key: &str, value: &str| Filter::Tag { key: key.to_owned(), value: value.to_owned() };
     let contains = |name: &str| Filter::Contains(Endpoint::new(name, name));
@@ -125,7 +125,7 @@ fn filters_look_at_the_request_and_not_at_its_whole_trace() {
         span(4, 3, "X", 310, 320),
     ];
     spans[3].error = true;
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let root = RootEndpoint::Endpoint(Endpoint::new("E", "E"));
     let mut kept = |filters: Vec<Filter>| {
         latencies(&mut pool, Selection { root: root.clone(), filters, ..Selection::default() })
@@ -150,7 +150,7 @@ fn a_percentile_range_is_that_of_each_request_type_unless_over_all() {
     // On two workers the same as on one.
     let (odd, even): (Vec<Span>, Vec<Span>) = spans.iter().cloned().partition(|span| span.trace % 2 == 1);
     for sets in [vec![set_of(&spans)], vec![set_of(&odd), set_of(&even)]] {
-        let mut pool = Pool::of(sets).unwrap();
+        let mut pool = NativePool::of(sets).unwrap();
         let tail = PercentileRange::open(90_000, 100_000);
         let of = |by| Selection { by, ..Selection::default().with_range(tail) };
         assert_eq!(latencies(&mut pool, of(GroupBy::Root)), [20_000, 10]);
@@ -194,7 +194,7 @@ fn services_are_ranked_by_the_time_that_somebody_waits_for_them() {
     // front 40, stock 40, store 39, cart 1.
     let expected = ["front", "stock", "store", "cart", "advert", "images"].map(str::to_owned);
     let most = |spans: &[Span]| {
-        Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview::default()).unwrap().most_time
+        NativePool::of(vec![set_of(spans)]).unwrap().run(queries::Overview::default()).unwrap().most_time
     };
     assert_eq!(most(&spans), expected);
     let mut backwards = spans.to_vec();
@@ -211,5 +211,5 @@ fn services_are_ranked_by_the_time_that_somebody_waits_for_them() {
     let whole = most(&many);
     assert_eq!(whole, (8..20).rev().map(|n| format!("s{n:02}")).collect::<Vec<_>>());
     let halves = vec![set_of(&many[..7]), set_of(&many[7..])];
-    assert_eq!(Pool::of(halves).unwrap().run(queries::Overview::default()).unwrap().most_time, whole);
+    assert_eq!(NativePool::of(halves).unwrap().run(queries::Overview::default()).unwrap().most_time, whole);
 }

@@ -2,7 +2,7 @@
 
 use pathlight::engine::queries;
 use pathlight::engine::requests::Selection;
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::{NotProposed, ProposalsReport, SplitOf, SplitReport};
 use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 use pathlight::view::json;
@@ -30,7 +30,7 @@ fn push(set: &mut TraceSet, trace: u128, id: u64, name: &str, at: (u64, u64), zo
 }
 
 /// Makes 12 requests of 100 to 111 us in zone eu, 6 of twice that in us, one without; each calls E twice, on two hosts.
-fn zones(workers: usize) -> Pool {
+fn zones(workers: usize) -> NativePool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for i in 0..19u64 {
         let set = &mut sets[i as usize % workers];
@@ -43,10 +43,10 @@ fn zones(workers: usize) -> Pool {
         push(set, u128::from(i) + 1, 2, "E", (5, 15 + i), "", "h1");
         push(set, u128::from(i) + 1, 3, "E", (15 + i, 16 + i), "h2-own", "h2");
     }
-    Pool::of(sets).unwrap()
+    NativePool::of(sets).unwrap()
 }
 
-fn split(pool: &mut Pool, of: SplitOf, key: &str) -> SplitReport {
+fn split(pool: &mut NativePool, of: SplitOf, key: &str) -> SplitReport {
     let query = queries::Split { selection: Selection::default(), of, key: key.to_owned() };
     pool.run(query).unwrap()
 }
@@ -95,7 +95,7 @@ fn time_of_an_endpoint_is_split_span_by_span_with_own_tags_before_those_of_the_p
 
 /// Makes 12 requests whose 10 calls of E are on host `many`, and 12 with one call on host `one`; every call takes 10
 /// us.
-fn calls(workers: usize) -> Pool {
+fn calls(workers: usize) -> NativePool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for i in 0..24u64 {
         let set = &mut sets[i as usize % workers];
@@ -105,7 +105,7 @@ fn calls(workers: usize) -> Pool {
             push(set, u128::from(i) + 1, 2 + call, "E", (12 * call, 12 * call + 10), "", host);
         }
     }
-    Pool::of(sets).unwrap()
+    NativePool::of(sets).unwrap()
 }
 
 fn of_calls() -> SplitOf {
@@ -150,13 +150,13 @@ fn rare_values_are_counted_and_left_out() {
     for i in 0..30u64 {
         push(&mut set, u128::from(i) + 1, 1, "R", (0, 100), &format!("z{:02}", i % 25), "");
     }
-    let report = split(&mut Pool::of(vec![set]).unwrap(), SplitOf::Latency, "zone");
+    let report = split(&mut NativePool::of(vec![set]).unwrap(), SplitOf::Latency, "zone");
     assert_eq!((report.values.len(), report.others), (20, (5, 5)));
     assert_eq!((report.values[0].value.as_str(), report.values[5].value.as_str()), ("z00", "z05"));
 }
 
 /// Makes 90 requests that last 1 to 90 us: slow in one half of the regions, whatever the host; `id` names each.
-fn regions(workers: usize) -> Pool {
+fn regions(workers: usize) -> NativePool {
     let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
     for i in 0..90u64 {
         let set = &mut sets[i as usize % workers];
@@ -189,10 +189,10 @@ fn regions(workers: usize) -> Pool {
         };
         set.stage(TraceId::hex(u128::from(i) + 1), raw).unwrap();
     }
-    Pool::of(sets).unwrap()
+    NativePool::of(sets).unwrap()
 }
 
-fn proposals(pool: &mut Pool, of: SplitOf) -> ProposalsReport {
+fn proposals(pool: &mut NativePool, of: SplitOf) -> ProposalsReport {
     let query = queries::Proposals { selection: Selection::default(), of };
     pool.run(query).unwrap()
 }

@@ -2,22 +2,22 @@
 
 use crate::common::random::{any_reading, any_traces, sets_of};
 use crate::common::{Span, generated, generated_as, set_of};
-use pathlight::engine::compare::{Basis, Measure, compare};
+use pathlight::engine::compare::{Basis, MeasuredTime, compare};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::engine::summaries::{Merger, Settings, Summary, read, write};
-use pathlight::generate::Options;
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::summaries::{Merger, Summary, SummarySettings, read, write};
+use pathlight::generate::GenerateOptions;
 use pathlight::trace::{Endpoint, PathSettings, Reading, TraceSet};
 use pathlight::view::json;
 use pathlight::view::summaries::Selected;
 use proptest::prelude::*;
 
-fn settings(reading: Reading) -> Settings {
-    Settings::new(RootEndpoint::TraceRoots, PathSettings { reading, ..PathSettings::default() })
+fn settings(reading: Reading) -> SummarySettings {
+    SummarySettings::new(RootEndpoint::TraceRoots, PathSettings { reading, ..PathSettings::default() })
 }
 
-fn summary(set: &TraceSet, settings: &Settings) -> Summary {
+fn summary(set: &TraceSet, settings: &SummarySettings) -> Summary {
     Summary::observe(set, settings)
 }
 
@@ -59,30 +59,30 @@ proptest! {
         // A summary never leaves out requests whose caller is not recorded.
         let a_selection = Selection { reading, incomplete: true, ..Selection::default() };
         let b_selection = Selection { group: 1, ..a_selection.clone() };
-        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let mut pool = NativePool::of(sets_of(&spans, 2)).unwrap();
         let of_traces = pool.run(queries::Compare { a: a_selection, b: b_selection }).unwrap();
         prop_assume!(of_traces.a.facts.requests > 0 && of_traces.b.facts.requests > 0);
-        let text = |report| json::compare(report, Basis::Mean, Measure::Subtree).unwrap();
+        let text = |report| json::compare(report, Basis::Mean, MeasuredTime::Subtree).unwrap();
         let of_summaries = compare(&a, &b, None).unwrap();
         prop_assert_eq!(text(&of_summaries), text(&of_traces));
     }
 }
 
-fn shop(traces: u64, seed: u64) -> Options {
-    Options { traces, spans: 30, seed, ..Options::demo() }
+fn shop(traces: u64, seed: u64) -> GenerateOptions {
+    GenerateOptions { traces, spans: 30, seed, ..GenerateOptions::demo() }
 }
 
 #[test]
 fn contexts_of_all_requests_and_of_a_root_endpoint_are_those_of_the_flame_graph() {
     let set = generated(&shop(400, 5));
-    let summary = summary(&set, &Settings::default());
+    let summary = summary(&set, &SummarySettings::default());
     let busiest = summary.roots.iter().max_by_key(|(_, part)| part.requests()).unwrap().0.clone();
     for root in [None, Some(&busiest)] {
         let selection = Selection {
             root: root.map_or(RootEndpoint::TraceRoots, |root| RootEndpoint::Endpoint(root.clone())),
             ..Selection::default()
         };
-        let mut pool = Pool::of(vec![generated(&shop(400, 5))]).unwrap();
+        let mut pool = NativePool::of(vec![generated(&shop(400, 5))]).unwrap();
         let report = pool.run(queries::CriticalPath { selection }).unwrap();
         let selected = Selected::of(&summary, root, PercentileRange::ALL).unwrap();
         assert_eq!(selected.part.percentiles(), report.facts.latency_us);
@@ -111,8 +111,8 @@ fn contexts_of_all_requests_and_of_a_root_endpoint_are_those_of_the_flame_graph(
 #[test]
 fn a_percentile_range_of_a_summary_is_exactly_the_requests_it_says() {
     let set = generated(&shop(600, 6));
-    let summary = summary(&set, &Settings::default());
-    let mut pool = Pool::of(vec![generated(&shop(600, 6))]).unwrap();
+    let summary = summary(&set, &SummarySettings::default());
+    let mut pool = NativePool::of(vec![generated(&shop(600, 6))]).unwrap();
     for (lo, hi) in [(0, 50_000), (50_000, 95_000), (95_000, 100_000)] {
         let asked = PercentileRange::open(lo, hi);
         let selected = Selected::of(&summary, None, asked).unwrap();
@@ -133,7 +133,7 @@ fn a_percentile_range_of_a_summary_is_exactly_the_requests_it_says() {
 #[test]
 fn damaged_files_and_other_settings_are_refused_in_words() {
     let set = generated_as(&shop(50, 1), 0);
-    let bytes = write(&summary(&set, &Settings::default())).unwrap();
+    let bytes = write(&summary(&set, &SummarySettings::default())).unwrap();
     assert!(read(&bytes).is_ok());
     assert!(read(b"{\"data\": []}").unwrap_err().to_string().contains("summarise"));
     assert!(read(b"pathlight-summary 99\nxyz").unwrap_err().to_string().contains("version 99"));

@@ -1,32 +1,32 @@
 //! Queries over summaries: opened like traces, they give the reports that their traces give.
 
 use crate::common::{Span, generated, set_of, span, stored};
-use pathlight::base::statistics::Summary as Percentiles;
+use pathlight::base::statistics::Percentiles;
 use pathlight::engine::anomalies::paper::vae::VaeSettings;
 use pathlight::engine::anomalies::{AnomalySettings, Detector};
 use pathlight::engine::diagnosis::{
-    Aggregates, Group, PlaceChange, Settings as TprofSettings, TprofReport, TypePlaces,
+    Aggregates, DiagnosisReport, DiagnosisSettings, PlaceChange, TraceGroup, TypePlaces,
 };
 use pathlight::engine::flame::Quantity;
 use pathlight::engine::flow::FlowReport;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, GroupBy, PercentileRange, RangeFacts, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Settings, Summary, read, unpack, write};
-use pathlight::generate::Options;
-use pathlight::ingest::{Ended, Options as Reading, Reader};
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Summary, SummarySettings, read, unpack, write};
+use pathlight::generate::GenerateOptions;
+use pathlight::ingest::{Ended, ReadOptions, Reader};
 use pathlight::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::view::diagnosis::words::of_summary;
 use pathlight::view::summaries::notes;
 use std::collections::BTreeSet;
 
 fn shop(traces: u64, seed: u64) -> TraceSet {
-    generated(&Options { traces, spans: 30, seed, ..Options::demo() })
+    generated(&GenerateOptions { traces, spans: 30, seed, ..GenerateOptions::demo() })
 }
 
 fn packed(set: &TraceSet) -> Vec<u8> {
-    write(&Summary::observe(set, &Settings::default())).unwrap()
+    write(&Summary::observe(set, &SummarySettings::default())).unwrap()
 }
 
 /// Opens files, each into its group, as a worker does.
@@ -34,7 +34,7 @@ fn open(files: &[(&str, &[u8], u8)]) -> TraceSet {
     let mut set = TraceSet::new();
     for (name, bytes, group) in files {
         set.loading_group = *group;
-        let mut reader = Reader::new(name, Reading { unpack: Some(unpack), ..Reading::default() });
+        let mut reader = Reader::new(name, ReadOptions { unpack: Some(unpack), ..ReadOptions::default() });
         bytes.chunks(1000).for_each(|part| reader.feed(part, &mut set).unwrap());
         let report = reader.finish(&mut set);
         assert_eq!((report.ended, report.format.as_str()), (Ended::Whole, "summary"));
@@ -49,7 +49,7 @@ fn without_marks(facts: &RangeFacts) -> RangeFacts {
 
 /// Selects every call as it was recorded, as summaries have them.
 fn selection() -> Selection {
-    let settings = Settings::default().path;
+    let settings = SummarySettings::default().path;
     Selection { overlap: settings.overlap, reading: settings.reading, ..Selection::default() }
 }
 
@@ -58,8 +58,8 @@ fn reports_of_summaries_are_those_of_their_traces() {
     // Two workers, one of which has read two files.
     let parts = [shop(300, 5), shop(200, 6), shop(100, 7)].map(|set| packed(&set));
     let first = open(&[("a.pathlight", &parts[0], 0), ("b.pathlight", &parts[1], 0)]);
-    let mut summaries = Pool::of(vec![first, open(&[("c.pathlight", &parts[2], 0)])]).unwrap();
-    let mut traces = Pool::of(vec![shop(300, 5), shop(200, 6), shop(100, 7)]).unwrap();
+    let mut summaries = NativePool::of(vec![first, open(&[("c.pathlight", &parts[2], 0)])]).unwrap();
+    let mut traces = NativePool::of(vec![shop(300, 5), shop(200, 6), shop(100, 7)]).unwrap();
     let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
     let of_root = Selection { root: RootEndpoint::Endpoint(root), ..selection() };
     // The generator's operations are request types of their own.
@@ -111,7 +111,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
         assert_eq!(sizes.distributions[0].0, Quantity::Latency);
     }
     let selection = Selection { over_all: true, ..selection() };
-    let query = queries::BottomUp { selection };
+    let query = queries::Impact { selection };
     let (mut found, mut of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
     (found.facts, of_traces.facts) = (without_marks(&found.facts), without_marks(&of_traces.facts));
     // Sums do not tell how requests vary.
@@ -122,8 +122,8 @@ fn reports_of_summaries_are_those_of_their_traces() {
 #[test]
 fn a_percentile_range_of_a_summary_ends_where_its_latency_bins_do() {
     let bytes = packed(&shop(600, 6));
-    let mut summaries = Pool::of(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
-    let mut traces = Pool::of(vec![shop(600, 6)]).unwrap();
+    let mut summaries = NativePool::of(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
+    let mut traces = NativePool::of(vec![shop(600, 6)]).unwrap();
     let tail = PercentileRange::open(95_000, 100_000);
     let asked = Selection { over_all: true, ..selection().with_range(tail) };
     let found = summaries.run(queries::CriticalPath { selection: asked.clone() }).unwrap();
@@ -154,11 +154,13 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
     let [of_a, of_b] = [0, 1].map(|group| Selection { group, over_all: true, ..selection() });
     let query = queries::Compare { a: of_a.clone(), b: of_b };
     let mut traces = shop(300, 5);
-    let other =
-        crate::common::generated_as(&Options { traces: 300, spans: 30, seed: 8, ..Options::demo() }, 1);
-    let mut both = Pool::of(vec![shop(300, 5), other]).unwrap();
+    let other = crate::common::generated_as(
+        &GenerateOptions { traces: 300, spans: 30, seed: 8, ..GenerateOptions::demo() },
+        1,
+    );
+    let mut both = NativePool::of(vec![shop(300, 5), other]).unwrap();
     let expected = both.run(query.clone()).unwrap();
-    let mut summaries = Pool::of(vec![open(&[("a", &a, 0)]), open(&[("b", &b, 1)])]).unwrap();
+    let mut summaries = NativePool::of(vec![open(&[("a", &a, 0)]), open(&[("b", &b, 1)])]).unwrap();
     let mut found = summaries.run(query.clone()).unwrap();
     for (side, of_traces) in [(&mut found.a, &expected.a), (&mut found.b, &expected.b)] {
         let (marks, coverage) = (of_traces.facts.marks.clone(), of_traces.facts.coverage);
@@ -166,7 +168,7 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
     }
     assert!(found == expected, "reports differ");
     traces.summaries = open(&[("b", &b, 1)]).summaries;
-    let mut mixed = Pool::of(vec![traces]).unwrap();
+    let mut mixed = NativePool::of(vec![traces]).unwrap();
     let found = mixed.run(query.clone()).unwrap();
     assert_eq!(
         (found.nodes.len(), without_marks(&found.b.facts)),
@@ -188,9 +190,9 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
 fn an_overview_is_that_of_the_summaries_and_says_so() {
     let (a, b) = (packed(&shop(100, 1)), packed(&shop(150, 2)));
     let mut set = open(&[("a", &a, 0), ("b", &b, 0)]);
-    let mut pool = Pool::of(vec![std::mem::take(&mut set)]).unwrap();
+    let mut pool = NativePool::of(vec![std::mem::take(&mut set)]).unwrap();
     let found = pool.run(queries::Overview::default()).unwrap();
-    let mut traces = Pool::of(vec![shop(100, 1), shop(150, 2)]).unwrap();
+    let mut traces = NativePool::of(vec![shop(100, 1), shop(150, 2)]).unwrap();
     let of_traces = traces.run(queries::Overview::default()).unwrap();
     assert_eq!(
         (found.traces, found.spans, found.latency_us),
@@ -219,7 +221,7 @@ fn what_loaded_files_lack_is_said_and_refuses_only_what_needs_it() {
     sections.push(("tomorrow".to_owned(), 1, Vec::new()));
     let (whole, other) = (packed(&shop(50, 5)), stored::of_sections(&sections));
     let sets = vec![open(&[("a.pathlight", &whole, 0)]), open(&[("b.pathlight", &other, 0)])];
-    let mut pool = Pool::of(sets).unwrap();
+    let mut pool = NativePool::of(sets).unwrap();
     let facts = pool.run(queries::Overview::default()).unwrap().summary.unwrap();
     assert_eq!((facts.lacks.len(), facts.unknown.as_slice()), (1, ["tomorrow".to_owned()].as_slice()));
     let notes = notes(&facts);
@@ -238,8 +240,8 @@ fn what_loaded_files_lack_is_said_and_refuses_only_what_needs_it() {
 #[test]
 fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
     let day = |day: u64| {
-        let options = Options { traces: 60, spans: 30, seed: 90 + day, ..Options::demo() };
-        let mut summary = Summary::observe(&generated(&options), &Settings::default());
+        let options = GenerateOptions { traces: 60, spans: 30, seed: 90 + day, ..GenerateOptions::demo() };
+        let mut summary = Summary::observe(&generated(&options), &SummarySettings::default());
         summary.start_us = Some((day * 86_400_000_000, day * 86_400_000_000 + 1));
         write(&summary).unwrap()
     };
@@ -249,7 +251,7 @@ fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
         ("week/a.pathlight", &*days[1], 0),
         ("week/m.pathlight", &*days[2], 0),
     ];
-    let mut pool = Pool::of(vec![open(&files[..2]), open(&files[2..])]).unwrap();
+    let mut pool = NativePool::of(vec![open(&files[..2]), open(&files[2..])]).unwrap();
     let report = pool.run(queries::Trend::default()).unwrap();
     let names: Vec<_> = report.days.iter().map(|day| (day.name.as_str(), day.files, day.requests)).collect();
     assert_eq!(names, [("z", 1, 60), ("a", 1, 60), ("m", 1, 60)]);
@@ -259,7 +261,7 @@ fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
         ("w/2/x.pathlight", &*days[1], 0),
         ("w/2/y.pathlight", &*days[2], 0),
     ];
-    let mut pool = Pool::of(vec![open(&files)]).unwrap();
+    let mut pool = NativePool::of(vec![open(&files)]).unwrap();
     let report = pool.run(queries::Trend::default()).unwrap();
     let names: Vec<_> = report.days.iter().map(|day| (day.name.as_str(), day.files, day.requests)).collect();
     assert_eq!(names, [("1", 1, 60), ("2", 2, 120)]);
@@ -270,7 +272,7 @@ fn what_cannot_be_opened_says_why() {
     let bytes = packed(&shop(20, 1));
     let fail = |bytes: &[u8], unpack: Option<pathlight::ingest::Unpack>| {
         let mut set = TraceSet::new();
-        let mut reader = Reader::new("x.pathlight", Reading { unpack, ..Reading::default() });
+        let mut reader = Reader::new("x.pathlight", ReadOptions { unpack, ..ReadOptions::default() });
         let _ = reader.feed(bytes, &mut set);
         let Ended::Failed(error) = reader.finish(&mut set).ended else { panic!("it was read") };
         assert!(set.summaries.is_empty());
@@ -304,8 +306,8 @@ fn bound(found: &mut FlowReport, exact: &FlowReport) {
 fn flows_of_summaries_are_those_of_their_traces_but_for_what_binds() {
     let parts = [shop(300, 5), shop(200, 6)].map(|set| packed(&set));
     let first = open(&[("a.pathlight", &parts[0], 0)]);
-    let mut summaries = Pool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
-    let mut traces = Pool::of(vec![shop(300, 5), shop(200, 6)]).unwrap();
+    let mut summaries = NativePool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
+    let mut traces = NativePool::of(vec![shop(300, 5), shop(200, 6)]).unwrap();
     let query = queries::FlowParents { selection: selection() };
     let (found, of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
     assert!(found.len() > 5 && found.iter().any(|parent| parent.nodes > 3));
@@ -352,7 +354,7 @@ fn calls(trace: u128, names: impl Iterator<Item = usize>) -> Vec<Span> {
 fn calls_beyond_the_eighth_of_a_callee_share_a_node_and_too_many_callees_are_refused_in_words() {
     let flow = |spans: &[Span]| {
         let bytes = packed(&set_of(spans));
-        let mut pool = Pool::of(vec![open(&[("a", &bytes, 0)])]).unwrap();
+        let mut pool = NativePool::of(vec![open(&[("a", &bytes, 0)])]).unwrap();
         let parent = Some(Endpoint::new("root", "root"));
         let settings = FlowSettings::default();
         (
@@ -371,7 +373,7 @@ fn calls_beyond_the_eighth_of_a_callee_share_a_node_and_too_many_callees_are_ref
     assert!(error.contains("root:root makes 65 different calls") && error.contains("at most 64"), "{error}");
     // Wide only together: what each of two has goes when they are joined.
     let halves = [calls(1, 0..40), calls(2, 40..80)];
-    let parts = halves.clone().map(|spans| Summary::observe(&set_of(&spans), &Settings::default()));
+    let parts = halves.clone().map(|spans| Summary::observe(&set_of(&spans), &SummarySettings::default()));
     let [a, b] = parts;
     let joined = write(&Summary::merge(a, b).unwrap()).unwrap();
     assert_eq!(joined, packed(&set_of(&halves.concat())));
@@ -382,11 +384,11 @@ fn calls_beyond_the_eighth_of_a_callee_share_a_node_and_too_many_callees_are_ref
 fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps() {
     let parts = [(400, 5), (300, 6)].map(|(traces, seed)| packed(&shop(traces, seed)));
     let of_a = [open(&[("a", &parts[0], 0)]), open(&[("b", &parts[1], 0)])];
-    let other = Options { traces: 60, spans: 30, seed: 9, ..Options::demo() };
+    let other = GenerateOptions { traces: 60, spans: 30, seed: 9, ..GenerateOptions::demo() };
     let judged = || crate::common::generated_as(&other, 1);
     let test = Selection { group: 1, ..selection() };
     let query = |settings| queries::Anomalies { train: selection(), test: test.clone(), settings };
-    let mut summaries = Pool::of(of_a.into_iter().chain([judged()]).collect()).unwrap();
+    let mut summaries = NativePool::of(of_a.into_iter().chain([judged()]).collect()).unwrap();
     let settings = AnomalySettings::default();
     let found = summaries.run(query(settings.clone())).unwrap();
     assert_eq!((found.trained, found.rows.len()), (100, 60));
@@ -403,7 +405,7 @@ fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps()
     for set in &mut sets {
         set.retain(|trace| trace.id.group == 1 || kept.contains(&trace.id));
     }
-    let mut traces = Pool::of(sets).unwrap();
+    let mut traces = NativePool::of(sets).unwrap();
     let of_traces = traces.run(query(settings.clone())).unwrap();
     assert_eq!(found, of_traces);
     assert!(found.rows.iter().any(|row| row.nearest.is_some()));
@@ -429,8 +431,8 @@ fn places_of(kind: &TypePlaces) -> Vec<(String, f64, f64)> {
 }
 
 /// Returns the endpoints of layer 1 or 2 with what sums tell of them.
-fn layer_of(report: &TprofReport, number: usize) -> Vec<(String, u64, f64, f64, f64, f64)> {
-    let of = |group: &Group| {
+fn layer_of(report: &DiagnosisReport, number: usize) -> Vec<(String, u64, f64, f64, f64, f64)> {
+    let of = |group: &TraceGroup| {
         let root = format!("{:?} {}", group.root, group.traces);
         let times = group.endpoints.iter().map(move |times| {
             let (duration, own) = (times.duration_us.all, times.self_us.all);
@@ -446,14 +448,14 @@ fn layer_of(report: &TprofReport, number: usize) -> Vec<(String, u64, f64, f64, 
 fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
     let parts = [shop(300, 5), shop(400, 6)].map(|set| packed(&set));
     let first = open(&[("a.pathlight", &parts[0], 0)]);
-    let mut summaries = Pool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
-    let mut traces = Pool::of(vec![shop(300, 5), shop(400, 6)]).unwrap();
+    let mut summaries = NativePool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
+    let mut traces = NativePool::of(vec![shop(300, 5), shop(400, 6)]).unwrap();
     let by_root = Selection { by: GroupBy::Root, ..selection() };
-    let settings = TprofSettings { top: [1000, 1000, 1000, 0], ..TprofSettings::default() };
+    let settings = DiagnosisSettings { top: [1000, 1000, 1000, 0], ..DiagnosisSettings::default() };
     let query = |selection, settings| queries::Diagnosis { selection, settings };
     let found = summaries.run(query(by_root.clone(), settings.clone())).unwrap();
     let of_traces = traces.run(query(by_root.clone(), settings.clone())).unwrap();
-    let rows = |report: &TprofReport| {
+    let rows = |report: &DiagnosisReport| {
         let mut rows = Vec::new();
         for row in &report.report {
             rows.push((format!("{} {}", row.service, row.operation), row.count, row.own_us, row.total_us, 0));
@@ -481,7 +483,7 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
         let selection =
             Selection { root: RootEndpoint::Endpoint(group.root.clone().unwrap()), ..by_root.clone() };
         let of_type = summaries.run(query(selection.clone(), settings.clone())).unwrap();
-        let exact = TprofSettings { tail_permille, ..settings.clone() };
+        let exact = DiagnosisSettings { tail_permille, ..settings.clone() };
         let of_traces = traces.run(query(selection, exact)).unwrap();
         assert_eq!(of_type.tail.types.len(), 1);
         assert_eq!(places_of(&of_type.tail.types[0]), places_of(&of_traces.tail.types[0]));
@@ -509,12 +511,12 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
 #[test]
 fn a_diagnosis_of_a_summary_says_what_it_does_not_tell_apart() {
     let diagnosis = |spans: &[Span]| {
-        let mut pool = Pool::of(vec![open(&[("a", &packed(&set_of(spans)), 0)])]).unwrap();
-        let query = queries::Diagnosis { selection: selection(), settings: TprofSettings::default() };
+        let mut pool = NativePool::of(vec![open(&[("a", &packed(&set_of(spans)), 0)])]).unwrap();
+        let query = queries::Diagnosis { selection: selection(), settings: DiagnosisSettings::default() };
         pool.run(query).unwrap()
     };
     // 63 calls in turn have 64 parts: before, between and after them.
-    let spans_of = |report: &TprofReport| {
+    let spans_of = |report: &DiagnosisReport| {
         let root = report.report.iter().find(|row| row.operation == "root").unwrap();
         root.types[0].spans_in_all
     };
@@ -525,7 +527,7 @@ fn a_diagnosis_of_a_summary_says_what_it_does_not_tell_apart() {
     assert!(of_summary(&found)[1].starts_with("1 endpoint with more than 64 parts"));
     // Wide only together, in any order.
     let halves = [calls(1, 0..40), calls(2, 40..80)];
-    let [a, b] = halves.clone().map(|spans| Summary::observe(&set_of(&spans), &Settings::default()));
+    let [a, b] = halves.clone().map(|spans| Summary::observe(&set_of(&spans), &SummarySettings::default()));
     let joined = write(&Summary::merge(b, a).unwrap()).unwrap();
     assert_eq!(joined, packed(&set_of(&halves.concat())));
     assert_eq!(spans_of(&diagnosis(&halves.concat())), 0);
@@ -540,7 +542,7 @@ fn a_diagnosis_of_a_summary_says_what_it_does_not_tell_apart() {
 #[test]
 fn summaries_joined_from_files_are_that_of_all_their_traces() {
     // More than the 100 requests that are kept, in files of which some keep none of them.
-    let all = generated(&Options { traces: 900, spans: 10, seed: 3, ..Options::demo() });
+    let all = generated(&GenerateOptions { traces: 900, spans: 10, seed: 3, ..GenerateOptions::demo() });
     let parts = (0..30u32).map(|part| {
         let mut set = TraceSet::new();
         let own = (0..all.traces().len() as u32).filter(|trace| trace % 30 == part);

@@ -4,10 +4,10 @@ use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
 use pathlight::engine::endpoints::{EndpointsReport, RowStat, RowTime};
 use pathlight::engine::heatmap::{ColumnOrder, HeatmapReport};
-use pathlight::engine::ids::EndpointId;
+use pathlight::engine::ids::ReportEndpoint;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::Endpoint;
 use pathlight::view::endpoints::share_range;
 use pathlight::view::flame::note::ListsBy;
@@ -30,19 +30,19 @@ fn request(trace: u128, b1: u64, b2: u64) -> Vec<Span> {
 }
 
 /// Makes four requests with latencies 20 + b1 + b2: 130, 60, 90, 120.
-fn four() -> Pool {
+fn four() -> NativePool {
     let spans = [request(1, 100, 10), request(2, 40, 0), request(3, 50, 20), request(4, 100, 0)].concat();
-    Pool::of(vec![set_of(&spans)]).unwrap()
+    NativePool::of(vec![set_of(&spans)]).unwrap()
 }
 
-fn rows(pool: &mut Pool, range: PercentileRange) -> EndpointsReport {
+fn rows(pool: &mut NativePool, range: PercentileRange) -> EndpointsReport {
     let query = queries::Endpoints {
         selection: Selection { over_all: true, ..Selection::default().with_range(range) },
     };
     pool.run(query).unwrap()
 }
 
-fn heatmap(pool: &mut Pool, columns: u32, order: ColumnOrder) -> HeatmapReport {
+fn heatmap(pool: &mut NativePool, columns: u32, order: ColumnOrder) -> HeatmapReport {
     let query = queries::Heatmap { selection: Selection::default(), columns, order };
     pool.run(query).unwrap()
 }
@@ -66,7 +66,7 @@ fn an_endpoint_has_one_row_for_all_its_call_paths() {
     assert_eq!((b.exclusive_us.sum, b.exclusive_us.p50, b.requests, b.spans), (320, 85.0, 4, 6));
     assert_eq!(b.exclusive_us.p99, 100.0 + 10.0 * 0.97);
     assert_eq!(b.inclusive_us.sum, 320);
-    assert!((report.share(EndpointId(1)) - 320.0 / 400.0).abs() < 1e-12);
+    assert!((report.share(ReportEndpoint(1)) - 320.0 / 400.0).abs() < 1e-12);
     let paths: Vec<(Vec<usize>, u128, u64)> = b
         .chains
         .iter()
@@ -156,9 +156,9 @@ fn the_summary_of_fewer_than_1000_requests_tells_intervals_of_shares() {
         };
         let spans: Vec<Span> = (1..=requests).flat_map(request).collect();
         // Whoever read them.
-        let whole = rows(&mut Pool::of(vec![set_of(&spans)]).unwrap(), PercentileRange::ALL);
+        let whole = rows(&mut NativePool::of(vec![set_of(&spans)]).unwrap(), PercentileRange::ALL);
         let parts = spans.chunks(spans.len() / 2).map(set_of).collect();
-        assert_eq!(rows(&mut Pool::of(parts).unwrap(), PercentileRange::ALL), whole);
+        assert_eq!(rows(&mut NativePool::of(parts).unwrap(), PercentileRange::ALL), whole);
         whole
     };
     let texts = |report: &EndpointsReport| {
@@ -209,7 +209,7 @@ fn requests_at_a_percentile_of_their_latency_are_not_the_percentile_of_an_endpoi
     }
     // All requests by latency together.
     let selection = Selection { over_all: true, ..Selection::default() };
-    let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+    let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let report = rows(&mut pool, PercentileRange::ALL);
     let at = pool.run(queries::AtLatencies { selection }).unwrap();
     let first = |text: &str, list: &str| {
@@ -241,7 +241,7 @@ fn requests_at_a_percentile_of_their_latency_are_not_the_percentile_of_an_endpoi
 fn a_name_cannot_break_a_table() {
     let mut bad = span(1, 0, "R", 0, 100);
     bad.operation = "a|b,\"c\"\nd".to_owned();
-    let report = rows(&mut Pool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
+    let report = rows(&mut NativePool::of(vec![set_of(&[bad])]).unwrap(), PercentileRange::ALL);
     assert!(flame::note::to_csv(&report, &[], None).contains("\r\nR,\"a|b,\"\"c\"\"\nd\",100,"));
     assert!(
         flame::note::to_markdown(&report, &[], ListsBy::Endpoint, 5, None).contains("| [R] a\\|b,\"c\" d |")
@@ -250,7 +250,7 @@ fn a_name_cannot_break_a_table() {
 
 #[test]
 fn nothing_loaded_gives_an_empty_map() {
-    let mut pool = Pool::of(Vec::new()).unwrap();
+    let mut pool = NativePool::of(Vec::new()).unwrap();
     let report = heatmap(&mut pool, 10, ColumnOrder::Latency);
     assert!(report.column_requests.is_empty() && report.rows.rows.is_empty());
     assert!(json::heatmap(&report, RowTime::Exclusive, RowStat::P50).is_ok());
@@ -264,7 +264,7 @@ proptest! {
         spans in any_traces(80), lo in 0u32..100, width in 1u32..100, columns in 1u32..12, by_start in any::<bool>()
     ) {
         let range = PercentileRange::open(lo * 1000, (lo + width).min(100) * 1000);
-        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let mut pool = NativePool::of(sets_of(&spans, 2)).unwrap();
         let selection = Selection { over_all: true, ..Selection::default().with_range(range) };
         let order = if by_start { ColumnOrder::Start } else { ColumnOrder::Latency };
         let query = queries::Heatmap { selection: selection.clone(), columns, order };

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use super::super::common::Scratch;
-use pathlight::generate::{Inject, Options, write_jaeger};
+use pathlight::generate::{GenerateOptions, Inject, write_jaeger};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -17,7 +17,8 @@ fn pathlight(folder: &Path, args: &[&str]) -> (Output, i32) {
 fn write(folder: &Path, name: &str, seed: u64, inject: Option<&str>) {
     let injects = inject.map(|text| text.parse::<Inject>().unwrap()).into_iter().collect();
     let mut text = Vec::new();
-    write_jaeger(&Options { traces: 400, seed, injects, ..Options::demo() }, &mut text).unwrap();
+    write_jaeger(&GenerateOptions { traces: 400, seed, injects, ..GenerateOptions::demo() }, &mut text)
+        .unwrap();
     fs::create_dir_all(folder.join(name)).unwrap();
     fs::write(folder.join(name).join("traces.json"), text).unwrap();
 }

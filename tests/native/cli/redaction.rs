@@ -4,14 +4,14 @@ use crate::common::replay::read;
 use crate::common::words::{Words, words};
 use crate::common::{Scratch, read_into, report};
 use flate2::read::GzDecoder;
-use pathlight::engine::diagnosis::Settings as TprofSettings;
+use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{GroupBy, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{Redaction, TraceSet};
 use pathlight::view::diagnosis::words::{markdown, sets_markdown};
 use pathlight::view::export::redacted;
-use pathlight::view::flame::note::{ListsBy, Names, to_csv, to_markdown, to_text};
+use pathlight::view::flame::note::{ListsBy, NamesLeftOut, to_csv, to_markdown, to_text};
 use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
@@ -147,11 +147,11 @@ fn diagnoses(by: &GroupBy, redaction: Redaction) -> Vec<String> {
         read_into(&mut set, "words.json", text.as_bytes(), 1 << 16);
     }
     set.seal().unwrap();
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let a = Selection { by: by.clone(), ..Selection::default() };
     let b = Selection { group: 1, ..a.clone() };
-    let pseudonyms = pool.run(queries::Pseudonyms {}).unwrap();
-    let settings = TprofSettings::default();
+    let pseudonyms = pool.run(queries::NamePseudonyms {}).unwrap();
+    let settings = DiagnosisSettings::default();
     let report = pool.run(queries::Diagnosis { selection: b.clone(), settings }).unwrap();
     assert!(!report.report.is_empty() && report.tail.lists().next().is_some(), "{by:?}");
     let sets = pool.run(queries::CompareDiagnoses { a, b }).unwrap();
@@ -190,11 +190,11 @@ fn what_is_left_out_is_in_no_diagnosis_and_in_no_summary() {
     let mut set = TraceSet::new();
     read_into(&mut set, "words.json", words.json[1].as_bytes(), 1 << 16);
     set.seal().unwrap();
-    let mut pool = Pool::of(vec![set]).unwrap();
-    let pseudonyms = pool.run(queries::Pseudonyms {}).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
+    let pseudonyms = pool.run(queries::NamePseudonyms {}).unwrap();
     let report = pool.run(queries::Endpoints { selection: Selection::default() }).unwrap();
     let at = pool.run(queries::AtLatencies { selection: Selection::default() }).unwrap();
-    let all = |names: Names<'_>| {
+    let all = |names: NamesLeftOut<'_>| {
         let lists = [ListsBy::Latency, ListsBy::Endpoint];
         let mut all: Vec<String> = lists.map(|by| to_text(&report, &at, by, 10, names)).into();
         all.extend(lists.map(|by| to_markdown(&report, &at, by, 10, names)));

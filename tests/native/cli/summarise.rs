@@ -2,8 +2,8 @@
 #![cfg(unix)]
 
 use super::super::common::{Scratch, archives::gzip, read_into, replay::project, stored};
-use pathlight::engine::summaries::{Settings, Summary, read, write};
-use pathlight::generate::{Options, write_jaeger};
+use pathlight::engine::summaries::{Summary, SummarySettings, read, write};
+use pathlight::generate::{GenerateOptions, write_jaeger};
 use pathlight::trace::TraceSet;
 use pathlight::view::json;
 use std::fmt::Write as _;
@@ -41,12 +41,12 @@ fn at_once(inputs: &[&[u8]]) -> Vec<u8> {
     let overlap = pathlight::trace::Overlap::preset("default").unwrap();
     let path =
         pathlight::trace::PathSettings { overlap, reading: overlap.implied_reading(), ..Default::default() };
-    write(&Summary::observe(&set, &Settings::new(Default::default(), path))).unwrap()
+    write(&Summary::observe(&set, &SummarySettings::new(Default::default(), path))).unwrap()
 }
 
 fn jaeger(traces: u64, seed: u64) -> Vec<u8> {
     let mut text = Vec::new();
-    write_jaeger(&Options { traces, seed, spans: 50, ..Options::demo() }, &mut text).unwrap();
+    write_jaeger(&GenerateOptions { traces, seed, spans: 50, ..GenerateOptions::demo() }, &mut text).unwrap();
     text
 }
 

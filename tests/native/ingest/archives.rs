@@ -1,12 +1,12 @@
 //! Archives: gzip of several members, zip in all its variants, and mixtures, in any chunks.
 
 use crate::common::archives::{DEFLATED, STORED, Way, gzip, zip};
-use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
+use pathlight::ingest::{Ended, ErrorKind, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::{TraceSet, dump};
 
 fn read(bytes: &[u8], chunk: usize) -> (String, FileReport) {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("input", Options::default());
+    let mut reader = Reader::new("input", ReadOptions::default());
     for chunk in bytes.chunks(chunk) {
         if reader.feed(chunk, &mut set).is_err() {
             break;
@@ -142,7 +142,7 @@ fn packed_zeros_do_not_fill_memory() {
     // 64 MiB of spaces in 64 KiB, five archives deep where four are allowed.
     let bomb = gzip(&vec![b' '; 64 << 20]);
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("bomb", Options::default());
+    let mut reader = Reader::new("bomb", ReadOptions::default());
     reader.feed(&bomb, &mut set).expect("spaces are text");
     let report = reader.finish(&mut set);
     assert!(matches!(&report.ended, Ended::Failed(error) if error.kind == ErrorKind::Empty), "{report:?}");

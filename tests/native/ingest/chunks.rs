@@ -2,8 +2,8 @@
 //! in it; and of all its traces a part can be kept.
 
 use crate::common::replay::feed_by;
-use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
-use pathlight::ingest::{Ended, FileReport, Keep, Options, Reader, SplitFinder, SplitPoint};
+use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
+use pathlight::ingest::{Ended, FileReport, KeptTraces, ReadOptions, Reader, SplitFinder, SplitPoint};
 use pathlight::trace::{TraceSet, dump};
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn feed(mut reader: Reader, text: &[u8], set: &mut TraceSet) -> FileReport {
 
 fn by_one(text: &[u8]) -> (String, FileReport) {
     let mut set = TraceSet::new();
-    let report = feed(Reader::new("input", Options::default()), text, &mut set);
+    let report = feed(Reader::new("input", ReadOptions::default()), text, &mut set);
     set.seal().unwrap();
     (dump(&set), report)
 }
@@ -59,7 +59,7 @@ fn by_chunks(text: &[u8], split_points: &[SplitPoint]) -> Option<(String, FileRe
         let until = split_points.get(number).cloned();
         let start = from.map_or(0, |point| point.at as usize);
         let end = until.as_ref().map_or(text.len(), |point| point.at as usize);
-        let reader = Reader::of_chunk("input", Options::default(), from, until);
+        let reader = Reader::of_chunk("input", ReadOptions::default(), from, until);
         reports.push(feed(reader, &text[start..end], &mut set));
     }
     // In any order, as workers take them.
@@ -89,7 +89,14 @@ fn compare_cut(name: &str, text: &[u8], head: usize, places: &[usize], cut: Cut)
 }
 
 fn generated(spans: u64, traces: u64, defects: Defects) -> Vec<u8> {
-    let options = Generated { spans, traces, shape: Shape::Mixed, seed: 3, defects, ..Generated::default() };
+    let options = GenerateOptions {
+        spans,
+        traces,
+        shape: Shape::Mixed,
+        seed: 3,
+        defects,
+        ..GenerateOptions::default()
+    };
     let mut out = Vec::new();
     write_jaeger(&options, &mut out).unwrap();
     out
@@ -322,7 +329,7 @@ fn a_huge_trace_with_something_odd_is_read_in_one_piece() {
 fn of_a_huge_trace_only_some_kept_means_one_piece() {
     let text = format!("[{}]", trace(2, 400, "v"));
     let points = split_points(text.as_bytes(), 3000, &[20_000], Cut::Inside);
-    let options = Options { keep: Keep::Service("s2".into()), ..Options::default() };
+    let options = ReadOptions { keep: KeptTraces::Service("s2".into()), ..ReadOptions::default() };
     let reader = Reader::of_chunk("input", options, None, points.first().cloned());
     let report = feed(reader, &text.as_bytes()[..points[0].at as usize], &mut TraceSet::new());
     assert!(!report.chunk.unwrap().agrees);
@@ -371,8 +378,8 @@ proptest! {
 }
 
 /// Returns what a set holds of a text of which only some traces are kept.
-fn kept(text: &[u8], keep: Keep) -> (TraceSet, FileReport) {
-    let options = Options { keep, ..Options::default() };
+fn kept(text: &[u8], keep: KeptTraces) -> (TraceSet, FileReport) {
+    let options = ReadOptions { keep, ..ReadOptions::default() };
     let mut set = TraceSet::new();
     let report = feed(Reader::new("input", options), text, &mut set);
     set.seal().unwrap();
@@ -389,16 +396,16 @@ fn ids(set: &TraceSet) -> Vec<String> {
 fn a_sample_is_the_same_in_every_form_of_the_text() {
     let traces: Vec<String> = (1..200).map(|id| trace(id, 3, "v")).collect();
     let array = format!("[{}]", traces.join(","));
-    let (sample, report) = kept(array.as_bytes(), Keep::Sample(4));
+    let (sample, report) = kept(array.as_bytes(), KeptTraces::Sample(4));
     let chosen = ids(&sample);
     assert!((25..80).contains(&chosen.len()), "{} of 199", chosen.len());
     assert_eq!((report.traces as usize, report.spans as usize), (chosen.len(), 3 * chosen.len()));
-    assert_eq!(ids(&kept(traces.join("\n").as_bytes(), Keep::Sample(4)).0), chosen);
+    assert_eq!(ids(&kept(traces.join("\n").as_bytes(), KeptTraces::Sample(4)).0), chosen);
     // The id may be that of the spans only, and spans may stand alone.
     let inner = array.replace(r#","spans":["#, r#","x":0,"spans":["#);
     let inner =
         (1..200).fold(inner, |text, id| text.replace(&format!(r#"{{"traceID":"{id:x}","x""#), r#"{"x""#));
-    assert_eq!(ids(&kept(inner.as_bytes(), Keep::Sample(4)).0), chosen);
+    assert_eq!(ids(&kept(inner.as_bytes(), KeptTraces::Sample(4)).0), chosen);
     let single: Vec<String> = (1..200)
         .map(|id| {
             format!(
@@ -406,17 +413,18 @@ fn a_sample_is_the_same_in_every_form_of_the_text() {
             )
         })
         .collect();
-    assert_eq!(ids(&kept(single.join("\n").as_bytes(), Keep::Sample(4)).0), chosen);
-    assert_eq!(ids(&kept(array.as_bytes(), Keep::Sample(1)).0).len(), 199);
+    assert_eq!(ids(&kept(single.join("\n").as_bytes(), KeptTraces::Sample(4)).0), chosen);
+    assert_eq!(ids(&kept(array.as_bytes(), KeptTraces::Sample(1)).0).len(), 199);
 }
 
 #[test]
 fn traces_of_a_service_or_a_request_type_are_kept_whole() {
     let traces: Vec<String> = (1..100).map(|id| trace(id, 3, "v")).collect();
     let text = format!("[{}]", traces.join(","));
-    let (set, report) = kept(text.as_bytes(), Keep::Service("s1".into()));
+    let (set, report) = kept(text.as_bytes(), KeptTraces::Service("s1".into()));
     assert_eq!((set.traces().len(), report.spans), (33, 99));
-    let keep = |operation: &str| Keep::RequestType { service: "s2".into(), operation: operation.into() };
+    let keep =
+        |operation: &str| KeptTraces::RequestType { service: "s2".into(), operation: operation.into() };
     // Span 1 names itself as its parent: no trace has a root by its own word.
     assert_eq!(kept(text.as_bytes(), keep("op")).0.traces().len(), 0);
     let rooted = text.replace(r#""spanID":"1"}]"#, r#""spanID":"9"}]"#).replace(

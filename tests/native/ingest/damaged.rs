@@ -2,7 +2,7 @@
 //! every span that is complete.
 
 use crate::common::replay::{FORMATS, TARGETS, fixture_files, project, read as read_once};
-use pathlight::ingest::{Ended, FileReport, Options, ProblemKind, Reader};
+use pathlight::ingest::{Ended, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::TraceSet;
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn read(text: &[u8]) -> (BTreeSet<String>, FileReport) {
         assert_eq!(other.1, reports, "{}", String::from_utf8_lossy(text));
     }
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("input", Options::default());
+    let mut reader = Reader::new("input", ReadOptions::default());
     let _ = reader.feed(text, &mut set);
     reader.finish(&mut set);
     set.seal().unwrap();

@@ -1,7 +1,7 @@
 //! Every format of single spans, by small documents written by hand, and by real files where they exist.
 
 use crate::common::replay::{FORMATS, TARGETS, fixture_files};
-use pathlight::ingest::{Ended, FileReport, Options, ProblemKind, Reader};
+use pathlight::ingest::{Ended, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::{Flags, SpanKind, TraceSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ fn read(text: impl AsRef<[u8]>) -> (TraceSet, FileReport) {
     let mut reports = Vec::new();
     for chunk in [text.len().max(1), 1, 7, 64] {
         let mut set = TraceSet::new();
-        let mut reader = Reader::new("input", Options::default());
+        let mut reader = Reader::new("input", ReadOptions::default());
         for piece in text.chunks(chunk) {
             if reader.feed(piece, &mut set).is_err() {
                 break;
@@ -224,7 +224,7 @@ fn spans_of_one_trace_meet_over_files_and_formats() {
     // Spans of Next.js are of another service.
     for (format, _) in TARGETS[..FORMATS].iter().filter(|(format, _)| *format != "next-trace") {
         for (_, bytes) in fixture_files(format) {
-            let mut reader = Reader::new("input", Options::default());
+            let mut reader = Reader::new("input", ReadOptions::default());
             reader.feed(&bytes, &mut set).unwrap();
             reader.finish(&mut set);
         }

@@ -1,11 +1,11 @@
 //! Jaeger JSON through the public reader: shapes of documents, dirty input, chunk boundaries.
 
-use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
+use pathlight::ingest::{Ended, ErrorKind, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::{TraceSet, dump};
 
 fn read(text: &[u8], chunk: usize) -> (String, FileReport) {
     let mut set = TraceSet::new();
-    let mut reader = Reader::new("input", Options::default());
+    let mut reader = Reader::new("input", ReadOptions::default());
     for chunk in text.chunks(chunk) {
         if reader.feed(chunk, &mut set).is_err() {
             break;

@@ -2,11 +2,11 @@
 
 use crate::common::real_files;
 use crate::common::replay::{Random, TARGETS, check_alone, kept, one, read, replay};
-use pathlight::generate::{Defects, Options as Generated, Shape, write_jaeger};
+use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
 use std::time::{Duration, Instant};
 
 fn generated(spans: u64, traces: u64, shape: Shape, defects: Defects) -> Vec<u8> {
-    let options = Generated { spans, traces, shape, seed: 3, defects, ..Generated::default() };
+    let options = GenerateOptions { spans, traces, shape, seed: 3, defects, ..GenerateOptions::default() };
     let mut out = Vec::new();
     write_jaeger(&options, &mut out).expect("generated");
     out

@@ -3,7 +3,7 @@
 use crate::common::archives::{DEFLATED, gzip, zip};
 use crate::common::replay::read;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use pathlight::ingest::{Ended, ErrorKind, FileReport, Options, ProblemKind, Reader};
+use pathlight::ingest::{Ended, ErrorKind, FileReport, ProblemKind, ReadOptions, Reader};
 use pathlight::trace::{TraceSet, dump};
 use pathlight::view::export::saved;
 
@@ -23,7 +23,7 @@ fn columns(id: &str) -> Vec<u8> {
 fn set_of(inputs: &[&[u8]]) -> TraceSet {
     let mut set = TraceSet::new();
     for input in inputs {
-        let mut reader = Reader::new("input", Options::default());
+        let mut reader = Reader::new("input", ReadOptions::default());
         reader.feed(input, &mut set).unwrap();
         reader.finish(&mut set);
     }

@@ -1,7 +1,7 @@
 //! Saved reports: the columns come back as they were, and what is no such file is told apart.
 
-use pathlight::generate::{Options as Generate, write_jaeger};
-use pathlight::ingest::{Ended, Keep, Options, Reader};
+use pathlight::generate::{GenerateOptions, write_jaeger};
+use pathlight::ingest::{Ended, KeptTraces, ReadOptions, Reader};
 use pathlight::trace::{TraceSet, dump};
 use pathlight::view::export::saved;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn read(name: &str, bytes: &[u8], chunk: usize, group: u8) -> (TraceSet, pathlight::ingest::FileReport) {
     let mut set = TraceSet::new();
     set.loading_group = group;
-    let mut reader = Reader::new(name, Options::default());
+    let mut reader = Reader::new(name, ReadOptions::default());
     for chunk in bytes.chunks(chunk) {
         reader.feed(chunk, &mut set).unwrap();
     }
@@ -32,11 +32,11 @@ fn columns(set: &TraceSet) -> Vec<u8> {
 /// Makes traces with every defect the generator knows, more than one record of them.
 fn traces() -> TraceSet {
     let mut json = Vec::new();
-    let options = Generate {
+    let options = GenerateOptions {
         traces: 600,
         spans: 30,
         defects: pathlight::generate::Defects::ALL,
-        ..Generate::default()
+        ..GenerateOptions::default()
     };
     write_jaeger(&options, &mut json).unwrap();
     read("traces.json", &json, 1 << 20, 0).0
@@ -80,11 +80,11 @@ fn columns_loaded_to_be_compared_are_of_the_other_group() {
 #[test]
 fn of_columns_a_part_can_be_kept() {
     let mut json = Vec::new();
-    write_jaeger(&Generate { traces: 90, spans: 5, ..Generate::default() }, &mut json).unwrap();
+    write_jaeger(&GenerateOptions { traces: 90, spans: 5, ..GenerateOptions::default() }, &mut json).unwrap();
     let bytes = columns(&read("traces.json", &json, 1 << 20, 0).0);
-    let kept = |bytes: &[u8], keep: &Keep| {
+    let kept = |bytes: &[u8], keep: &KeptTraces| {
         let mut set = TraceSet::new();
-        let mut reader = Reader::new("input", Options { keep: keep.clone(), ..Options::default() });
+        let mut reader = Reader::new("input", ReadOptions { keep: keep.clone(), ..ReadOptions::default() });
         reader.feed(bytes, &mut set).unwrap();
         let report = reader.finish(&mut set);
         set.seal().unwrap();
@@ -92,7 +92,7 @@ fn of_columns_a_part_can_be_kept() {
         ids.sort();
         (ids, report.traces, report.spans, report.ended)
     };
-    let (all, ..) = kept(&bytes, &Keep::All);
+    let (all, ..) = kept(&bytes, &KeptTraces::All);
     let set = read("columns", &bytes, 1 << 20, 0).0;
     let (service, operation) = set.endpoint_name(set.endpoint(0));
     let (service, operation) = (service.to_owned(), operation.to_owned());
@@ -103,10 +103,13 @@ fn of_columns_a_part_can_be_kept() {
         }
     }
     let (rare, _) = traces.iter().min_by_key(|(_, traces)| traces.len()).unwrap();
-    let nobody = Keep::Service("nobody".to_owned());
-    for keep in
-        [Keep::Sample(3), Keep::Service((*rare).to_owned()), Keep::RequestType { service, operation }, nobody]
-    {
+    let nobody = KeptTraces::Service("nobody".to_owned());
+    for keep in [
+        KeptTraces::Sample(3),
+        KeptTraces::Service((*rare).to_owned()),
+        KeptTraces::RequestType { service, operation },
+        nobody,
+    ] {
         let some = kept(&bytes, &keep);
         // Which those are, the traces as JSON say.
         assert_eq!(some, kept(&json, &keep), "{keep:?}");

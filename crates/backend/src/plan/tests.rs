@@ -1,7 +1,7 @@
 //! Plans against a Jaeger of a few lines.
 
 use crate::plan::*;
-use crate::{Answer, Lost, Scan};
+use crate::{Lost, Scan, ServerAnswer};
 
 /// A Jaeger with traces at these microseconds, each with its number as id.
 struct Jaeger {
@@ -16,7 +16,7 @@ struct Jaeger {
 fn reply(status: u16, body: &str) -> Reply {
     let mut scan = Scan::default();
     scan.feed(body.as_bytes());
-    Reply::Answer(Answer { status, retry_after_s: None, body: scan })
+    Reply::Answer(ServerAnswer { status, retry_after_s: None, body: scan })
 }
 
 fn number(url: &str, key: &str) -> Option<u64> {
@@ -87,19 +87,19 @@ impl Jaeger {
 
     /// Drives a plan to its end; `newest_last` answers the requests under way in the opposite order. Gives the tickets
     /// delivered and the time it took.
-    fn drive(&mut self, plan: &mut Plan, newest_last: bool) -> (Vec<u32>, u64) {
+    fn drive(&mut self, plan: &mut FetchPlan, newest_last: bool) -> (Vec<u32>, u64) {
         let (mut now_ms, mut open) = (0, VecDeque::new());
         let mut delivered = Vec::new();
         for _ in 0..100_000 {
             match plan.next(now_ms) {
-                Next::Ask { ticket, url } => {
+                FetchStep::Ask { ticket, url } => {
                     open.push_back((ticket, url));
                     assert!(open.len() <= AT_ONCE, "{} requests at once", open.len());
                     continue;
                 }
-                Next::End => return (delivered, now_ms),
-                Next::Wait { until_ms } if open.is_empty() => now_ms = until_ms.unwrap_or(now_ms),
-                Next::Wait { .. } => {}
+                FetchStep::End => return (delivered, now_ms),
+                FetchStep::Wait { until_ms } if open.is_empty() => now_ms = until_ms.unwrap_or(now_ms),
+                FetchStep::Wait { .. } => {}
             }
             let next = if newest_last { open.pop_back() } else { open.pop_front() };
             if let Some((ticket, url)) = next {
@@ -114,18 +114,18 @@ impl Jaeger {
 
 const HOUR_US: u64 = 3_600_000_000;
 
-fn search(limit: u32) -> Search {
-    Search {
+fn search(limit: u32) -> TraceSearch {
+    TraceSearch {
         service: "shop".to_owned(),
         start_us: Some(HOUR_US),
         end_us: Some(2 * HOUR_US),
         limit: Some(limit),
-        ..Search::default()
+        ..TraceSearch::default()
     }
 }
 
-fn plan(search: Search, page: u32) -> Plan {
-    Plan::with_page("/j", &Wanted::Search(Box::new(search)), 0, page).expect("a search")
+fn plan(search: TraceSearch, page: u32) -> FetchPlan {
+    FetchPlan::with_page("/j", &Wanted::Search(Box::new(search)), 0, page).expect("a search")
 }
 
 fn by_number(ids: &BTreeSet<String>) -> BTreeSet<u64> {
@@ -247,7 +247,7 @@ fn tempo_finds_ids_and_every_trace_is_fetched_once() {
 #[test]
 fn traces_are_fetched_one_by_one_and_missing_ones_named() {
     let ids: BTreeSet<String> = ["0", "1", "9"].map(str::to_owned).into();
-    let mut plan = Plan::new("/j", &Wanted::Traces(ids), 0).expect("ids");
+    let mut plan = FetchPlan::new("/j", &Wanted::Traces(ids), 0).expect("ids");
     let mut jaeger = Jaeger::new([1, 2]);
     let (delivered, _) = jaeger.drive(&mut plan, false);
     assert_eq!((delivered.len(), plan.outcome().traces), (2, 2));
@@ -300,39 +300,40 @@ fn a_server_that_never_worked_ends_the_whole_fetch() {
 fn all_wait_when_jaeger_asks_for_it() {
     let Reply::Answer(busy) = reply(429, "slow down") else { panic!("an answer") };
     let mut jaeger = Jaeger::new((0..10).map(|at| HOUR_US + at));
-    jaeger.first = [Reply::Answer(Answer { retry_after_s: Some(7), ..busy.clone() })].into();
+    jaeger.first = [Reply::Answer(ServerAnswer { retry_after_s: Some(7), ..busy.clone() })].into();
     let mut plan = plan(search(600), 100);
-    let Next::Ask { ticket, url } = plan.next(0) else { panic!("a request") };
+    let FetchStep::Ask { ticket, url } = plan.next(0) else { panic!("a request") };
     let answer = jaeger.answer(&url);
     plan.replied(ticket, &answer, 0);
-    assert_eq!(plan.next(6_999), Next::Wait { until_ms: Some(7_000) });
+    assert_eq!(plan.next(6_999), FetchStep::Wait { until_ms: Some(7_000) });
     assert_eq!(plan.progress(0).held_until_ms, Some(7_000));
     jaeger.drive(&mut plan, false);
     assert_eq!(plan.outcome().traces, 10);
     // For ever is too long.
     jaeger.first = (0..100).map(|_| Reply::Answer(busy.clone())).collect();
-    let mut plan = Plan::new("/j", &Wanted::Search(Box::new(search(20))), 0).expect("a search");
+    let mut plan = FetchPlan::new("/j", &Wanted::Search(Box::new(search(20))), 0).expect("a search");
     jaeger.drive(&mut plan, false);
     assert_eq!(plan.outcome().trouble, Some(Trouble::Busy));
 }
 
 #[test]
 fn a_search_that_makes_no_sense_is_refused_before_it_is_asked() {
-    let refused = |search: Search| Plan::new("/j", &Wanted::Search(Box::new(search)), 0).err();
-    assert_eq!(refused(Search::default()), Some(Trouble::NoService));
-    assert_eq!(refused(Search { start_us: Some(3 * HOUR_US), ..search(1) }), Some(Trouble::Range));
-    let wrong = Search { max_duration: "5".to_owned(), ..search(1) };
+    let refused = |search: TraceSearch| FetchPlan::new("/j", &Wanted::Search(Box::new(search)), 0).err();
+    assert_eq!(refused(TraceSearch::default()), Some(Trouble::NoService));
+    assert_eq!(refused(TraceSearch { start_us: Some(3 * HOUR_US), ..search(1) }), Some(Trouble::Range));
+    let wrong = TraceSearch { max_duration: "5".to_owned(), ..search(1) };
     assert_eq!(refused(wrong), Some(Trouble::Duration("5".to_owned())));
     assert_eq!(
-        refused(Search { tags: "a=b".to_owned(), ..search(1) }),
+        refused(TraceSearch { tags: "a=b".to_owned(), ..search(1) }),
         Some(Trouble::Tags("a=b".to_owned()))
     );
 }
 
 #[test]
 fn without_times_the_last_hour_is_meant() {
-    let wanted = Wanted::Search(Box::new(Search { service: "shop".to_owned(), ..Search::default() }));
-    let mut plan = Plan::with_page("/j", &wanted, 2 * HOUR_US, 1000).expect("a search");
-    let Next::Ask { url, .. } = plan.next(0) else { panic!("a request") };
+    let wanted =
+        Wanted::Search(Box::new(TraceSearch { service: "shop".to_owned(), ..TraceSearch::default() }));
+    let mut plan = FetchPlan::with_page("/j", &wanted, 2 * HOUR_US, 1000).expect("a search");
+    let FetchStep::Ask { url, .. } = plan.next(0) else { panic!("a request") };
     assert_eq!(url, "/j/api/traces?service=shop&start=3600000000&end=7200000000&limit=1000");
 }

@@ -1,6 +1,6 @@
 //! A distribution to draw: mean, percentiles, and bins on the axis that suits its range.
 
-use super::{LogHistogram, Summary};
+use super::{LogHistogram, Percentiles};
 use serde::{Deserialize, Serialize};
 
 /// From this ratio of greatest to smallest value on, bins are logarithmic; unless each value can have a bin of its own.
@@ -45,7 +45,7 @@ impl Distribution {
         } else {
             linear(sorted, min, max, u64::from(bins.max(1)))
         };
-        let Summary { mean, p50, p95, p99, .. } = Summary::of_sorted(sorted);
+        let Percentiles { mean, p50, p95, p99, .. } = Percentiles::of_sorted(sorted);
         Distribution { n: sorted.len() as u64, mean, median: p50, p95, p99, min, max, is_log, edges, counts }
     }
 }

@@ -15,9 +15,9 @@ pub use density::LogAxis;
 pub use distribution::Distribution;
 pub use effect::{Effect, LogCounts, log_bin, log_bin_middle_us, rank_effect};
 pub use math::{exp, ln};
-pub use percentiles::{LogHistogram, Summary, percentile, percentile_in_steps, select_percentile};
+pub use percentiles::{LogHistogram, Percentiles, percentile, percentile_in_steps, select_percentile};
 pub use random::{Random, mix};
 pub use testing::{
     ChangePoint, change_point, false_discovery, false_discovery_limit, fisher_p, normal_p, student_p, welch_p,
 };
-pub use welch::{Interval, Moments, Side, t_975, welch};
+pub use welch::{Interval, MeanError, Moments, t_975, welch};

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// Mean and percentiles of some times in microseconds (linear interpolation at (n - 1) p); all 0 if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Summary {
+pub struct Percentiles {
     /// Arithmetic mean.
     pub mean: f64,
     /// Median.
@@ -119,11 +119,11 @@ fn between(low: u64, high: u64, part: u64) -> f64 {
     (u128::from(low) * u128::from(WHOLE) + steps) as f64 / WHOLE as f64
 }
 
-impl Summary {
+impl Percentiles {
     /// Returns the summary of sorted values.
-    pub fn of_sorted(sorted: &[u64]) -> Summary {
+    pub fn of_sorted(sorted: &[u64]) -> Percentiles {
         let sum: u128 = sorted.iter().map(|&v| u128::from(v)).sum();
-        Summary {
+        Percentiles {
             mean: if sorted.is_empty() { 0.0 } else { sum as f64 / sorted.len() as f64 },
             p50: percentile(sorted, 0.50),
             p95: percentile(sorted, 0.95),
@@ -183,7 +183,7 @@ impl LogHistogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::{Done, STEP, all_at_once};
+    use crate::steps::{STEP, WorkCount, all_at_once};
 
     #[test]
     fn percentiles_interpolate_between_ranks() {
@@ -201,7 +201,7 @@ mod tests {
         for kind in kinds {
             for p in [0.0, 0.001, 0.5, 0.99, 0.9999, 1.0] {
                 let mut values: Vec<u64> = (0..3 * FEW as u64).map(|i| kind(i, random(i))).collect();
-                let done = Done::default();
+                let done = WorkCount::default();
                 let found = all_at_once(async {
                     percentile_in_steps(&mut values, p, &mut Pace::telling(&done)).await
                 });

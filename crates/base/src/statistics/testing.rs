@@ -1,12 +1,12 @@
 //! Tests of hypotheses: how likely a difference is by chance alone, and which of many differences may be believed.
 
-use super::Side;
+use super::MeanError;
 use super::welch::incomplete_beta;
 use crate::sort::CompactSort as _;
 
 /// Returns the two-sided p-value of Welch's test that two means are equal; `None` with fewer than two values on a side or
 /// without any variance.
-pub fn welch_p(a: Side, b: Side) -> Option<f64> {
+pub fn welch_p(a: MeanError, b: MeanError) -> Option<f64> {
     let (error, freedom) = super::welch::error_and_freedom(a, b)?;
     Some(student_p((b.mean - a.mean) / error.sqrt(), freedom))
 }
@@ -106,7 +106,7 @@ mod tests {
         let side = |values: &[u64]| {
             let mut moments = Moments::default();
             values.iter().for_each(|&v| moments.add(v));
-            Side::new(moments, values.len() as u64, 1.0)
+            MeanError::new(moments, values.len() as u64, 1.0)
         };
         // Means 20 and 30 with equal variances of 100: t = 1.2247 with 4 degrees of freedom.
         let p = welch_p(side(&[10, 20, 30]), side(&[20, 30, 40])).unwrap();

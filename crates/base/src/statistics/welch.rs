@@ -71,7 +71,7 @@ impl Interval {
 
 /// Mean and squared standard error of the mean of one side, in any unit.
 #[derive(Clone, Copy, Debug)]
-pub struct Side {
+pub struct MeanError {
     /// Number of values.
     pub n: u64,
     /// Mean of the values.
@@ -80,16 +80,16 @@ pub struct Side {
     pub variance: f64,
 }
 
-impl Side {
+impl MeanError {
     /// Returns a side of `n` values, each divided by `unit`.
-    pub fn new(moments: Moments, n: u64, unit: f64) -> Side {
-        Side { n, mean: moments.mean(n) / unit, variance: moments.variance(n) / (unit * unit) }
+    pub fn new(moments: Moments, n: u64, unit: f64) -> MeanError {
+        MeanError { n, mean: moments.mean(n) / unit, variance: moments.variance(n) / (unit * unit) }
     }
 }
 
 /// Returns Welch's 95 % interval of `b.mean - a.mean`; `None` with fewer than two values on a side or without any
 /// variance.
-pub fn welch(a: Side, b: Side) -> Option<Interval> {
+pub fn welch(a: MeanError, b: MeanError) -> Option<Interval> {
     let (error, freedom) = error_and_freedom(a, b)?;
     let reach = t_975(freedom) * error.sqrt();
     let change = b.mean - a.mean;
@@ -97,7 +97,7 @@ pub fn welch(a: Side, b: Side) -> Option<Interval> {
 }
 
 /// Returns the squared standard error of a difference of means and its degrees of freedom (Satterthwaite).
-pub(super) fn error_and_freedom(a: Side, b: Side) -> Option<(f64, f64)> {
+pub(super) fn error_and_freedom(a: MeanError, b: MeanError) -> Option<(f64, f64)> {
     if a.n < 2 || b.n < 2 {
         return None;
     }
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn the_interval_is_welchs() {
         // Two samples worked out by hand: means 20 and 30, variances 100 and 25, n 3 and 4.
-        let a = Side::new(moments(&[10, 20, 30]), 3, 1.0);
-        let b = Side::new(moments(&[24, 29, 31, 36]), 4, 1.0);
+        let a = MeanError::new(moments(&[10, 20, 30]), 3, 1.0);
+        let b = MeanError::new(moments(&[24, 29, 31, 36]), 4, 1.0);
         assert_eq!((a.variance, b.mean), (100.0, 30.0));
         assert!((b.variance - 74.0 / 3.0).abs() < 1e-12);
         let error: f64 = 100.0 / 3.0 + 74.0 / 12.0;
@@ -231,10 +231,13 @@ mod tests {
         // Values 0, 0, 6: mean 2, variance 12.
         let with_zeros = moments(&[6]);
         assert_eq!((with_zeros.mean(3), with_zeros.variance(3)), (2.0, 12.0));
-        let constant = Side::new(moments(&[5, 5, 5]), 3, 1.0);
-        assert_eq!(welch(constant, Side::new(Moments::default(), 9, 1.0)), None);
-        assert_eq!(welch(Side::new(moments(&[5]), 1, 1.0), Side::new(moments(&[5, 9]), 2, 1.0)), None);
-        assert!(welch(constant, Side::new(with_zeros, 3, 1.0)).is_some());
+        let constant = MeanError::new(moments(&[5, 5, 5]), 3, 1.0);
+        assert_eq!(welch(constant, MeanError::new(Moments::default(), 9, 1.0)), None);
+        assert_eq!(
+            welch(MeanError::new(moments(&[5]), 1, 1.0), MeanError::new(moments(&[5, 9]), 2, 1.0)),
+            None
+        );
+        assert!(welch(constant, MeanError::new(with_zeros, 3, 1.0)).is_some());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Normal requests that are kept to stand beside anomalous ones.
 
-use super::paper::Cell;
+use super::paper::FeatureCell;
 use super::paper::path_baseline::log_us;
-use super::sets::{PathSets, Search};
+use super::sets::{NearestSet, PathSets};
 use crate::requests::RequestRef;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct Examples {
 
 impl Examples {
     /// Keeps some of these requests, which come with times by call path.
-    pub fn of(requests: Vec<(RequestRef, Vec<Cell>)>) -> Examples {
+    pub fn of(requests: Vec<(RequestRef, Vec<FeatureCell>)>) -> Examples {
         let (sets, set_of) = PathSets::of(requests.iter().map(|(_, cells)| (cells.as_slice(), 0)));
         let mut kept = vec![Vec::new(); sets.lists.len()];
         for ((request, cells), set) in requests.into_iter().zip(set_of) {
@@ -40,16 +40,16 @@ impl Examples {
     }
 
     /// Returns what finds the nearest set; `paths` is the number of call paths.
-    pub fn search(&self, paths: usize) -> Search {
-        Search::new(&self.sets, paths)
+    pub fn search(&self, paths: usize) -> NearestSet {
+        NearestSet::new(&self.sets, paths)
     }
 
     /// Returns the request most like one with these call paths and `unknown` others: of the nearest set of call paths
     /// the one whose times are nearest, by the mean difference of logarithms.
     pub fn nearest(
         &self,
-        search: &Search,
-        cells: &[Cell],
+        search: &NearestSet,
+        cells: &[FeatureCell],
         unknown: u32,
         not: Option<&RequestRef>,
     ) -> Option<&RequestRef> {

@@ -1,6 +1,6 @@
 //! Is this request abnormal, and why (CRISP, paper sections 6.3 and 7.3).
 //!
-//! [`call_tree`] is the default detector; [`paper::Features`] are the vectors of requests that the paper judges by, with [`paper::Rule`]
+//! [`call_tree`] is the default detector; [`paper::Features`] are the vectors of requests that the paper judges by, with [`paper::TrainedRule`]
 //! and [`paper::vae`]; [`paper::inject()`] and [`paper::Accuracy`] serve the evaluation.
 
 pub mod call_tree;
@@ -12,8 +12,8 @@ mod report;
 mod sets;
 pub(crate) mod summed;
 
-pub use call_tree::{Part, ReasonKind};
-pub use model::{Model, ModelError};
+pub use call_tree::{PartOfRequest, ReasonKind};
+pub use model::{AnomalyBaseline, ModelError};
 pub use report::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, EvaluationRow,
     EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,

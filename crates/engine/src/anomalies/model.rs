@@ -1,7 +1,7 @@
 //! A baseline as a file.
 
 use super::call_tree::{FactPart, TreeModel};
-use super::paper::Encoding;
+use super::paper::FeatureEncoding;
 use super::paper::vae::Vae;
 use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::Pace;
@@ -18,11 +18,11 @@ const BEFORE: [&[u8]; 2] = [b"pathlight anomaly model 3\n", b"pathlight anomaly 
 
 /// A baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Model {
+pub struct AnomalyBaseline {
     /// The default detector; it explains also what the auto-encoder finds.
     pub tree: TreeModel,
     /// The auto-encoder and what its vectors hold, if that is what judges.
-    pub vae: Option<(Encoding, Vae)>,
+    pub vae: Option<(FeatureEncoding, Vae)>,
 }
 
 /// Why a file is no model.
@@ -55,14 +55,14 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 
 /// Reads a model of the formats before. Their auto-encoder, which comes last, ends before the likelihoods of held-out
 /// requests: it gets an empty list of them.
-fn before(mut model: Vec<u8>) -> Result<Model, Damaged> {
+fn before(mut model: Vec<u8>) -> Result<AnomalyBaseline, Damaged> {
     encoding::read(&model).or_else(|_| {
         model.push(0);
         encoding::read(&model)
     })
 }
 
-impl Model {
+impl AnomalyBaseline {
     /// Returns the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let tree = &self.tree;
@@ -81,13 +81,13 @@ impl Model {
     ///
     /// # Errors
     /// [`ModelError`] if it is none.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Model, ModelError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<AnomalyBaseline, ModelError> {
         let checked = |rest: &'_ [u8]| {
             let (sum, model) = rest.split_first_chunk::<8>().ok_or(ModelError::Changed)?;
             if *sum == checksum(model) { Ok(model.to_vec()) } else { Err(ModelError::Changed) }
         };
         let mut is_raw = true;
-        let mut model: Model = match BEFORE.map(|magic| bytes.strip_prefix(magic)) {
+        let mut model: AnomalyBaseline = match BEFORE.map(|magic| bytes.strip_prefix(magic)) {
             [Some(rest), _] => before(checked(rest)?)?,
             [_, Some(model)] => before(model.to_vec())?,
             _ => {
@@ -97,7 +97,7 @@ impl Model {
                     [.., Some(rest)] => [checked(rest)?.as_slice(), &[0, 1]].concat(),
                     _ => return Err(ModelError::Foreign),
                 };
-                type Parts = (Model, [u64; 4], u64, FactPart, u32, bool);
+                type Parts = (AnomalyBaseline, [u64; 4], u64, FactPart, u32, bool);
                 let (mut model, ticks, learned, kept, contaminated_ppm, raw): Parts = encoding::read(&rest)?;
                 is_raw = raw;
                 (model.tree.ticks, model.tree.learned, model.tree.kept) = (ticks, learned, kept);
@@ -117,14 +117,18 @@ impl Model {
     ///
     /// # Errors
     /// [`ModelError::Alone`] of one that cannot be merged, [`ModelError::Unsound`] if parts of one do not fit together.
-    pub async fn merge(models: Vec<(String, Model)>, pace: &mut Pace) -> Result<Model, ModelError> {
-        let is_alone =
-            |model: &Model| model.vae.is_some() || model.tree.kept.rows.is_empty() && !model.tree.is_empty();
+    pub async fn merge(
+        models: Vec<(String, AnomalyBaseline)>,
+        pace: &mut Pace,
+    ) -> Result<AnomalyBaseline, ModelError> {
+        let is_alone = |model: &AnomalyBaseline| {
+            model.vae.is_some() || model.tree.kept.rows.is_empty() && !model.tree.is_empty()
+        };
         if let Some((name, _)) = models.iter().find(|(_, model)| is_alone(model)) {
             return Err(ModelError::Alone(name.clone()));
         }
         let trees = models.into_iter().map(|(_, model)| model.tree);
         let tree = TreeModel::merge(trees.collect(), pace).await.ok_or(ModelError::Unsound)?;
-        Ok(Model { tree, vae: None })
+        Ok(AnomalyBaseline { tree, vae: None })
     }
 }

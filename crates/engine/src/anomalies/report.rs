@@ -2,8 +2,8 @@
 
 use super::call_tree::TreeReason;
 use super::paper::vae::{TrainingProgress, VaeSettings};
-use super::paper::{Accuracy, Encoding, Injection};
-use super::{Part, ReasonKind};
+use super::paper::{Accuracy, FeatureEncoding, Injection};
+use super::{PartOfRequest, ReasonKind};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{exp, ln};
@@ -45,7 +45,7 @@ pub struct AnomalySettings {
     /// Share of the training requests that may be abnormal, in millionths: so many are left out.
     pub contaminated_ppm: u32,
     /// What the vectors of the auto-encoder hold.
-    pub encoding: Encoding,
+    pub encoding: FeatureEncoding,
     /// What judges.
     pub detector: Detector,
     /// A saved model to judge by; the training set is then not looked at.
@@ -64,7 +64,7 @@ impl Default for AnomalySettings {
         AnomalySettings {
             alpha_ppm: 10_000,
             contaminated_ppm: 0,
-            encoding: Encoding::default(),
+            encoding: FeatureEncoding::default(),
             detector: Detector::default(),
             model: None,
             explain: EXPLAINED,
@@ -144,7 +144,7 @@ pub struct AnomalyRow {
     /// path.
     pub p: f64,
     /// The part of the request that leads.
-    pub part: Part,
+    pub part: PartOfRequest,
     /// Its root was never seen in training: there is no verdict.
     pub is_unknown: bool,
     /// Anomalous enough to have reasons, but not among the requests that are explained.
@@ -161,7 +161,7 @@ pub struct ReasonRow {
     /// What it says.
     pub kind: ReasonKind,
     /// The part of the request it is about.
-    pub part: Part,
+    pub part: PartOfRequest,
     /// Number of the call path in the report.
     pub path: u32,
     /// Of an order: number of the endpoint that the call begins after; `None` for the start of its caller.
@@ -472,7 +472,7 @@ pub struct EvaluationRow {
     /// What judged.
     pub detector: Detector,
     /// What the vectors held; `None` of the detector that needs none.
-    pub encoding: Option<Encoding>,
+    pub encoding: Option<FeatureEncoding>,
     /// How requests were made abnormal.
     pub injection: Injection,
     /// Share of the training requests that were abnormal too, 0 to 1.
@@ -515,12 +515,12 @@ mod tests {
             start_us: 0,
             score: 9.0,
             p: 0.001,
-            part: Part::Structure,
+            part: PartOfRequest::Structure,
             is_unknown: false,
             is_unexplained: false,
             reasons: vec![ReasonRow {
                 kind,
-                part: Part::Structure,
+                part: PartOfRequest::Structure,
                 path,
                 after: None,
                 calls: 1,
@@ -549,7 +549,7 @@ mod tests {
         };
         let reason = |kind, path, alike, value, baseline| ReasonRow {
             kind,
-            part: Part::Structure,
+            part: PartOfRequest::Structure,
             path,
             after: None,
             calls: 500,

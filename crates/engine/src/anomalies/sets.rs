@@ -1,6 +1,6 @@
 //! Sets of call paths and how alike they are.
 
-use super::paper::Cell;
+use super::paper::FeatureCell;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -43,7 +43,7 @@ pub struct PathSets {
 
 /// What finds the set most like another one, made once for some sets.
 #[derive(Clone, Debug, Default)]
-pub struct Search {
+pub struct NearestSet {
     /// Call paths there are.
     paths: usize,
     /// Set numbers by size.
@@ -52,8 +52,8 @@ pub struct Search {
 
 impl PathSets {
     /// Returns the sets of rows, and which one each row has.
-    pub fn of<'a>(rows: impl Iterator<Item = (&'a [Cell], u8)> + Clone) -> (PathSets, Vec<u32>) {
-        let list = |cells: &[Cell]| cells.iter().map(|cell| cell.path).collect::<Vec<u32>>();
+    pub fn of<'a>(rows: impl Iterator<Item = (&'a [FeatureCell], u8)> + Clone) -> (PathSets, Vec<u32>) {
+        let list = |cells: &[FeatureCell]| cells.iter().map(|cell| cell.path).collect::<Vec<u32>>();
         let mut index: BTreeMap<Vec<u32>, u32> = rows.clone().map(|(cells, _)| (list(cells), 0)).collect();
         index.values_mut().zip(0..).for_each(|(number, next)| *number = next);
         let mut counts = vec![[0; FOLDS]; index.len()];
@@ -94,12 +94,12 @@ impl PathSets {
     }
 }
 
-impl Search {
+impl NearestSet {
     /// Returns a search among sets over `paths` call paths.
-    pub fn new(sets: &PathSets, paths: usize) -> Search {
+    pub fn new(sets: &PathSets, paths: usize) -> NearestSet {
         let mut by_size: Vec<u32> = (0..sets.lists.len() as u32).collect();
         by_size.compact_sort_by_key(|&set| sets.lists[set as usize].len());
-        Search { paths, by_size }
+        NearestSet { paths, by_size }
     }
 
     /// Returns the one of the sets it was made for that is most like one of `known` path numbers (ascending) and
@@ -162,8 +162,8 @@ impl Search {
 mod tests {
     use super::*;
 
-    fn cells(paths: &[u32]) -> Vec<Cell> {
-        paths.iter().map(|&path| Cell { path, us: 1 }).collect()
+    fn cells(paths: &[u32]) -> Vec<FeatureCell> {
+        paths.iter().map(|&path| FeatureCell { path, us: 1 }).collect()
     }
 
     #[test]
@@ -175,10 +175,11 @@ mod tests {
             list.dedup();
             list
         };
-        let rows: Vec<(Vec<Cell>, u8)> = (0..60).map(|i| (cells(&draw(30)), i % FOLDS as u8)).collect();
+        let rows: Vec<(Vec<FeatureCell>, u8)> =
+            (0..60).map(|i| (cells(&draw(30)), i % FOLDS as u8)).collect();
         let (sets, set_of) = PathSets::of(rows.iter().map(|(cells, fold)| (cells.as_slice(), *fold)));
         assert_eq!(set_of.len(), 60);
-        let search = Search::new(&sets, 90);
+        let search = NearestSet::new(&sets, 90);
         for i in 0..200u32 {
             let (query, unknown) = (draw(30), i % 3);
             let without = (i % 6 < FOLDS as u32).then_some((i % 6) as u8);
@@ -203,7 +204,7 @@ mod tests {
     fn a_set_of_the_fold_left_out_does_not_count() {
         let rows = [(cells(&[0, 1]), 0), (cells(&[0, 1, 2]), 1)];
         let (sets, _) = PathSets::of(rows.iter().map(|(cells, fold)| (cells.as_slice(), *fold)));
-        let search = Search::new(&sets, 3);
+        let search = NearestSet::new(&sets, 3);
         assert_eq!(search.nearest(&sets, (&[0, 1], 0), None).unwrap().1.distance(), 0.0);
         assert_eq!(search.nearest(&sets, (&[0, 1], 0), Some(0)).unwrap().1, Similarity { common: 2, all: 3 });
         assert_eq!(search.nearest(&sets, (&[0, 1], 1), None).unwrap().1, Similarity { common: 2, all: 3 });

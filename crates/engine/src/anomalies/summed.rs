@@ -17,7 +17,7 @@ pub const MOST_NORMAL: usize = 100;
 
 /// Some requests by the facts that anomalies are judged by.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Normal {
+pub struct NormalRequests {
     /// The requests, and perhaps others, whose hashes are greater.
     pieces: Vec<Piece>,
 }
@@ -59,15 +59,15 @@ impl Piece {
     }
 }
 
-impl Normal {
+impl NormalRequests {
     /// Returns a sample of these facts.
-    pub(crate) fn of(facts: FactPart) -> Normal {
+    pub(crate) fn of(facts: FactPart) -> NormalRequests {
         let pieces = if facts.rows.is_empty() { Vec::new() } else { vec![Piece::of(facts)] };
-        Normal { pieces }
+        NormalRequests { pieces }
     }
 
     /// Looks at the requests of a set.
-    pub(crate) fn observe(set: &TraceSet, settings: PathSettings, table: &PathTable) -> Normal {
+    pub(crate) fn observe(set: &TraceSet, settings: PathSettings, table: &PathTable) -> NormalRequests {
         let key = |request: u32| hash_text(&set.trace_id_text(table.requests[request as usize].trace));
         let mut keys: Vec<(u64, u32)> = (0..table.requests.len() as u32).map(|r| (key(r), r)).collect();
         keys.compact_sort();
@@ -77,7 +77,7 @@ impl Normal {
         let observer = FactObserver::new(settings.overlap);
         let mut walk = Walk::new(observer, settings, requests.collect());
         while !walk.step(set, table, &mut || false) {}
-        Normal::of(FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
+        NormalRequests::of(FactPart::sample(vec![walk.finish(set)], MOST_NORMAL))
     }
 
     /// Returns the facts; `None` if some were damaged by hand.
@@ -87,16 +87,16 @@ impl Normal {
     }
 
     /// Returns this sample in one piece that is not packed; as it is if some of it was damaged by hand.
-    fn opened(self) -> Normal {
-        self.facts().map_or(self, Normal::of)
+    fn opened(self) -> NormalRequests {
+        self.facts().map_or(self, NormalRequests::of)
     }
 }
 
-impl Section for Normal {
+impl Section for NormalRequests {
     const KIND: Kind = Kind { name: "anomalies", version: 1, words: "what normal requests are like" };
 
     /// A packed piece stays packed as long as some of its facts may be among those that are kept.
-    fn join(parts: Vec<Normal>) -> Normal {
+    fn join(parts: Vec<NormalRequests>) -> NormalRequests {
         let mut pieces: Vec<Piece> = parts.into_iter().flat_map(|part| part.pieces).collect();
         let mut keys: Vec<u64> = pieces.iter().flat_map(|piece| piece.keys.iter().copied()).collect();
         keys.sort_unstable();
@@ -108,9 +108,9 @@ impl Section for Normal {
             pieces.into_iter().partition(|piece| matches!(piece.facts, Held::Packed(_)));
         let open = match open.len() {
             0 | 1 => open,
-            _ => Normal { pieces: open }.opened().pieces,
+            _ => NormalRequests { pieces: open }.opened().pieces,
         };
-        Normal { pieces: packed.into_iter().chain(open).collect() }
+        NormalRequests { pieces: packed.into_iter().chain(open).collect() }
     }
 
     /// What is packed is looked at when it is opened.
@@ -125,9 +125,9 @@ impl Section for Normal {
         self.pieces.iter().all(is_piece)
     }
 
-    fn into_roots(self) -> BTreeMap<Endpoint, Normal> {
+    fn into_roots(self) -> BTreeMap<Endpoint, NormalRequests> {
         let roots = self.facts().unwrap_or_default().into_roots();
-        roots.into_iter().map(|(root, facts)| (root, Normal::of(facts))).collect()
+        roots.into_iter().map(|(root, facts)| (root, NormalRequests::of(facts))).collect()
     }
 
     /// In a file it stands in one piece, packed.
@@ -149,7 +149,7 @@ impl Summary {
     /// [`Lacks`].
     pub fn normal(&self, root: Option<&Endpoint>) -> Result<FactPart, Lacks> {
         let facts = self.sections.anomalies.get()?.facts();
-        let facts = facts.ok_or(Lacks { kind: Normal::KIND, why: Lack::Damaged })?;
+        let facts = facts.ok_or(Lacks { kind: NormalRequests::KIND, why: Lack::Damaged })?;
         Ok(match root {
             Some(root) => facts.into_roots().remove(root).unwrap_or_default(),
             None => facts,

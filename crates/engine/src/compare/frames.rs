@@ -1,9 +1,9 @@
 //! Differential flame graph: the sums of one side, and both sides together (`docs/definitions/critical-path.md` section 4; paper Fig. 12).
 
-use super::{DiffNode, DiffReport, DiffSide, FrameSums};
-use crate::compare::services::CulpritReport;
+use super::{CompareNode, CompareReport, CompareSide, FrameSums};
+use crate::compare::services::ServicesReport;
 use crate::flame::{Context, Contexts, PathTable};
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::RequestRef;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The frames of one side: an accumulator over requests.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct DiffPart {
+pub struct ComparePart {
     contexts: Contexts<FrameSums>,
     /// The requests that [`FrameSums::example`] points to.
     examples: Vec<RequestRef>,
@@ -27,9 +27,9 @@ struct Found {
     greatest: (u32, u64),
 }
 
-impl DiffPart {
+impl ComparePart {
     /// Sums some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: impl Iterator<Item = u32>) -> DiffPart {
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: impl Iterator<Item = u32>) -> ComparePart {
         let mut found: Vec<Found> = vec![Found::default(); table.contexts().len()];
         // By context: subtree time in the current request; nothing is left behind by a request.
         let mut subtree = vec![0u64; found.len()];
@@ -72,11 +72,11 @@ impl DiffPart {
             Some(sums)
         });
         let values = values.collect();
-        DiffPart { contexts: Contexts::of_table(set, table, values), examples }
+        ComparePart { contexts: Contexts::of_table(set, table, values), examples }
     }
 
     /// Joins the parts of one side.
-    pub fn merge(parts: Vec<DiffPart>) -> DiffPart {
+    pub fn merge(parts: Vec<ComparePart>) -> ComparePart {
         let mut examples = Vec::new();
         let mut forests = Vec::new();
         for mut part in parts {
@@ -88,7 +88,7 @@ impl DiffPart {
             forests.push(part.contexts);
         }
         let contexts = Contexts::merge(forests, |into, from| into.join(&from, &examples));
-        DiffPart::with_used_examples(contexts, &examples)
+        ComparePart::with_used_examples(contexts, &examples)
     }
 
     /// Returns for each frame the request with its greatest subtree time, and that time in microseconds.
@@ -100,14 +100,14 @@ impl DiffPart {
     }
 
     /// Returns the frames of the requests with one root endpoint.
-    pub fn of_root(&self, root: &Endpoint) -> DiffPart {
-        DiffPart::with_used_examples(self.contexts.of_root(root), &self.examples)
+    pub fn of_root(&self, root: &Endpoint) -> ComparePart {
+        ComparePart::with_used_examples(self.contexts.of_root(root), &self.examples)
     }
 
     /// Returns the frames by root endpoint.
-    pub fn into_roots(self) -> BTreeMap<Endpoint, DiffPart> {
+    pub fn into_roots(self) -> BTreeMap<Endpoint, ComparePart> {
         let roots = self.contexts.into_roots().into_iter();
-        roots.map(|(root, frames)| (root, DiffPart::with_used_examples(frames, &self.examples))).collect()
+        roots.map(|(root, frames)| (root, ComparePart::with_used_examples(frames, &self.examples))).collect()
     }
 
     /// Returns whether all numbers in it exist: of a part that came from elsewhere.
@@ -119,7 +119,7 @@ impl DiffPart {
     }
 
     /// Keeps only the examples that some frame points to, numbered in the order of frames.
-    fn with_used_examples(contexts: Contexts<FrameSums>, all: &[RequestRef]) -> DiffPart {
+    fn with_used_examples(contexts: Contexts<FrameSums>, all: &[RequestRef]) -> ComparePart {
         let mut examples: Vec<RequestRef> = Vec::new();
         let mut place_of: FxHashMap<u32, u32> = FxHashMap::default();
         let contexts = contexts.map(|mut sums| {
@@ -131,11 +131,15 @@ impl DiffPart {
             });
             sums
         });
-        DiffPart { contexts, examples }
+        ComparePart { contexts, examples }
     }
 
     /// Returns the report of both sides, merged, with their services ranked.
-    pub fn finish(a: (DiffSide, DiffPart), b: (DiffSide, DiffPart), culprit: CulpritReport) -> DiffReport {
+    pub fn finish(
+        a: (CompareSide, ComparePart),
+        b: (CompareSide, ComparePart),
+        culprit: ServicesReport,
+    ) -> CompareReport {
         let (a_side, a_part) = a;
         let (b_side, b_part) = b;
         let mut names: Vec<RequestRef> = Vec::new();
@@ -152,20 +156,20 @@ impl DiffPart {
             // Either side stands on one of both only.
             if from.1.requests > 0 { into.1 = from.1 } else { into.0 = from.0 }
         });
-        let nodes = joined.nodes.into_iter().map(|node| DiffNode {
+        let nodes = joined.nodes.into_iter().map(|node| CompareNode {
             parent: (node.parent != NO_ROW).then_some(NodeId(node.parent)),
-            endpoint: EndpointId(node.endpoint),
+            endpoint: ReportEndpoint(node.endpoint),
             a: node.value.0,
             b: node.value.1,
         });
-        let report = DiffReport {
+        let report = CompareReport {
             a: a_side,
             b: b_side,
             nodes: nodes.collect(),
             endpoints: joined.endpoints,
             examples: names,
             culprit,
-            ..DiffReport::default()
+            ..CompareReport::default()
         };
         report.judged()
     }

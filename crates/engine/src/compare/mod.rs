@@ -1,4 +1,4 @@
-//! Two sides against each other: frames of the differential flame graph ([`DiffReport`], paper Fig. 12), and the services
+//! Two sides against each other: frames of the differential flame graph ([`CompareReport`], paper Fig. 12), and the services
 //! that explain the difference ([`services`]).
 
 mod frames;
@@ -7,6 +7,8 @@ mod report;
 pub mod services;
 mod summed;
 
-pub use frames::DiffPart;
-pub use report::{Basis, Change, DiffNode, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange};
+pub use frames::ComparePart;
+pub use report::{
+    Basis, Change, CompareNode, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence, RankedChange,
+};
 pub use summed::compare;

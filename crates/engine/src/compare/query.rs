@@ -2,8 +2,8 @@
 
 use super::services::query::{culprit, times};
 use crate::EngineError;
-use crate::compare::services::CulpritPart;
-use crate::compare::{DiffPart, DiffReport, DiffSide};
+use crate::compare::services::ServicesPartial;
+use crate::compare::{ComparePart, CompareReport, CompareSide};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
@@ -23,9 +23,9 @@ pub struct Compare {
 }
 
 impl Query for Compare {
-    type Report = DiffReport;
+    type Report = CompareReport;
 
-    async fn run(self, workers: Workers) -> Result<DiffReport, EngineError> {
+    async fn run(self, workers: Workers) -> Result<CompareReport, EngineError> {
         let Compare { a, b } = self;
         // Traces against a summary are read as the summary was.
         let settings = match (workers.summary_of(&a).await?, workers.summary_of(&b).await?) {
@@ -43,7 +43,7 @@ impl Query for Compare {
         };
         let ((a, a_times), (b, b_times)) = try_join(side(&workers, read(a)), side(&workers, read(b))).await?;
         let culprit = culprit((&a.0.selection, &a_times), (&b.0.selection, &b_times));
-        Ok(DiffPart::finish(a, b, culprit))
+        Ok(ComparePart::finish(a, b, culprit))
     }
 }
 
@@ -51,7 +51,7 @@ impl Query for Compare {
 async fn side(
     workers: &Workers,
     selection: Selection,
-) -> Result<((DiffSide, DiffPart), CulpritPart), EngineError> {
+) -> Result<((CompareSide, ComparePart), ServicesPartial), EngineError> {
     if let Some((summary, choice)) = workers.summary_of(&selection).await? {
         if !choice.range.is_all() {
             return Err(EngineError::Summary(
@@ -64,7 +64,7 @@ async fn side(
     }
     let (requests, facts) = workers.cut(&selection).await?;
     let (frames, times) = try_join(requests.partials(FramesPass), times(&requests)).await?;
-    Ok(((DiffSide { selection, facts }, DiffPart::merge(frames)), times))
+    Ok(((CompareSide { selection, facts }, ComparePart::merge(frames)), times))
 }
 
 /// Frames of one side of a comparison.
@@ -72,9 +72,9 @@ async fn side(
 pub(crate) struct FramesPass;
 
 impl RequestPass for FramesPass {
-    type Part = DiffPart;
+    type Part = ComparePart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| DiffPart::observe(rows.set, rows.table, rows.numbers()))
+        over.sweep(|rows| ComparePart::observe(rows.set, rows.table, rows.numbers()))
     }
 }

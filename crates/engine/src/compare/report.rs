@@ -1,17 +1,19 @@
 //! The report of a comparison: frames of both sides, what changed and whether it is more than noise.
 
-use crate::compare::services::CulpritReport;
-use crate::ids::{EndpointId, NodeId};
+use crate::compare::services::ServicesReport;
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, Selection};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Interval, Moments, Side, false_discovery_limit, fisher_p, welch, welch_p};
+use pathlight_base::statistics::{
+    Interval, MeanError, Moments, false_discovery_limit, fisher_p, welch, welch_p,
+};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// Which requests one side of a comparison is, and what they are like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DiffSide {
+pub struct CompareSide {
     /// The selected requests.
     pub selection: Selection,
     /// Requests and latencies of its percentile range.
@@ -27,7 +29,7 @@ pub struct FrameSums {
     pub exclusive: Moments,
     /// Time on the critical path of the frame and all below it, per request, in microseconds.
     pub subtree: Moments,
-    /// The request with the greatest subtree time (ties: smaller ids): index into [`DiffReport::examples`].
+    /// The request with the greatest subtree time (ties: smaller ids): index into [`CompareReport::examples`].
     pub example: Option<u32>,
     /// Time of its subtree in the exemplar, in microseconds.
     pub example_us: u64,
@@ -48,11 +50,11 @@ impl FrameSums {
 
 /// One frame on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiffNode {
+pub struct CompareNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
     pub parent: Option<NodeId>,
-    /// Index into [`DiffReport::endpoints`].
-    pub endpoint: EndpointId,
+    /// Index into [`CompareReport::endpoints`].
+    pub endpoint: ReportEndpoint,
     /// Side A.
     pub a: FrameSums,
     /// Side B.
@@ -92,7 +94,7 @@ impl Basis {
 
 /// Which time of a frame is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Measure {
+pub enum MeasuredTime {
     /// The frame's and that of all below it.
     #[default]
     Subtree,
@@ -100,12 +102,12 @@ pub enum Measure {
     Exclusive,
 }
 
-impl Measure {
+impl MeasuredTime {
     /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
-            Measure::Subtree => "subtree",
-            Measure::Exclusive => "exclusive",
+            MeasuredTime::Subtree => "subtree",
+            MeasuredTime::Exclusive => "exclusive",
         }
     }
 }
@@ -121,7 +123,7 @@ pub struct Change {
     pub change: f64,
     /// Welch's 95 % interval; `None` where there is nothing to test: fewer than two requests on a side, or no variance.
     pub interval: Option<Interval>,
-    /// No clearer than chance allows among so many frames: see [`DiffReport::judged`].
+    /// No clearer than chance allows among so many frames: see [`CompareReport::judged`].
     pub is_noise: bool,
 }
 
@@ -131,27 +133,27 @@ pub struct RankedChange {
     /// Index of the node.
     pub node: NodeId,
     /// Which time of it the change is about.
-    pub measure: Measure,
+    pub measure: MeasuredTime,
     /// The change.
     pub change: Change,
 }
 
 /// Two sides compared frame by frame and service by service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DiffReport {
+pub struct CompareReport {
     /// Before, or the bulk.
-    pub a: DiffSide,
+    pub a: CompareSide,
     /// After, or the tail.
-    pub b: DiffSide,
+    pub b: CompareSide,
     /// Endpoints as (service, operation), sorted.
     pub endpoints: Vec<Endpoint>,
     /// The union of both trees, in pre-order.
-    pub nodes: Vec<DiffNode>,
+    pub nodes: Vec<CompareNode>,
     /// Example requests of frames.
     pub examples: Vec<RequestRef>,
     /// Which service explains that B is slower.
-    pub culprit: CulpritReport,
-    /// By [`Basis`] and [`Measure`]: up to which p-value the change of a frame is more than noise.
+    pub culprit: ServicesReport,
+    /// By [`Basis`] and [`MeasuredTime`]: up to which p-value the change of a frame is more than noise.
     pub largest_p: [[f64; 2]; 2],
     /// By node: the root of its tree, where each root endpoint is tested by itself; else empty.
     pub root_of: Vec<NodeId>,
@@ -160,7 +162,7 @@ pub struct DiffReport {
 /// Changes that are told although there is none: so many of those told, on average.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
-impl DiffNode {
+impl CompareNode {
     /// Returns on which sides it stands.
     pub fn presence(&self) -> Presence {
         match (self.a.requests, self.b.requests) {
@@ -171,10 +173,10 @@ impl DiffNode {
     }
 }
 
-impl DiffReport {
+impl CompareReport {
     /// Tests all frames together, by Welch's test and with false discoveries at 5 % (Benjamini and Hochberg 1995): of
     /// hundreds of frames some lie outside their 95 % interval by chance.
-    pub fn judged(mut self) -> DiffReport {
+    pub fn judged(mut self) -> CompareReport {
         if self.is_within_types() {
             let mut roots: Vec<NodeId> = Vec::with_capacity(self.nodes.len());
             for (number, node) in self.nodes.iter().enumerate() {
@@ -183,7 +185,7 @@ impl DiffReport {
             self.root_of = roots;
         }
         for basis in [Basis::Mean, Basis::Share] {
-            for measure in [Measure::Subtree, Measure::Exclusive] {
+            for measure in [MeasuredTime::Subtree, MeasuredTime::Exclusive] {
                 let nodes = (0..self.nodes.len() as u32).map(NodeId);
                 let p: Vec<f64> = nodes.filter_map(|node| self.p(node, basis, measure)).collect();
                 // Without one that passes, none is as small as this.
@@ -215,10 +217,10 @@ impl DiffReport {
     }
 
     /// Returns what both sides have of a node.
-    fn sides(&self, node: NodeId, basis: Basis, measure: Measure) -> (Side, Side) {
+    fn sides(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> (MeanError, MeanError) {
         let root = self.root_of.get(node.index()).map(|root| &self.nodes[root.index()]);
         let node = &self.nodes[node.index()];
-        let side = |sums: &FrameSums, side: &DiffSide, root: Option<&FrameSums>| {
+        let side = |sums: &FrameSums, side: &CompareSide, root: Option<&FrameSums>| {
             let all = side.facts.requests;
             let n = root.map_or(all, |root| root.requests);
             let unit = match basis {
@@ -229,17 +231,17 @@ impl DiffReport {
             // Per request of all, whichever vary.
             let unit = if n > 0 { unit * all as f64 / n as f64 } else { unit };
             let moments = match measure {
-                Measure::Subtree => sums.subtree,
-                Measure::Exclusive => sums.exclusive,
+                MeasuredTime::Subtree => sums.subtree,
+                MeasuredTime::Exclusive => sums.exclusive,
             };
-            Side::new(moments, n, unit)
+            MeanError::new(moments, n, unit)
         };
         (side(&node.a, &self.a, root.map(|root| &root.a)), side(&node.b, &self.b, root.map(|root| &root.b)))
     }
 
     /// Returns how likely the change of a node is by chance: by Welch's test, and within types also by how many
     /// requests have it (Fisher's, two-sided), unless all have; `None` where nothing can be tested.
-    fn p(&self, node: NodeId, basis: Basis, measure: Measure) -> Option<f64> {
+    fn p(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> Option<f64> {
         let (a, b) = self.sides(node, basis, measure);
         let longer = welch_p(a, b)?;
         let (has_a, has_b) = (self.nodes[node.index()].a.requests, self.nodes[node.index()].b.requests);
@@ -252,7 +254,7 @@ impl DiffReport {
     }
 
     /// Returns the change of a node.
-    pub fn change(&self, node: NodeId, basis: Basis, measure: Measure) -> Change {
+    pub fn change(&self, node: NodeId, basis: Basis, measure: MeasuredTime) -> Change {
         let (a, b) = self.sides(node, basis, measure);
         let limit = self.largest_p[basis as usize][measure as usize];
         Change {
@@ -271,11 +273,11 @@ impl DiffReport {
     /// Returns the table of changes: what is more than noise first, then by size of the change, frames on one side
     /// only before others of the same size, then in the order of nodes.
     ///
-    /// Under [`Measure::Exclusive`] every frame stands for its own time. Under [`Measure::Subtree`] a frame that
+    /// Under [`MeasuredTime::Exclusive`] every frame stands for its own time. Under [`MeasuredTime::Subtree`] a frame that
     /// appeared or vanished stands for itself and all below it, any other one for its own time, so that every
     /// microsecond of the whole change is told once and by the frame where it happens: callers do not come before the
     /// call that made them slow. Frames inside one that appeared or vanished have no row of their own then.
-    pub fn ranking(&self, basis: Basis, measure: Measure) -> Vec<RankedChange> {
+    pub fn ranking(&self, basis: Basis, measure: MeasuredTime) -> Vec<RankedChange> {
         let mut rows = Vec::new();
         // Whether the frame lies within one that appeared or vanished, or is one.
         let mut is_inside = vec![false; self.nodes.len()];
@@ -284,9 +286,9 @@ impl DiffReport {
             let is_one_sided = node.presence() != Presence::Both;
             is_inside[number] = within || is_one_sided;
             let measure = match measure {
-                Measure::Subtree if within => continue,
-                Measure::Subtree if is_one_sided => Measure::Subtree,
-                _ => Measure::Exclusive,
+                MeasuredTime::Subtree if within => continue,
+                MeasuredTime::Subtree if is_one_sided => MeasuredTime::Subtree,
+                _ => MeasuredTime::Exclusive,
             };
             let node = NodeId(number as u32);
             rows.push(RankedChange { node, measure, change: self.change(node, basis, measure) });
@@ -308,7 +310,7 @@ impl DiffReport {
     }
 
     /// Returns the service and operation of an endpoint number.
-    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+    pub fn name(&self, endpoint: ReportEndpoint) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

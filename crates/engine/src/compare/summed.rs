@@ -1,7 +1,7 @@
 //! Two summaries side by side, as two sets of traces.
 
-use crate::compare::services::{CulpritPart, CulpritReport};
-use crate::compare::{DiffPart, DiffReport, DiffSide};
+use crate::compare::services::{ServicesPartial, ServicesReport};
+use crate::compare::{ComparePart, CompareReport, CompareSide};
 use crate::requests::{RootEndpoint, Selection};
 use crate::summaries::{Choice, Lacks, Summary};
 use pathlight_trace::Endpoint;
@@ -11,7 +11,11 @@ impl Summary {
     ///
     /// # Errors
     /// [`Lacks`].
-    pub fn side(&self, choice: &Choice, group: u8) -> Result<((DiffSide, DiffPart), CulpritPart), Lacks> {
+    pub fn side(
+        &self,
+        choice: &Choice,
+        group: u8,
+    ) -> Result<((CompareSide, ComparePart), ServicesPartial), Lacks> {
         let root = choice.root.as_ref();
         let selection = Selection {
             group,
@@ -22,7 +26,7 @@ impl Summary {
             ..Selection::default()
         };
         let facts = self.facts(choice);
-        Ok(((DiffSide { selection, facts }, self.frames(root)?), self.services(root)?))
+        Ok(((CompareSide { selection, facts }, self.frames(root)?), self.services(root)?))
     }
 }
 
@@ -31,8 +35,8 @@ impl Summary {
 ///
 /// # Errors
 /// [`Lacks`].
-pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> Result<DiffReport, Lacks> {
+pub fn compare(a: &Summary, b: &Summary, root: Option<&Endpoint>) -> Result<CompareReport, Lacks> {
     let choice = Choice { root: root.cloned(), ..Choice::default() };
     let ((a_side, a_times), (b_side, b_times)) = (a.side(&choice, 0)?, b.side(&choice, 1)?);
-    Ok(DiffPart::finish(a_side, b_side, CulpritReport::of(&a_times, &b_times)))
+    Ok(ComparePart::finish(a_side, b_side, ServicesReport::of(&a_times, &b_times)))
 }

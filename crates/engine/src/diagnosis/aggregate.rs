@@ -2,7 +2,7 @@
 
 use super::block::{pick, sum};
 use super::events::{is_span_end, is_start};
-use super::{Statistic, Traces};
+use super::{TimeStatistics, Traces};
 use crate::flame::PathFinder;
 use crate::requests::RequestRef;
 use pathlight_base::steps::{Pace, all_at_once};
@@ -22,7 +22,7 @@ pub struct AggregateTrace {
     /// Whether the order of events differs between these traces, so that only the target's children keep theirs.
     pub order_varies: bool,
     /// Which subspan is slow; `null` if none is.
-    pub problem: Option<Problem>,
+    pub problem: Option<ProblemSubspan>,
     /// The trace whose starts and ends are nearest to the means (ties by id), then the slowest.
     pub exemplars: Vec<RequestRef>,
     /// Number of aggregate spans, those left out included.
@@ -48,7 +48,7 @@ pub struct AggregateSegment {
 /// The problematic subspan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Problem {
+pub struct ProblemSubspan {
     /// Span number.
     pub span: u32,
     /// Subspan number.
@@ -76,7 +76,7 @@ pub struct AggregateSpan {
     /// End rounded, halves up.
     pub end_rounded_us: u64,
     /// Duration of the span.
-    pub duration_us: Statistic,
+    pub duration_us: TimeStatistics,
     /// Its subspans; none below the target's level where the order varies.
     pub subspans: Vec<AggregateSubspan>,
 }
@@ -94,7 +94,7 @@ pub struct AggregateSubspan {
     /// Mean end in microseconds since the root's start; it begins the mean duration before.
     pub end_us: f64,
     /// Duration of the subspan.
-    pub duration_us: Statistic,
+    pub duration_us: TimeStatistics,
 }
 
 /// Returns the aggregate trace of traces of one shape. In `only`, and everywhere if it is `None`, the events have one
@@ -131,7 +131,7 @@ pub struct GroupSubspan {
     /// Whether it is the problematic one.
     pub is_problem: bool,
     /// Duration of the subspan.
-    pub duration_us: Statistic,
+    pub duration_us: TimeStatistics,
 }
 
 /// Subspans on each side of the problematic one that a group of traces has.
@@ -141,7 +141,7 @@ const NEIGHBOURS: usize = 10;
 pub(super) async fn subspans_near(
     traces: &Traces,
     group: &[u32],
-    Problem { span, subspan }: Problem,
+    ProblemSubspan { span, subspan }: ProblemSubspan,
     pace: &mut Pace,
 ) -> Vec<GroupSubspan> {
     let Some(&first) = group.first() else { return Vec::new() };
@@ -164,7 +164,7 @@ pub(super) async fn subspans_near(
             after: name(after),
             before: name(before),
             is_problem: at == subspan as usize,
-            duration_us: Statistic::of(&mut values, pace).await,
+            duration_us: TimeStatistics::of(&mut values, pace).await,
         });
         pace.spend(rows.len() + shape.len() / 4).await;
     }
@@ -215,7 +215,7 @@ async fn without_subspans(traces: &Traces, group: &[u32], pace: &mut Pace) -> Ag
         let end = far(block.end_us.of(position as usize), &rows, &mut distance);
         values.clear();
         values.extend(block.durations(position, &rows));
-        let duration_us = Statistic::of(&mut values, pace).await;
+        let duration_us = TimeStatistics::of(&mut values, pace).await;
         pace.spend(4 * rows.len()).await;
         let Endpoint { service, operation } =
             traces.endpoints[shape.endpoint[position as usize] as usize].clone();
@@ -274,7 +274,7 @@ async fn put_subspans(
                         NO_ROW => trace.spans[position].end_us,
                         child => trace.spans[child as usize].start_us,
                     },
-                    duration_us: Statistic::of(&mut values, pace).await,
+                    duration_us: TimeStatistics::of(&mut values, pace).await,
                 });
                 pace.spend(rows.len()).await;
             }

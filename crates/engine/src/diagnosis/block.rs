@@ -3,7 +3,7 @@
 use super::collect::Children;
 use super::events::{is_span_end, is_start};
 use super::numbers::Numbers;
-use super::{Event, Subspans, child_events, span_end};
+use super::{SpanEvent, Subspans, child_events, span_end};
 use pathlight_base::sort::sort_in_steps;
 use pathlight_base::steps::Pace;
 use pathlight_trace::{Endpoint, NO_ROW};
@@ -260,7 +260,7 @@ impl Block {
 
     /// Puts the events of a position in order (section 2). `out` is empty, or has those of another row, whose order is
     /// often the same.
-    async fn put_events(&self, position: u32, row: usize, out: &mut Vec<Event>, pace: &mut Pace) {
+    async fn put_events(&self, position: u32, row: usize, out: &mut Vec<SpanEvent>, pace: &mut Pace) {
         if out.is_empty() {
             for children in self.shape.children(position).chunks(CHUNK) {
                 for &child in children {
@@ -286,12 +286,12 @@ impl Block {
             pace.spend(8 * out.len()).await;
             out.sort_unstable();
         } else {
-            sort_in_steps(out, 1, Event::cmp, pace).await;
+            sort_in_steps(out, 1, SpanEvent::cmp, pace).await;
         }
     }
 
     /// Returns the events of a position in order.
-    pub async fn events(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<Event> {
+    pub async fn events(&self, position: u32, row: u32, pace: &mut Pace) -> Vec<SpanEvent> {
         let mut out = Vec::new();
         self.put_events(position, row as usize, &mut out, pace).await;
         out

@@ -2,7 +2,7 @@
 
 use crate::requests::RequestTypes;
 use pathlight_base::sort::Sorting;
-use pathlight_trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
+use pathlight_trace::{Endpoint, NO_ROW, ReadingRule, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -324,7 +324,8 @@ impl TraceCollector {
                     self.part.orphans += 1;
                     return true;
                 }
-                work.is_synthetic = root == 0 && shape.roots > 1 && !tree.settings.reading.has(Rule::Roots);
+                work.is_synthetic =
+                    root == 0 && shape.roots > 1 && !tree.settings.reading.has(ReadingRule::Roots);
                 work.begin(tree, root);
             }
             Stage::Nodes(from) => {

@@ -3,7 +3,7 @@
 use super::aggregate::{aggregate_in_steps, exemplars, subspans_near};
 use super::block::{Neighbours, sum};
 use super::traces::normal_of;
-use super::{AggregateTrace, GroupSubspan, Problem, Settings, Traces};
+use super::{AggregateTrace, DiagnosisSettings, GroupSubspan, ProblemSubspan, Traces};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
@@ -43,7 +43,7 @@ pub struct DiagnosedEndpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum TailVerdict {
     /// Mean own time in the tail is more than 4 times that in normal traces.
     Tail,
     /// The same, with none in normal traces.
@@ -54,25 +54,25 @@ pub enum Verdict {
     Unsplit,
 }
 
-impl Verdict {
+impl TailVerdict {
     /// Compares spans and their own time in normal traces with those in the tail; also says how many times as long they
     /// take there.
-    pub fn of(normal: Total, tail: Total) -> (Verdict, Option<f64>) {
+    pub fn of(normal: Total, tail: Total) -> (TailVerdict, Option<f64>) {
         let ratio = (normal.sum > 0).then(|| tail.mean() / normal.mean());
         let verdict = if normal.sum == 0 && tail.sum > 0 {
-            Verdict::New
+            TailVerdict::New
         } else if tail.sum * u128::from(normal.count) > TAIL_RATIO * normal.sum * u128::from(tail.count) {
             // tail.sum / tail.count > 4 normal.sum / normal.count, without division.
-            Verdict::Tail
+            TailVerdict::Tail
         } else {
-            Verdict::Always
+            TailVerdict::Always
         };
         (verdict, ratio)
     }
 
     /// Returns whether it is about the tail, so that only its traces are looked at further.
     pub fn is_of_tail(self) -> bool {
-        matches!(self, Verdict::Tail | Verdict::New)
+        matches!(self, TailVerdict::Tail | TailVerdict::New)
     }
 }
 
@@ -97,7 +97,7 @@ pub struct DiagnosedType {
     /// Mean own time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
     pub tail_ratio: Option<f64>,
     /// Whether it is slow in the tail only.
-    pub verdict: Verdict,
+    pub verdict: TailVerdict,
     /// How many parts of spans there are, of which `spans` lists the first.
     pub spans_in_all: u64,
     /// Parts of spans that the time is in, most time first.
@@ -238,7 +238,7 @@ struct Ranked {
     subspan_us: u128,
     span_us: u128,
     is_local: bool,
-    problem: Problem,
+    problem: ProblemSubspan,
     traces: Vec<u32>,
 }
 
@@ -257,7 +257,7 @@ fn positions_of(traces: &Traces, list: &[u32]) -> usize {
 /// A report in the making.
 struct Diagnosis<'a> {
     traces: &'a Traces,
-    settings: &'a Settings,
+    settings: &'a DiagnosisSettings,
     pace: &'a mut Pace,
     /// Groups so far.
     groups: u32,
@@ -272,7 +272,7 @@ struct Diagnosis<'a> {
 /// If any are, groups of the report lack exemplars and subspans.
 pub(super) async fn diagnose(
     traces: &Traces,
-    settings: &Settings,
+    settings: &DiagnosisSettings,
     wanted: Option<Aggregates>,
     pace: &mut Pace,
 ) -> (u64, Vec<DiagnosedEndpoint>, Vec<AggregateTrace>) {
@@ -346,8 +346,8 @@ impl Diagnosis<'_> {
         }
         let [normal_total, tail] = halves;
         let (verdict, tail_ratio) = match normal {
-            None => (Verdict::Unsplit, None),
-            Some(_) => Verdict::of(normal_total, tail),
+            None => (TailVerdict::Unsplit, None),
+            Some(_) => TailVerdict::of(normal_total, tail),
         };
         let is_tail = verdict.is_of_tail();
         let chosen = group.shapes.iter().map(|(number, group)| match is_tail {
@@ -514,7 +514,7 @@ impl Diagnosis<'_> {
                     0 => 0.0,
                     _ => subspan_us as f64 * subspan_us as f64 / span_us as f64,
                 };
-                let problem = Problem { span: *position, subspan: *index };
+                let problem = ProblemSubspan { span: *position, subspan: *index };
                 Ranked { score, subspan_us, span_us, is_local, problem, traces: list }
             }));
             self.pace.spend(2 * group.len()).await;

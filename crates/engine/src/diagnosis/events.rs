@@ -3,7 +3,7 @@
 use pathlight_trace::NO_ROW;
 
 /// An event of a span: time; rank; of a child its other end, and what the child is. The end of the span itself has none.
-pub type Event = (u64, u8, u64, u32);
+pub type SpanEvent = (u64, u8, u64, u32);
 
 const CHILD_ENDS: u8 = 1;
 const CHILD_STARTS: u8 = 2;
@@ -11,23 +11,23 @@ const EMPTY_CHILD_ENDS: u8 = 3;
 const SPAN_ENDS: u8 = 9;
 
 /// Returns the start and the end of a child.
-pub fn child_events(start: u64, end: u64, child: u32) -> [Event; 2] {
+pub fn child_events(start: u64, end: u64, child: u32) -> [SpanEvent; 2] {
     let ends = if start == end { EMPTY_CHILD_ENDS } else { CHILD_ENDS };
     [(start, CHILD_STARTS, end, child), (end, ends, start, child)]
 }
 
 /// Returns the end of the span, which is the last of its events.
-pub fn span_end(end: u64) -> Event {
+pub fn span_end(end: u64) -> SpanEvent {
     (end, SPAN_ENDS, 0, NO_ROW)
 }
 
 /// Returns whether an event is the end of the span.
-pub(super) fn is_span_end(event: &Event) -> bool {
+pub(super) fn is_span_end(event: &SpanEvent) -> bool {
     event.1 == SPAN_ENDS
 }
 
 /// Returns whether an event is the start of a child.
-pub(super) fn is_start(event: &Event) -> bool {
+pub(super) fn is_start(event: &SpanEvent) -> bool {
     event.1 == CHILD_STARTS
 }
 
@@ -60,7 +60,7 @@ impl Subspans {
     }
 
     /// Returns the subspan that ends with the next event, if one does.
-    pub fn pass(&mut self, event: &Event) -> Option<Subspan> {
+    pub fn pass(&mut self, event: &SpanEvent) -> Option<Subspan> {
         let &(time, _, end, child) = event;
         let diff_us = match is_start(event) {
             true => Some(time - self.child_start),

@@ -2,7 +2,7 @@
 
 use super::block::pick;
 use super::traces::normal_of;
-use super::{Settings, SplitStatistic, Traces};
+use super::{DiagnosisSettings, SplitStatistic, Traces};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use pathlight_trace::Endpoint;
@@ -16,19 +16,19 @@ const MOST: usize = 20_000;
 /// One layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Layer {
+pub struct GroupingLayer {
     /// Number of the layer, 1 to 4.
     pub layer: u32,
     /// Number of groups.
     pub groups_in_all: u64,
     /// The groups listed, those with the most time first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<TraceGroup>,
 }
 
 /// One group of traces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Group {
+pub struct TraceGroup {
     /// Its request type as `[service, operation]`; of layer 1 none, of layers 3 and 4 the root's endpoint.
     pub root: Option<Endpoint>,
     /// Number of traces.
@@ -82,7 +82,11 @@ pub struct PositionTimes {
     pub subspans_us: Vec<SplitStatistic>,
 }
 
-pub(super) async fn layers(traces: &Traces, settings: &Settings, pace: &mut Pace) -> Vec<Layer> {
+pub(super) async fn layers(
+    traces: &Traces,
+    settings: &DiagnosisSettings,
+    pace: &mut Pace,
+) -> Vec<GroupingLayer> {
     let all = traces.all();
     let (mut first, mut second) = (Vec::new(), Vec::new());
     if !all.is_empty() {
@@ -98,8 +102,8 @@ pub(super) async fn layers(traces: &Traces, settings: &Settings, pace: &mut Pace
         shapes.push(group);
     }
     vec![
-        Layer { layer: 1, groups_in_all: first.len() as u64, groups: first },
-        Layer { layer: 2, groups_in_all: second.len() as u64, groups: second },
+        GroupingLayer { layer: 1, groups_in_all: first.len() as u64, groups: first },
+        GroupingLayer { layer: 2, groups_in_all: second.len() as u64, groups: second },
         listed(traces, shapes, 3, settings, pace).await,
         listed(traces, orders, 4, settings, pace).await,
     ]
@@ -110,9 +114,9 @@ async fn listed(
     traces: &Traces,
     groups: Vec<Vec<u32>>,
     layer: u32,
-    settings: &Settings,
+    settings: &DiagnosisSettings,
     pace: &mut Pace,
-) -> Layer {
+) -> GroupingLayer {
     let groups_in_all = groups.len() as u64;
     let time =
         |g: &Vec<u32>| -> u128 { g.iter().map(|&t| u128::from(traces.traces[t as usize].duration_us)).sum() };
@@ -125,22 +129,22 @@ async fn listed(
     for (_, group) in &timed {
         out.push(by_position(traces, group, layer, &mut left, settings, pace).await);
     }
-    Layer { layer, groups_in_all, groups: out }
+    GroupingLayer { layer, groups_in_all, groups: out }
 }
 
 async fn head(
     traces: &Traces,
     group: &[u32],
-    settings: &Settings,
+    settings: &DiagnosisSettings,
     pace: &mut Pace,
-) -> (Group, Option<usize>) {
+) -> (TraceGroup, Option<usize>) {
     let normal = normal_of(group.len(), settings);
     let mut roots: Vec<u64> = group.iter().map(|&t| traces.traces[t as usize].duration_us).collect();
-    let out = Group {
+    let out = TraceGroup {
         traces: group.len() as u64,
         normal: normal.map(|k| k as u64),
         root_us: SplitStatistic::of(&mut roots, normal, pace).await,
-        ..Group::default()
+        ..TraceGroup::default()
     };
     (out, normal)
 }
@@ -149,9 +153,9 @@ async fn by_endpoint(
     traces: &Traces,
     group: &[u32],
     kind: Option<u32>,
-    settings: &Settings,
+    settings: &DiagnosisSettings,
     pace: &mut Pace,
-) -> Group {
+) -> TraceGroup {
     let (mut out, normal) = head(traces, group, settings, pace).await;
     out.root = kind.map(|kind| traces.types[kind as usize].clone());
     // Traces of a group stand in the order of their numbers.
@@ -195,9 +199,9 @@ async fn by_position(
     group: &[u32],
     layer: u32,
     left: &mut usize,
-    settings: &Settings,
+    settings: &DiagnosisSettings,
     pace: &mut Pace,
-) -> Group {
+) -> TraceGroup {
     let (mut out, normal) = head(traces, group, settings, pace).await;
     let Some(&first) = group.first() else { return out };
     let (block, rows) = (traces.block_of(first), traces.rows(group));

@@ -22,22 +22,22 @@ mod summed_report;
 mod traces;
 
 pub use aggregate::{
-    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, GroupSubspan, Problem, aggregate,
-    recursive,
+    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, GroupSubspan, ProblemSubspan,
+    aggregate, recursive,
 };
 pub use collect::{TraceCollector, TracesPart};
 pub use diagnose::{
-    Aggregates, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, Top, Total, Verdict,
+    Aggregates, DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, TailVerdict, Top, Total,
 };
-pub use events::{Event, Subspan, Subspans, child_events, span_end};
+pub use events::{SpanEvent, Subspan, Subspans, child_events, span_end};
 pub use export::to_jaeger;
-pub use layers::{EndpointTimes, Group, Layer, PositionTimes};
+pub use layers::{EndpointTimes, GroupingLayer, PositionTimes, TraceGroup};
 pub use merge::Merging;
 pub use places::{Comparing, PlaceChange, PlacesReport, SetsReport, TypeLeftOut, TypePlaces};
-pub use report::{OfSummary, TprofReport};
-pub use statistic::{SplitStatistic, Statistic};
+pub use report::{DiagnosisReport, OfSummary};
+pub use statistic::{SplitStatistic, TimeStatistics};
 pub use summed::MOST_PLACES;
-pub use traces::{Settings, Traces};
+pub use traces::{DiagnosisSettings, Traces};
 
 #[cfg(test)]
 pub(crate) use traces::normal_of;

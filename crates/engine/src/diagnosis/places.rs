@@ -2,10 +2,10 @@
 
 use super::block::{Neighbours, pick};
 use super::traces::normal_of;
-use super::{Merging, Settings, Traces, TracesPart};
-use crate::compare::services::CulpritReport;
+use super::{DiagnosisSettings, Merging, Traces, TracesPart};
+use crate::compare::services::ServicesReport;
 use pathlight_base::sort::{CompactSort as _, sort_in_steps};
-use pathlight_base::statistics::{Interval, Moments, Side, welch};
+use pathlight_base::statistics::{Interval, MeanError, Moments, welch};
 use pathlight_base::steps::{Pace, all_at_once};
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
@@ -229,7 +229,7 @@ fn callers(traces: &Traces) -> BTreeMap<String, u32> {
 fn changes(traces: &Traces, a: (&Sums, u64), b: (&Sums, u64)) -> Vec<PlaceChange> {
     let keys: BTreeSet<Key> = a.0.keys().chain(b.0.keys()).copied().collect();
     let side = |(sums, n): (&Sums, u64), key| {
-        Side::new(sums.get(key).map(|sum| sum.moments).unwrap_or_default(), n, 1.0)
+        MeanError::new(sums.get(key).map(|sum| sum.moments).unwrap_or_default(), n, 1.0)
     };
     // The number that most spans of both sides give a subspan; of equally many the lowest.
     let number = |key| {
@@ -355,7 +355,11 @@ fn left_out(traces: &Traces, kind: u32, a_traces: usize, b_traces: usize) -> Typ
 }
 
 /// Compares the tail with the normal requests within each request type that can be split.
-pub(super) async fn tail_places(traces: &Traces, settings: &Settings, pace: &mut Pace) -> PlacesReport {
+pub(super) async fn tail_places(
+    traces: &Traces,
+    settings: &DiagnosisSettings,
+    pace: &mut Pace,
+) -> PlacesReport {
     let callers = callers(traces);
     let (mut types, mut small) = (Vec::new(), Vec::new());
     for (kind, group) in traces.by_type(&traces.all()) {
@@ -423,7 +427,7 @@ impl Comparing {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SetsReport {
     /// Which service explains that B is slower.
-    pub culprit: CulpritReport,
+    pub culprit: ServicesReport,
     /// Places by request type.
     pub places: PlacesReport,
 }

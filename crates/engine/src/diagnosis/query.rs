@@ -3,8 +3,8 @@
 use crate::EngineError;
 use crate::compare::services::query::{culprit, times};
 use crate::diagnosis::{
-    AggregateTrace, Aggregates, Comparing, Merging, SetsReport, Settings, TprofReport, TraceCollector,
-    Traces, TracesPart,
+    AggregateTrace, Aggregates, Comparing, DiagnosisReport, DiagnosisSettings, Merging, SetsReport,
+    TraceCollector, Traces, TracesPart,
 };
 use crate::flame::PathTable;
 use crate::requests::{RequestTypes, Selection};
@@ -14,7 +14,7 @@ use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use futures_util::future::try_join;
 use pathlight_base::encoding;
-use pathlight_base::steps::{Done, Pace};
+use pathlight_base::steps::{Pace, WorkCount};
 use pathlight_trace::{PathSettings, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,13 +37,13 @@ pub struct Diagnosis {
     /// The selected requests.
     pub selection: Selection,
     /// Tail, lengths.
-    pub settings: Settings,
+    pub settings: DiagnosisSettings,
 }
 
 impl Query for Diagnosis {
-    type Report = TprofReport;
+    type Report = DiagnosisReport;
 
-    async fn run(self, workers: Workers) -> Result<TprofReport, EngineError> {
+    async fn run(self, workers: Workers) -> Result<DiagnosisReport, EngineError> {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.diagnosis(&choice, &self.settings)?);
         }
@@ -58,7 +58,7 @@ pub struct AggregateTraces {
     /// The selected requests.
     pub selection: Selection,
     /// Tail, lengths.
-    pub settings: Settings,
+    pub settings: DiagnosisSettings,
     /// The aggregate traces that are wanted.
     pub wanted: Aggregates,
 }
@@ -82,7 +82,7 @@ async fn with_traces<T>(
 ) -> Result<T, EngineError> {
     let (requests, _) = workers.cut(selection).await?;
     let partials = requests.run(TracesPass).await?;
-    let (of, done) = (units(&partials), Done::default());
+    let (of, done) = (units(&partials), WorkCount::default());
     let mut pace = Pace::telling(&done);
     let work = async move {
         let mut merging = Merging::default();
@@ -119,7 +119,7 @@ impl Query for CompareDiagnoses {
         };
         let ((a_traces, a_times), (b_traces, b_times)) = try_join(side(&self.a), side(&self.b)).await?;
         let traces = [a_traces, b_traces];
-        let (of, done) = (traces.iter().map(|side| units(side)).sum(), Done::default());
+        let (of, done) = (traces.iter().map(|side| units(side)).sum(), WorkCount::default());
         let mut pace = Pace::telling(&done);
         let work = async move {
             let mut comparing = Comparing::default();

@@ -2,8 +2,8 @@
 
 use super::places::tail_places;
 use super::{
-    AggregateTrace, Aggregates, DiagnosedEndpoint, DiagnosedGroup, Layer, PlacesReport, Settings, Traces,
-    diagnose, layers,
+    AggregateTrace, Aggregates, DiagnosedEndpoint, DiagnosedGroup, DiagnosisSettings, GroupingLayer,
+    PlacesReport, Traces, diagnose, layers,
 };
 use pathlight_base::steps::{Pace, all_at_once};
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 /// as a Jaeger API response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TprofReport {
+pub struct DiagnosisReport {
     /// Requests analysed.
     pub traces: u64,
     /// Requests kept out because their trace has an orphan root.
     pub has_orphans: u64,
     /// The groups of layers 1 to 4; of layers 3 and 4 the 20 with the most time.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<GroupingLayer>,
     /// How many endpoints there are, of which `report` lists the first.
     pub endpoints_in_all: u64,
     /// The diagnosis, the endpoint with the most self time first.
@@ -44,7 +44,7 @@ pub struct OfSummary {
     pub has_roots: u64,
 }
 
-impl TprofReport {
+impl DiagnosisReport {
     /// Returns the group with this `aggregate_trace`.
     pub fn group(&self, number: u32) -> Option<&DiagnosedGroup> {
         let types = self.report.iter().flat_map(|endpoint| &endpoint.types);
@@ -55,14 +55,14 @@ impl TprofReport {
 
 impl Traces {
     /// Makes layers, report and the list of what makes the tail slow.
-    pub fn finish(&self, settings: &Settings) -> TprofReport {
+    pub fn finish(&self, settings: &DiagnosisSettings) -> DiagnosisReport {
         all_at_once(async { self.report(settings, &mut Pace::default()).await })
     }
 
     /// Returns what [`finish`](Self::finish) returns, in steps.
-    pub async fn report(&self, settings: &Settings, pace: &mut Pace) -> TprofReport {
+    pub async fn report(&self, settings: &DiagnosisSettings, pace: &mut Pace) -> DiagnosisReport {
         let (endpoints_in_all, report, _) = diagnose::diagnose(self, settings, None, pace).await;
-        TprofReport {
+        DiagnosisReport {
             traces: self.traces.len() as u64,
             has_orphans: self.orphans,
             layers: layers::layers(self, settings, pace).await,
@@ -76,7 +76,7 @@ impl Traces {
     /// Returns the aggregate traces that the report with these settings points at, or one of them, in steps.
     pub async fn aggregates(
         &self,
-        settings: &Settings,
+        settings: &DiagnosisSettings,
         wanted: Aggregates,
         pace: &mut Pace,
     ) -> Vec<AggregateTrace> {

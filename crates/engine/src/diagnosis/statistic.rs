@@ -10,7 +10,7 @@ const CHUNK: usize = 1 << 14;
 /// Statistics of some times in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Statistic {
+pub struct TimeStatistics {
     /// Number of values.
     pub count: u64,
     /// Mean; 0 without values.
@@ -29,30 +29,30 @@ pub struct Statistic {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SplitStatistic {
     /// Statistic over all traces.
-    pub all: Statistic,
+    pub all: TimeStatistics,
     /// Statistic over the normal traces.
-    pub normal: Option<Statistic>,
+    pub normal: Option<TimeStatistics>,
     /// Statistic over the traces of the tail.
-    pub tail: Option<Statistic>,
+    pub tail: Option<TimeStatistics>,
 }
 
-impl Statistic {
+impl TimeStatistics {
     /// Summarises values in any order, which is changed.
-    pub async fn of(values: &mut [u64], pace: &mut Pace) -> Statistic {
-        Statistic::with(moments(values, pace).await, values, pace).await
+    pub async fn of(values: &mut [u64], pace: &mut Pace) -> TimeStatistics {
+        TimeStatistics::with(moments(values, pace).await, values, pace).await
     }
 
     /// Creates the statistic of values of which only the sums are known.
-    pub fn of_sums(moments: Moments, count: u64) -> Statistic {
+    pub fn of_sums(moments: Moments, count: u64) -> TimeStatistics {
         let (mean, sd) = (moments.mean(count), moments.variance(count).sqrt());
-        Statistic { count, mean, sd, p50: None, p99: None }
+        TimeStatistics { count, mean, sd, p50: None, p99: None }
     }
 
-    async fn with(moments: Moments, values: &mut [u64], pace: &mut Pace) -> Statistic {
-        Statistic {
+    async fn with(moments: Moments, values: &mut [u64], pace: &mut Pace) -> TimeStatistics {
+        TimeStatistics {
             p50: Some(percentile_in_steps(values, 0.5, pace).await),
             p99: Some(percentile_in_steps(values, 0.99, pace).await),
-            ..Statistic::of_sums(moments, values.len() as u64)
+            ..TimeStatistics::of_sums(moments, values.len() as u64)
         }
     }
 }
@@ -71,15 +71,18 @@ impl SplitStatistic {
     /// is changed.
     pub async fn of(values: &mut [u64], normal: Option<usize>, pace: &mut Pace) -> SplitStatistic {
         let Some(k) = normal else {
-            return SplitStatistic { all: Statistic::of(values, pace).await, ..SplitStatistic::default() };
+            return SplitStatistic {
+                all: TimeStatistics::of(values, pace).await,
+                ..SplitStatistic::default()
+            };
         };
         let (a, b) = values.split_at_mut(k);
         let (a_moments, b_moments) = (moments(a, pace).await, moments(b, pace).await);
-        let normal = Statistic::with(a_moments, a, pace).await;
-        let tail = Statistic::with(b_moments, b, pace).await;
+        let normal = TimeStatistics::with(a_moments, a, pace).await;
+        let tail = TimeStatistics::with(b_moments, b, pace).await;
         let mut both = a_moments;
         both.merge(b_moments);
-        let all = Statistic::with(both, values, pace).await;
+        let all = TimeStatistics::with(both, values, pace).await;
         SplitStatistic { all, normal: Some(normal), tail: Some(tail) }
     }
 }
@@ -100,11 +103,11 @@ mod tests {
     }
 
     /// Computes the statistic by sorting, as the definition has it.
-    fn plain(values: &[u64]) -> Statistic {
+    fn plain(values: &[u64]) -> TimeStatistics {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         let (moments, count) = (at_once(async |pace| moments(&sorted, pace).await), sorted.len() as u64);
-        Statistic {
+        TimeStatistics {
             count,
             mean: moments.mean(count),
             sd: moments.variance(count).sqrt(),

@@ -1,7 +1,7 @@
 //! The sums for a diagnosis in a summary: the times of endpoints and of the parts of their spans, by latency bin
 //! (`docs/definitions/summary.md` section 1, `tprof.md` section 2).
 
-use crate::diagnosis::{Event, Subspans, child_events, span_end};
+use crate::diagnosis::{SpanEvent, Subspans, child_events, span_end};
 use crate::flame::{Observer, PathTable};
 use crate::summaries::maps::by_key;
 use crate::summaries::section::{Kind, RootSums};
@@ -9,7 +9,7 @@ use crate::summaries::sketch::{MOST, each_number, push_number};
 use crate::summaries::{LatencyBin, names};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Moments;
-use pathlight_trace::{Endpoint, NO_ROW, Role, Rule, SpanKind, TraceSet, Tree};
+use pathlight_trace::{Endpoint, NO_ROW, ReadingRule, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -256,7 +256,7 @@ pub(crate) struct DiagnosisObserver {
     bins: BTreeMap<u32, LatencyBin>,
     seen: Vec<Seen>,
     times: FxHashMap<Key, (u64, u128)>,
-    events: Vec<Event>,
+    events: Vec<SpanEvent>,
 }
 
 impl DiagnosisObserver {
@@ -330,7 +330,7 @@ impl Observer for DiagnosisObserver {
             self.orphans += 1;
             return;
         }
-        if root == 0 && shape.roots > 1 && !tree.settings.reading.has(Rule::Roots) {
+        if root == 0 && shape.roots > 1 && !tree.settings.reading.has(ReadingRule::Roots) {
             self.several_roots += 1;
             return;
         }

@@ -3,9 +3,9 @@
 
 use super::summed::{DiagnosisSums, EndpointSums};
 use crate::diagnosis::{
-    DiagnosedEndpoint, DiagnosedSpan, DiagnosedType, EndpointTimes, Group, Layer, OfSummary, PlaceChange,
-    PlacesReport, Settings, SplitStatistic, Statistic, Top, Total, TprofReport, TypeLeftOut, TypePlaces,
-    Verdict,
+    DiagnosedEndpoint, DiagnosedSpan, DiagnosedType, DiagnosisReport, DiagnosisSettings, EndpointTimes,
+    GroupingLayer, OfSummary, PlaceChange, PlacesReport, SplitStatistic, TailVerdict, TimeStatistics, Top,
+    Total, TraceGroup, TypeLeftOut, TypePlaces,
 };
 use crate::requests::PercentileRange;
 use crate::summaries::{Choice, Lacks, LatencyBin, LatencyBinRange, Summary};
@@ -43,7 +43,7 @@ fn total_of<'a>(bins: impl IntoIterator<Item = &'a LatencyBin>) -> Total {
 }
 
 impl<'a> Kind<'a> {
-    fn of(root: &'a Endpoint, sums: &'a DiagnosisSums, settings: &Settings) -> Kind<'a> {
+    fn of(root: &'a Endpoint, sums: &'a DiagnosisSums, settings: &DiagnosisSettings) -> Kind<'a> {
         let bins = sums.requests.list();
         let traces = bins.iter().map(|bin| bin.requests).sum();
         let slowest = PercentileRange::open(100 * settings.tail_permille.min(1000), 100_000);
@@ -66,12 +66,12 @@ impl<'a> Kind<'a> {
         self.sums.endpoints.get(number.checked_sub(1)? as usize).cloned()
     }
 
-    fn row(&self, row: &EndpointSums, settings: &Settings) -> DiagnosedType {
+    fn row(&self, row: &EndpointSums, settings: &DiagnosisSettings) -> DiagnosedType {
         let own = row.own.list();
         let (total, [normal, tail]) = (total_of(&own), self.halves(&own));
         let (verdict, tail_ratio) = match self.tail {
-            None => (Verdict::Unsplit, None),
-            Some(_) => Verdict::of(normal, tail),
+            None => (TailVerdict::Unsplit, None),
+            Some(_) => TailVerdict::of(normal, tail),
         };
         let mut parts: BTreeMap<(u32, u32), Total> = BTreeMap::new();
         for (place, bins) in row.parts() {
@@ -170,12 +170,12 @@ impl<'a> Kind<'a> {
         }
     }
 
-    fn layer(&self) -> Group {
+    fn layer(&self) -> TraceGroup {
         let endpoints = self.sums.rows.iter().map(|row| {
             let count = total_of(&row.own.list()).count;
             times(&self.sums.endpoints[row.endpoint as usize], count, [row.duration_us, row.self_us])
         });
-        Group {
+        TraceGroup {
             root: Some(self.root.clone()),
             traces: self.traces,
             normal: self.tail.as_ref().map(|(_, normal)| *normal),
@@ -188,7 +188,7 @@ impl<'a> Kind<'a> {
 }
 
 fn of_all(moments: Moments, count: u64) -> SplitStatistic {
-    SplitStatistic { all: Statistic::of_sums(moments, count), ..SplitStatistic::default() }
+    SplitStatistic { all: TimeStatistics::of_sums(moments, count), ..SplitStatistic::default() }
 }
 
 fn times(name: &Endpoint, count: u64, [duration_us, self_us]: [Moments; 2]) -> EndpointTimes {
@@ -205,7 +205,7 @@ impl Summary {
     ///
     /// # Errors
     /// [`Lacks`].
-    pub fn diagnosis(&self, choice: &Choice, settings: &Settings) -> Result<TprofReport, Lacks> {
+    pub fn diagnosis(&self, choice: &Choice, settings: &DiagnosisSettings) -> Result<DiagnosisReport, Lacks> {
         let roots = self.sections.diagnosis.get()?.iter();
         let roots = roots.filter(|(name, _)| choice.root.as_ref().is_none_or(|root| root == *name));
         let kinds: Vec<Kind> = roots.map(|(root, sums)| Kind::of(root, sums, settings)).collect();
@@ -225,14 +225,14 @@ impl Summary {
         let mut latency_us = Moments::default();
         kinds.iter().for_each(|kind| latency_us.merge(kind.sums.latency_us));
         let traces: u64 = kinds.iter().map(|kind| kind.traces).sum();
-        let first = Group {
+        let first = TraceGroup {
             traces,
             root_us: of_all(latency_us, traces),
             endpoints: endpoints
                 .iter()
                 .map(|(name, (total, sums, _))| times(name, total.count, *sums))
                 .collect(),
-            ..Group::default()
+            ..TraceGroup::default()
         };
         let totals = endpoints.iter().map(|(name, (total, ..))| (*name, *total));
         let (endpoints_in_all, report) = Top::of(totals, settings.top[0]);
@@ -251,7 +251,7 @@ impl Summary {
             }
         });
         let report = report.collect();
-        let second: Vec<Group> = kinds.iter().filter(|kind| kind.traces > 0).map(Kind::layer).collect();
+        let second: Vec<TraceGroup> = kinds.iter().filter(|kind| kind.traces > 0).map(Kind::layer).collect();
         let left_out = kinds.iter().filter(|kind| kind.tail.is_none() && kind.traces > 0);
         let left_out = left_out.map(|kind| TypeLeftOut {
             service: kind.root.service.clone(),
@@ -260,13 +260,13 @@ impl Summary {
             b_traces: 0,
         });
         let split = kinds.iter().filter_map(|kind| Some(kind.places(kind.tail.as_ref()?.1)));
-        Ok(TprofReport {
+        Ok(DiagnosisReport {
             traces,
             has_orphans: sum(|of| of.orphans),
             layers: [vec![first], second]
                 .into_iter()
                 .zip(1..)
-                .map(|(groups, layer)| Layer { layer, groups_in_all: groups.len() as u64, groups })
+                .map(|(groups, layer)| GroupingLayer { layer, groups_in_all: groups.len() as u64, groups })
                 .collect(),
             endpoints_in_all,
             report,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the user may choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Settings {
+pub struct DiagnosisSettings {
     /// Where the tail begins, in thousandths: 900 leaves the slowest tenth.
     pub tail_permille: u32,
     /// Endpoints, request types, span parts and groups in the report.
@@ -17,9 +17,9 @@ pub struct Settings {
     pub groups: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { tail_permille: 900, top: [10, 2, 2, 2], groups: 20 }
+impl Default for DiagnosisSettings {
+    fn default() -> DiagnosisSettings {
+        DiagnosisSettings { tail_permille: 900, top: [10, 2, 2, 2], groups: 20 }
     }
 }
 
@@ -120,6 +120,6 @@ impl Traces {
 }
 
 /// Returns how many traces of a group are normal; `None` for a group too small to split.
-pub(crate) fn normal_of(n: usize, settings: &Settings) -> Option<usize> {
+pub(crate) fn normal_of(n: usize, settings: &DiagnosisSettings) -> Option<usize> {
     (n >= 10).then(|| (n as u64 * u64::from(settings.tail_permille.min(1000)) / 1000) as usize)
 }

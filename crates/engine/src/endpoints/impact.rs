@@ -2,7 +2,7 @@
 
 use crate::flame::shares::FewRequests;
 use crate::flame::{Collapser, PathTable};
-use crate::ids::EndpointId;
+use crate::ids::ReportEndpoint;
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Interval;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The accumulator: times by (root endpoint, endpoint).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct BottomUpPart {
+pub struct ImpactPart {
     /// Endpoints as (service, operation).
     names: Vec<Endpoint>,
     /// (endpoint, requests, sum of latencies) of each root endpoint.
@@ -46,8 +46,8 @@ impl PairSums {
 /// One root endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootRow {
-    /// Index into [`BottomUpReport::endpoints`].
-    pub endpoint: EndpointId,
+    /// Index into [`ImpactReport::endpoints`].
+    pub endpoint: ReportEndpoint,
     /// Number of requests.
     pub requests: u64,
     /// Sum of their latencies in microseconds.
@@ -57,7 +57,7 @@ pub struct RootRow {
 /// What an endpoint costs one root endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Affected {
-    /// Index into [`BottomUpReport::roots`].
+    /// Index into [`ImpactReport::roots`].
     pub root: u32,
     /// Exclusive time on the critical paths of its requests in microseconds.
     pub exclusive_us: u128,
@@ -68,8 +68,8 @@ pub struct Affected {
 /// One endpoint with its impact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImpactRow {
-    /// Index into [`BottomUpReport::endpoints`].
-    pub endpoint: EndpointId,
+    /// Index into [`ImpactReport::endpoints`].
+    pub endpoint: ReportEndpoint,
     /// Impact: exclusive time on all critical paths in microseconds.
     pub exclusive_us: u128,
     /// The part of it spent below the roots of requests; the rest is time of requests of this endpoint itself.
@@ -86,7 +86,7 @@ pub struct ImpactRow {
 
 /// Endpoints ranked over all root endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BottomUpReport {
+pub struct ImpactReport {
     /// The percentile range of the report.
     pub range: Option<PercentileRange>,
     /// Requests and latencies of the range.
@@ -100,9 +100,9 @@ pub struct BottomUpReport {
     pub rows: Vec<ImpactRow>,
 }
 
-impl BottomUpPart {
+impl ImpactPart {
     /// Sums some requests of a worker's table.
-    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> BottomUpPart {
+    pub fn observe(set: &TraceSet, table: &PathTable, requests: &[u32]) -> ImpactPart {
         let mut collapser = Collapser::new(set);
         let mut roots: BTreeMap<u32, (u64, u128)> = BTreeMap::new();
         let mut pairs: hashbrown::HashMap<(u32, u32), PairSums, rustc_hash::FxBuildHasher> =
@@ -133,7 +133,7 @@ impl BottomUpPart {
                 });
             }
         }
-        let mut out = BottomUpPart::default();
+        let mut out = ImpactPart::default();
         let mut name_of = vec![NO_ROW; set.endpoints().len()];
         let mut name = |endpoint: u32, names: &mut Vec<Endpoint>| {
             let place = &mut name_of[endpoint as usize];
@@ -157,7 +157,7 @@ impl BottomUpPart {
     }
 
     /// Joins parts of disjoint requests and finishes.
-    pub fn finish(parts: Vec<BottomUpPart>, range: PercentileRange, facts: RangeFacts) -> BottomUpReport {
+    pub fn finish(parts: Vec<ImpactPart>, range: PercentileRange, facts: RangeFacts) -> ImpactReport {
         let mut numbers: BTreeMap<Endpoint, u32> = BTreeMap::new();
         for part in &parts {
             for name in &part.names {
@@ -183,11 +183,11 @@ impl BottomUpPart {
             few.push((part.few, number));
         }
         let intervals = FewRequests::intervals(few, numbers.len(), facts.requests);
-        let mut report = BottomUpReport { range: Some(range), facts, ..BottomUpReport::default() };
+        let mut report = ImpactReport { range: Some(range), facts, ..ImpactReport::default() };
         report.roots = roots
             .into_iter()
             .map(|(endpoint, (requests, latency_us))| RootRow {
-                endpoint: EndpointId(endpoint),
+                endpoint: ReportEndpoint(endpoint),
                 requests,
                 latency_us,
             })
@@ -199,7 +199,7 @@ impl BottomUpPart {
             place[root.endpoint.index()] = number as u32;
         }
         for ((endpoint, root), sums) in pairs {
-            let endpoint = EndpointId(endpoint);
+            let endpoint = ReportEndpoint(endpoint);
             if report.rows.last().is_none_or(|row: &ImpactRow| row.endpoint != endpoint) {
                 let share_interval = intervals.as_ref().and_then(|all| all.get(endpoint.index()).copied());
                 report.rows.push(ImpactRow { endpoint, share_interval, ..ImpactRow::default() });
@@ -223,7 +223,7 @@ impl BottomUpPart {
     }
 }
 
-impl BottomUpReport {
+impl ImpactReport {
     /// Returns the share of all latency spent in a row's endpoint, 0 to 1.
     pub fn share(&self, row: &ImpactRow) -> f64 {
         ratio(row.exclusive_us, self.facts.latency_sum_us)
@@ -241,7 +241,7 @@ impl BottomUpReport {
     }
 
     /// Returns the service and operation of an endpoint number.
-    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+    pub fn name(&self, endpoint: ReportEndpoint) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

@@ -1,7 +1,7 @@
 //! Interior endpoints over all root endpoints.
 
 use crate::EngineError;
-use crate::endpoints::{BottomUpPart, BottomUpReport};
+use crate::endpoints::{ImpactPart, ImpactReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 /// Reports what interior endpoints cost all root endpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BottomUp {
+pub struct Impact {
     /// The selected requests.
     pub selection: Selection,
 }
 
-impl Query for BottomUp {
-    type Report = BottomUpReport;
+impl Query for Impact {
+    type Report = ImpactReport;
 
-    async fn run(self, workers: Workers) -> Result<BottomUpReport, EngineError> {
+    async fn run(self, workers: Workers) -> Result<ImpactReport, EngineError> {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.bottom_up(&choice)?);
         }
         let (parts, facts) = workers.request_partials(&self.selection, ImpactPass).await?;
-        Ok(BottomUpPart::finish(parts, self.selection.range, facts))
+        Ok(ImpactPart::finish(parts, self.selection.range, facts))
     }
 }
 
@@ -32,9 +32,9 @@ impl Query for BottomUp {
 pub(crate) struct ImpactPass;
 
 impl RequestPass for ImpactPass {
-    type Part = BottomUpPart;
+    type Part = ImpactPart;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        over.sweep(|rows| BottomUpPart::observe(rows.set, rows.table, rows.requests))
+        over.sweep(|rows| ImpactPart::observe(rows.set, rows.table, rows.requests))
     }
 }

@@ -7,8 +7,8 @@ mod observe;
 pub(crate) mod query;
 pub(crate) mod summed;
 
-pub use impact::{Affected, BottomUpPart, BottomUpReport, ImpactRow, RootRow};
+pub use impact::{Affected, ImpactPart, ImpactReport, ImpactRow, RootRow};
 pub use observe::{
-    CHAINS, CallChain, EndpointPart, EndpointRow, EndpointsReport, RowStat, RowTime, top_chains,
+    CHAINS, CallChain, EndpointPart, EndpointTotals, EndpointsReport, RowStat, RowTime, top_chains,
 };
 pub use summed::SummedEndpoint;

@@ -122,7 +122,7 @@ impl EndpointPart {
                 Weight::of_sorted(&sorted, requests)
             };
             let number = report.rows.len();
-            report.rows.push(EndpointRow {
+            report.rows.push(EndpointTotals {
                 exclusive_us: weight(&|row| &row.exclusive),
                 inclusive_us: weight(&|row| &row.inclusive),
                 requests: same.iter().map(|row| row.exclusive.len() as u64).sum(),
@@ -162,7 +162,7 @@ pub fn top_chains(contexts: &Contexts<(u128, u64)>) -> Vec<Vec<CallChain>> {
             nodes
                 .into_iter()
                 .map(|node| CallChain {
-                    path: contexts.chain(node).into_iter().map(ids::EndpointId).collect(),
+                    path: contexts.chain(node).into_iter().map(ids::ReportEndpoint).collect(),
                     exclusive_us: value(node).0,
                     requests: value(node).1,
                 })
@@ -175,7 +175,7 @@ pub fn top_chains(contexts: &Contexts<(u128, u64)>) -> Vec<Vec<CallChain>> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallChain {
     /// Numbers of the endpoints, the root's first and the endpoint itself last.
-    pub path: Vec<ids::EndpointId>,
+    pub path: Vec<ids::ReportEndpoint>,
     /// Sum of the exclusive time spent in this chain in microseconds.
     pub exclusive_us: u128,
     /// Requests that have it.
@@ -184,7 +184,7 @@ pub struct CallChain {
 
 /// One endpoint on the critical paths of a percentile range, over all call paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EndpointRow {
+pub struct EndpointTotals {
     /// Time on the critical path in its own spans, per request.
     pub exclusive_us: Weight,
     /// Sanitised duration of its spans on the path, per request; where it calls itself, all of them.
@@ -213,7 +213,7 @@ pub struct EndpointsReport {
     /// (service, operation) of each row, sorted.
     pub endpoints: Vec<Endpoint>,
     /// One row an endpoint, in the order of `endpoints`.
-    pub rows: Vec<EndpointRow>,
+    pub rows: Vec<EndpointTotals>,
 }
 
 /// Which time rows are sorted by.
@@ -271,12 +271,12 @@ impl RowStat {
 
 impl EndpointsReport {
     /// Returns the numbers of the rows, greatest first (ties by service, operation).
-    pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<ids::EndpointId> {
-        let value = |row: ids::EndpointId| {
+    pub fn order(&self, time: RowTime, stat: RowStat) -> Vec<ids::ReportEndpoint> {
+        let value = |row: ids::ReportEndpoint| {
             let row = &self.rows[row.index()];
             stat.of(if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us })
         };
-        let mut order: Vec<_> = (0..self.rows.len() as u32).map(ids::EndpointId).collect();
+        let mut order: Vec<_> = (0..self.rows.len() as u32).map(ids::ReportEndpoint).collect();
         order.compact_sort_by(|&a, &b| match value(b).total_cmp(&value(a)) {
             Ordering::Equal => a.cmp(&b),
             order => order,
@@ -285,13 +285,13 @@ impl EndpointsReport {
     }
 
     /// Returns the share of the percentile range's latency spent in a row's own spans, 0 to 1.
-    pub fn share(&self, row: ids::EndpointId) -> f64 {
+    pub fn share(&self, row: ids::ReportEndpoint) -> f64 {
         let total = self.facts.latency_sum_us;
         if total == 0 { 0.0 } else { self.rows[row.index()].exclusive_us.sum as f64 / total as f64 }
     }
 
     /// Returns the service and operation of an endpoint number.
-    pub fn name(&self, endpoint: ids::EndpointId) -> (&str, &str) {
+    pub fn name(&self, endpoint: ids::ReportEndpoint) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{ErrorNode, ErrorRow, ErrorTotals, ErrorsReport, Untried};
 use crate::flame::{Contexts, pack_sorted, unpack_sorted};
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,12 +132,12 @@ impl ErrorsPart {
     ) -> ErrorsReport {
         let (parts, untried) = parts.into_iter().unzip();
         let mut sum = ErrorsPart::merge(parts);
-        let without_us = Summary::of_sorted(&sum.take_without_us());
+        let without_us = Percentiles::of_sorted(&sum.take_without_us());
         ErrorsReport { untried: Untried::merge(untried), ..sum.report(without_us, range, facts) }
     }
 
     /// Finishes into a report; `without_us` is the latency without the erroring spans.
-    pub fn report(self, without_us: Summary, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
+    pub fn report(self, without_us: Percentiles, range: PercentileRange, facts: RangeFacts) -> ErrorsReport {
         let ErrorsPart { totals, endpoints, contexts, .. } = self;
         let endpoints: BTreeMap<Endpoint, ErrorRow> = endpoints.into_iter().collect();
         // Every context on a path is one of an endpoint of the requests, and both are by name.
@@ -149,7 +149,7 @@ impl ErrorsPart {
             let ContextSums { own, propagated, stopped, requests, error_us } = node.value;
             nodes.push(ErrorNode {
                 parent: (node.parent != NO_ROW).then_some(NodeId(node.parent)),
-                endpoint: EndpointId(number_of[node.endpoint as usize]),
+                endpoint: ReportEndpoint(number_of[node.endpoint as usize]),
                 own,
                 propagated,
                 stopped,
@@ -167,7 +167,7 @@ impl ErrorsPart {
             }
         }
         let mut rows: Vec<ErrorRow> = (endpoints.into_values().enumerate())
-            .map(|(number, row)| ErrorRow { endpoint: EndpointId(number as u32), ..row })
+            .map(|(number, row)| ErrorRow { endpoint: ReportEndpoint(number as u32), ..row })
             .collect();
         // Stable: equal ones stay by name.
         rows.compact_sort_by_key(|row| std::cmp::Reverse((row.own, row.propagated, row.stopped)));

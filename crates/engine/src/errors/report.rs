@@ -1,9 +1,9 @@
 //! The report of the error analysis.
 
 use crate::flame::{ContextNode, CriticalPathReport, TooDeep, Weight, fold};
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl ErrorTotals {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorRow {
     /// Index into [`ErrorsReport::endpoints`].
-    pub endpoint: EndpointId,
+    pub endpoint: ReportEndpoint,
     /// Its spans.
     pub spans: u64,
     /// Errors that start in it.
@@ -127,7 +127,7 @@ pub struct ErrorNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
     pub parent: Option<NodeId>,
     /// Index into [`ErrorsReport::endpoints`].
-    pub endpoint: EndpointId,
+    pub endpoint: ReportEndpoint,
     /// Its spans on critical paths in which an error starts.
     pub own: u64,
     /// Those that pass one on.
@@ -164,7 +164,7 @@ pub struct ErrorsReport {
     /// Sums.
     pub totals: ErrorTotals,
     /// Latency without the erroring spans.
-    pub without_us: Summary,
+    pub without_us: Percentiles,
     /// Endpoints as (service, operation), sorted.
     pub endpoints: Vec<Endpoint>,
     /// One row an endpoint of the requests, most own errors first, then most passed on, most stopped (ties by name).
@@ -228,7 +228,7 @@ impl ErrorsReport {
     }
 
     /// Returns the service and operation of an endpoint number.
-    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+    pub fn name(&self, endpoint: ReportEndpoint) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 }

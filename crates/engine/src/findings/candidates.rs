@@ -3,12 +3,12 @@
 use super::part::{HotSums, PathSums, TailSums};
 use super::structure::{Durations, value_at};
 use super::tags::GroupSums;
-use super::{Facts, Finding, FindingsPart, Place, SharedTag, TagsPart};
+use super::{Finding, FindingFacts, FindingPlace, FindingsPart, SharedTag, TagsPart};
 use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{
-    Interval, Moments, Side, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile, welch,
-    welch_p,
+    Interval, MeanError, Moments, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile,
+    welch, welch_p,
 };
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
@@ -55,12 +55,12 @@ fn scaled(interval: Interval, by: f64) -> Interval {
     Interval { low: interval.low * by, high: interval.high * by }
 }
 
-fn side(moments: Moments, n: u64) -> Side {
-    Side::new(moments, n, 1.0)
+fn side(moments: Moments, n: u64) -> MeanError {
+    MeanError::new(moments, n, 1.0)
 }
 
 /// Returns a finding without a test, a stake or an example.
-pub(super) fn untested_finding(place: Place, n: u64, of: u64, facts: Facts) -> Finding {
+pub(super) fn untested_finding(place: FindingPlace, n: u64, of: u64, facts: FindingFacts) -> Finding {
     Finding {
         place,
         stake_us: 0.0,
@@ -122,12 +122,18 @@ impl Sums<'_> {
         self.part.requests
     }
 
-    fn hot(&self, place: Place, sums: &HotSums, endpoints: u64, largest: Option<(Endpoint, f64)>) -> Finding {
+    fn hot(
+        &self,
+        place: FindingPlace,
+        sums: &HotSums,
+        endpoints: u64,
+        largest: Option<(Endpoint, f64)>,
+    ) -> Finding {
         let all = self.looked_at();
         let (mean_us, interval) = mean(sums.time, all.requests);
         // Per request of the selection.
         let part = all.requests as f64 / self.requests().max(1) as f64;
-        let facts = Facts::HotSpot {
+        let facts = FindingFacts::HotSpot {
             share: sums.time.sum as f64 / all.time.sum.max(1) as f64,
             mean_us,
             latency_us: all.time.mean(all.requests),
@@ -137,7 +143,7 @@ impl Sums<'_> {
             halved: None,
             beside: self.beside(&place, sums.time.sum),
             gap: match &place {
-                Place::Endpoint(endpoint) if self.is_unrecorded(endpoint) => self.gap(endpoint),
+                FindingPlace::Endpoint(endpoint) if self.is_unrecorded(endpoint) => self.gap(endpoint),
                 _ => None,
             },
         };
@@ -195,10 +201,13 @@ impl Sums<'_> {
             let is_spread = all.time.sum as f64 >= SPREAD * most as f64;
             if is_spread && is_hot(all.time.sum, HOT_SERVICE) {
                 let share = sums.time.sum as f64 / total_us;
-                let place = Place::Service(service.to_owned());
+                let place = FindingPlace::Service(service.to_owned());
                 found.push((sums.time.sum, self.hot(place, &all, count, Some((endpoint.clone(), share)))));
             } else if is_hot(sums.time.sum, HOT_SHARE) {
-                found.push((sums.time.sum, self.hot(Place::Endpoint(endpoint.clone()), &sums, 1, None)));
+                found.push((
+                    sums.time.sum,
+                    self.hot(FindingPlace::Endpoint(endpoint.clone()), &sums, 1, None),
+                ));
             }
         }
         // Stable: equal ones stay by name.
@@ -224,8 +233,8 @@ impl Sums<'_> {
         let found = self.part.endpoints.iter().filter(|(endpoint, _)| self.is_unrecorded(endpoint));
         let found = found.map(|(endpoint, sums)| {
             let share = sums.between_us as f64 / self.total_us().max(1.0);
-            let facts = Facts::NotInstrumented { share, gap: self.gap(endpoint) };
-            untested_finding(Place::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
+            let facts = FindingFacts::NotInstrumented { share, gap: self.gap(endpoint) };
+            untested_finding(FindingPlace::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
         });
         found.collect()
     }
@@ -272,7 +281,7 @@ impl Sums<'_> {
         let about = if best.is_only_in_tail { *best.sums } else { all };
         let (n, interval) = (best.n, best.interval?);
         let share = n as f64 / self.requests().max(1) as f64;
-        let facts = Facts::SlowTail {
+        let facts = FindingFacts::SlowTail {
             root: cut.name.clone(),
             latency_us: about.latency_us,
             p50_us: cut.fast_to_us,
@@ -291,7 +300,7 @@ impl Sums<'_> {
             interval: Some(scaled(interval, share)),
             p: Some(best.p),
             example: self.part.slowest.get(&number).cloned(),
-            ..untested_finding(Place::Endpoint(best.endpoint.clone()), n, cut.requests, facts)
+            ..untested_finding(FindingPlace::Endpoint(best.endpoint.clone()), n, cut.requests, facts)
         })
     }
 
@@ -299,7 +308,7 @@ impl Sums<'_> {
     pub fn one_after_the_other(&self) -> Vec<Finding> {
         let found = self.part.runs.iter().map(|((caller, callee), sums)| {
             let (stake_us, interval) = mean(sums.saving, self.requests());
-            let facts = Facts::OneAfterTheOther {
+            let facts = FindingFacts::OneAfterTheOther {
                 caller: caller.clone(),
                 calls: sums.calls as f64 / sums.runs.max(1) as f64,
                 saving_us: sums.saving.mean(sums.requests),
@@ -308,7 +317,7 @@ impl Sums<'_> {
                 numbers: self.numbers(caller, callee),
                 grows_with: self.grows_with(caller, callee),
             };
-            let place = Place::Endpoint(callee.clone());
+            let place = FindingPlace::Endpoint(callee.clone());
             Finding { stake_us, interval, ..untested_finding(place, sums.requests, self.requests(), facts) }
         });
         found.collect()
@@ -318,12 +327,12 @@ impl Sums<'_> {
     pub fn retries(&self) -> Vec<Finding> {
         let found = self.part.retries.iter().map(|(endpoint, sums)| {
             let (stake_us, interval) = mean(sums.cost, self.requests());
-            let facts = Facts::Retries {
+            let facts = FindingFacts::Retries {
                 calls: sums.calls,
                 cost_us: sums.cost.sum as f64 / sums.calls.max(1) as f64,
             };
             let example = self.part.failing.get(endpoint).cloned();
-            let place = Place::Endpoint(endpoint.clone());
+            let place = FindingPlace::Endpoint(endpoint.clone());
             Finding {
                 stake_us,
                 interval,
@@ -389,11 +398,11 @@ impl Sums<'_> {
         let reach = 1.96 * (n as f64).sqrt();
         let interval = Interval { low: (n as f64 - reach).max(0.0), high: n as f64 + reach };
         let stopped = durations.stopped;
-        let facts = Facts::Timeout { duration_us, p50_us, is_round, is_stretch, stopped };
+        let facts = FindingFacts::Timeout { duration_us, p50_us, is_round, is_stretch, stopped };
         Some(Finding {
             stake_us: n as f64 * each,
             interval: Some(scaled(interval, each)),
-            ..untested_finding(Place::Endpoint(endpoint.clone()), n, spans, facts)
+            ..untested_finding(FindingPlace::Endpoint(endpoint.clone()), n, spans, facts)
         })
     }
 
@@ -415,7 +424,7 @@ impl Sums<'_> {
             taken_us += sums.latency.sum as f64;
         }
         let reach = 1.96 * variance.sqrt();
-        let facts = Facts::Errors {
+        let facts = FindingFacts::Errors {
             requests: n,
             ratio: (expected_us > 0.0).then(|| taken_us / expected_us),
             saved: None,
@@ -427,7 +436,7 @@ impl Sums<'_> {
                 high: (excess_us + reach).max(0.0),
             }),
             example: self.part.failing.get(endpoint).cloned(),
-            ..untested_finding(Place::Endpoint(endpoint.clone()), sums.failing, self.requests(), facts)
+            ..untested_finding(FindingPlace::Endpoint(endpoint.clone()), sums.failing, self.requests(), facts)
         }]
     }
 
@@ -463,13 +472,17 @@ impl Sums<'_> {
         };
         let (a, b) = (moments(before), moments(after));
         let share = b.n as f64 / self.requests().max(1) as f64;
-        let facts =
-            Facts::SinceWhen { from_us: times[change.before].0, p50_us, requests: (a.n, b.n), change: None };
+        let facts = FindingFacts::SinceWhen {
+            from_us: times[change.before].0,
+            p50_us,
+            requests: (a.n, b.n),
+            change: None,
+        };
         Some(Finding {
             stake_us: (b.mean - a.mean) * share,
             interval: welch(a, b).map(|interval| scaled(interval, share)),
             p: Some(change.p),
-            ..untested_finding(Place::RequestType(cut.name.clone()), b.n, cut.requests, facts)
+            ..untested_finding(FindingPlace::RequestType(cut.name.clone()), b.n, cut.requests, facts)
         })
     }
 
@@ -500,14 +513,14 @@ impl Sums<'_> {
                     }
                     let share = sums.requests as f64 / self.requests().max(1) as f64;
                     let ratio = |us: f64| 1.0 + us / a.mean;
-                    let facts = Facts::Who {
+                    let facts = FindingFacts::Who {
                         root: known.root.clone(),
                         ratio: b.mean / a.mean,
                         ratio_interval: Interval { low: ratio(interval.low), high: ratio(interval.high) },
                         means_us: (b.mean, a.mean),
                         only_with: None,
                     };
-                    let place = Place::Tag { key: key.clone(), value: value.clone() };
+                    let place = FindingPlace::Tag { key: key.clone(), value: value.clone() };
                     found.push(Finding {
                         stake_us: (b.mean - a.mean) * share,
                         interval: Some(scaled(interval, share)),

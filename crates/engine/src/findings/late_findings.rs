@@ -4,10 +4,11 @@
 use super::candidates::untested_finding;
 use super::rank::{MOST, arrange};
 use super::{
-    ChangedThen, Facts, Finding, FindingKind, FindingsReport, Halved, PairsPart, Place, TagValue, TagsReport,
+    ChangedThen, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport, Halved,
+    PairsPart, TagsReport,
 };
 use crate::anomalies::AnomalyReport;
-use crate::compare::services::CulpritReport;
+use crate::compare::services::ServicesReport;
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, SavingsReport};
 use crate::requests::RequestType;
@@ -31,7 +32,7 @@ pub struct LateTail {
     pub root: RequestType,
     /// Where the slow requests have the tag that they share, and how many other requests have it there.
     pub tag_at: Option<(Endpoint, u64)>,
-    /// See [`Facts::SlowTail`].
+    /// See [`FindingFacts::SlowTail`].
     pub p99_us: Option<(f64, f64)>,
 }
 
@@ -72,7 +73,7 @@ pub struct LateFindings {
     /// What changed in a request type.
     pub changes: Vec<(RequestType, ChangedThen)>,
     /// By request type and tag the other tag that it needs to be slow, and what part of the tail both explain.
-    pub pairs: Vec<(RequestType, TagValue, (TagValue, f64))>,
+    pub pairs: Vec<(RequestType, FindingTag, (FindingTag, f64))>,
 }
 
 impl LateFindings {
@@ -104,7 +105,7 @@ impl LateFindings {
     }
 
     /// Takes over what explains that the requests of a type are slower from some time on.
-    pub fn take_change(&mut self, root: RequestType, report: &CulpritReport) {
+    pub fn take_change(&mut self, root: RequestType, report: &ServicesReport) {
         let lead = report.culprit().and_then(|service| Some((service, service.lead.as_ref()?)));
         let change = lead.map(|(service, lead)| ChangedThen {
             service: service.service.clone(),
@@ -116,7 +117,7 @@ impl LateFindings {
 
     /// Takes over which other tag a tag of a request type needs to be slow: that of the best pair, if the pair
     /// explains more than the tag does alone.
-    pub fn take_pair(&mut self, root: RequestType, tag: TagValue, report: &TagsReport) {
+    pub fn take_pair(&mut self, root: RequestType, tag: FindingTag, report: &TagsReport) {
         let pair = report.rows.iter().find(|row| row.tags.len() == 2 && row.tags.contains(&tag));
         let other =
             pair.and_then(|row| Some((row.tags.iter().find(|other| **other != tag)?.clone(), row.least)));
@@ -133,7 +134,7 @@ impl LateFindings {
         }
         let groups = report.groups();
         let reasons = groups.iter().take(REASONS);
-        let facts = Facts::Abnormal {
+        let facts = FindingFacts::Abnormal {
             by_chance,
             trained: report.trained,
             has_drifted: report.has_drifted(),
@@ -141,7 +142,7 @@ impl LateFindings {
         };
         // The most anomalous comes first.
         let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());
-        self.abnormal = Some(Finding { example, ..untested_finding(Place::Data, n, judged, facts) });
+        self.abnormal = Some(Finding { example, ..untested_finding(FindingPlace::Data, n, judged, facts) });
     }
 }
 
@@ -152,28 +153,28 @@ impl FindingsReport {
         let mut report = self.clone();
         for finding in &mut report.findings {
             match (&mut finding.facts, &finding.place) {
-                (Facts::SlowTail { root, tag, p99_us, .. }, _) => {
+                (FindingFacts::SlowTail { root, tag, p99_us, .. }, _) => {
                     let Some(known) = late.tails.iter().find(|tail| tail.root == *root) else { continue };
                     *p99_us = known.p99_us;
                     if let (Some(tag), Some((place, others))) = (tag, &known.tag_at) {
                         (tag.at, tag.others) = (Some(place.clone()), *others);
                     }
                 }
-                (Facts::Errors { saved, .. }, _) => *saved = late.without_errors,
-                (Facts::OneAfterTheOther { caller, model_error, .. }, _) => {
+                (FindingFacts::Errors { saved, .. }, _) => *saved = late.without_errors,
+                (FindingFacts::OneAfterTheOther { caller, model_error, .. }, _) => {
                     let known = late.model_errors.iter().find(|known| known.0 == *caller);
                     *model_error = known.map(|known| known.1);
                 }
-                (Facts::SinceWhen { change, .. }, Place::RequestType(root)) => {
+                (FindingFacts::SinceWhen { change, .. }, FindingPlace::RequestType(root)) => {
                     let known = late.changes.iter().find(|known| known.0 == *root);
                     *change = known.map(|known| known.1.clone());
                 }
-                (Facts::Who { root, only_with, .. }, Place::Tag { key, value }) => {
-                    let is_it = |tag: &TagValue| tag.key == *key && tag.value == *value;
+                (FindingFacts::Who { root, only_with, .. }, FindingPlace::Tag { key, value }) => {
+                    let is_it = |tag: &FindingTag| tag.key == *key && tag.value == *value;
                     let known = late.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
                     *only_with = known.map(|known| known.2.clone());
                 }
-                (Facts::HotSpot { halved, .. }, Place::Endpoint(endpoint)) => {
+                (FindingFacts::HotSpot { halved, .. }, FindingPlace::Endpoint(endpoint)) => {
                     let known = late.savings.iter().find(|saved| saved.endpoint == *endpoint);
                     *halved = known.map(|saved| saved.halved);
                 }
@@ -188,14 +189,14 @@ impl FindingsReport {
         let mut told: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
         told.dedup();
         for saved in told {
-            let place = Place::Endpoint(saved.endpoint.clone());
+            let place = FindingPlace::Endpoint(saved.endpoint.clone());
             match report.findings.iter_mut().find(|finding| finding.place == place) {
                 Some(known) if !known.also.contains(&FindingKind::WorthMakingFaster) => {
                     known.also.push(FindingKind::WorthMakingFaster);
                 }
                 Some(_) => {}
                 None => {
-                    let facts = Facts::WorthMakingFaster(saved.halved);
+                    let facts = FindingFacts::WorthMakingFaster(saved.halved);
                     let found = untested_finding(place, saved.requests, report.facts.requests, facts);
                     report.findings.push(Finding {
                         stake_us: saved.halved.mean_us,

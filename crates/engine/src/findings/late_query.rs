@@ -3,10 +3,12 @@
 use crate::EngineError;
 use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
-use crate::compare::services::query::Culprit;
+use crate::compare::services::query::ServiceChanges;
 use crate::errors::query::Errors;
 use crate::findings::tags_query::{PairsPass, Tags};
-use crate::findings::{FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart, TagValue};
+use crate::findings::{
+    FindingTag, FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart,
+};
 use crate::flow::paper::FlowSettings;
 use crate::flow::query::{FlowEvaluation, Savings, WhatIf};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
@@ -50,7 +52,7 @@ impl Query for LateFindingsQuery {
             selection.filters.push(Filter::Type(root.clone()));
             selection
         };
-        let mut tags: Vec<TagValue> =
+        let mut tags: Vec<FindingTag> =
             tails.iter().filter_map(|tail| Some(tail.tag.as_ref()?.0.clone())).collect();
         tags.compact_sort();
         tags.dedup();
@@ -104,7 +106,7 @@ impl Query for LateFindingsQuery {
             let (mut a, mut b) = (of_type(&root), of_type(&root));
             a.filters.push(Filter::Time { from_us: 0, to_us: from_us });
             b.filters.push(Filter::Time { from_us, to_us: u64::MAX });
-            late.take_change(root, &Culprit { a, b }.run(workers.clone()).await?);
+            late.take_change(root, &ServiceChanges { a, b }.run(workers.clone()).await?);
         }
         for (root, tag) in root_tags {
             let tags = Tags { selection: of_type(&root).at_any_latency() };

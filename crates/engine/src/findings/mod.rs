@@ -31,8 +31,8 @@ pub use outside::{Outside, OutsidePart, Tops};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{
-    BesideCall, Burst, ChangedThen, Facts, Finding, FindingKind, FindingPoint, FindingsReport, FollowUpTail,
-    FollowUps, Gap, GrowsWith, Halved, Place, SharedTag, TimeBin,
+    BesideCall, Burst, ChangedThen, Finding, FindingFacts, FindingKind, FindingPlace, FindingPoint,
+    FindingsReport, FollowUpTail, FollowUps, Gap, GrowsWith, Halved, SharedTag, TimeBin,
 };
-pub use tag_rows::{PairsObserver, PairsPart, TagRow, TagValue, TagsReport, tail_groups};
+pub use tag_rows::{FindingTag, PairsObserver, PairsPart, TagRow, TagsReport, tail_groups};
 pub use tags::{TagGroup, TagsObserver, TagsPart};

@@ -4,8 +4,10 @@ use super::candidates::{Sums, shared_tag, untested_finding};
 use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
 use super::points::points;
-use super::{Facts, Finding, FindingKind, FindingsPart, FindingsReport, Place, TagGroup, TagsPart};
-use crate::compare::services::{CulpritReport, CulpritService};
+use super::{
+    Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, TagGroup, TagsPart,
+};
+use crate::compare::services::{ServiceChange, ServicesReport};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, false_discovery};
@@ -33,9 +35,9 @@ pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) 
     let group = |cut: &TypeCut| {
         let tail = tails
             .iter()
-            .find(|tail| matches!(&tail.facts, Facts::SlowTail { root, .. } if *root == cut.name));
+            .find(|tail| matches!(&tail.facts, FindingFacts::SlowTail { root, .. } if *root == cut.name));
         let with = tail.and_then(|tail| match (&tail.facts, &tail.place) {
-            (Facts::SlowTail { is_only_in_tail: true, .. }, Place::Endpoint(endpoint)) => {
+            (FindingFacts::SlowTail { is_only_in_tail: true, .. }, FindingPlace::Endpoint(endpoint)) => {
                 Some(endpoint.clone())
             }
             _ => None,
@@ -48,7 +50,7 @@ pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) 
 /// What is known of the requests that others are compared with.
 pub struct Before {
     /// What has changed since; it speaks first.
-    pub change: CulpritReport,
+    pub change: ServicesReport,
     /// The findings of these requests.
     pub report: FindingsReport,
 }
@@ -66,7 +68,7 @@ pub fn rank(
     let sums = Sums { types, cuts, part };
     let (mut tails, other_tails) = sums.slow_tails();
     for tail in &mut tails {
-        let Facts::SlowTail { root, tag, .. } = &mut tail.facts else { continue };
+        let FindingFacts::SlowTail { root, tag, .. } = &mut tail.facts else { continue };
         let number = groups.iter().position(|group| group.root == *root);
         *tag = number.and_then(|number| shared_tag(tags.groups.get(&(number as u32))?));
     }
@@ -92,7 +94,7 @@ pub fn rank(
     // What runs one after the other, or is repeated, without costing anything is no finding; errors always are.
     let is_tail = |finding: &&Finding| finding.kind() == FindingKind::SlowTail;
     // What makes one type clearly slow also counts in those that it makes a little slower.
-    let slow: Vec<Place> =
+    let slow: Vec<FindingPlace> =
         all.iter().filter(is_tail).filter(|tail| is_slow(tail)).map(|tail| tail.place.clone()).collect();
     all.retain(|finding| !is_tail(&finding) || slow.contains(&finding.place));
     let mut all = join_tails(all);
@@ -139,7 +141,7 @@ pub(super) fn arrange(findings: &mut [Finding]) {
         FindingKind::Changed => 0,
         FindingKind::ReadWithCare => 4,
         // All others speak of the smaller part.
-        _ if matches!(finding.facts, Facts::OutsideRequests { share, .. } if share >= MOST_OF_IT) => 0,
+        _ if matches!(finding.facts, FindingFacts::OutsideRequests { share, .. } if share >= MOST_OF_IT) => 0,
         _ if finding.is_as_before => 3,
         FindingKind::NotInstrumented
         | FindingKind::OutsideRequests
@@ -156,12 +158,12 @@ pub(super) fn arrange(findings: &mut [Finding]) {
 }
 
 /// Returns the finding that says what changed; of its services those that explain something.
-fn changed(mut report: CulpritReport) -> Finding {
+fn changed(mut report: ServicesReport) -> Finding {
     // A suspicion has no stake; what may be chance is one.
-    let is_suspect = |service: &&CulpritService| service.score_us > 0.0;
+    let is_suspect = |service: &&ServiceChange| service.score_us > 0.0;
     let suspect = report.services.iter().find(is_suspect).map(|service| (service.service.clone(), 0.0));
     let lead = report.culprit().and_then(|service| service.lead.as_ref());
-    let stake_us = |service: &CulpritService| lead.map_or(service.score_us, |lead| lead.excess.excess_us);
+    let stake_us = |service: &ServiceChange| lead.map_or(service.score_us, |lead| lead.excess.excess_us);
     let first = report.culprit().map(|service| (service.service.clone(), stake_us(service)));
     let interval = lead.map(|lead| Interval {
         low: lead.excess.excess_us - lead.excess.uncertainty_us,
@@ -170,17 +172,17 @@ fn changed(mut report: CulpritReport) -> Finding {
     let (n, of) = (report.services.first().map_or(0, |service| service.requests), report.requests[1]);
     report.services.truncate(MOST);
     let (place, stake_us) = match first.or(suspect) {
-        Some((service, score_us)) => (Place::Service(service), score_us),
-        None => (Place::Data, 0.0),
+        Some((service, score_us)) => (FindingPlace::Service(service), score_us),
+        None => (FindingPlace::Data, 0.0),
     };
-    let facts = Facts::Changed(report);
+    let facts = FindingFacts::Changed(report);
     Finding { stake_us, interval, ..untested_finding(place, n, of, facts) }
 }
 
 /// Returns whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them
 /// are, and one place alone surely takes as much longer on average, that is as clear.
 fn is_slow(finding: &Finding) -> bool {
-    matches!(finding.facts, Facts::SlowTail { latency_us, p50_us, tail_p50_us, excess_interval, .. }
+    matches!(finding.facts, FindingFacts::SlowTail { latency_us, p50_us, tail_p50_us, excess_interval, .. }
         if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64
             || tail_p50_us as f64 >= HALF_SLOW_RATIO * p50_us as f64
             || tail_p50_us as f64 >= SLOW_RATIO * p50_us as f64
@@ -215,8 +217,9 @@ fn add_tail(known: &mut Finding, other: &Finding) {
         Interval { low: (stake_us - reach).max(0.0), high: stake_us + reach }
     });
     known.stake_us = stake_us;
-    let others = if let Facts::SlowTail { other_types, .. } = &other.facts { other_types + 1 } else { 0 };
-    if let Facts::SlowTail { other_types, .. } = &mut known.facts {
+    let others =
+        if let FindingFacts::SlowTail { other_types, .. } = &other.facts { other_types + 1 } else { 0 };
+    if let FindingFacts::SlowTail { other_types, .. } = &mut known.facts {
         *other_types += others;
     }
 }
@@ -227,7 +230,7 @@ fn is_same(a: &Finding, b: &Finding) -> bool {
     let is_outside = |finding: &Finding| finding.kind() == FindingKind::OutsideRequests;
     match (&a.place, &b.place) {
         _ if is_outside(a) || is_outside(b) => false,
-        (Place::Tag { key: a, .. }, Place::Tag { key: b, .. }) => a == b,
+        (FindingPlace::Tag { key: a, .. }, FindingPlace::Tag { key: b, .. }) => a == b,
         (a, b) => a == b,
     }
 }

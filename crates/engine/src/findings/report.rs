@@ -1,7 +1,7 @@
 //! The findings as plain data, from which crate `view` makes sentences.
 
-use super::{TagGroup, TagValue};
-use crate::compare::services::{CulpritReport, ServicePart};
+use super::{FindingTag, TagGroup};
+use crate::compare::services::{ServicePart, ServicesReport};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, RequestType};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
@@ -61,7 +61,7 @@ impl FindingKind {
 
 /// What a finding names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Place {
+pub enum FindingPlace {
     /// An endpoint.
     Endpoint(Endpoint),
     /// A service.
@@ -109,9 +109,9 @@ pub struct Halved {
 
 /// What was measured, by kind. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Facts {
+pub enum FindingFacts {
     /// See [`FindingKind::Changed`].
-    Changed(CulpritReport),
+    Changed(ServicesReport),
     /// See [`FindingKind::SlowTail`].
     SlowTail {
         /// The request type.
@@ -271,7 +271,7 @@ pub enum Facts {
         means_us: (f64, f64),
         /// A second tag that it needs to be slow, and what part of the tail both explain; `None` while that is not known, and
         /// where there is none.
-        only_with: Option<(TagValue, f64)>,
+        only_with: Option<(FindingTag, f64)>,
     },
     /// See [`FindingKind::SinceWhen`].
     SinceWhen {
@@ -348,7 +348,7 @@ pub struct ChangedThen {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The place that the finding names.
-    pub place: Place,
+    pub place: FindingPlace,
     /// What it costs per request of the selection, in microseconds on average; 0 where time is not what it is about.
     pub stake_us: f64,
     /// The 95 % interval of the stake; `None` if there is none.
@@ -358,7 +358,7 @@ pub struct Finding {
     /// How many of them there are in all.
     pub of: u64,
     /// The measured facts, by kind.
-    pub facts: Facts,
+    pub facts: FindingFacts,
     /// How likely this is by chance; `None` for what is only described.
     pub p: Option<f64>,
     /// The slowest request it is about.
@@ -386,29 +386,29 @@ impl Finding {
     /// Returns its kind.
     pub fn kind(&self) -> FindingKind {
         match &self.facts {
-            Facts::Changed(_) => FindingKind::Changed,
-            Facts::SlowTail { .. } => FindingKind::SlowTail,
-            Facts::Waiting { .. } => FindingKind::Waiting,
-            Facts::Bursts { .. } => FindingKind::Bursts,
-            Facts::HotSpot { .. } => FindingKind::HotSpot,
-            Facts::WorthMakingFaster(_) => FindingKind::WorthMakingFaster,
-            Facts::Abnormal { .. } => FindingKind::Abnormal,
-            Facts::NotInstrumented { .. } => FindingKind::NotInstrumented,
-            Facts::OutsideRequests { .. } => FindingKind::OutsideRequests,
-            Facts::OneAfterTheOther { .. } => FindingKind::OneAfterTheOther,
-            Facts::Timeout { .. } => FindingKind::Timeout,
-            Facts::Retries { .. } => FindingKind::Retries,
-            Facts::Errors { .. } => FindingKind::Errors,
-            Facts::Who { .. } => FindingKind::Who,
-            Facts::SinceWhen { .. } => FindingKind::SinceWhen,
-            Facts::ReadWithCare { .. } => FindingKind::ReadWithCare,
+            FindingFacts::Changed(_) => FindingKind::Changed,
+            FindingFacts::SlowTail { .. } => FindingKind::SlowTail,
+            FindingFacts::Waiting { .. } => FindingKind::Waiting,
+            FindingFacts::Bursts { .. } => FindingKind::Bursts,
+            FindingFacts::HotSpot { .. } => FindingKind::HotSpot,
+            FindingFacts::WorthMakingFaster(_) => FindingKind::WorthMakingFaster,
+            FindingFacts::Abnormal { .. } => FindingKind::Abnormal,
+            FindingFacts::NotInstrumented { .. } => FindingKind::NotInstrumented,
+            FindingFacts::OutsideRequests { .. } => FindingKind::OutsideRequests,
+            FindingFacts::OneAfterTheOther { .. } => FindingKind::OneAfterTheOther,
+            FindingFacts::Timeout { .. } => FindingKind::Timeout,
+            FindingFacts::Retries { .. } => FindingKind::Retries,
+            FindingFacts::Errors { .. } => FindingKind::Errors,
+            FindingFacts::Who { .. } => FindingKind::Who,
+            FindingFacts::SinceWhen { .. } => FindingKind::SinceWhen,
+            FindingFacts::ReadWithCare { .. } => FindingKind::ReadWithCare,
         }
     }
 
     /// Returns what a slow tail costs in its own request type, per request of it.
     pub(super) fn own_us(&self) -> f64 {
         match &self.facts {
-            Facts::SlowTail { excess_us, .. } => excess_us * self.n as f64,
+            FindingFacts::SlowTail { excess_us, .. } => excess_us * self.n as f64,
             _ => 0.0,
         }
     }
@@ -483,13 +483,13 @@ impl FindingsReport {
         let mut out = FollowUps { tails: self.slow_tails(), ..FollowUps::default() };
         for finding in &self.findings {
             match (&finding.facts, &finding.place) {
-                (Facts::Errors { .. }, _) => out.has_errors = true,
-                (Facts::OneAfterTheOther { caller, .. }, _) => out.callers.push(caller.clone()),
-                (Facts::SinceWhen { from_us, .. }, Place::RequestType(root)) => {
+                (FindingFacts::Errors { .. }, _) => out.has_errors = true,
+                (FindingFacts::OneAfterTheOther { caller, .. }, _) => out.callers.push(caller.clone()),
+                (FindingFacts::SinceWhen { from_us, .. }, FindingPlace::RequestType(root)) => {
                     out.changes.push((root.clone(), *from_us));
                 }
-                (Facts::Who { root, .. }, Place::Tag { key, value }) => {
-                    out.tags.push((root.clone(), TagValue { key: key.clone(), value: value.clone() }));
+                (FindingFacts::Who { root, .. }, FindingPlace::Tag { key, value }) => {
+                    out.tags.push((root.clone(), FindingTag { key: key.clone(), value: value.clone() }));
                 }
                 _ => {}
             }
@@ -504,15 +504,17 @@ impl FindingsReport {
     /// Returns the slow tails to ask more about.
     fn slow_tails(&self) -> Vec<FollowUpTail> {
         let follow_up = |finding: &Finding| {
-            let (Facts::SlowTail { root, latency_us, is_only_in_tail, tag, .. }, Place::Endpoint(place)) =
-                (&finding.facts, &finding.place)
+            let (
+                FindingFacts::SlowTail { root, latency_us, is_only_in_tail, tag, .. },
+                FindingPlace::Endpoint(place),
+            ) = (&finding.facts, &finding.place)
             else {
                 return None;
             };
             let with = is_only_in_tail.then(|| place.clone());
             let group = TagGroup { root: root.clone(), slow_from_us: Some(latency_us.0), with };
             let value =
-                |tag: &SharedTag| (TagValue { key: tag.key.clone(), value: tag.value.clone() }, tag.slow);
+                |tag: &SharedTag| (FindingTag { key: tag.key.clone(), value: tag.value.clone() }, tag.slow);
             let tag = tag.as_ref().map(value);
             Some(FollowUpTail { group, tag })
         };
@@ -532,7 +534,7 @@ pub struct FollowUps {
     /// Request types that change: what changed then.
     pub changes: Vec<(RequestType, u64)>,
     /// Tags of request types: which other tag they need to be slow.
-    pub tags: Vec<(RequestType, TagValue)>,
+    pub tags: Vec<(RequestType, FindingTag)>,
 }
 
 /// A slow tail to ask more about.
@@ -541,5 +543,5 @@ pub struct FollowUpTail {
     /// Its request type and its slow requests.
     pub group: TagGroup,
     /// The tag that they share, and how many of them have it.
-    pub tag: Option<(TagValue, u64)>,
+    pub tag: Option<(FindingTag, u64)>,
 }

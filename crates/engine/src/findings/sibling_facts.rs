@@ -2,7 +2,7 @@
 //! of calls grows with, what to read with care.
 
 use super::candidates::{Sums, untested_finding};
-use super::{BesideCall, Facts, Finding, Gap, GrowsWith, Place};
+use super::{BesideCall, Finding, FindingFacts, FindingPlace, Gap, GrowsWith};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::false_discovery;
 use pathlight_trace::Endpoint;
@@ -19,8 +19,8 @@ const EXPLAINED: f64 = 0.5;
 impl Sums<'_> {
     /// Returns what the calls of an endpoint run beside, by when it begins; nothing that is short against its time on
     /// the path.
-    pub(super) fn beside(&self, place: &Place, path_us: u128) -> Vec<BesideCall> {
-        let Place::Endpoint(endpoint) = place else { return Vec::new() };
+    pub(super) fn beside(&self, place: &FindingPlace, path_us: u128) -> Vec<BesideCall> {
+        let FindingPlace::Endpoint(endpoint) = place else { return Vec::new() };
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
         let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
         // Stable: equal ones stay by name.
@@ -87,7 +87,7 @@ impl Sums<'_> {
         let Some((n, of)) = most.filter(|most| share(*most) >= CARE_SHARE && most.0 > 0) else {
             return Vec::new();
         };
-        let facts = Facts::ReadWithCare {
+        let facts = FindingFacts::ReadWithCare {
             orphans: part.orphans,
             dropped: part.dropped,
             clipped: part.clipped,
@@ -95,6 +95,6 @@ impl Sums<'_> {
             rootless: (part.rootless, part.traces),
             skew: worst.map(|((caller, callee), spans)| (skewed, [caller.clone(), callee.clone()], *spans)),
         };
-        vec![untested_finding(Place::Data, n, of, facts)]
+        vec![untested_finding(FindingPlace::Data, n, of, facts)]
     }
 }

@@ -26,7 +26,7 @@ const FEW: f64 = 20.0;
 /// A tag with a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TagValue {
+pub struct FindingTag {
     /// Tag key.
     pub key: String,
     /// Tag value.
@@ -38,7 +38,7 @@ pub struct TagValue {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TagRow {
     /// The tag, or both of a pair.
-    pub tags: Vec<TagValue>,
+    pub tags: Vec<FindingTag>,
     /// Slow requests that have it.
     pub slow: u64,
     /// Other requests that have it.
@@ -47,7 +47,7 @@ pub struct TagRow {
     /// 95 % interval.
     pub least: f64,
     /// Other tags with the same numbers.
-    pub same: Vec<TagValue>,
+    pub same: Vec<FindingTag>,
 }
 
 /// The tags that tell slow requests from the others, best first.
@@ -133,7 +133,7 @@ pub fn tail_groups(cuts: &[TypeCut], is_of_range: bool) -> Vec<TagGroup> {
 
 /// A tag that may be told, with how many requests have its key.
 struct Candidate {
-    tag: TagValue,
+    tag: FindingTag,
     coverage: u64,
     evidence: Evidence,
 }
@@ -164,7 +164,7 @@ impl TagsPart {
         }
         let slow = self.slow();
         let candidate = |((key, value), strata): ((&str, &str), Vec<Stratum>)| Candidate {
-            tag: TagValue { key: key.to_owned(), value: value.to_owned() },
+            tag: FindingTag { key: key.to_owned(), value: value.to_owned() },
             coverage: coverage.get(key).copied().unwrap_or(0),
             evidence: Evidence::of(&strata, slow),
         };
@@ -178,7 +178,7 @@ impl TagsPart {
     }
 
     /// Returns the tags of which pairs are looked at: the best, and of those with the same numbers one.
-    pub fn paired(&self) -> Vec<TagValue> {
+    pub fn paired(&self) -> Vec<FindingTag> {
         let mut seen: Vec<(u64, u64)> = Vec::new();
         let mut out = Vec::new();
         for Candidate { tag, evidence, .. } in self.candidates() {
@@ -193,16 +193,16 @@ impl TagsPart {
     }
 
     /// Returns the tags that tell slow requests from the others; `pairs` has the requests by which of `paired` they have.
-    pub fn rows(&self, paired: &[TagValue], pairs: &PairsPart) -> TagsReport {
+    pub fn rows(&self, paired: &[FindingTag], pairs: &PairsPart) -> TagsReport {
         let slow = self.slow();
         let singles = self.candidates();
         let tested = singles.len() as u64;
         let others = self.strata().map(|(_, group)| group.requests - group.slow).sum();
-        let least_of = |tag: &TagValue| {
+        let least_of = |tag: &FindingTag| {
             let known = singles.iter().find(|known| known.tag == *tag);
             known.map_or(0.0, |known| known.evidence.least)
         };
-        let mut rows: Vec<(Vec<TagValue>, Evidence)> = Vec::new();
+        let mut rows: Vec<(Vec<FindingTag>, Evidence)> = Vec::new();
         for (a, first) in paired.iter().enumerate() {
             for (b, second) in paired.iter().enumerate().skip(a + 1) {
                 if first.key == second.key {
@@ -321,11 +321,11 @@ impl PairsObserver {
         set: &TraceSet,
         types: Arc<RequestTypes>,
         groups: &[TagGroup],
-        tags: &[TagValue],
+        tags: &[FindingTag],
     ) -> PairsObserver {
         let place = |pair: usize| {
             let (key, value) = set.tags.pair(pair as u32);
-            let is_it = |tag: &TagValue| tag.value == value && tag.key == set.tags.key_name(key);
+            let is_it = |tag: &FindingTag| tag.value == value && tag.key == set.tags.key_name(key);
             tags.iter().take(32).position(is_it).map_or(0, |place| place as u8 + 1)
         };
         PairsObserver {

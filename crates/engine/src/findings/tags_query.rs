@@ -2,7 +2,7 @@
 
 use crate::EngineError;
 use crate::findings::{
-    PairsObserver, PairsPart, TagGroup, TagValue, TagsObserver, TagsPart, TagsReport, tail_groups,
+    FindingTag, PairsObserver, PairsPart, TagGroup, TagsObserver, TagsPart, TagsReport, tail_groups,
 };
 use crate::requests::{Selection, TypeLatencies};
 use crate::run::query::Query;
@@ -36,7 +36,7 @@ impl Sides<'_> {
         Ok(TagsPart::merge(all).with_slow(&TagsPart::merge(slow)))
     }
 
-    async fn pairs(&self, tags: &[TagValue]) -> Result<PairsPart, EngineError> {
+    async fn pairs(&self, tags: &[FindingTag]) -> Result<PairsPart, EngineError> {
         let pass = PairsPass { groups: self.groups.clone(), tags: tags.to_vec() };
         let Some(slow) = &self.slow else { return Ok(PairsPart::merge(self.all.partials(pass).await?)) };
         let (all, slow) = try_join(self.all.partials(pass.clone()), slow.partials(pass)).await?;
@@ -80,7 +80,7 @@ impl RequestPass for TagsPass {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PairsPass {
     pub groups: Vec<TagGroup>,
-    pub tags: Vec<TagValue>,
+    pub tags: Vec<FindingTag>,
 }
 
 impl RequestPass for PairsPass {

@@ -2,7 +2,7 @@
 
 use super::candidates::{Sums, mean, untested_finding};
 use super::wait_times::WaitTimes;
-use super::{Facts, Finding, Place};
+use super::{Finding, FindingFacts, FindingPlace};
 use pathlight_base::statistics::{Moments, log_bin_middle_us};
 use pathlight_trace::Endpoint;
 
@@ -39,13 +39,13 @@ impl Sums<'_> {
             }
         }
         let (stake_us, interval) = mean(excess, self.part.requests);
-        let facts = Facts::Waiting {
+        let facts = FindingFacts::Waiting {
             callee: callee.to_owned(),
             wait_us: sum_us / n.max(1) as f64,
             p50_us,
             is_certain: !times.is_unsure,
         };
-        let place = Place::Endpoint(call.clone());
+        let place = FindingPlace::Endpoint(call.clone());
         (n >= LEAST).then(|| Finding {
             stake_us,
             interval,

@@ -2,7 +2,7 @@
 
 use super::wait_sums::WaitSums;
 use super::{Context, ContextNode, Contexts, CriticalPathReport, PathTable, Weight};
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -170,7 +170,7 @@ impl Aggregate {
         {
             nodes.push(ContextNode {
                 parent: (*parent != NO_ROW).then_some(NodeId(*parent)),
-                endpoint: EndpointId(*endpoint),
+                endpoint: ReportEndpoint(*endpoint),
                 exclusive_us,
                 inclusive_us,
                 subtree_us: exclusive_us.sum,

@@ -1,7 +1,7 @@
 //! Reports as folded stacks, as flame graph tools read them.
 
 use super::CriticalPathReport;
-use crate::compare::DiffReport;
+use crate::compare::CompareReport;
 use crate::ids::NodeId;
 use std::fmt::{Display, Write as _};
 
@@ -33,7 +33,7 @@ impl CriticalPathReport {
     }
 }
 
-impl DiffReport {
+impl CompareReport {
     /// Returns the folded stacks of both sides, one line a context with own time in either, `[service] operation;... A
     /// B` in microseconds: what `difffolded.pl` writes and `flamegraph.pl` reads.
     ///

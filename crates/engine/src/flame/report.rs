@@ -1,6 +1,6 @@
 //! The reports of critical-path analysis: plain serde data.
 
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef};
 use pathlight_base::statistics::percentile;
 use pathlight_trace::{Endpoint, Interner, SpanId, TraceSet};
@@ -101,7 +101,7 @@ pub struct ContextNode {
     /// Index of the parent node; `None` for a root. Parents come first, siblings by (service, operation).
     pub parent: Option<NodeId>,
     /// Index into [`CriticalPathReport::endpoints`].
-    pub endpoint: EndpointId,
+    pub endpoint: ReportEndpoint,
     /// Time on the critical path in spans of this context itself.
     pub exclusive_us: Weight,
     /// Sanitised duration of its spans.
@@ -137,7 +137,7 @@ pub struct CriticalPathReport {
 
 impl CriticalPathReport {
     /// Returns service and operation of an endpoint.
-    pub fn name(&self, endpoint: EndpointId) -> (&str, &str) {
+    pub fn name(&self, endpoint: ReportEndpoint) -> (&str, &str) {
         self.endpoints.get(endpoint.index()).map_or(("", ""), Endpoint::names)
     }
 

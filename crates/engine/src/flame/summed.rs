@@ -1,6 +1,6 @@
 //! Calling contexts on critical paths: what a flame graph and a comparison need.
 
-use crate::compare::DiffPart;
+use crate::compare::ComparePart;
 use crate::flame::Contexts;
 use crate::requests::RequestRef;
 use crate::summaries::section::{Kind, Section};
@@ -31,7 +31,7 @@ pub struct NodePart {
 pub(crate) struct FlameSums {
     pub contexts: Contexts<NodePart>,
     /// The same contexts with exact sums, for comparisons, and with an example each.
-    pub frames: DiffPart,
+    pub frames: ComparePart,
 }
 
 impl NodePart {
@@ -79,7 +79,7 @@ impl Section for FlameSums {
         let (contexts, frames) =
             parts.into_iter().map(|part| (part.contexts.map(|node| vec![node]), part.frames)).unzip();
         let contexts = Contexts::merge(contexts, |into, from| into.extend(from)).map(NodePart::join);
-        FlameSums { contexts, frames: DiffPart::merge(frames) }
+        FlameSums { contexts, frames: ComparePart::merge(frames) }
     }
 
     fn is_sound(&self) -> bool {
@@ -121,7 +121,7 @@ impl Summary {
     ///
     /// # Errors
     /// [`Lacks`].
-    pub fn frames(&self, root: Option<&Endpoint>) -> Result<DiffPart, Lacks> {
+    pub fn frames(&self, root: Option<&Endpoint>) -> Result<ComparePart, Lacks> {
         let frames = &self.sections.flame.get()?.frames;
         Ok(match root {
             Some(root) => frames.of_root(root),

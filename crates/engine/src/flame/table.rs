@@ -6,7 +6,7 @@ use crate::requests::{RequestEntry, RootEndpoint};
 use hashbrown::HashTable;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::{
-    Coverage, EndpointId, Flags, NO_ROW, PathSettings, RequestRoots, Role, Rule, TraceSet, Tree,
+    Coverage, EndpointId, Flags, NO_ROW, PathSettings, ReadingRule, RequestRoots, Role, TraceSet, Tree,
 };
 use std::cmp::Ordering;
 
@@ -327,7 +327,7 @@ impl TableBuilder {
                 }
             }
         });
-        if self.settings.reading.has(Rule::Waiting) {
+        if self.settings.reading.has(ReadingRule::Waiting) {
             self.waits.find(set, tree, &self.finder, &self.context_of, &mut self.table.waits);
         }
         let (mut spans, mut errors) = (0, 0);

@@ -1,6 +1,6 @@
 //! The aggregate flow: what holds in (nearly) all invocations (`docs/definitions/execution-flow.md` section 2).
 
-use super::{Flow, LearnedEdge, Order, Relation};
+use super::{FlowGraph, LearnedEdge, Order, Relation};
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ impl PairCounts {
     /// Returns the aggregate flow: every edge that holds in at least `tau_ppm` millionths of the invocations that have
     /// both its nodes, added in the order (share descending, count descending, names), without those that would close
     /// a cycle.
-    pub fn flow(&self, tau_ppm: u32) -> Flow {
+    pub fn flow(&self, tau_ppm: u32) -> FlowGraph {
         let mut edges = Vec::new();
         for to in 0..self.nodes {
             for from in 0..self.nodes {
@@ -118,7 +118,7 @@ impl PairCounts {
                 .then_with(|| b.before.cmp(&a.before))
                 .then_with(|| (a.from, a.to).cmp(&(b.from, b.to)))
         });
-        Flow::new(self.nodes as usize, &edges)
+        FlowGraph::new(self.nodes as usize, &edges)
     }
 
     /// Returns the pairs of nodes that stand in either order: each of the two holds in more of the invocations that have

@@ -102,23 +102,23 @@ pub struct SyncNode {
 /// What waits for what among the nodes of a parent endpoint. Start and return are implied: everything waits for the
 /// start, and the return for everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flow {
+pub struct FlowGraph {
     /// By node, all nodes it waits for, directly or not.
     waits: Relation,
     /// The nodes, each after all it waits for.
     sequence: Vec<u32>,
 }
 
-impl Flow {
+impl FlowGraph {
     /// Returns the flow of `n` nodes with these edges, the preferred ones first: one that would close a cycle is left
     /// out.
-    pub fn new(n: usize, edges: &[LearnedEdge]) -> Flow {
+    pub fn new(n: usize, edges: &[LearnedEdge]) -> FlowGraph {
         let pairs = edges.iter().map(|e| (e.from as usize, e.to as usize));
         let mut direct = Relation::new(n);
         for (from, to) in pairs.clone() {
             direct.insert(to, from);
         }
-        if let Some(flow) = Flow::of_acyclic(direct) {
+        if let Some(flow) = FlowGraph::of_acyclic(direct) {
             return flow;
         }
         let mut waits = Relation::new(n);
@@ -134,11 +134,11 @@ impl Flow {
                 }
             }
         }
-        Flow::of_acyclic(waits).unwrap_or_default()
+        FlowGraph::of_acyclic(waits).unwrap_or_default()
     }
 
     /// Closes a relation of direct edges; `None` if it has a cycle.
-    fn of_acyclic(direct: Relation) -> Option<Flow> {
+    fn of_acyclic(direct: Relation) -> Option<FlowGraph> {
         let n = direct.len();
         let mut missing: Vec<u32> =
             (0..n).map(|row| direct.row(row).iter().map(|w| w.count_ones()).sum()).collect();
@@ -168,7 +168,7 @@ impl Flow {
                 waits.absorb(row as usize, item);
             }
         }
-        Some(Flow { waits, sequence })
+        Some(FlowGraph { waits, sequence })
     }
 
     /// Returns the number of nodes.
@@ -260,10 +260,10 @@ impl Flow {
 mod tests {
     use super::*;
 
-    fn flow(n: usize, pairs: &[(u32, u32)]) -> Flow {
+    fn flow(n: usize, pairs: &[(u32, u32)]) -> FlowGraph {
         let edges: Vec<LearnedEdge> =
             pairs.iter().map(|&(from, to)| LearnedEdge { from, to, before: 1, both: 1 }).collect();
-        Flow::new(n, &edges)
+        FlowGraph::new(n, &edges)
     }
 
     #[test]
@@ -282,9 +282,9 @@ mod tests {
     #[test]
     fn complete_pairs_of_groups_meet_in_one_synchronisation_node() {
         let pairs: Vec<(u32, u32)> = (0..70).flat_map(|a| (70..75).map(move |b| (a, b))).collect();
-        let sync = Flow::sync_nodes(&flow(80, &pairs).reduction());
+        let sync = FlowGraph::sync_nodes(&flow(80, &pairs).reduction());
         let nodes = |range: std::ops::Range<u32>| range.map(NodeId).collect();
         assert_eq!(sync, [SyncNode { from: nodes(0..70), to: nodes(70..75) }]);
-        assert!(Flow::sync_nodes(&flow(3, &[(0, 2), (1, 2)]).reduction()).is_empty());
+        assert!(FlowGraph::sync_nodes(&flow(3, &[(0, 2), (1, 2)]).reduction()).is_empty());
     }
 }

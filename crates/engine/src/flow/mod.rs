@@ -1,7 +1,7 @@
 //! Execution flows: which calls of a parent wait for which, how well that predicts its latency, and what-if.
 //!
-//! [`Order`] is one invocation; [`PairCounts`] learn the aggregate [`Flow`] of a parent endpoint, [`paper::Training`] all six
-//! predictors; [`WhatIfRun`] and [`SavingsRun`] change latencies bottom-up through whole traces. [`Walk`] leads them
+//! [`Order`] is one invocation; [`PairCounts`] learn the aggregate [`FlowGraph`] of a parent endpoint, [`paper::PredictorTraining`] all six
+//! predictors; [`WhatIfRun`] and [`SavingsRun`] change latencies bottom-up through whole traces. [`FlowWalk`] leads them
 //! through a set in resumable steps. Source: Mann, Sandler, Krushevskaja, Guha, Even-Dar: Modeling the Parallel Execution
 //! of Black-Box Services (HotCloud 2011).
 
@@ -28,18 +28,18 @@ mod whatif;
 pub use aggregate::{PairCounts, WHOLE_PPM};
 pub use calls::{CallTimes, CallsOf};
 pub use changes::{CallTimeout, ChangeOf, Changes, LatencyChange, Parallel};
-pub use graph::{Flow, LearnedEdge, Relation, SyncNode};
+pub use graph::{FlowGraph, LearnedEdge, Relation, SyncNode};
 pub use nodes::{Callee, CalleeNodes, Callees, MAX_NODES, NodeIndex, NodeName, NodeTable};
 pub use observe::{Bindings, Estimates, FlowSample, KeyFinder, NodeSample, Tester, Trainer, key_of};
 pub use order::{Child, Order, Pressure};
-pub use prepare::Model;
+pub use prepare::FlowModel;
 pub use pressure::RequestPressure;
 pub use report::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, MethodErrors,
 };
-pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, Savings, SavingsReport, SavingsRun};
+pub use savings::{EndpointSaving, FASTER_PERCENT, SavedAt, Saving, SavingsPart, SavingsReport, SavingsRun};
 pub use summed::{MOST_NODES, NoFlow, REPEATS};
 pub use target::{CallBudget, Quantile, TargetReport, TargetWay};
 pub use timeout::TimeoutReport;
-pub use walk::{CalleeCounter, Invocations, Observe, Visit, Walk, Within};
-pub use whatif::{Requests, ShareChange, WhatIf, WhatIfReport, WhatIfRun};
+pub use walk::{CalleeCounter, FlowWalk, Invocations, Observe, Visit, Within};
+pub use whatif::{ShareChange, WhatIfLatencies, WhatIfReport, WhatIfRun, WhichRequests};

@@ -1,7 +1,7 @@
 //! Accumulators of the passes over invocations.
 
-use super::paper::{InvocationKey, METHODS, PredictScratch, Predictors, Training, error};
-use super::{Flow, Observe, Order, PairCounts};
+use super::paper::{InvocationKey, METHODS, PredictScratch, PredictorTraining, Predictors, error};
+use super::{FlowGraph, Observe, Order, PairCounts};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_trace::{TraceSet, Tree};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct Trainer {
     /// The cut of each table.
     pub cuts: Vec<Option<InvocationKey>>,
     /// The training of each table.
-    pub trainings: Vec<Training>,
+    pub trainings: Vec<PredictorTraining>,
 }
 
 impl Observe for Trainer {
@@ -226,7 +226,7 @@ impl Observe for FlowSample {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
     /// The flow.
-    pub flow: Flow,
+    pub flow: FlowGraph,
     /// By edge; [`START`](Self::START) and [`RETURN`](Self::RETURN) included.
     pub counts: BTreeMap<(u32, u32), u64>,
 }

@@ -2,10 +2,11 @@
 
 use crate::EngineError;
 use crate::flame::pack_sorted;
-use crate::flow::paper::{InvocationKey, Predictors, Training};
+use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::{
-    Bindings, CalleeCounter, Callees, CallsOf, Changes, Flow, FlowSample, Invocations, KeyFinder, Model,
-    NodeIndex, NodeTable, PairCounts, Requests, SavingsRun, Tester, Trainer, Walk, WhatIfRun, Within,
+    Bindings, CalleeCounter, Callees, CallsOf, Changes, FlowGraph, FlowModel, FlowSample, FlowWalk,
+    Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, SavingsRun, Tester, Trainer, WhatIfRun,
+    WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
 use pathlight_base::encoding;
@@ -28,13 +29,13 @@ pub(crate) enum FlowPass {
     /// All that a drawing shows but the edges that bind.
     Sample { table: NodeTable },
     /// The edges that bind.
-    Bind { table: NodeTable, flow: Flow },
+    Bind { table: NodeTable, flow: FlowGraph },
     /// Pairs of all parents.
     Pairs { tables: Vec<NodeTable> },
     /// Latencies before and after a change: of requests, and of these calls.
-    WhatIf { model: Model, changes: Changes, calls: CallsOf },
+    WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
     /// What every endpoint would save.
-    Savings { model: Model },
+    Savings { model: FlowModel },
 }
 
 impl FlowPass {
@@ -98,7 +99,7 @@ enum Running {
 pub(crate) struct FlowTask {
     /// The bytes of the pass, if what-ifs repeat it.
     key: Option<Vec<u8>>,
-    run: Option<(Walk, Running)>,
+    run: Option<(FlowWalk, Running)>,
     progress: (u64, u64),
 }
 
@@ -116,11 +117,11 @@ impl Running {
         let requests = || match (rows, roots) {
             (Some(mut rows), _) => {
                 rows.sort_unstable();
-                Requests::Rows(rows)
+                WhichRequests::Rows(rows)
             }
-            (None, None) => Requests::Rows(Vec::new()),
-            (None, Some(RequestRoots::Of(endpoint))) => Requests::All(Some(endpoint)),
-            (None, Some(_)) => Requests::All(None),
+            (None, None) => WhichRequests::Rows(Vec::new()),
+            (None, Some(RequestRoots::Of(endpoint))) => WhichRequests::All(Some(endpoint)),
+            (None, Some(_)) => WhichRequests::All(None),
         };
         match pass {
             FlowPass::Callees { parent, with_starts } => {
@@ -131,7 +132,7 @@ impl Running {
                 Running::Keys(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, found)))
             }
             FlowPass::Train { tables, cuts } => {
-                let trainings = tables.iter().map(|table| Training::new(table.len)).collect();
+                let trainings = tables.iter().map(|table| PredictorTraining::new(table.len)).collect();
                 let trainer = Trainer { cuts: cuts.clone(), trainings };
                 Running::Train(Box::new(Invocations::new(NodeIndex::new(set, tables), within, None, trainer)))
             }
@@ -178,7 +179,7 @@ impl Running {
     }
 
     /// Works until done (true) or until `time_is_up` says so.
-    fn step(&mut self, walk: &mut Walk, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
+    fn step(&mut self, walk: &mut FlowWalk, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> bool {
         match self {
             Running::Callees(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Keys(visit) => walk.step(set, visit.as_mut(), time_is_up),
@@ -246,7 +247,7 @@ impl FlowTask {
             return Ok(Some(partial));
         }
         let (walk, running) = self.run.get_or_insert_with(|| {
-            let walk = Walk::new(selection.group, selection.settings(), roots.unwrap_or_default());
+            let walk = FlowWalk::new(selection.group, selection.settings(), roots.unwrap_or_default());
             (walk, Running::new(set, selection.overlap, roots, pass, rows))
         });
         let is_done = running.step(walk, set, time_is_up);

@@ -6,7 +6,7 @@
 //! invocation, across a pause, of two calls that other invocations have in the other order.
 
 use super::changes::scaled_us;
-use super::{Child, Flow, NodeIndex, NodeTable, Order, PairCounts, Parallel, Relation};
+use super::{Child, FlowGraph, NodeIndex, NodeTable, Order, PairCounts, Parallel, Relation};
 use pathlight_trace::{NO_ROW, Overlap, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -14,20 +14,20 @@ use std::sync::Arc;
 
 /// What is known of the parents of a set of traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Model {
+pub struct FlowModel {
     /// Nodes by parent.
     pub tables: Vec<NodeTable>,
     /// The flow of each table.
-    pub flows: Vec<Flow>,
+    pub flows: Vec<FlowGraph>,
     /// Of each table, the pairs of nodes that stand in either order.
     either: Vec<Relation>,
 }
 
-impl Model {
+impl FlowModel {
     /// Returns what the counts of each table say.
-    pub fn new(tables: Vec<NodeTable>, counts: &[PairCounts], tau_ppm: u32) -> Model {
+    pub fn new(tables: Vec<NodeTable>, counts: &[PairCounts], tau_ppm: u32) -> FlowModel {
         let flows = counts.iter().map(|pairs| pairs.flow(tau_ppm)).collect();
-        Model { tables, flows, either: counts.iter().map(PairCounts::either_order).collect() }
+        FlowModel { tables, flows, either: counts.iter().map(PairCounts::either_order).collect() }
     }
 }
 
@@ -166,7 +166,7 @@ impl OwnTime {
 
 /// Prepares traces; keeps its scratch space.
 pub(super) struct Preparer {
-    model: Arc<Model>,
+    model: Arc<FlowModel>,
     index: NodeIndex,
     overlap: Overlap,
     /// Edges taken out of the flow of each table.
@@ -179,7 +179,7 @@ pub(super) struct Preparer {
 }
 
 impl Preparer {
-    pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, parallel: &[Parallel]) -> Preparer {
+    pub fn new(set: &TraceSet, model: Arc<FlowModel>, overlap: Overlap, parallel: &[Parallel]) -> Preparer {
         let mut removed = vec![Vec::new(); model.tables.len()];
         for change in parallel {
             let parent = (change.service.as_str(), change.operation.as_str());

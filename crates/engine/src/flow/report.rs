@@ -1,10 +1,10 @@
 //! The reports of execution flows: plain serde data.
 
 use super::paper::{METHOD_NAMES, METHODS};
-use super::{Bindings, Callees, Estimates, Flow, FlowSample, NodeTable, SyncNode};
+use super::{Bindings, Callees, Estimates, FlowGraph, FlowSample, NodeTable, SyncNode};
 use crate::ids::NodeId;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +25,9 @@ pub struct FlowNode {
     /// Invocations that have it.
     pub invocations: u64,
     /// L in these.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// P in these: from the latest end before its start to its start.
-    pub wait_us: Summary,
+    pub wait_us: Percentiles,
     /// Histogram of L.
     pub histogram: LogHistogram,
     /// Invocations in which it is on the parent's critical path.
@@ -82,9 +82,9 @@ pub struct FlowReport {
     /// Its spans that wait for none.
     pub childless: u64,
     /// Latency of the invocations.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// P of the return.
-    pub return_us: Summary,
+    pub return_us: Percentiles,
     /// By (service, operation, index), folded repeats after the others.
     pub nodes: Vec<FlowNode>,
     /// The transitive reduction with start and return, by (from, to): the start before all nodes, the return after them.
@@ -124,8 +124,8 @@ impl FlowReport {
                 operation: name.operation,
                 index: name.index,
                 invocations: facts.latency_us.len() as u64,
-                latency_us: Summary::of_sorted(&facts.latency_us),
-                wait_us: Summary::of_sorted(&facts.wait_us),
+                latency_us: Percentiles::of_sorted(&facts.latency_us),
+                wait_us: Percentiles::of_sorted(&facts.wait_us),
                 histogram: LogHistogram::of_sorted(&facts.latency_us, NODE_BINS),
                 critical: facts.critical,
                 has_calls: table.others != Some(node) && callee.is_some_and(|c| c.has_calls),
@@ -137,18 +137,23 @@ impl FlowReport {
             invocations: sample.latency_us.len() as u64,
             called: sample.called,
             childless: callees.childless,
-            latency_us: Summary::of_sorted(&sample.latency_us),
-            return_us: Summary::of_sorted(&sample.return_us),
+            latency_us: Percentiles::of_sorted(&sample.latency_us),
+            return_us: Percentiles::of_sorted(&sample.return_us),
             nodes: nodes.collect(),
             edges: edges(flow, &reduction, sample, bindings),
-            sync_nodes: Flow::sync_nodes(&reduction),
+            sync_nodes: FlowGraph::sync_nodes(&reduction),
             repeats_kept: table.repeats_kept,
             has_others: table.others.is_some(),
         }
     }
 }
 
-fn edges(flow: &Flow, reduction: &[(u32, u32)], sample: &FlowSample, bindings: &Bindings) -> Vec<FlowEdge> {
+fn edges(
+    flow: &FlowGraph,
+    reduction: &[(u32, u32)],
+    sample: &FlowSample,
+    bindings: &Bindings,
+) -> Vec<FlowEdge> {
     let binding = |from: u32, to: u32| bindings.counts.get(&(from, to)).copied().unwrap_or(0);
     let mut waits = vec![false; flow.len()];
     let mut waited_for = vec![false; flow.len()];

@@ -2,10 +2,10 @@
 
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
-use super::{Model, Requests, Visit};
+use super::{FlowModel, Visit, WhichRequests};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Interval, Moments, Summary};
+use pathlight_base::statistics::{Interval, Moments, Percentiles};
 use pathlight_trace::{Endpoint, NO_ROW, Overlap, TraceRow, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -32,7 +32,7 @@ struct EndpointChanges {
 
 /// Latencies, and by endpoint those it changes: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Savings {
+pub struct SavingsPart {
     /// Sorted, as differences.
     latencies_us: Vec<u64>,
     by_endpoint: BTreeMap<Endpoint, EndpointChanges>,
@@ -98,7 +98,7 @@ pub struct SavingsReport {
     /// Selected requests.
     pub requests: u64,
     /// Latencies of these requests as they are.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// Endpoints, the greatest saving of the mean at 50 % first (ties: at 100 %, then names).
     pub endpoints: Vec<EndpointSaving>,
 }
@@ -110,10 +110,10 @@ fn merge_sorted(lists: &mut Vec<u64>, packed: Vec<u64>) {
     *lists = pack_sorted(values);
 }
 
-impl Savings {
+impl SavingsPart {
     /// Joins accumulators of disjoint requests; the result does not depend on their order.
-    pub fn merge(parts: Vec<Savings>) -> Savings {
-        let mut sum = Savings::default();
+    pub fn merge(parts: Vec<SavingsPart>) -> SavingsPart {
+        let mut sum = SavingsPart::default();
         for part in parts {
             merge_sorted(&mut sum.latencies_us, part.latencies_us);
             for (name, changes) in part.by_endpoint {
@@ -133,7 +133,7 @@ impl Savings {
     /// Returns the report.
     pub fn finish(self) -> SavingsReport {
         let sorted = unpack_sorted(self.latencies_us);
-        let latency_us = Summary::of_sorted(&sorted);
+        let latency_us = Percentiles::of_sorted(&sorted);
         let mut endpoints: Vec<EndpointSaving> = Vec::with_capacity(self.by_endpoint.len());
         for (Endpoint { service, operation }, changes) in self.by_endpoint {
             let affected = changes.levels[2].before_us.len() as u64;
@@ -158,7 +158,7 @@ impl Savings {
 /// Returns the saving if the latencies `before` among all become `after`; all three sorted. `saved` are the
 /// differences.
 fn saving(
-    (all, latency_us): (&[u64], &Summary),
+    (all, latency_us): (&[u64], &Percentiles),
     (before, after): (&[u64], &[u64]),
     saved: Moments,
 ) -> Saving {
@@ -212,7 +212,7 @@ struct Found {
 /// Tries every endpoint at every level in every trace of a set.
 pub struct SavingsRun {
     preparer: Preparer,
-    requests: Requests,
+    requests: WhichRequests,
     prepared: Prepared,
     evaluator: Evaluator,
     stretches: Stretches,
@@ -242,7 +242,12 @@ pub struct SavingsRun {
 
 impl SavingsRun {
     /// Returns a run over the traces `set` holds now.
-    pub fn new(set: &TraceSet, model: Arc<Model>, overlap: Overlap, requests: Requests) -> SavingsRun {
+    pub fn new(
+        set: &TraceSet,
+        model: Arc<FlowModel>,
+        overlap: Overlap,
+        requests: WhichRequests,
+    ) -> SavingsRun {
         SavingsRun {
             preparer: Preparer::new(set, model, overlap, &[]),
             requests,
@@ -267,7 +272,7 @@ impl SavingsRun {
     }
 
     /// Finishes the run; returns its accumulator.
-    pub fn finish(mut self, set: &TraceSet) -> Savings {
+    pub fn finish(mut self, set: &TraceSet) -> SavingsPart {
         self.latencies.sort_unstable();
         let packed = |mut values: Vec<u64>| {
             values.sort_unstable();
@@ -289,7 +294,7 @@ impl SavingsRun {
                 by_endpoint.insert(Endpoint::new(service, operation), changes);
             }
         }
-        Savings { latencies_us: pack_sorted(self.latencies), by_endpoint }
+        SavingsPart { latencies_us: pack_sorted(self.latencies), by_endpoint }
     }
 
     fn list_spans(&mut self, set: &TraceSet, tree: &Tree) {

@@ -12,7 +12,7 @@ use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
 use crate::summaries::{Lacks, Sketch, names};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{LogHistogram, Summary as Percentiles};
+use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::{Endpoint, NO_ROW, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::{CallTimes, ChangeOf, Changes, EndpointSaving, LatencyChange, SavingsReport};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Summary, percentile};
+use pathlight_base::statistics::{Percentiles, percentile};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ impl Quantile {
     }
 
     /// Returns this quantile of latencies, in microseconds.
-    pub fn of(self, latency_us: &Summary) -> f64 {
+    pub fn of(self, latency_us: &Percentiles) -> f64 {
         match self {
             Quantile::P50 => latency_us.p50,
             Quantile::P95 => latency_us.p95,

@@ -1,7 +1,7 @@
 //! The effect of a timeout of calls: what it would cut, and what the requests would take then (`docs/definitions/execution-flow.md` section 4).
 
 use super::{CallTimeout, CallTimes, WhatIfReport};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct TimeoutReport {
     /// Calls of the endpoint in them, but those that nothing waits for; a request is a call of its root endpoint.
     pub calls: u64,
     /// What the calls take, in microseconds.
-    pub call_latency_us: Summary,
+    pub call_latency_us: Percentiles,
     /// The least timeout that cuts at most 0.1 % of the calls, in microseconds: with fewer than 1,000 calls it cuts none.
     pub suggested_us: u64,
     /// The timeout, in microseconds: as asked for, or as suggested.
@@ -33,11 +33,11 @@ pub struct TimeoutReport {
     /// these by chance, and each as often.
     pub retry_levels_us: Vec<u64>,
     /// Latency of the requests as it is, in microseconds.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// The same if a call that is cut fails, and its caller goes on.
-    pub failing_fast_us: Summary,
+    pub failing_fast_us: Percentiles,
     /// The same if a call that is cut is made once more.
-    pub retried_us: Summary,
+    pub retried_us: Percentiles,
 }
 
 impl TimeoutReport {
@@ -68,7 +68,7 @@ impl TimeoutReport {
             operation: endpoint.operation,
             requests: before.requests,
             calls: sorted.len() as u64,
-            call_latency_us: Summary::of_sorted(sorted),
+            call_latency_us: Percentiles::of_sorted(sorted),
             suggested_us,
             timeout_us,
             // A mean is never above the greatest, which is a u64.

@@ -30,7 +30,7 @@ enum Phase {
 }
 
 /// A resumable walk over the traces of a set, which must not change meanwhile.
-pub struct Walk {
+pub struct FlowWalk {
     group: u8,
     trace: u32,
     tree: Tree,
@@ -39,11 +39,11 @@ pub struct Walk {
     phase: Phase,
 }
 
-impl Walk {
+impl FlowWalk {
     /// Returns a walk over the traces of one group (see [`Selection::group`](crate::requests::Selection::group)), whose trees are
     /// loaded for the requests with these roots.
-    pub fn new(group: u8, settings: PathSettings, roots: RequestRoots) -> Walk {
-        Walk { group, trace: 0, tree: Tree::default(), settings, roots, phase: Phase::NextTrace }
+    pub fn new(group: u8, settings: PathSettings, roots: RequestRoots) -> FlowWalk {
+        FlowWalk { group, trace: 0, tree: Tree::default(), settings, roots, phase: Phase::NextTrace }
     }
 
     /// Returns the traces done and traces in all.

@@ -3,10 +3,10 @@
 use super::calls::{CallList, PackedCalls};
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer};
-use super::{CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, Model, Visit};
+use super::{CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, FlowModel, Visit};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Summary, percentile};
+use pathlight_base::statistics::{Percentiles, percentile};
 use pathlight_trace::{Endpoint, EndpointId, NO_ROW, Overlap, TraceRow, TraceSet, Tree, hash_text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,19 +14,19 @@ use std::sync::Arc;
 
 /// Which requests of a trace are looked at.
 #[derive(Clone, Debug)]
-pub enum Requests {
+pub enum WhichRequests {
     /// All for which trees are loaded; if given, every topmost span of the endpoint.
     All(Option<EndpointId>),
     /// Those with these root rows, sorted.
     Rows(Vec<u32>),
 }
 
-impl Requests {
+impl WhichRequests {
     /// Fills in the local indices of the roots.
     pub(super) fn of(&self, set: &TraceSet, tree: &Tree, out: &mut Vec<u32>) {
         match self {
-            Requests::All(_) => tree.requests(set, out),
-            Requests::Rows(rows) => {
+            WhichRequests::All(_) => tree.requests(set, out),
+            WhichRequests::Rows(rows) => {
                 out.clear();
                 let end = tree.first + tree.len() as u32;
                 let from = rows.partition_point(|&row| row < tree.first);
@@ -37,11 +37,11 @@ impl Requests {
 
     pub(super) fn wants(&self, set: &TraceSet, trace: &TraceRow) -> bool {
         match self {
-            Requests::All(None) => true,
-            Requests::All(Some(endpoint)) => {
+            WhichRequests::All(None) => true,
+            WhichRequests::All(Some(endpoint)) => {
                 (trace.first..trace.end).any(|row| set.endpoint(row) == *endpoint)
             }
-            Requests::Rows(rows) => {
+            WhichRequests::Rows(rows) => {
                 rows.get(rows.partition_point(|&row| row < trace.first)).is_some_and(|&row| row < trace.end)
             }
         }
@@ -53,7 +53,7 @@ type Shares = BTreeMap<Endpoint, (u128, u128)>;
 
 /// Latencies before and after a change: the accumulator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WhatIf {
+pub struct WhatIfLatencies {
     /// Sorted, as differences.
     before_us: Vec<u64>,
     /// Sorted, as differences.
@@ -66,11 +66,11 @@ pub struct WhatIf {
     cut: (u64, u64),
 }
 
-impl WhatIf {
+impl WhatIfLatencies {
     /// Joins accumulators of disjoint requests; the result does not depend on their order.
-    pub fn merge(parts: Vec<WhatIf>) -> WhatIf {
+    pub fn merge(parts: Vec<WhatIfLatencies>) -> WhatIfLatencies {
         let (mut before, mut after) = (Vec::new(), Vec::new());
-        let mut sum = WhatIf::default();
+        let mut sum = WhatIfLatencies::default();
         let mut calls = Vec::new();
         for part in parts {
             calls.push(part.calls);
@@ -128,8 +128,8 @@ impl WhatIf {
         WhatIfReport {
             requests: before.len() as u64,
             changed: self.changed,
-            before_us: Summary::of_sorted(&before),
-            after_us: Summary::of_sorted(&after),
+            before_us: Percentiles::of_sorted(&before),
+            after_us: Percentiles::of_sorted(&after),
             before_curve_us: curve(&before),
             after_curve_us: curve(&after),
             endpoints,
@@ -165,10 +165,10 @@ pub struct WhatIfReport {
     pub changed: u64,
     /// Their latency as it is, in microseconds.
     #[serde(rename = "before")]
-    pub before_us: Summary,
+    pub before_us: Percentiles,
     /// Their latency as predicted, in microseconds.
     #[serde(rename = "after")]
-    pub after_us: Summary,
+    pub after_us: Percentiles,
     /// Latency as it is at the quantiles 0, 1/200, ..., 1, in microseconds; empty without requests.
     #[serde(rename = "before_curve")]
     pub before_curve_us: Vec<f64>,
@@ -195,7 +195,7 @@ enum Stage {
 /// Makes a change in every trace of a set.
 pub struct WhatIfRun {
     preparer: Preparer,
-    requests: Requests,
+    requests: WhichRequests,
     /// By endpoint of the set: changes in order.
     changes: Vec<Vec<(ChangeOf, i64, i64)>>,
     /// By endpoint of the set; empty without any.
@@ -228,9 +228,9 @@ impl WhatIfRun {
     /// Returns a run over the traces `set` holds now.
     pub fn new(
         set: &TraceSet,
-        model: Arc<Model>,
+        model: Arc<FlowModel>,
         overlap: Overlap,
-        requests: Requests,
+        requests: WhichRequests,
         changes: &Changes,
         calls: &CallsOf,
     ) -> WhatIfRun {
@@ -272,11 +272,11 @@ impl WhatIfRun {
     }
 
     /// Finishes the run; returns its accumulator.
-    pub fn finish(mut self, set: &TraceSet) -> WhatIf {
+    pub fn finish(mut self, set: &TraceSet) -> WhatIfLatencies {
         self.before.sort_unstable();
         self.after.sort_unstable();
         let named = set.endpoints().zip(&self.shares).filter(|(_, share)| **share != (0, 0));
-        WhatIf {
+        WhatIfLatencies {
             before_us: pack_sorted(self.before),
             after_us: pack_sorted(self.after),
             changed: self.changed,

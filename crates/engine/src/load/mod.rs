@@ -3,12 +3,12 @@
 //! A load is a list of input files and some readers (the workers of a page, the threads of the binary). The planner does
 //! no I/O: whoever has readers asks it for the [`next`](LoadPlanner::next_step) step, does it and tells what came of it.
 //!
-//! | command ([`Step`]) | what the caller does | event it tells |
+//! | command ([`LoadStep`]) | what the caller does | event it tells |
 //! |---|---|---|
-//! | [`Split`](Step::Split) | looks for split points in a large file ([`SplitSearch`]) | [`split`](LoadPlanner::split) |
-//! | [`Read`](Step::Read) | lets every free reader [`take`](LoadPlanner::take) one batch of files after the other | [`complete`](LoadPlanner::complete), file by file |
-//! | [`Restart`](Step::Restart) | throws away everything that was read | - |
-//! | [`Done`](Step::Done) | everything is read and right | - |
+//! | [`Split`](LoadStep::Split) | looks for split points in a large file ([`SplitSearch`]) | [`split`](LoadPlanner::split) |
+//! | [`Read`](LoadStep::Read) | lets every free reader [`take`](LoadPlanner::take) one batch of files after the other | [`complete`](LoadPlanner::complete), file by file |
+//! | [`Restart`](LoadStep::Restart) | throws away everything that was read | - |
+//! | [`Done`](LoadStep::Done) | everything is read and right | - |
 //!
 //! A large file becomes chunks, which are files of their own here. Split points are guesses, so chunks are verified: if a
 //! reader did not arrive at the end of its chunk as the reader of the next one began, or the chunks do not give a whole
@@ -28,7 +28,7 @@ pub use forecast::{MemoryForecast, MemoryUse};
 pub use meter::Meter;
 pub use split_search::SplitSearch;
 
-use pathlight_ingest::{Ended, FileReport, Keep, SplitPoint, places_to_split};
+use pathlight_ingest::{Ended, FileReport, KeptTraces, SplitPoint, places_to_split};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl ReadResult {
 
 /// What is to be done next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum LoadStep {
     /// Look for split points in this file, one after each of these byte offsets; then call [`LoadPlanner::split`].
     Split {
         /// The file, by index.
@@ -135,7 +135,7 @@ pub struct InputFile {
     /// What is known of its content, once it was read.
     pub report: Option<FileReport>,
     /// Which of its traces are kept.
-    pub keep: Keep,
+    pub keep: KeptTraces,
     /// Number of the whole file in the order in which files were added, from 0.
     pub source: usize,
     /// The part of a file that it is, if it is not a whole one.
@@ -161,7 +161,7 @@ impl InputFile {
             load,
             state: FileState::Waiting,
             report: None,
-            keep: Keep::All,
+            keep: KeptTraces::All,
             source: 0,
             chunk: None,
             read_limit: None,
@@ -277,15 +277,15 @@ impl LoadPlanner {
     }
 
     /// Returns what is to be done next. No batch may be under way; those of an earlier step that were not taken are void.
-    pub fn next_step(&mut self) -> Step {
+    pub fn next_step(&mut self) -> LoadStep {
         self.queue.clear();
         if self.must_restart || !self.verify() {
             self.restart();
-            return Step::Restart;
+            return LoadStep::Restart;
         }
         if let Some(file) = self.file_to_split() {
             let places = places_to_split(self.files[file].bytes, self.readers, self.large_file / 2);
-            return Step::Split { file, places };
+            return LoadStep::Split { file, places };
         }
         let (mut sizes, mut shared, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         let load = self.load;
@@ -305,10 +305,10 @@ impl LoadPlanner {
         let batches = batches(&sizes, self.readers).into_iter();
         let batches = batches.map(|batch| batch.into_iter().map(|at| shared[at]).collect());
         self.queue = batches.chain(alone).collect();
-        if self.queue.is_empty() { Step::Done } else { Step::Read { batches: self.queue.len() } }
+        if self.queue.is_empty() { LoadStep::Done } else { LoadStep::Read { batches: self.queue.len() } }
     }
 
-    /// Tells where a file of [`Step::Split`] can be split: its chunks wait instead of it. Without split points it is read
+    /// Tells where a file of [`LoadStep::Split`] can be split: its chunks wait instead of it. Without split points it is read
     /// in one piece.
     pub fn split(&mut self, file: usize, mut points: Vec<SplitPoint>) {
         let Some(whole) = self.files.get_mut(file) else { return };
@@ -417,12 +417,12 @@ impl LoadPlanner {
         loss
     }
 
-    /// Makes everything wait again at the [next](Self::next_step) step, which is [`Step::Restart`].
+    /// Makes everything wait again at the [next](Self::next_step) step, which is [`LoadStep::Restart`].
     pub fn demand_restart(&mut self) {
         self.must_restart = true;
     }
 
-    /// Returns whether the [next](Self::next_step) step is [`Step::Restart`].
+    /// Returns whether the [next](Self::next_step) step is [`LoadStep::Restart`].
     pub fn must_restart(&self) -> bool {
         self.must_restart
     }
@@ -457,7 +457,7 @@ impl LoadPlanner {
     }
 
     /// Lets the load under way begin anew, keeping only these of its traces.
-    pub fn keep_only(&mut self, keep: &Keep) {
+    pub fn keep_only(&mut self, keep: &KeptTraces) {
         for file in self.files.iter_mut().filter(|file| file.load == self.load) {
             file.keep = keep.clone();
             file.read_limit = None;

@@ -93,7 +93,7 @@ fn first_look(place: u64) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{LoadPlanner, Step};
+    use crate::load::{LoadPlanner, LoadStep};
 
     /// Runs a search over a text; returns the offsets found and how many bytes were shown.
     fn search(text: &[u8], places: &[u64]) -> (Vec<u64>, u64) {
@@ -166,7 +166,7 @@ mod tests {
             planner.large_file = 1 << 20;
             let file = planner.add("huge".to_owned(), text.len() as u64, 0);
             planner.split(file, found.clone());
-            assert_eq!(planner.next_step(), Step::Read { batches: chunks });
+            assert_eq!(planner.next_step(), LoadStep::Read { batches: chunks });
         }
     }
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::load::*;
-use pathlight_ingest::{Options, Reader};
+use pathlight_ingest::{ReadOptions, Reader};
 use pathlight_trace::{TraceSet, dump};
 use std::fmt::Write as _;
 
@@ -84,10 +84,13 @@ impl Load {
         let range = input.range();
         let text = &self.texts[input.source].as_bytes()[range.start as usize..range.end as usize];
         let mut open = match &input.chunk {
-            None => Reader::new(&input.name, Options::default()),
-            Some(chunk) => {
-                Reader::of_chunk(&input.name, Options::default(), chunk.from.as_ref(), chunk.until.clone())
-            }
+            None => Reader::new(&input.name, ReadOptions::default()),
+            Some(chunk) => Reader::of_chunk(
+                &input.name,
+                ReadOptions::default(),
+                chunk.from.as_ref(),
+                chunk.until.clone(),
+            ),
         };
         let set = &mut self.sets[reader];
         let _ = open.feed(text, set);
@@ -98,7 +101,7 @@ impl Load {
     /// Does one step; returns false when the load is done.
     fn step(&mut self) -> bool {
         match self.planner.next_step() {
-            Step::Split { file, places } => {
+            LoadStep::Split { file, places } => {
                 let mut search = SplitSearch::new(places);
                 while let Some(wanted) = search.wanted() {
                     let text = self.texts[file].as_bytes();
@@ -108,18 +111,18 @@ impl Load {
                 self.splits += points.len();
                 self.planner.split(file, points);
             }
-            Step::Read { .. } => {
+            LoadStep::Read { .. } => {
                 let mut reader = 0;
                 while let Some(batch) = self.planner.take(reader) {
                     batch.into_iter().for_each(|file| self.read(reader, file));
                     reader = (reader + 1) % self.sets.len();
                 }
             }
-            Step::Restart => {
+            LoadStep::Restart => {
                 self.restarts += 1;
                 self.sets.iter_mut().for_each(|set| *set = TraceSet::new());
             }
-            Step::Done => return false,
+            LoadStep::Done => return false,
         }
         true
     }
@@ -197,9 +200,9 @@ fn a_file_without_split_points_is_asked_about_once() {
     let mut planner = LoadPlanner::new(2);
     planner.large_file = 10;
     let file = planner.add("archive".to_owned(), 100, 0);
-    assert!(matches!(planner.next_step(), Step::Split { file: 0, places } if !places.is_empty()));
+    assert!(matches!(planner.next_step(), LoadStep::Split { file: 0, places } if !places.is_empty()));
     planner.split(file, Vec::new());
-    assert_eq!(planner.next_step(), Step::Read { batches: 1 });
+    assert_eq!(planner.next_step(), LoadStep::Read { batches: 1 });
     assert_eq!(planner.take(0), Some(vec![0]));
     assert_eq!(planner.take(1), None);
 }
@@ -212,7 +215,7 @@ fn a_large_file_among_many_is_not_split() {
     for file in 0..9 {
         planner.add(file.to_string(), 1 << 20, 0);
     }
-    assert_eq!(planner.next_step(), Step::Read { batches: 9 });
+    assert_eq!(planner.next_step(), LoadStep::Read { batches: 9 });
 }
 
 #[test]
@@ -221,7 +224,7 @@ fn what_a_lost_reader_held_waits_again_and_a_deadly_file_is_left_out() {
     let mut load = Load::new(2, &texts);
     let planner = &mut load.planner;
     planner.large_file = u64::MAX;
-    assert_eq!(planner.next_step(), Step::Read { batches: 3 });
+    assert_eq!(planner.next_step(), LoadStep::Read { batches: 3 });
     let batch = planner.take(0).unwrap();
     let ahead = planner.take(0).unwrap();
     let loss = planner.lose(0, &batch, 0);
@@ -232,7 +235,7 @@ fn what_a_lost_reader_held_waits_again_and_a_deadly_file_is_left_out() {
     let planner = &mut load.planner;
     // A reader that had nothing leaves nothing behind, and one that has read something only that.
     assert_eq!(planner.lose(0, &[], 0), Loss::default());
-    assert_eq!(planner.next_step(), Step::Read { batches: 2 });
+    assert_eq!(planner.next_step(), LoadStep::Read { batches: 2 });
     assert_eq!(planner.take(0), Some(ahead), "the file over which a reader was lost comes last");
     assert_eq!(planner.take(0), Some(batch.clone()), "and alone");
     let loss = planner.lose(0, &batch, 0);
@@ -285,26 +288,26 @@ fn reading_that_was_stopped_ends_at_the_same_place_again() {
     load.planner.large_file = u64::MAX;
     load.planner.next_step();
     load.planner.take(0);
-    let report = Reader::new("file 0", Options::default()).stop(&mut TraceSet::new());
+    let report = Reader::new("file 0", ReadOptions::default()).stop(&mut TraceSet::new());
     load.planner.complete(0, 0, ReadResult::Read { report, bytes: 1000 });
-    assert_eq!(load.planner.next_step(), Step::Done);
+    assert_eq!(load.planner.next_step(), LoadStep::Done);
     load.planner.lose(0, &[], 0);
-    assert_eq!(load.planner.next_step(), Step::Read { batches: 1 });
+    assert_eq!(load.planner.next_step(), LoadStep::Read { batches: 1 });
     assert_eq!(load.planner.files()[0].range(), 0..1000);
     load.planner.take(0);
     load.read(0, 0);
     // The file does not end in the middle, whatever its reader saw.
     assert_eq!(load.planner.report(0).unwrap().ended, Ended::Stopped);
-    assert_eq!(load.planner.next_step(), Step::Done);
+    assert_eq!(load.planner.next_step(), LoadStep::Done);
     // A sample is read from the whole file.
-    load.planner.keep_only(&Keep::Sample(2));
+    load.planner.keep_only(&KeptTraces::Sample(2));
     assert_eq!(load.planner.files()[0].range(), 0..text.len() as u64);
 }
 
 #[test]
 fn a_group_is_taken_away_and_what_comes_into_it_meanwhile_is_read_again() {
     let mut planner = LoadPlanner::new(1);
-    let report = || Reader::new("", Options::default()).stop(&mut TraceSet::new());
+    let report = || Reader::new("", ReadOptions::default()).stop(&mut TraceSet::new());
     planner.begin_load();
     let old = planner.add("old".to_owned(), 5, 1);
     planner.next_step();
@@ -334,7 +337,7 @@ fn a_load_that_is_dropped_leaves_what_was_there_before() {
     assert_eq!(planner.files_of_load().collect::<Vec<_>>(), [1]);
     planner.drop_load();
     assert!(planner.restart());
-    assert_eq!(planner.next_step(), Step::Read { batches: 1 });
+    assert_eq!(planner.next_step(), LoadStep::Read { batches: 1 });
     assert_eq!(planner.take(0), Some(vec![0]));
     assert_eq!(planner.files_of_load().collect::<Vec<_>>(), [0, 1], "what is read again belongs to the load");
 }

@@ -2,19 +2,19 @@
 
 use super::messages::{FromWorker, ToWorker};
 use crate::load::MemoryForecast;
-use pathlight_ingest::{FileReport, Keep};
+use pathlight_ingest::{FileReport, KeptTraces};
 use std::ops::Range;
 
 /// Workers at most: beyond, memory and the reading of files set the speed.
 pub const MOST_WORKERS: usize = 16;
 
-/// Milliseconds between two [`Event::Tick`]s.
+/// Milliseconds between two [`PoolInput::Tick`]s.
 pub const TICK_MS: u32 = 5000;
 
 /// Something that happened, for [`PoolState::handle`](super::PoolState::handle). `P` is a buffer of bytes as the page has
 /// it; the pool passes buffers on without looking into them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event<P> {
+pub enum PoolInput<P> {
     /// The user loads these files, (name, bytes) each, into the set of a group, besides what is loaded. During a load they
     /// join it.
     Load {
@@ -33,16 +33,16 @@ pub enum Event<P> {
         /// Whether what was read is kept.
         keep: bool,
     },
-    /// The user goes on with a load that will not fit, from its start, keeping only these of its traces. [`Keep::All`]
+    /// The user goes on with a load that will not fit, from its start, keeping only these of its traces. [`KeptTraces::All`]
     /// goes on until memory ends.
-    Resume(Keep),
+    Resume(KeptTraces),
     /// The user clears everything.
     Clear,
     /// The page waits for its first file: workers get ready for it.
     WarmUp,
     /// Some seconds are over ([`TICK_MS`]): workers that are waited for are asked whether they live.
     Tick,
-    /// The turn of the event loop in which [`Command::Wake`] came is over.
+    /// The turn of the event loop in which [`PoolCommand::Wake`] came is over.
     Wake,
     /// A query is to be run. Its number is the caller's.
     Query {
@@ -99,7 +99,7 @@ pub enum Event<P> {
 
 /// Something to be done, from [`PoolState::handle`](super::PoolState::handle), in this order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command<P> {
+pub enum PoolCommand<P> {
     /// Start a worker in a slot. The serial number tells it from others that had the slot before.
     Start {
         /// The slot.
@@ -123,7 +123,7 @@ pub enum Command<P> {
     },
     /// Tell the page.
     Tell(PoolEvent),
-    /// Come back with [`Event::Wake`] after this turn of the event loop, so that several loads of one turn become one.
+    /// Come back with [`PoolInput::Wake`] after this turn of the event loop, so that several loads of one turn become one.
     Wake,
     /// A query works on; how far it is, is packed in the buffer.
     Working {
@@ -159,7 +159,7 @@ pub enum Attachment<P> {
     Bytes(Vec<u8>),
     /// Some bytes of a file, by handle.
     File {
-        /// Number of the file, counted from the first that was loaded, or since [`Event::Clear`].
+        /// Number of the file, counted from the first that was loaded, or since [`PoolInput::Clear`].
         source: usize,
         /// Which bytes.
         range: Range<u64>,
@@ -189,7 +189,7 @@ pub enum PoolEvent {
     Progress(LoadProgress),
     /// Queries about the complete traces so far make sense; the reports will change.
     Preliminary,
-    /// What is loading will not fit. It waits for [`Event::Resume`] or [`Event::CancelLoad`]; queries about the complete
+    /// What is loading will not fit. It waits for [`PoolInput::Resume`] or [`PoolInput::CancelLoad`]; queries about the complete
     /// traces so far make sense.
     WillNotFit(MemoryForecast),
     /// A load has ended: run queries anew, what was known has changed.

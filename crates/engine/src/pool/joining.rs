@@ -6,7 +6,7 @@
 //! when all answers of the one before are there.
 
 use super::loading::{MOST_FAILED_JOINS, Phase};
-use super::messages::{Call, Done};
+use super::messages::{Call, CallDone};
 use super::workers::{CallError, CallResult, Purpose};
 use super::{Attachment, COORDINATOR, PoolEvent, PoolState, UserError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -190,7 +190,7 @@ impl<P: Clone> PoolState<P> {
             }
             (JoinCall::Plan, Ok((done, attached))) => {
                 let mut attached = attached.into_iter();
-                if let Done::Moves(moves) = done {
+                if let CallDone::Moves(moves) = done {
                     join.moves = moves.into_iter().zip(attached.by_ref()).collect();
                 }
                 join.high_cardinality = attached.next();

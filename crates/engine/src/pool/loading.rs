@@ -1,13 +1,15 @@
 //! Loads: split large files, read in rounds, join; and what the user may want meanwhile.
 
-use super::messages::{Call, Done, Piece, ToWorker};
+use super::messages::{Call, CallDone, Piece, ToWorker};
 use super::recovery::{MOST_FAILED_STARTS, no_worker};
 use super::workers::{CallError, CallResult, Purpose};
-use super::{Attachment, COORDINATOR, Command, LoadOutcome, MemoryForecast, PoolEvent, PoolState, UserError};
-use crate::load::{FileState, Meter, ReadResult, Step};
+use super::{
+    Attachment, COORDINATOR, LoadOutcome, MemoryForecast, PoolCommand, PoolEvent, PoolState, UserError,
+};
+use crate::load::{FileState, LoadStep, Meter, ReadResult};
 use pathlight_base::format;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_ingest::Keep;
+use pathlight_ingest::KeptTraces;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deaths while traces are joined before the pool gives up.
@@ -125,7 +127,7 @@ impl<P: Clone> PoolState<P> {
             began_us: self.now_us,
             preliminary_us: super::progress::PRELIMINARY_US,
         });
-        self.commands.push(Command::Wake);
+        self.commands.push(PoolCommand::Wake);
     }
 
     pub(super) fn wake(&mut self) {
@@ -164,7 +166,7 @@ impl<P: Clone> PoolState<P> {
     }
 
     /// Goes on with a load that will not fit, keeping only these of its traces.
-    pub(super) fn resume(&mut self, keep: &Keep) {
+    pub(super) fn resume(&mut self, keep: &KeptTraces) {
         let Some(load) = self.load.as_mut().filter(|load| load.phase == Phase::WaitingForUser) else {
             return;
         };
@@ -233,15 +235,15 @@ impl<P: Clone> PoolState<P> {
             self.planner.drop_waiting();
         }
         match self.planner.next_step() {
-            Step::Restart => self.restart(),
-            Step::Split { file, places } => {
+            LoadStep::Restart => self.restart(),
+            LoadStep::Split { file, places } => {
                 let input = &self.planner.files()[file];
                 let attached = Attachment::File { source: input.source, range: 0..input.bytes };
                 let call = Call::FindSplitPoints(places);
                 self.call(COORDINATOR, Purpose::Split { file }, call, vec![attached]);
                 self.set_phase(Phase::Splitting);
             }
-            Step::Read { batches } => {
+            LoadStep::Read { batches } => {
                 let slots = self.free_slots(batches);
                 if slots.is_empty() {
                     self.planner.drop_waiting();
@@ -253,7 +255,7 @@ impl<P: Clone> PoolState<P> {
                 self.set_phase(Phase::Reading);
                 self.tell_progress();
             }
-            Step::Done => self.begin_joining(),
+            LoadStep::Done => self.begin_joining(),
         }
     }
 
@@ -265,7 +267,7 @@ impl<P: Clone> PoolState<P> {
 
     pub(super) fn on_split_points(&mut self, file: usize, answer: CallResult<P>) {
         let points = match answer {
-            Ok((Done::SplitPoints(points), _)) => points,
+            Ok((CallDone::SplitPoints(points), _)) => points,
             _ => Vec::new(),
         };
         self.planner.split(file, points);
@@ -341,7 +343,7 @@ impl<P: Clone> PoolState<P> {
         // The batches of a lost worker are forgotten already.
         let Some(batch) = load.batches.remove(&number) else { return };
         let mut results = match answer {
-            Ok((Done::Read(results, _), _)) => results,
+            Ok((CallDone::Read(results, _), _)) => results,
             Ok(_) | Err(CallError::Lost) => Vec::new(),
             Err(CallError::Failed(reason)) => {
                 batch.files.iter().map(|_| ReadResult::Unreadable(reason.clone())).collect()

@@ -4,7 +4,7 @@
 //! number, and what the worker answers carries the same.
 
 use crate::load::ReadResult;
-use pathlight_ingest::{Keep, SplitPoint};
+use pathlight_ingest::{KeptTraces, SplitPoint};
 use serde::{Deserialize, Serialize};
 
 /// From the page to a worker.
@@ -27,18 +27,18 @@ pub enum ToWorker {
 /// Something a worker is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
-    /// Read these; one file each is attached. Answered by [`Done::Read`].
+    /// Read these; one file each is attached. Answered by [`CallDone::Read`].
     Read {
         /// What is read.
         pieces: Vec<Piece>,
         /// Bytes of heap that columns may take.
         heap_limit: u64,
     },
-    /// Look for a split point after each of these byte offsets of the attached file. Answered by [`Done::SplitPoints`].
+    /// Look for a split point after each of these byte offsets of the attached file. Answered by [`CallDone::SplitPoints`].
     FindSplitPoints(Vec<u64>),
-    /// Join what was read. Answered by [`Done::Nothing`].
+    /// Join what was read. Answered by [`CallDone::Nothing`].
     Seal,
-    /// Forget the traces of a group; what was read must be joined before. Answered by [`Done::Nothing`].
+    /// Forget the traces of a group; what was read must be joined before. Answered by [`CallDone::Nothing`].
     Unload {
         /// The group.
         group: u8,
@@ -46,20 +46,20 @@ pub enum Call {
     /// Tell which traces are here, and the values of tags by key. Answered by one attachment.
     Keys,
     /// Work out where traces must go that are at several workers. Keys are attached, one list a worker. Answered by
-    /// [`Done::Moves`] with the keys of each move attached, and after these what is to be marked, if anything is.
+    /// [`CallDone::Moves`] with the keys of each move attached, and after these what is to be marked, if anything is.
     PlanJoining,
     /// Mark the keys of tags that have too many values in all workers together; they are attached. Answered by
-    /// [`Done::Nothing`].
+    /// [`CallDone::Nothing`].
     MarkHighCardinality,
     /// Give away the traces of the attached keys. Answered by one attachment.
     TakeTraces,
-    /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`Done::Nothing`].
+    /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`CallDone::Nothing`].
     PutTraces,
-    /// Drop parts of traces of which others are missing. Answered by [`Done::Nothing`].
+    /// Drop parts of traces of which others are missing. Answered by [`CallDone::Nothing`].
     ForgetParts,
     /// Write the demo traces. Answered by one attachment: Jaeger JSON.
     WriteDemo,
-    /// Copy columns for a saved report, from this trace on. Answered by [`Done::Columns`] with them attached.
+    /// Copy columns for a saved report, from this trace on. Answered by [`CallDone::Columns`] with them attached.
     CopyColumns {
         /// Number of the first trace.
         from: u32,
@@ -68,8 +68,8 @@ pub enum Call {
         /// What is left out, and the pseudonyms of names, as `saved` of crate view writes them; empty: nothing.
         redaction: String,
     },
-    /// Begin the plan of a query; its message is attached. Answered by [`Done::Pass`], [`Done::Working`] or
-    /// [`Done::Report`], with the pass, the progress or the report attached.
+    /// Begin the plan of a query; its message is attached. Answered by [`CallDone::Pass`], [`CallDone::Working`] or
+    /// [`CallDone::Report`], with the pass, the progress or the report attached.
     Begin {
         /// Number of the plan.
         plan: u64,
@@ -98,7 +98,7 @@ pub struct Piece {
     /// Which set of traces it belongs to: 0 or 1.
     pub group: u8,
     /// Which traces of it are kept.
-    pub keep: Keep,
+    pub keep: KeptTraces,
     /// Of a chunk: where it starts and ends; `None` within is the start or end of the file.
     pub chunk: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
     /// Whether more follows that is not to be read.
@@ -111,9 +111,9 @@ pub enum FromWorker {
     /// The worker is up.
     Hello,
     /// Progress of the call with this number.
-    Progress(u64, Progress),
+    Progress(u64, WorkerProgress),
     /// The answer to a call.
-    Done(u64, Done),
+    Done(u64, CallDone),
     /// A call that could not be done, for this reason; the worker lives on.
     Failed(u64, String),
     /// The worker is about to die of this.
@@ -124,11 +124,11 @@ pub enum FromWorker {
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Done {
+pub enum CallDone {
     /// It is done; what it gave, if anything, is attached.
     Nothing,
     /// One result a piece, in order, and then the state of the set.
-    Read(Vec<ReadResult>, Progress),
+    Read(Vec<ReadResult>, WorkerProgress),
     /// Where the file can be split, ascending; empty if it must be read in one piece.
     SplitPoints(Vec<SplitPoint>),
     /// From worker, to worker; keys are attached in the same order.
@@ -145,7 +145,7 @@ pub enum Done {
 
 /// Progress of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct WorkerProgress {
     /// Bytes read by this call.
     pub bytes: u64,
     /// Pieces finished by this call.

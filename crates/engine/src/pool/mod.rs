@@ -1,7 +1,7 @@
 //! The pool of workers as a plain state machine: which worker holds what, what each is to do, and what happens when one
 //! dies. It opens no file, knows no browser and reads no clock; the page ties it to real workers, tests to simulated ones.
 //!
-//! [`PoolState::handle`] takes an [`Event`] and returns [`Command`]s. Events are what the user wants (load files, cancel,
+//! [`PoolState::handle`] takes an [`PoolInput`] and returns [`PoolCommand`]s. Events are what the user wants (load files, cancel,
 //! clear), what workers tell, and that one was lost; commands start and stop workers, post messages to them, and tell the
 //! page how it goes. The messages themselves are in [`messages`].
 //!
@@ -31,7 +31,7 @@ mod tests;
 mod workers;
 
 pub use events::*;
-pub use serve::{Answer, Server};
+pub use serve::{CallAnswer, Server};
 
 use crate::load::{LoadPlanner, MemoryForecast};
 use joining::Join;
@@ -79,13 +79,13 @@ pub struct PoolState<P> {
     saves: BTreeMap<u64, Save<P>>,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.
     now_us: u64,
-    commands: Vec<Command<P>>,
+    commands: Vec<PoolCommand<P>>,
 }
 
 impl<P: Clone> PoolState<P> {
     /// Returns a pool of at most so many workers, at least 1 and at most [`MOST_WORKERS`], with commands that start the
     /// first.
-    pub fn new(most_workers: usize) -> (PoolState<P>, Vec<Command<P>>) {
+    pub fn new(most_workers: usize) -> (PoolState<P>, Vec<PoolCommand<P>>) {
         let most_workers = most_workers.clamp(1, MOST_WORKERS);
         let mut pool = PoolState {
             most_workers,
@@ -136,35 +136,35 @@ impl<P: Clone> PoolState<P> {
     }
 
     /// Handles an event at a time, in microseconds of a clock that never goes back; returns what is to be done.
-    pub fn handle(&mut self, now_us: u64, event: Event<P>) -> Vec<Command<P>> {
+    pub fn handle(&mut self, now_us: u64, event: PoolInput<P>) -> Vec<PoolCommand<P>> {
         self.now_us = now_us;
         match event {
-            Event::Load { files, group } => {
+            PoolInput::Load { files, group } => {
                 self.begin_load();
                 for (name, bytes) in files {
                     self.planner.add(name, bytes, group);
                 }
             }
-            Event::Unload { group } => self.unload(group),
-            Event::CancelLoad { keep } => self.cancel_load(keep),
-            Event::Resume(keep) => self.resume(&keep),
-            Event::Clear => self.clear(),
-            Event::WarmUp => {
+            PoolInput::Unload { group } => self.unload(group),
+            PoolInput::CancelLoad { keep } => self.cancel_load(keep),
+            PoolInput::Resume(keep) => self.resume(&keep),
+            PoolInput::Clear => self.clear(),
+            PoolInput::WarmUp => {
                 self.post(COORDINATOR, ToWorker::WarmUp, Vec::new());
                 self.is_ahead = true;
                 self.start_ahead();
             }
-            Event::Tick => self.look_after_workers(),
-            Event::Wake => self.wake(),
-            Event::Query { query, message } => self.add_query(query, message),
-            Event::Save { save, redaction } => self.begin_save(save, redaction),
-            Event::WriteDemo { save } => self.begin_demo(save),
-            Event::Cancel(number) => self.cancel(number),
-            Event::Message { slot, serial, message, attachments } => {
+            PoolInput::Tick => self.look_after_workers(),
+            PoolInput::Wake => self.wake(),
+            PoolInput::Query { query, message } => self.add_query(query, message),
+            PoolInput::Save { save, redaction } => self.begin_save(save, redaction),
+            PoolInput::WriteDemo { save } => self.begin_demo(save),
+            PoolInput::Cancel(number) => self.cancel(number),
+            PoolInput::Message { slot, serial, message, attachments } => {
                 self.on_message(slot, serial, message, attachments);
             }
-            Event::WorkerLost { slot, serial, reason } => self.on_worker_lost(slot, serial, &reason),
-            Event::StartRefused { slot, serial, reason } => self.on_start_refused(slot, serial, &reason),
+            PoolInput::WorkerLost { slot, serial, reason } => self.on_worker_lost(slot, serial, &reason),
+            PoolInput::StartRefused { slot, serial, reason } => self.on_start_refused(slot, serial, &reason),
         }
         self.advance();
         self.begin_waiting_queries();
@@ -182,7 +182,7 @@ impl<P: Clone> PoolState<P> {
     }
 
     fn tell(&mut self, event: PoolEvent) {
-        self.commands.push(Command::Tell(event));
+        self.commands.push(PoolCommand::Tell(event));
     }
 
     fn number(&mut self) -> u64 {

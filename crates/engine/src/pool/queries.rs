@@ -4,9 +4,9 @@
 //! computation is, or with the report. While traces are joined, queries wait; when data changes, those under way end as
 //! stale.
 
-use super::messages::{Call, Done, ToWorker};
+use super::messages::{Call, CallDone, ToWorker};
 use super::workers::{CallError, CallResult, InFlightCall, Purpose};
-use super::{Attachment, COORDINATOR, Command, PoolState, QueryError};
+use super::{Attachment, COORDINATOR, PoolCommand, PoolState, QueryError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deaths of workers over one query after which it is not tried again.
@@ -27,7 +27,7 @@ impl<P: Clone> PoolState<P> {
     pub(super) fn add_query(&mut self, query: u64, message: Vec<u8>) {
         if self.deaths_by_query.get(&message).is_some_and(|&deaths| deaths >= MOST_DEATHS) {
             let reason = "Workers ended over this query more than once; it is not run again.".to_owned();
-            self.commands.push(Command::Answer { query, result: Err(QueryError::Failed(reason)) });
+            self.commands.push(PoolCommand::Answer { query, result: Err(QueryError::Failed(reason)) });
             return;
         }
         self.queries.insert(query, Query { message, has_begun: false, partials: BTreeMap::new() });
@@ -86,16 +86,16 @@ impl<P: Clone> PoolState<P> {
         }
         let body = attachments.into_iter().next();
         match (done, body) {
-            (Done::Report, Some(report)) => {
+            (CallDone::Report, Some(report)) => {
                 // Workers that ended over it before ended over something else.
                 self.deaths_by_query.remove(&query.message);
                 self.end_query(number, Ok(report));
             }
-            (Done::Working, Some(progress)) => {
-                self.commands.push(Command::Working { query: number, progress });
+            (CallDone::Working, Some(progress)) => {
+                self.commands.push(PoolCommand::Working { query: number, progress });
                 self.merge(number, Vec::new());
             }
-            (Done::Pass, Some(pass)) => {
+            (CallDone::Pass, Some(pass)) => {
                 for slot in self.slots(|worker| worker.is_used) {
                     let pass = vec![Attachment::Copy(pass.clone())];
                     let call = self.call(slot, Purpose::Query(number), Call::Pass { plan: number }, pass);
@@ -129,7 +129,7 @@ impl<P: Clone> PoolState<P> {
     /// Ends a query and answers it.
     fn end_query(&mut self, query: u64, result: Result<P, QueryError>) {
         self.drop_query(query);
-        self.commands.push(Command::Answer { query, result });
+        self.commands.push(PoolCommand::Answer { query, result });
     }
 
     /// Cancels a query or a copy for which nobody waits any more.

@@ -14,7 +14,7 @@ impl<P: Clone> PoolState<P> {
     pub(super) fn on_worker_lost(&mut self, slot: usize, serial: u64, reason: &str) {
         let Some(place) = self.workers.get_mut(slot) else { return };
         let Some(worker) = place.take_if(|worker| worker.serial == serial) else { return };
-        self.commands.push(super::Command::Stop { slot });
+        self.commands.push(super::PoolCommand::Stop { slot });
         let (is_failed_start, is_used) = (!worker.is_up, worker.is_used);
         self.failed_starts += u32::from(is_failed_start);
         let reason = if reason.is_empty() { "no reason given" } else { reason };

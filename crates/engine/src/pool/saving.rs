@@ -2,9 +2,9 @@
 //!
 //! The columns come from one worker after the other, in parts.
 
-use super::messages::{Call, Done};
+use super::messages::{Call, CallDone};
 use super::workers::{CallError, CallResult, Purpose};
-use super::{COORDINATOR, Command, PoolState};
+use super::{COORDINATOR, PoolCommand, PoolState};
 use std::collections::VecDeque;
 
 /// A copy under way.
@@ -73,8 +73,8 @@ impl<P: Clone> PoolState<P> {
             return self.end_save(save, Err("what is loaded changed meanwhile"));
         }
         let next = match done {
-            Done::Columns(next) => next,
-            Done::Nothing => None,
+            CallDone::Columns(next) => next,
+            CallDone::Nothing => None,
             _ => return self.end_save(save, Err("a worker answered something else")),
         };
         let Some(columns) = state.columns.last_mut() else { return };
@@ -94,7 +94,7 @@ impl<P: Clone> PoolState<P> {
     fn end_save(&mut self, save: u64, result: Result<(), &str>) {
         let columns = self.saves.remove(&save).map(|state| state.columns).unwrap_or_default();
         let result = result.map(|()| columns).map_err(str::to_owned);
-        self.commands.push(Command::Saved { save, result });
+        self.commands.push(PoolCommand::Saved { save, result });
     }
 
     /// Forgets all saves: the workers end.

@@ -3,15 +3,15 @@
 //! Reading, sealing and passes take long; whoever drives a worker does them in steps. Everything else a worker is called
 //! for is a function of its session and of the plans under way.
 
-use super::messages::{Call, Done};
+use super::messages::{Call, CallDone};
 use crate::EngineError;
-use crate::run::{Cuts, Next, Plan, Session, plan_joining};
+use crate::run::{Cuts, Plan, PlanStep, Session, plan_joining};
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
 use std::collections::BTreeMap;
 
 /// The answer to a call, with its attached buffers.
-pub type Answer = Result<(Done, Vec<Vec<u8>>), EngineError>;
+pub type CallAnswer = Result<(CallDone, Vec<Vec<u8>>), EngineError>;
 
 /// The plans that a worker runs.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Server {
         number: u64,
         call: &Call,
         attachments: Vec<Vec<u8>>,
-    ) -> Vec<(u64, Answer)> {
+    ) -> Vec<(u64, CallAnswer)> {
         let mut answers = Vec::new();
         match call {
             Call::Begin { plan, data, has_summaries } => {
@@ -57,7 +57,7 @@ impl Server {
     }
 
     /// Drops the plan of a query; returns answers to calls that waited for it.
-    pub fn end_plan(&mut self, plan: u64) -> Vec<(u64, Answer)> {
+    pub fn end_plan(&mut self, plan: u64) -> Vec<(u64, CallAnswer)> {
         self.plans.remove(&plan);
         let mut answers = Vec::new();
         self.step_waiting(&mut answers);
@@ -79,16 +79,16 @@ impl Server {
         number: u64,
         mut plan: Plan<Vec<u8>>,
         partials: Vec<Vec<u8>>,
-        answers: &mut Vec<(u64, Answer)>,
+        answers: &mut Vec<(u64, CallAnswer)>,
     ) {
         let answer = match plan.next(partials) {
-            Ok(Next::Pass(pass)) => Ok((Done::Pass, vec![pass])),
-            Ok(Next::Working(progress)) => Ok((Done::Working, vec![encoding::write(&progress)])),
-            Ok(Next::Waiting) => {
+            Ok(PlanStep::Pass(pass)) => Ok((CallDone::Pass, vec![pass])),
+            Ok(PlanStep::Working(progress)) => Ok((CallDone::Working, vec![encoding::write(&progress)])),
+            Ok(PlanStep::Waiting) => {
                 self.plans.insert(number, plan);
                 return self.waiting.push((call, number));
             }
-            Ok(Next::Done(report)) => return answers.push((call, Ok((Done::Report, vec![report])))),
+            Ok(PlanStep::Done(report)) => return answers.push((call, Ok((CallDone::Report, vec![report])))),
             Err(error) => return answers.push((call, Err(error))),
         };
         self.plans.insert(number, plan);
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// Takes the plans one step on that wait for another one, which has gone on or ended.
-    fn step_waiting(&mut self, answers: &mut Vec<(u64, Answer)>) {
+    fn step_waiting(&mut self, answers: &mut Vec<(u64, CallAnswer)>) {
         for (call, number) in std::mem::take(&mut self.waiting) {
             if let Some(plan) = self.plans.remove(&number) {
                 self.step(call, number, plan, Vec::new(), answers);
@@ -106,10 +106,10 @@ impl Server {
 }
 
 /// Answers a call that is about the session alone, if it is one.
-fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option<Answer> {
+fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option<CallAnswer> {
     let first = attachments.first().map(Vec::as_slice).unwrap_or_default();
-    let one = |bytes: Vec<u8>| (Done::Nothing, vec![bytes]);
-    let none = |()| (Done::Nothing, Vec::new());
+    let one = |bytes: Vec<u8>| (CallDone::Nothing, vec![bytes]);
+    let none = |()| (CallDone::Nothing, Vec::new());
     Some(match call {
         Call::Unload { group } => {
             unload(session, *group);
@@ -130,7 +130,7 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
                 }
             }
             lists.extend(plan.high_cardinality);
-            (Done::Moves(moves), lists)
+            (CallDone::Moves(moves), lists)
         }),
         Call::TakeTraces => session.take_traces(first).map(one),
         Call::PutTraces => session.put_traces(first).map(none),

@@ -13,7 +13,7 @@ use crate::queries;
 use crate::requests::{Filter, GroupBy, PercentileRange, Selection};
 use crate::run::query::Query as _;
 use crate::split::SplitOf;
-use pathlight_ingest::Keep;
+use pathlight_ingest::KeptTraces;
 use sim::{Sim, messages};
 use std::collections::BTreeSet;
 
@@ -122,7 +122,7 @@ fn of_a_huge_trace_that_is_not_read_to_its_end_nothing_stays() {
         (0..steps).for_each(|_| {
             sim.step();
         });
-        sim.handle(Event::CancelLoad { keep: true });
+        sim.handle(PoolInput::CancelLoad { keep: true });
         sim.settle();
         let spans: u64 = sim.outcome().reports.iter().map(|report| report.spans).sum();
         let held = sim.spans();
@@ -239,7 +239,7 @@ fn a_second_load_adds_and_clear_forgets() {
     sim.load(&[jaeger(1..31, "v")]);
     let outcome = sim.load(&[jaeger(31..51, "v")]);
     assert_eq!((sim.traces(0), outcome.reports.len()), (50, 1));
-    sim.handle(Event::Clear);
+    sim.handle(PoolInput::Clear);
     sim.files.clear();
     sim.settle();
     assert_eq!((sim.traces(0), sim.workers.len()), (0, 1));
@@ -256,7 +256,7 @@ fn a_group_comes_and_goes_beside_the_other() {
     sim.add(&[jaeger(1..31, "v"), jaeger(31..36, "v")], 1);
     sim.settle();
     assert_eq!((sim.traces(0), sim.traces(1)), (30, 35));
-    sim.handle(Event::Unload { group: 1 });
+    sim.handle(PoolInput::Unload { group: 1 });
     sim.add(&[jaeger(1..8, "v")], 1);
     sim.settle();
     assert_eq!((sim.traces(0), sim.traces(1)), (30, 7));
@@ -266,7 +266,7 @@ fn a_group_comes_and_goes_beside_the_other() {
         for _ in 0..steps {
             sim.step();
         }
-        sim.handle(Event::Unload { group: 1 });
+        sim.handle(PoolInput::Unload { group: 1 });
         sim.settle();
         assert_eq!((sim.traces(0), sim.traces(1)), (30, 0), "after {steps} steps");
         assert_eq!(sim.spans(), 90, "after {steps} steps");
@@ -286,7 +286,7 @@ fn a_cancelled_load_keeps_what_was_read_or_leaves_what_was_there() {
                 sim.step();
             }
             let was_loading = sim.pool.is_loading();
-            sim.handle(Event::CancelLoad { keep });
+            sim.handle(PoolInput::CancelLoad { keep });
             sim.settle();
             if !was_loading {
                 continue;
@@ -376,7 +376,7 @@ fn a_worker_that_ends_without_a_word_is_noticed_and_replaced() {
         while sim.step() {}
         assert!(!sim.pool.calls.is_empty(), "nobody waits for the worker of slot {slot}");
         for _ in 0..=workers::MOST_UNANSWERED {
-            sim.handle(Event::Tick);
+            sim.handle(PoolInput::Tick);
             while sim.step() {}
         }
         sim.settle();
@@ -394,11 +394,11 @@ fn workers_that_answer_are_not_taken_for_dead_however_long_they_work() {
     sim.query(1, &messages()[0]);
     // The page slept: many ticks at once are a few questions, and every answer counts.
     for _ in 0..5 * workers::MOST_UNANSWERED {
-        sim.handle(Event::Tick);
+        sim.handle(PoolInput::Tick);
         for (slot, serial) in
             sim.workers.iter().map(|(&slot, worker)| (slot, worker.serial)).collect::<Vec<_>>()
         {
-            sim.handle(Event::Message { slot, serial, message: FromWorker::Pong, attachments: vec![] });
+            sim.handle(PoolInput::Message { slot, serial, message: FromWorker::Pong, attachments: vec![] });
         }
     }
     sim.settle();
@@ -421,7 +421,7 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
             for _ in 0..(seed + round) % 7 {
                 sim.step();
             }
-            sim.handle(Event::Cancel(cancelled));
+            sim.handle(PoolInput::Cancel(cancelled));
             sim.kill((seed + round) as usize % 4);
         }
         // Nothing is waited for in the end, which `settle` checks, and every query was answered or cancelled.
@@ -440,12 +440,12 @@ fn workers_are_there_before_the_first_file() {
     let mut sim = Sim::new(3, 1);
     assert_eq!(sim.starts, 1);
     // The first is not up yet: perhaps none can be started here.
-    sim.handle(Event::WarmUp);
+    sim.handle(PoolInput::WarmUp);
     assert_eq!(sim.starts, 1);
     sim.settle();
     assert_eq!(sim.starts, 3);
     // One that was given nothing is asked nothing, and not missed either.
-    sim.handle(Event::WarmUp);
+    sim.handle(PoolInput::WarmUp);
     sim.load(&[jaeger(1..3, "v")]);
     sim.kill(2);
     assert_eq!(sim.traces(0), 2);
@@ -455,13 +455,13 @@ fn workers_are_there_before_the_first_file() {
 
     let mut sim = Sim::new(16, 2);
     sim.settle();
-    sim.handle(Event::WarmUp);
+    sim.handle(PoolInput::WarmUp);
     sim.settle();
     assert_eq!(sim.starts as usize, MOST_AHEAD);
 
     let mut sim = Sim::new(3, 3);
     sim.events.clear();
-    sim.handle(Event::WarmUp);
+    sim.handle(PoolInput::WarmUp);
     sim.refuses = true;
     sim.kill(0);
     sim.settle();
@@ -476,7 +476,7 @@ fn workers_that_never_come_up_are_given_up_after_three_attempts() {
     sim.add(&[jaeger(1..20, "v")], 0);
     for _ in 0..100 {
         // Nobody ever says hello.
-        sim.events.retain(|event| !matches!(event, Event::Message { message: FromWorker::Hello, .. }));
+        sim.events.retain(|event| !matches!(event, PoolInput::Message { message: FromWorker::Hello, .. }));
         while let Some(event) = sim.events.pop_front() {
             sim.handle(event);
         }
@@ -506,7 +506,7 @@ fn queries_under_way_end_when_data_changes_and_later_ones_wait() {
     sim.load(&texts());
     let expected = sim.reports();
     sim.query(1, &messages()[0]);
-    sim.handle(Event::Clear);
+    sim.handle(PoolInput::Clear);
     assert_eq!(sim.answers.remove(&1), Some(Err(QueryError::Stale)));
     sim.files.clear();
     sim.add(&texts(), 0);
@@ -529,7 +529,7 @@ fn a_query_that_nobody_waits_for_ends_everywhere() {
     sim.query(1, &messages()[0]);
     sim.step();
     sim.step();
-    sim.handle(Event::Cancel(1));
+    sim.handle(PoolInput::Cancel(1));
     sim.settle();
     assert!(sim.answers.is_empty() && sim.pool.queries.is_empty());
     let expected = sim.reports();
@@ -576,7 +576,7 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     assert!(forecast.needed > forecast.limit && forecast.bytes < forecast.total_bytes, "{forecast:?}");
     assert!(forecast.has_whole_traces && sim.pool.is_loading());
     sim.told.clear();
-    sim.handle(Event::Resume(Keep::Sample(forecast.sample.max(8))));
+    sim.handle(PoolInput::Resume(KeptTraces::Sample(forecast.sample.max(8))));
     sim.settle();
     let outcome = sim.outcome();
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
@@ -584,7 +584,7 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     assert!(kept > 500 && kept < 8000, "{kept} traces were kept");
 
     // A worker may be full before it hears that reading stops. What it read is read again, with nothing said of it.
-    for ends in [Event::Resume(Keep::Sample(100)), Event::CancelLoad { keep: false }] {
+    for ends in [PoolInput::Resume(KeptTraces::Sample(100)), PoolInput::CancelLoad { keep: false }] {
         let (mut sim, _) = short_by(all / 20);
         sim.told.clear();
         sim.handle(ends);
@@ -594,19 +594,19 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     }
 
     let (mut sim, _) = short();
-    sim.handle(Event::Resume(Keep::All));
+    sim.handle(PoolInput::Resume(KeptTraces::All));
     sim.settle();
     let errors = sim.outcome().errors;
     assert!(errors.iter().any(|error| error.message.starts_with("Memory ended after")), "{errors:?}");
     assert!(sim.traces(0) > 500);
 
     let (mut sim, _) = short();
-    sim.handle(Event::CancelLoad { keep: true });
+    sim.handle(PoolInput::CancelLoad { keep: true });
     sim.settle();
     assert!(sim.outcome().cancelled && sim.traces(0) > 0);
 
     let (mut sim, _) = short();
-    sim.handle(Event::CancelLoad { keep: false });
+    sim.handle(PoolInput::CancelLoad { keep: false });
     sim.settle();
     assert!(sim.outcome().cancelled && sim.traces(0) == 0);
 }
@@ -615,21 +615,21 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
 fn columns_are_copied_worker_by_worker_unless_something_changes() {
     let mut sim = Sim::new(2, 0);
     sim.load(&texts());
-    sim.handle(Event::Save { save: 1, redaction: String::new() });
+    sim.handle(PoolInput::Save { save: 1, redaction: String::new() });
     sim.settle();
     let parts = || vec![vec![0], vec![1], vec![2]];
     assert_eq!(sim.saved, [Ok(vec![parts(), parts()])]);
     for change in 0..3 {
         sim.saved.clear();
-        sim.handle(Event::WriteDemo { save: 3 });
+        sim.handle(PoolInput::WriteDemo { save: 3 });
         sim.settle();
         assert_eq!(sim.saved, [Ok(vec![vec![b"demo".to_vec()]])]);
         sim.saved.clear();
-        sim.handle(Event::Save { save: 2, redaction: String::new() });
+        sim.handle(PoolInput::Save { save: 2, redaction: String::new() });
         match change {
             0 => sim.add(&[jaeger(1..3, "w")], 0),
             1 => sim.kill(0),
-            _ => sim.handle(Event::Clear),
+            _ => sim.handle(PoolInput::Clear),
         }
         sim.settle();
         assert!(matches!(sim.saved.as_slice(), [Err(_)]), "{:?}", sim.saved);

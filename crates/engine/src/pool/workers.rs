@@ -1,7 +1,7 @@
 //! Workers in their slots, and calls to them.
 
-use super::messages::{Call, Done, FromWorker, Progress, ToWorker};
-use super::{Attachment, Command, MOST_AHEAD, PoolEvent, PoolState};
+use super::messages::{Call, CallDone, FromWorker, ToWorker, WorkerProgress};
+use super::{Attachment, MOST_AHEAD, PoolCommand, PoolEvent, PoolState};
 use std::collections::BTreeSet;
 
 /// A worker in its slot.
@@ -14,7 +14,7 @@ pub(super) struct WorkerSlot {
     /// It was called: one that was only started ahead has nothing to lose and nothing to add.
     pub is_used: bool,
     /// As last heard.
-    pub progress: Progress,
+    pub progress: WorkerProgress,
     /// Times it was asked whether it lives since it was last heard.
     unanswered: u32,
 }
@@ -65,7 +65,7 @@ pub(super) enum CallError {
 }
 
 /// The answer to a call, with its attachments.
-pub(super) type CallResult<P> = Result<(Done, Vec<P>), CallError>;
+pub(super) type CallResult<P> = Result<(CallDone, Vec<P>), CallError>;
 
 impl<P: Clone> PoolState<P> {
     /// Starts the worker of a slot, if there is none.
@@ -81,10 +81,10 @@ impl<P: Clone> PoolState<P> {
             serial,
             is_up: false,
             is_used: false,
-            progress: Progress::default(),
+            progress: WorkerProgress::default(),
             unanswered: 0,
         });
-        self.commands.push(Command::Start { slot, serial });
+        self.commands.push(PoolCommand::Start { slot, serial });
     }
 
     /// Starts the others, if that is wanted, once the first worker shows that workers can be started here.
@@ -97,7 +97,7 @@ impl<P: Clone> PoolState<P> {
 
     pub(super) fn post(&mut self, slot: usize, message: ToWorker, attachments: Vec<Attachment<P>>) {
         if self.workers.get(slot).is_some_and(Option::is_some) {
-            self.commands.push(Command::Post { slot, message, attachments });
+            self.commands.push(PoolCommand::Post { slot, message, attachments });
         }
     }
 
@@ -164,7 +164,7 @@ impl<P: Clone> PoolState<P> {
     pub(super) fn end_workers(&mut self) {
         self.end_queries_as_stale();
         for slot in self.slots(|_| true) {
-            self.commands.push(Command::Stop { slot });
+            self.commands.push(PoolCommand::Stop { slot });
         }
         self.workers.clear();
         self.calls.clear();
@@ -194,7 +194,7 @@ impl<P: Clone> PoolState<P> {
                 self.on_reading(number, progress.bytes);
             }
             FromWorker::Done(number, done) => {
-                if let Done::Read(_, progress) = &done {
+                if let CallDone::Read(_, progress) = &done {
                     worker.progress = *progress;
                 }
                 self.on_answer(number, Ok((done, attachments)));

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn tails_are_a_tenth_and_only_the_diagnosis_has_them_of_fewer_than_five() {
-        use crate::diagnosis::{Settings, normal_of};
+        use crate::diagnosis::{DiagnosisSettings, normal_of};
         for n in 10..=60_usize {
             let latencies: Vec<u64> = (1..=n as u64).collect();
             let cut = TypeLatencies::every_10_us(&[("type", &latencies)]).cuts().remove(0);
@@ -158,10 +158,10 @@ mod tests {
                 "{n}"
             );
             // As in tprof: the normal ones are rounded down, and one trace of ten is a tail.
-            let of_diagnosis = n - normal_of(n, &Settings::default()).unwrap();
+            let of_diagnosis = n - normal_of(n, &DiagnosisSettings::default()).unwrap();
             assert_eq!(of_diagnosis, n.div_ceil(10), "{n}");
             assert!(of_diagnosis == of_findings || n <= 40);
         }
-        assert_eq!(normal_of(9, &Settings::default()), None);
+        assert_eq!(normal_of(9, &DiagnosisSettings::default()), None);
     }
 }

@@ -18,4 +18,4 @@ pub use selected::{Cut, Ends, SelectedRequests};
 pub use selection::{Filter, RootEndpoint, Selection};
 pub use types::{GroupBy, RequestType, RequestTypes, TypeFacts, TypeNames};
 
-pub use pathlight_trace::{Overlap, PathSettings, Reading, RequestRoots, Rule};
+pub use pathlight_trace::{Overlap, PathSettings, Reading, ReadingRule, RequestRoots};

@@ -7,10 +7,10 @@ use crate::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeName
 use crate::run::query::Query;
 use crate::run::set_pass::{OverSet, RunningSetPass, SetPass};
 use crate::run::workers::Workers;
-use crate::summaries::Summary as SummedUp;
+use crate::summaries::Summary;
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::{
     AcceptedOverlaps, Endpoint, Flags, MAX_VALUES_PER_KEY, OverlapSweep, PathSettings, Quality,
     ReadingCounts, ReadingObserver, RequestRoots, Role, TraceSet, Tree,
@@ -67,7 +67,7 @@ pub struct TypeRow {
     /// Requests whose root span is an error.
     pub errors: u64,
     /// Their latency in microseconds.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// A small histogram of their latency, for a spark line.
     pub spark: LogHistogram,
 }
@@ -132,7 +132,7 @@ pub struct OverviewReport {
     /// What of their traces no request holds.
     pub outside: OutsidePart,
     /// Latency of all requests.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// Histogram of these latencies.
     pub histogram: LogHistogram,
     /// How requests are grouped; never automatic.
@@ -170,7 +170,7 @@ pub struct SummaryFacts {
 
 impl OverviewReport {
     /// Puts summaries in the place of traces of the set looked at.
-    fn take_summary(&mut self, summary: &SummedUp, files: u64) {
+    fn take_summary(&mut self, summary: &Summary, files: u64) {
         let traces_left_out = std::mem::replace(&mut self.traces, summary.traces);
         self.spans = summary.spans;
         (self.start_us, self.end_us) = summary.start_us.unwrap_or_default();
@@ -307,7 +307,7 @@ impl OverviewPartial {
                     kind,
                     requests: sorted.len() as u64,
                     errors,
-                    latency_us: Summary::of_sorted(&sorted),
+                    latency_us: Percentiles::of_sorted(&sorted),
                     spark: LogHistogram::of_sorted(&sorted, SPARK_BINS),
                 },
             ));
@@ -341,7 +341,7 @@ impl OverviewPartial {
             overlaps: self.overlaps,
             reading: self.reading,
             outside: self.outside,
-            latency_us: Summary::of_sorted(&all),
+            latency_us: Percentiles::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
             by: self.by,
             request_types: request_types.into_iter().map(|(_, t)| t).collect(),

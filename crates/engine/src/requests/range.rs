@@ -1,6 +1,6 @@
 //! Percentile ranges of latency: what they are, which ranks they hold, and what lies inside one.
 
-use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::Coverage;
 use serde::{Deserialize, Serialize};
 
@@ -113,11 +113,11 @@ pub struct RangeFacts {
     /// Requests in the percentile range.
     pub requests: u64,
     /// Latency of the percentile range.
-    pub latency_us: Summary,
+    pub latency_us: Percentiles,
     /// Sum of the percentile range's latencies in microseconds.
     pub latency_sum_us: u128,
     /// Latency of the whole selection.
-    pub all_latency_us: Summary,
+    pub all_latency_us: Percentiles,
     /// Histogram of the whole selection.
     pub histogram: LogHistogram,
     /// Smallest and greatest latency in the percentile range.

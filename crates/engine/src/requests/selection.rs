@@ -2,7 +2,7 @@
 
 use super::{GroupBy, PercentileRange, RequestType};
 use crate::requests::search::{Condition, SpanSearch, Term};
-use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, RequestRoots, Rule, TraceSet};
+use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, ReadingRule, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
 
 /// The root endpoint of the requests that a report is about.
@@ -128,7 +128,7 @@ impl Selection {
     /// traces, in which other calls may need to say what they call.
     #[must_use]
     pub fn with_recorded_calls(&self) -> Selection {
-        Selection { reading: self.reading.with(Rule::Callees, false), ..self.clone() }
+        Selection { reading: self.reading.with(ReadingRule::Callees, false), ..self.clone() }
     }
 
     /// Returns a selection of the same requests whatever their latency: what stands before a percentile range is cut.

@@ -8,8 +8,8 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::mix;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::{
-    ADDRESS_KEYS, Endpoint, EndpointId, NO_ROW, Reading, RequestRoots, Rule, TraceSet, address_template,
-    hash_bytes, is_declared_async,
+    ADDRESS_KEYS, Endpoint, EndpointId, NO_ROW, Reading, ReadingRule, RequestRoots, TraceSet,
+    address_template, hash_bytes, is_declared_async,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -160,7 +160,7 @@ impl TypeFacts {
         };
         let mut visit = Visit::new(reading);
         for trace in set.traces() {
-            if trace.shape.is_incomplete() && reading.has(Rule::Roots) {
+            if trace.shape.is_incomplete() && reading.has(ReadingRule::Roots) {
                 continue;
             }
             let is_root = |row: &u32| set.parent(*row) == NO_ROW && !set.flags(*row).is_orphan();
@@ -430,7 +430,7 @@ impl RequestTypes {
         names: &TypeNames,
         (of, reading): (RequestRoots, Reading),
     ) -> RequestTypes {
-        let has_incomplete = reading.has(Rule::Roots) && matches!(of, RequestRoots::All);
+        let has_incomplete = reading.has(ReadingRule::Roots) && matches!(of, RequestRoots::All);
         let mut types = RequestTypes::default();
         let mut numbers: FxHashMap<RequestType, u32> = FxHashMap::default();
         // Most requests are of few types: of these the number follows from numbers.

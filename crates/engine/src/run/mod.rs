@@ -19,6 +19,6 @@ pub(crate) mod workers;
 
 pub use cuts::Cuts;
 pub use moves::{JoinPlan, Moves, plan_joining};
-pub use plan::{Next, Plan};
+pub use plan::{Plan, PlanStep};
 pub use session::Session;
 pub use task::Task;

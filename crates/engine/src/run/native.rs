@@ -34,17 +34,17 @@ fn join(sessions: &mut [Session]) -> Result<(), EngineError> {
 }
 
 /// Sessions, one a thread.
-pub struct Pool {
+pub struct NativePool {
     sessions: Vec<Session>,
     cuts: Cuts,
 }
 
-impl Pool {
+impl NativePool {
     /// Returns a pool over the sets that threads have loaded, at least one; traces that several of them saw are joined.
     ///
     /// # Errors
     /// [`EngineError`] when memory ends.
-    pub fn of(sets: Vec<TraceSet>) -> Result<Pool, EngineError> {
+    pub fn of(sets: Vec<TraceSet>) -> Result<NativePool, EngineError> {
         let mut sessions: Vec<Session> = sets.into_iter().map(Session::of).collect();
         if sessions.is_empty() {
             sessions.push(Session::new());
@@ -54,7 +54,7 @@ impl Pool {
         if sessions.len() > 1 {
             join(&mut sessions)?;
         }
-        let mut pool = Pool { sessions, cuts: Cuts::of_data(false) };
+        let mut pool = NativePool { sessions, cuts: Cuts::of_data(false) };
         pool.reset_cuts();
         Ok(pool)
     }

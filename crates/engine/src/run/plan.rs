@@ -6,11 +6,11 @@ use super::query::Query;
 use super::workers::{Wanted, Workers};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
-use pathlight_base::steps::{self, Job};
+use pathlight_base::steps::{self, SteppedJob};
 
 /// What to do next.
 #[derive(Debug)]
-pub enum Next<R> {
+pub enum PlanStep<R> {
     /// Run this pass on every worker and come back with the partials.
     Pass(Vec<u8>),
     /// There is more to work out: call [`Plan::next`] again without partials, after a look at what else is wanted.
@@ -26,7 +26,7 @@ pub enum Next<R> {
 pub struct Plan<R> {
     workers: Workers,
     /// `None` once it has ended.
-    job: Option<Job<Result<R, EngineError>>>,
+    job: Option<SteppedJob<Result<R, EngineError>>>,
 }
 
 impl<R> Plan<R> {
@@ -39,7 +39,7 @@ impl<R> Plan<R> {
     /// Returns the plan whose work `start` starts.
     pub(crate) fn starting(
         cuts: &Cuts,
-        start: impl FnOnce(Workers) -> Result<Job<Result<R, EngineError>>, EngineError>,
+        start: impl FnOnce(Workers) -> Result<SteppedJob<Result<R, EngineError>>, EngineError>,
     ) -> Result<Plan<R>, EngineError> {
         let workers = Workers::new(cuts);
         Ok(Plan { job: Some(start(workers.clone())?), workers })
@@ -49,7 +49,7 @@ impl<R> Plan<R> {
     ///
     /// # Errors
     /// [`EngineError`] if a partial is not one of the last pass.
-    pub fn next(&mut self, mut partials: Vec<Vec<u8>>) -> Result<Next<R>, EngineError> {
+    pub fn next(&mut self, mut partials: Vec<Vec<u8>>) -> Result<PlanStep<R>, EngineError> {
         let mut job = self.job.take().ok_or(EngineError::Ended)?;
         for partial in &mut partials {
             let length = opened(partial)?.len();
@@ -57,13 +57,13 @@ impl<R> Plan<R> {
         }
         self.workers.put(partials)?;
         if let Some(report) = steps::step(&mut job) {
-            return Ok(Next::Done(report?));
+            return Ok(PlanStep::Done(report?));
         }
         self.job = Some(job);
         Ok(match self.workers.wanted() {
-            Wanted::Pass(pass) => Next::Pass(sealed(pass)),
-            Wanted::Working(progress) => Next::Working(progress),
-            Wanted::Cut => Next::Waiting,
+            Wanted::Pass(pass) => PlanStep::Pass(sealed(pass)),
+            Wanted::Working(progress) => PlanStep::Working(progress),
+            Wanted::Cut => PlanStep::Waiting,
         })
     }
 
@@ -80,14 +80,14 @@ impl<R> Plan<R> {
         let mut partials = Vec::new();
         loop {
             partials = match self.next(partials)? {
-                Next::Pass(pass) => run(&pass)?,
-                Next::Working(progress) => {
+                PlanStep::Pass(pass) => run(&pass)?,
+                PlanStep::Working(progress) => {
                     watch(&progress);
                     Vec::new()
                 }
-                Next::Done(report) => return Ok(report),
+                PlanStep::Done(report) => return Ok(report),
                 // Whoever could end the wait is not here.
-                Next::Waiting => return Err(EngineError::Ended),
+                PlanStep::Waiting => return Err(EngineError::Ended),
             };
         }
     }

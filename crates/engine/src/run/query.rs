@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
 /// What can be found out about loaded traces: a plain struct, with the type of its report.
-pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
+pub trait Query:
+    ListedQuery + Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static
+{
     /// The report that comes back.
     type Report: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static;
 
@@ -37,7 +39,7 @@ pub trait Query: Listed + Clone + Debug + PartialEq + Serialize + DeserializeOwn
 }
 
 /// A query in the list below.
-pub trait Listed {
+pub trait ListedQuery {
     /// Its place in the list: the first byte of its messages.
     #[doc(hidden)]
     const NUMBER: u8;

@@ -13,7 +13,7 @@ use crate::requests::{
 };
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{LogHistogram, Summary};
+use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_trace::Coverage;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -80,9 +80,9 @@ impl Latencies {
         RangeFacts {
             all_requests: all.len() as u64,
             requests,
-            latency_us: Summary::of_sorted(inside),
+            latency_us: Percentiles::of_sorted(inside),
             latency_sum_us: inside.iter().map(|&us| u128::from(us)).sum(),
-            all_latency_us: Summary::of_sorted(&all),
+            all_latency_us: Percentiles::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
             range_us: (least_us.0, most_us.1),
             marks: PercentileRange::PRESETS.map(|preset| self.mark(preset, &all)).to_vec(),

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::queries;
     use crate::requests::Selection;
-    use crate::run::{Cuts, Next};
+    use crate::run::{Cuts, PlanStep};
 
     #[test]
     fn requests_are_chosen_once_whether_their_types_matter_or_not() -> Result<(), EngineError> {
@@ -254,7 +254,7 @@ mod tests {
         let mut plan = Plan::new(queries::CriticalPath { selection: Selection::default() }, &Cuts::default());
         let mut partials = Vec::new();
         let mut passes = 0;
-        while let Next::Pass(pass) = plan.next(partials)? {
+        while let PlanStep::Pass(pass) = plan.next(partials)? {
             passes += 1;
             for place in 0..pass.len() {
                 let mut damaged = pass.clone();

@@ -8,8 +8,8 @@ use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::requests::{GroupBy, TypeFacts};
 use pathlight_base::encoding::{self, Damaged};
-use pathlight_base::steps::Done;
-use pathlight_trace::{PathSettings, PlaceFacts, PlaceNames, Reading, Rule};
+use pathlight_base::steps::WorkCount;
+use pathlight_trace::{PathSettings, PlaceFacts, PlaceNames, Reading, ReadingRule};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -160,7 +160,7 @@ impl Workers {
     /// Returns the partials of a pass, one per worker in any order.
     pub(crate) async fn run(&self, pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
         let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
-        let is_named = reading.has(Rule::Callees) || reading.has(Rule::Templates);
+        let is_named = reading.has(ReadingRule::Callees) || reading.has(ReadingRule::Templates);
         let names = if is_named { Some(self.place_facts().await?.names(reading)) } else { None };
         let types = match pass.by() {
             Some(by @ (GroupBy::Root | GroupBy::Tag(_))) => Some(TypeFacts::default().names(by)),
@@ -173,7 +173,7 @@ impl Workers {
         };
         // Asked for, or too few traces have their root.
         let incomplete = match pass.incomplete() {
-            Some(false) if reading.has(Rule::Roots) => !self.place_facts().await?.have_roots(),
+            Some(false) if reading.has(ReadingRule::Roots) => !self.place_facts().await?.have_roots(),
             asked => asked.unwrap_or(true),
         };
         self.run_named(NamedPass { names, types, incomplete, pass }).await
@@ -244,7 +244,7 @@ impl Workers {
     }
 
     /// Runs work of the plan's own that pauses by itself; tells how much of about `of` units is done.
-    pub(crate) async fn watch<T>(&self, work: impl Future<Output = T>, done: &Done, of: u64) -> T {
+    pub(crate) async fn watch<T>(&self, work: impl Future<Output = T>, done: &WorkCount, of: u64) -> T {
         self.pause().await;
         let mut work = pin!(work);
         poll_fn(|context| {

@@ -3,7 +3,7 @@
 use crate::flame::{Observer, PathFinder, PathTable, pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Interval, LogAxis, Summary, ratio, ratio_interval};
+use pathlight_base::statistics::{Interval, LogAxis, Percentiles, ratio, ratio_interval};
 use pathlight_trace::{Endpoint, EndpointId, Overlap, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ pub struct SplitValue {
     /// Samples.
     pub n: u64,
     /// Mean and percentiles of the samples.
-    pub us: Summary,
+    pub us: Percentiles,
     /// Ratios of p50, p95 and p99 to those of the first value; for the first itself all 1.
     pub ratios: [Ratio; 3],
     /// Density at [`SplitReport::points_us`], the greatest being 1.
@@ -151,7 +151,7 @@ impl SplitPart {
                     value: value.clone(),
                     is_of_calls,
                     n: samples.len() as u64,
-                    us: Summary::of_sorted(samples),
+                    us: Percentiles::of_sorted(samples),
                     ratios: [(0, 0.50), (1, 0.95), (2, 0.99)].map(against),
                     density: axis.density(samples),
                 });

@@ -5,11 +5,11 @@
 use super::file::contradicts;
 use super::section::{ByRoot, Lack, Section, Summed};
 use super::sections::Sections;
-use super::{FileError, LatencyBin, RootPart, Settings, Sketch, Summary};
+use super::{FileError, LatencyBin, RootPart, Sketch, Summary, SummarySettings};
 use crate::anomalies::call_tree::FactPart;
-use crate::anomalies::summed::Normal;
-use crate::compare::DiffPart;
-use crate::compare::services::CulpritPart;
+use crate::anomalies::summed::NormalRequests;
+use crate::compare::ComparePart;
+use crate::compare::services::ServicesPartial;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
@@ -24,12 +24,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Deserialize)]
 struct Whole<R> {
-    settings: Settings,
+    settings: SummarySettings,
     traces: u64,
     spans: u64,
     start_us: Option<(u64, u64)>,
     contexts: Contexts<NodePart>,
-    frames: DiffPart,
+    frames: ComparePart,
     roots: BTreeMap<Endpoint, R>,
 }
 
@@ -40,7 +40,7 @@ struct Root1 {
     latency: Sketch,
     latency_us: Moments,
     endpoints: SummedEndpoints,
-    culprit: CulpritPart,
+    culprit: ServicesPartial,
 }
 
 /// What a flag stands before.
@@ -102,11 +102,11 @@ pub(crate) fn read_2(inside: &[u8]) -> Result<Summary, FileError> {
 
 pub(crate) fn read_3(inside: &[u8]) -> Result<Summary, FileError> {
     let (whole, facts): (_, Flagged<FactPart>) = encoding::read(inside)?;
-    summary::<Root3>(whole, facts.sums().map(Normal::of))
+    summary::<Root3>(whole, facts.sums().map(NormalRequests::of))
 }
 
 pub(crate) fn read_4(inside: &[u8]) -> Result<Summary, FileError> {
-    let (whole, normal): (_, Flagged<Normal>) = encoding::read(inside)?;
+    let (whole, normal): (_, Flagged<NormalRequests>) = encoding::read(inside)?;
     summary::<Root4>(whole, normal.sums())
 }
 
@@ -115,14 +115,15 @@ fn summed<T: Section>(sums: Option<T>) -> Summed<T> {
     sums.map_or(Summed::Lacking(Lack::Before), Summed::Here)
 }
 
-fn summary<R: Into<Root>>(whole: Whole<R>, normal: Option<Normal>) -> Result<Summary, FileError> {
+fn summary<R: Into<Root>>(whole: Whole<R>, normal: Option<NormalRequests>) -> Result<Summary, FileError> {
     let Whole { settings, traces, spans, start_us, contexts, frames, roots } = whole;
     if !contexts.is_sound() {
         return Err(contradicts(FlameSums::KIND.name));
     }
     let mut bins = latency_bins(&contexts);
     let mut parts = BTreeMap::new();
-    let (mut endpoints, mut services): (ByRoot<SummedEndpoints>, ByRoot<CulpritPart>) = Default::default();
+    let (mut endpoints, mut services): (ByRoot<SummedEndpoints>, ByRoot<ServicesPartial>) =
+        Default::default();
     let (mut errors, mut flow, mut diagnosis) = (Vec::new(), Vec::new(), Vec::new());
     for (root, part) in roots {
         let Root { first, errors: of_errors, flow: of_flow, diagnosis: of_diagnosis } = part.into();

@@ -1,6 +1,6 @@
 //! Summaries of a part: of one day's traces, or of one root endpoint's requests.
 
-use super::{Settings, Summary};
+use super::{Summary, SummarySettings};
 use pathlight_trace::{Endpoint, Portable, SetFull, TraceSet};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub const DAY_US: u64 = 86_400_000_000;
 ///
 /// # Errors
 /// [`SetFull`] when memory ends.
-pub fn by_day(set: &TraceSet, settings: &Settings) -> Result<BTreeMap<u64, Summary>, SetFull> {
+pub fn by_day(set: &TraceSet, settings: &SummarySettings) -> Result<BTreeMap<u64, Summary>, SetFull> {
     let mut days: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     for (number, trace) in (0u32..).zip(set.traces()) {
         days.entry(set.start_us(trace.first) / DAY_US).or_default().push(number);

@@ -27,7 +27,7 @@ pub enum Measured {
 
 /// A rule, as text `p95>10%`, `endpoint self p95>20% n>=30` or `errors>1%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct GateRule {
     /// The number that the rule limits.
     pub measured: Measured,
     /// Which number of it; unused for errors.
@@ -40,9 +40,9 @@ pub struct Rule {
 
 /// One comparison that a rule asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct GateResult {
     /// The rule.
-    pub rule: Rule,
+    pub rule: GateRule,
     /// The root endpoint of the requests.
     pub root: Endpoint,
     /// The endpoint, if the rule is about endpoints.
@@ -57,7 +57,7 @@ pub struct Verdict {
     pub is_broken: bool,
 }
 
-impl Verdict {
+impl GateResult {
     /// Returns the growth as a share of the baseline; of errors in the share of requests.
     pub fn growth(&self) -> f64 {
         let [before, after] = self.values;
@@ -69,10 +69,10 @@ impl Verdict {
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for GateRule {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Rule, String> {
+    fn from_str(text: &str) -> Result<GateRule, String> {
         let wrong = || {
             format!(
                 "{text:?} is no rule: write `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%` or `errors>1%`"
@@ -98,11 +98,11 @@ impl FromStr for Rule {
             ("errors", Measured::Latency) => (Measured::Errors, Statistic::Mean),
             _ => (measured, name.parse().map_err(|()| wrong())?),
         };
-        Ok(Rule { measured, statistic, limit: limit / 100.0, least: least.max(2) })
+        Ok(GateRule { measured, statistic, limit: limit / 100.0, least: least.max(2) })
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for GateRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.measured {
             Measured::Latency => write!(f, "{}", self.statistic)?,
@@ -118,21 +118,21 @@ impl fmt::Display for Rule {
 /// Values of one side: their sketch, and their exact sums.
 type Times<'a> = (&'a Sketch, Moments);
 
-impl Rule {
+impl GateRule {
     fn judge(
         &self,
         root: &Endpoint,
         endpoint: Option<&Endpoint>,
         n: [u64; 2],
         test: impl FnOnce() -> ([f64; 2], f64),
-    ) -> Option<Verdict> {
+    ) -> Option<GateResult> {
         let enough = self.least.max(self.statistic.least());
         if n[0] < enough || n[1] < enough {
             return None;
         }
         let (values, p) = test();
         let (root, endpoint) = (root.clone(), endpoint.cloned());
-        Some(Verdict { rule: *self, root, endpoint, n, values, p, is_broken: false })
+        Some(GateResult { rule: *self, root, endpoint, n, values, p, is_broken: false })
     }
 
     fn judge_times(
@@ -140,7 +140,7 @@ impl Rule {
         root: &Endpoint,
         endpoint: Option<&Endpoint>,
         [a, b]: [Times; 2],
-    ) -> Option<Verdict> {
+    ) -> Option<GateResult> {
         self.judge(root, endpoint, [a.0.n(), b.0.n()], || match self.statistic.p() {
             None => {
                 let [a, b] = [a, b].map(|(sketch, sums)| Estimate::of_mean(sums, sketch.n()));
@@ -162,7 +162,7 @@ impl Rule {
         })
     }
 
-    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Option<Verdict> {
+    fn judge_root(&self, root: &Endpoint, a: &RootPart, b: &RootPart) -> Option<GateResult> {
         if self.measured != Measured::Errors {
             let sides = [(&a.latency, a.latency_us), (&b.latency, b.latency_us)];
             return self.judge_times(root, None, sides);
@@ -175,7 +175,7 @@ impl Rule {
         })
     }
 
-    fn judge_endpoints(&self, root: &Endpoint, a: &SummedEndpoints, b: &SummedEndpoints) -> Vec<Verdict> {
+    fn judge_endpoints(&self, root: &Endpoint, a: &SummedEndpoints, b: &SummedEndpoints) -> Vec<GateResult> {
         let both = b.iter().filter_map(|(endpoint, b)| {
             let a = a.get(endpoint)?;
             let sides = [(&a.self_time, a.self_us), (&b.self_time, b.self_us)];
@@ -190,8 +190,8 @@ impl Rule {
 ///
 /// # Errors
 /// [`Lacks`] if a rule is about endpoints and a side lacks them.
-pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Result<Vec<Verdict>, Lacks> {
-    let mut verdicts: Vec<Verdict> = Vec::new();
+pub fn check(baseline: &Summary, candidate: &Summary, rules: &[GateRule]) -> Result<Vec<GateResult>, Lacks> {
+    let mut verdicts: Vec<GateResult> = Vec::new();
     for rule in rules {
         if rule.measured == Measured::EndpointSelf {
             let [a, b] = [baseline, candidate].map(|side| side.sections.endpoints.get());
@@ -206,7 +206,7 @@ pub fn check(baseline: &Summary, candidate: &Summary, rules: &[Rule]) -> Result<
         verdict.is_broken = is_certain && verdict.growth() > verdict.rule.limit;
     }
     // Growth is a share of the latency or points of the error rate, which are not compared.
-    let place = |rule: &Rule| rules.iter().position(|other| other == rule);
+    let place = |rule: &GateRule| rules.iter().position(|other| other == rule);
     verdicts.sort_by(|x, y| {
         (y.is_broken.cmp(&x.is_broken))
             .then_with(|| place(&x.rule).cmp(&place(&y.rule)))
@@ -237,9 +237,9 @@ mod tests {
             "errors>1%",
             "endpoint self mean>0.5% n>=3",
         ] {
-            assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<GateRule>().unwrap().to_string(), text);
         }
-        assert_eq!("latency p50>7%".parse::<Rule>(), "p50>7%".parse());
+        assert_eq!("latency p50>7%".parse::<GateRule>(), "p50>7%".parse());
         for text in [
             "",
             "p95",
@@ -252,7 +252,7 @@ mod tests {
             "p95>1% n>=x",
             "p95>NaN%",
         ] {
-            assert!(text.parse::<Rule>().unwrap_err().contains("is no rule"), "{text}");
+            assert!(text.parse::<GateRule>().unwrap_err().contains("is no rule"), "{text}");
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::summaries::{Choice, Summary, read};
 use pathlight_trace::LoadedSummary;
 use std::sync::Arc;
 
-/// Unpacks a summary as [`Options::unpack`](pathlight_ingest::Options::unpack) wants it.
+/// Unpacks a summary as [`Options::unpack`](pathlight_ingest::ReadOptions::unpack) wants it.
 ///
 /// # Errors
 /// Why it cannot be, in words.

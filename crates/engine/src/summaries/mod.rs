@@ -27,12 +27,12 @@ mod statistic;
 
 pub use days::{DAY_US, by_day};
 pub use file::{is_summary, read, write};
-pub use gate::{Measured, Rule, Verdict, check};
+pub use gate::{GateResult, GateRule, Measured, check};
 pub use latency_bin::{LatencyBin, LatencyBinRange};
 pub use loaded::unpack;
 pub use merge::{Merger, OtherSettings};
 pub use packed::FileError;
-pub use part::{RootPart, Settings, Summary};
+pub use part::{RootPart, Summary, SummarySettings};
 pub use reports::Choice;
 pub use section::Lacks;
 pub use sketch::{EXACT, RELATIVE_ERROR, Sketch};

@@ -2,10 +2,10 @@
 
 use super::section::{ByRoot, Summed};
 use super::sections::Sections;
-use super::{LatencyBin, RootPart, Settings, Sketch, Summary};
-use crate::anomalies::summed::Normal;
-use crate::compare::DiffPart;
-use crate::compare::services::{CulpritObserver, CulpritPart};
+use super::{LatencyBin, RootPart, Sketch, Summary, SummarySettings};
+use crate::anomalies::summed::NormalRequests;
+use crate::compare::ComparePart;
+use crate::compare::services::{ServicesObserver, ServicesPartial};
 use crate::diagnosis::summed::DiagnosisObserver;
 use crate::endpoints::SummedEndpoint;
 use crate::endpoints::summed::SummedEndpoints;
@@ -47,7 +47,7 @@ fn moments(values: &[u64]) -> Moments {
 
 impl Summary {
     /// Summarises all traces of a sealed set.
-    pub fn observe(set: &TraceSet, settings: &Settings) -> Summary {
+    pub fn observe(set: &TraceSet, settings: &SummarySettings) -> Summary {
         let table = PathTable::build(set, &settings.root, settings.path);
         let mut contexts: Vec<Values> = table.contexts().iter().map(|_| Values::default()).collect();
         let mut roots: FxHashMap<u32, Requests> = FxHashMap::default();
@@ -102,19 +102,20 @@ impl Summary {
         });
         // Merging brings contexts into their order, which does not depend on that of the traces.
         let contexts = Contexts::merge(vec![Contexts::of_table(set, &table, nodes.collect())], |_, _| ());
-        let frames = DiffPart::merge(vec![DiffPart::observe(set, &table, 0..table.requests.len() as u32)]);
+        let frames =
+            ComparePart::merge(vec![ComparePart::observe(set, &table, 0..table.requests.len() as u32)]);
         let name = |endpoint: u32| {
             let (service, operation) = set.endpoint_name(EndpointId(endpoint));
             Endpoint::new(service, operation)
         };
         let mut parts: BTreeMap<Endpoint, RootPart> = BTreeMap::new();
-        let (mut endpoints, mut services): (ByRoot<SummedEndpoints>, ByRoot<CulpritPart>) =
+        let (mut endpoints, mut services): (ByRoot<SummedEndpoints>, ByRoot<ServicesPartial>) =
             Default::default();
         let (mut errors, mut flow, mut diagnosis) = (ByRoot::new(), ByRoot::new(), ByRoot::new());
         for (root, found) in roots {
             let root = name(root);
             let overlap = settings.path.overlap;
-            let observers = (CulpritObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
+            let observers = (ServicesObserver::new(set, overlap), ErrorsObserver::new(set, overlap));
             let observers = (observers, (FlowObserver::new(set, overlap), DiagnosisObserver::new(set)));
             let mut walk = Walk::new(observers, settings.path, found.numbers);
             while !walk.step(set, &table, &mut || false) {}
@@ -158,7 +159,7 @@ impl Summary {
                 errors: Summed::Here(errors),
                 flow: Summed::Here(flow),
                 diagnosis: Summed::Here(diagnosis),
-                anomalies: Summed::Here(Normal::observe(set, settings.path, &table)),
+                anomalies: Summed::Here(NormalRequests::observe(set, settings.path, &table)),
             },
             unknown: BTreeSet::new(),
         }

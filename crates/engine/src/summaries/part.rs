@@ -5,33 +5,33 @@ use super::sections::Sections;
 use super::sketch::MOST;
 use super::{Lacks, LatencyBin, Sketch};
 use crate::requests::RootEndpoint;
-use pathlight_base::statistics::{Moments, Summary as Percentiles};
-use pathlight_trace::{Endpoint, PathSettings, Rule};
+use pathlight_base::statistics::{Moments, Percentiles};
+use pathlight_trace::{Endpoint, PathSettings, ReadingRule};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How requests were told apart and read: summaries merge and compare only if these are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct SummarySettings {
     /// The root endpoint, whose latency is summed.
     pub root: RootEndpoint,
     /// Settings with which paths were found.
     pub path: PathSettings,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings::new(RootEndpoint::default(), PathSettings::default())
+impl Default for SummarySettings {
+    fn default() -> SummarySettings {
+        SummarySettings::new(RootEndpoint::default(), PathSettings::default())
     }
 }
 
-impl Settings {
+impl SummarySettings {
     /// Makes settings without the rules that a summary does not follow: names of places are decided over all that is
     /// loaded, which a summary never is, and it holds no waiting.
-    pub fn new(root: RootEndpoint, path: PathSettings) -> Settings {
-        let decided = [Rule::Callees, Rule::Templates, Rule::Waiting];
+    pub fn new(root: RootEndpoint, path: PathSettings) -> SummarySettings {
+        let decided = [ReadingRule::Callees, ReadingRule::Templates, ReadingRule::Waiting];
         let reading = decided.iter().fold(path.reading, |reading, &rule| reading.with(rule, false));
-        Settings { root, path: PathSettings { reading, by_service: false, ..path } }
+        SummarySettings { root, path: PathSettings { reading, by_service: false, ..path } }
     }
 }
 
@@ -39,7 +39,7 @@ impl Settings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Settings with which requests were read.
-    pub settings: Settings,
+    pub settings: SummarySettings,
     /// Traces.
     pub traces: u64,
     /// Spans.

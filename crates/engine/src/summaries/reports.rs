@@ -2,7 +2,7 @@
 
 use super::{Lacks, LatencyBin, LatencyBinRange, RootPart, Sketch, Summary};
 use crate::endpoints::{
-    Affected, BottomUpReport, EndpointRow, EndpointsReport, ImpactRow, RootRow, SummedEndpoint, top_chains,
+    Affected, EndpointTotals, EndpointsReport, ImpactReport, ImpactRow, RootRow, SummedEndpoint, top_chains,
 };
 use crate::errors::ErrorsReport;
 use crate::errors::summed::ErrorSums;
@@ -12,10 +12,10 @@ use crate::flame::{
     SpanName, Weight,
 };
 use crate::flow::{FlowParent, FlowReport, NoFlow};
-use crate::ids::{EndpointId, NodeId};
+use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RangeMark, RequestRef};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Distribution, LogHistogram, Summary as Percentiles};
+use pathlight_base::statistics::{Distribution, LogHistogram, Percentiles};
 use pathlight_trace::{Coverage, Endpoint, NO_ROW};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -193,7 +193,7 @@ impl Summary {
                 });
                 nodes.push(ContextNode {
                     parent,
-                    endpoint: EndpointId(context.endpoint),
+                    endpoint: ReportEndpoint(context.endpoint),
                     exclusive_us: weight(&part.exclusive, self_us, facts.requests),
                     inclusive_us: weight(&part.inclusive, total_us, facts.all_requests),
                     subtree_us: self_us,
@@ -289,7 +289,7 @@ impl Summary {
                 }
             }
         }
-        let rows = by_endpoint.into_values().zip(top_chains(&chains)).map(|(sums, chains)| EndpointRow {
+        let rows = by_endpoint.into_values().zip(top_chains(&chains)).map(|(sums, chains)| EndpointTotals {
             exclusive_us: weight(&sums.self_time, sums.self_us, facts.requests),
             inclusive_us: weight(&sums.total_time, sums.total_us, facts.all_requests),
             requests: sums.requests,
@@ -307,14 +307,14 @@ impl Summary {
     ///
     /// # Errors
     /// [`Lacks`].
-    pub fn bottom_up(&self, choice: &Choice) -> Result<BottomUpReport, Lacks> {
+    pub fn bottom_up(&self, choice: &Choice) -> Result<ImpactReport, Lacks> {
         let (FlameSums { contexts, .. }, trees) = self.flame_trees(choice)?;
         let facts = facts_of(choice, &trees);
         let node_of = |tree: &Tree| &contexts.nodes[tree.nodes.start];
         let mut roots: Vec<RootRow> = trees
             .iter()
             .map(|tree| RootRow {
-                endpoint: EndpointId(node_of(tree).endpoint),
+                endpoint: ReportEndpoint(node_of(tree).endpoint),
                 requests: tree.ranks.end - tree.ranks.start,
                 latency_us: latency_sum_us(std::slice::from_ref(tree)),
             })
@@ -333,7 +333,7 @@ impl Summary {
         let mut rows: BTreeMap<u32, ImpactRow> = BTreeMap::new();
         for ((root, endpoint), sums) in self.pairs(contexts, &trees)? {
             let row = rows.entry(endpoint).or_insert_with(|| ImpactRow {
-                endpoint: EndpointId(endpoint),
+                endpoint: ReportEndpoint(endpoint),
                 is_interior: called.contains(&endpoint),
                 ..ImpactRow::default()
             });
@@ -352,7 +352,7 @@ impl Summary {
         }
         rows.compact_sort_by_key(|row| (!row.is_interior, std::cmp::Reverse(row.exclusive_us)));
         let endpoints = contexts.endpoints.clone();
-        Ok(BottomUpReport { range: Some(choice.range), facts, endpoints, roots, rows })
+        Ok(ImpactReport { range: Some(choice.range), facts, endpoints, roots, rows })
     }
 
     /// Returns where errors start and stop in the requests of any latency.

@@ -2,8 +2,8 @@
 
 use super::section::{ByRoot, Lack, Section, Stored, Summed};
 use super::{FileError, Lacks};
-use crate::anomalies::summed::Normal;
-use crate::compare::services::CulpritPart;
+use crate::anomalies::summed::NormalRequests;
+use crate::compare::services::ServicesPartial;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
@@ -84,7 +84,7 @@ sections! {
     /// Endpoints on critical paths.
     endpoints: ByRoot<SummedEndpoints>,
     /// Calls between services and visits of services.
-    services: ByRoot<CulpritPart>,
+    services: ByRoot<ServicesPartial>,
     /// Where errors start and stop.
     errors: ByRoot<ErrorSums>,
     /// What waits for what.
@@ -92,5 +92,5 @@ sections! {
     /// Where time is spent, also off critical paths.
     diagnosis: ByRoot<DiagnosisSums>,
     /// Sample of normal requests.
-    anomalies: Normal,
+    anomalies: NormalRequests,
 }

@@ -9,7 +9,9 @@ use crate::run::workers::Workers;
 use pathlight_base::encoding;
 use pathlight_base::steps::in_blocks;
 use pathlight_trace::calls::{Unawaited, caller_stopped, unawaited};
-use pathlight_trace::{Flags, NO_ROW, PathSettings, RequestRoots, Role, Rule, TraceId, TraceSet, Tree};
+use pathlight_trace::{
+    Flags, NO_ROW, PathSettings, ReadingRule, RequestRoots, Role, TraceId, TraceSet, Tree,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -205,7 +207,7 @@ fn trace(set: &TraceSet, query: &Trace) -> Option<TraceReport> {
             report.segment_end_us.push(segment.end_us - origin);
         }
     });
-    if query.settings.reading.has(Rule::Waiting) {
+    if query.settings.reading.has(ReadingRule::Waiting) {
         report.waiting = waits_of(set, tree, finder);
     }
     if query.has_pressures {

@@ -5,7 +5,7 @@ use crate::run::query::Query;
 use crate::run::workers::Workers;
 use crate::summaries::joined::{Named, NamedPass};
 use crate::summaries::{Merger, Summary};
-use crate::trend::Trend as OverTime;
+use crate::trend::TrendOfSummaries;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub struct TrendReport {
     /// The points in time, in order.
     pub days: Vec<TrendDay>,
     /// Series and changes over them.
-    pub trend: OverTime,
+    pub trend: TrendOfSummaries,
 }
 
 impl Query for Trend {
@@ -70,7 +70,7 @@ fn of(named: Vec<Named>) -> Result<TrendReport, EngineError> {
         days.compact_sort_by_key(|(day, _)| day.start_us);
     }
     let (days, sums): (Vec<TrendDay>, Vec<Summary>) = days.into_iter().unzip();
-    let trend = OverTime::of(&sums).map_err(|error| EngineError::Summary(error.to_string()))?;
+    let trend = TrendOfSummaries::of(&sums).map_err(|error| EngineError::Summary(error.to_string()))?;
     Ok(TrendReport { trend, days })
 }
 

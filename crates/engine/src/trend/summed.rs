@@ -1,7 +1,7 @@
 //! Numbers over time and the days on which they changed (`docs/definitions/summary.md` section 8).
 
 use crate::compare::compare;
-use crate::compare::services::CulpritReport;
+use crate::compare::services::ServicesReport;
 use crate::endpoints::SummedEndpoint;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::summaries::{Estimate, Lacks, Merger, OtherSettings, RootPart, Statistic, Summary};
@@ -64,7 +64,7 @@ pub struct Moved {
     /// Number of its clearest series.
     pub series: usize,
     /// The days before against the days since.
-    pub culprit: CulpritReport,
+    pub culprit: ServicesReport,
 }
 
 /// Why there is no trend.
@@ -80,7 +80,7 @@ pub enum NoTrend {
 
 /// Summaries over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Trend {
+pub struct TrendOfSummaries {
     /// By root endpoint, latency first, then endpoints by name.
     pub series: Vec<Series>,
     /// Root endpoints with a change that is told, the clearest first.
@@ -148,12 +148,12 @@ fn chi_square_95(freedom: f64) -> f64 {
     freedom * (1.0 - spread + 1.644_854 * spread.sqrt()).powi(3)
 }
 
-impl Trend {
+impl TrendOfSummaries {
     /// Returns the trend over summaries in the order of time.
     ///
     /// # Errors
     /// [`NoTrend`].
-    pub fn of(days: &[Summary]) -> Result<Trend, NoTrend> {
+    pub fn of(days: &[Summary]) -> Result<TrendOfSummaries, NoTrend> {
         let endpoints_of_days = days.iter().map(|day| day.sections.endpoints.get());
         let endpoints_of_days = endpoints_of_days.collect::<Result<Vec<_>, Lacks>>()?;
         let roots: BTreeSet<&Endpoint> = days.iter().flat_map(|day| day.roots.keys()).collect();
@@ -208,7 +208,7 @@ impl Trend {
             }
         }
         let moved = moved(days, &series)?;
-        Ok(Trend { series, moved })
+        Ok(TrendOfSummaries { series, moved })
     }
 }
 
@@ -239,7 +239,7 @@ fn moved(days: &[Summary], series: &[Series]) -> Result<Vec<Moved>, NoTrend> {
         }
         let culprit = match sums.get(&day) {
             Some((before, since)) => compare(before, since, Some(root))?.culprit,
-            None => CulpritReport::default(),
+            None => ServicesReport::default(),
         };
         out.push(Moved { root: root.clone(), day, series, culprit });
     }

@@ -3,7 +3,7 @@
 use crate::diagnosis::choice::DiagnosisChoice;
 use crate::flame::chart::{DiffOptions, DiffWidth};
 use crate::flow::choice::FlowChoice;
-use pathlight_engine::compare::{Basis, Measure};
+use pathlight_engine::compare::{Basis, MeasuredTime};
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_trace::Endpoint;
@@ -33,7 +33,7 @@ impl Default for Choices {
     fn default() -> Choices {
         Choices {
             // Self time comes first: it is what a frame itself answers for.
-            diff: DiffOptions { measure: Measure::Exclusive, ..DiffOptions::default() },
+            diff: DiffOptions { measure: MeasuredTime::Exclusive, ..DiffOptions::default() },
             row_time: RowTime::default(),
             row_stat: RowStat::default(),
             alike_rows: false,
@@ -50,7 +50,9 @@ impl Choices {
     pub(crate) fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
             "by" => self.diff.basis = if value == "share" { Basis::Share } else { Basis::Mean },
-            "own" => self.diff.measure = if value == "1" { Measure::Exclusive } else { Measure::Subtree },
+            "own" => {
+                self.diff.measure = if value == "1" { MeasuredTime::Exclusive } else { MeasuredTime::Subtree }
+            }
             "width" => self.diff.width = if value == "b" { DiffWidth::B } else { DiffWidth::Larger },
             "least" => self.diff.least_ppm = value.parse().unwrap_or(0),
             "rows" => {
@@ -87,7 +89,7 @@ impl Choices {
             }
         };
         put("by", self.diff.basis == defaults.diff.basis, "share".to_owned());
-        let own = if self.diff.measure == Measure::Exclusive { "1" } else { "0" };
+        let own = if self.diff.measure == MeasuredTime::Exclusive { "1" } else { "0" };
         put("own", self.diff.measure == defaults.diff.measure, own.to_owned());
         put("width", self.diff.width == defaults.diff.width, "b".to_owned());
         put("least", self.diff.least_ppm == defaults.diff.least_ppm, self.diff.least_ppm.to_string());
@@ -121,7 +123,7 @@ mod tests {
         let all = Choices {
             diff: DiffOptions {
                 basis: Basis::Share,
-                measure: Measure::Subtree,
+                measure: MeasuredTime::Subtree,
                 width: DiffWidth::B,
                 least_ppm: 10_000,
             },

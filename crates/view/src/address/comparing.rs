@@ -5,7 +5,7 @@ use pathlight_engine::requests::PercentileRange;
 
 /// One of two sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum ComparedSide {
     /// Before, the normal one, the bulk.
     #[default]
     A,
@@ -13,24 +13,24 @@ pub enum Side {
     B,
 }
 
-impl Side {
+impl ComparedSide {
     /// Both, in order.
-    pub const BOTH: [Side; 2] = [Side::A, Side::B];
+    pub const BOTH: [ComparedSide; 2] = [ComparedSide::A, ComparedSide::B];
 
     /// Returns `A` or `B`.
     pub fn name(self) -> &'static str {
         match self {
-            Side::A => "A",
-            Side::B => "B",
+            ComparedSide::A => "A",
+            ComparedSide::B => "B",
         }
     }
 
     /// Returns the other one.
     #[must_use]
-    pub fn other(self) -> Side {
+    pub fn other(self) -> ComparedSide {
         match self {
-            Side::A => Side::B,
-            Side::B => Side::A,
+            ComparedSide::A => ComparedSide::B,
+            ComparedSide::B => ComparedSide::A,
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Comparison {
     /// By what the sides are told apart.
     pub against: Against,
     /// The side that views speak of.
-    pub side: Side,
+    pub side: ComparedSide,
     /// Percentile range of the other side.
     pub other: PercentileRange,
     /// Side A is the set that was loaded second.
@@ -82,15 +82,15 @@ impl Comparison {
     pub(crate) fn of_ranges(range: PercentileRange) -> (Comparison, PercentileRange) {
         let of = |side, other| Comparison { against: Against::Range, side, other, swapped: false };
         if range.is_all() || range == BULK {
-            (of(Side::A, PercentileRange::TAIL), BULK)
+            (of(ComparedSide::A, PercentileRange::TAIL), BULK)
         } else {
-            (of(Side::B, BULK), range)
+            (of(ComparedSide::B, BULK), range)
         }
     }
 
     /// Returns the [group](pathlight_engine::requests::Selection::group) of a side.
-    pub(crate) fn group(&self, side: Side) -> u8 {
-        u8::from(self.against == Against::Set && (side == Side::B) != self.swapped)
+    pub(crate) fn group(&self, side: ComparedSide) -> u8 {
+        u8::from(self.against == Against::Set && (side == ComparedSide::B) != self.swapped)
     }
 }
 

@@ -20,12 +20,12 @@ mod tests;
 pub use ranges::{parse_range, range_name};
 
 use super::address::choices::Choices;
-use super::address::comparing::{Against, Comparison, Side};
+use super::address::comparing::{Against, ComparedSide, Comparison};
 use super::address::focus::{focus_name, parse_focus};
 
-pub use super::anomalies::settings::{AnomalyChoice, Normal, SIZES};
+pub use super::anomalies::settings::{AnomalyChoice, JudgedAgainst, SIZES};
 pub use super::views::View;
-use pathlight_backend::source::{Source, root_name, root_of_name};
+use pathlight_backend::source::{FetchSource, root_name, root_of_name};
 use pathlight_base::fragment::{Writer, pairs};
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
@@ -37,7 +37,7 @@ const VERSION: u32 = 1;
 
 /// Colours of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Theme {
+pub enum ThemeChoice {
     /// The theme of the system.
     #[default]
     System,
@@ -47,13 +47,13 @@ pub enum Theme {
     Dark,
 }
 
-impl Theme {
+impl ThemeChoice {
     /// Returns its value of `theme=`.
     pub fn key(self) -> &'static str {
         match self {
-            Theme::System => "system",
-            Theme::Light => "light",
-            Theme::Dark => "dark",
+            ThemeChoice::System => "system",
+            ThemeChoice::Light => "light",
+            ThemeChoice::Dark => "dark",
         }
     }
 }
@@ -95,7 +95,7 @@ pub struct Address {
     /// The view in sight.
     pub view: View,
     /// Where the traces come from, if they are fetched.
-    pub source: Source,
+    pub source: FetchSource,
     /// The root endpoint, whose latency is looked at.
     pub root: RootEndpoint,
     /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
@@ -136,7 +136,7 @@ pub struct Address {
     /// How abnormal requests are found.
     pub anomaly: AnomalyChoice,
     /// Colours.
-    pub theme: Theme,
+    pub theme: ThemeChoice,
     /// Shown inside another page, without a header.
     pub embed: bool,
     /// Origins whose messages are followed without asking; see [`contract`](super::contract).
@@ -149,7 +149,7 @@ impl Default for Address {
     fn default() -> Self {
         Address {
             view: View::default(),
-            source: Source::default(),
+            source: FetchSource::default(),
             root: RootEndpoint::default(),
             range: PercentileRange::ALL,
             over_all: false,
@@ -169,7 +169,7 @@ impl Default for Address {
             sort: None,
             split: SplitChoice::default(),
             anomaly: AnomalyChoice::default(),
-            theme: Theme::default(),
+            theme: ThemeChoice::default(),
             embed: false,
             allow: Vec::new(),
             unknown: Vec::new(),
@@ -182,11 +182,12 @@ impl Address {
     pub fn parse(fragment: &str) -> Address {
         let mut pairs = pairs(fragment.strip_prefix('#').unwrap_or(fragment));
         upgrade(&mut pairs);
-        let source = Source::take(&mut pairs);
+        let source = FetchSource::take(&mut pairs);
         let mut address = Address { root: source.root(), source, ..Address::default() };
         let (mut service, mut operation) = (None, None);
         let (mut from, mut to) = (None, None);
-        let (mut against, mut range_b, mut side, mut swapped) = (None, PercentileRange::ALL, Side::A, false);
+        let (mut against, mut range_b, mut side, mut swapped) =
+            (None, PercentileRange::ALL, ComparedSide::A, false);
         let (mut trace_id, mut root, mut span) = (None, None, None);
         let (mut reading, mut is_per_request) = (None, false);
         for (key, value) in pairs {
@@ -213,7 +214,7 @@ impl Address {
                 "types" => address.by = GroupBy::parse(&format!("tag={value}")).unwrap_or_default(),
                 "against" => against = Against::from_key(&value),
                 "rangeB" => range_b = parse_range(&value).unwrap_or(PercentileRange::ALL),
-                "side" if value == "B" => side = Side::B,
+                "side" if value == "B" => side = ComparedSide::B,
                 "swapped" => swapped = value == "1",
                 "overlap" => address.overlap = parse_overlap(&value).unwrap_or_default(),
                 "reading" => reading = Reading::parse(&value),
@@ -242,7 +243,7 @@ impl Address {
                 "per" => is_per_request = value == "request",
                 "axis" => address.split.linear = value == "linear",
                 "theme" => {
-                    let known = [Theme::System, Theme::Light, Theme::Dark];
+                    let known = [ThemeChoice::System, ThemeChoice::Light, ThemeChoice::Dark];
                     address.theme = known.into_iter().find(|t| t.key() == value).unwrap_or_default();
                 }
                 "embed" => address.embed = value == "1",
@@ -263,7 +264,7 @@ impl Address {
             address.root = RootEndpoint::Endpoint(Endpoint { service, operation });
         }
         if let Some(against) = against {
-            let is_b = side == Side::B;
+            let is_b = side == ComparedSide::B;
             let (range, other) = if is_b { (range_b, address.range) } else { (address.range, range_b) };
             let swapped = swapped && against == Against::Set;
             address.range = range;
@@ -302,7 +303,7 @@ impl Address {
         if let Some(Comparison { against, side, other, swapped }) = self.comparison {
             out.put("against", against.key());
             ranges[1].1 = other;
-            if side == Side::B {
+            if side == ComparedSide::B {
                 out.put("side", "B");
                 (ranges[0].1, ranges[1].1) = (other, self.range);
             }
@@ -389,7 +390,7 @@ impl Address {
             out.put("axis", "linear");
         }
         self.anomaly.put(&mut out);
-        if self.theme != Theme::default() {
+        if self.theme != ThemeChoice::default() {
             out.put("theme", self.theme.key());
         }
         if self.embed {

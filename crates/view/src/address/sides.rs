@@ -2,7 +2,7 @@
 //! compare.
 
 use super::Address;
-use crate::address::comparing::{Against, Comparison, Side};
+use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::views::View;
 use pathlight_engine::requests::{PercentileRange, Selection};
 
@@ -24,7 +24,7 @@ impl Address {
     }
 
     /// Returns the requests of a side, of the same root endpoint and filters.
-    pub fn side(&self, side: Side) -> Selection {
+    pub fn side(&self, side: ComparedSide) -> Selection {
         let (comparison, range) = match self.comparison {
             Some(comparison) => (comparison, self.range),
             None => Comparison::of_ranges(self.range),
@@ -34,7 +34,7 @@ impl Address {
     }
 
     /// Cuts the percentile range of a side.
-    pub fn set_range(&mut self, side: Side, range: PercentileRange) {
+    pub fn set_range(&mut self, side: ComparedSide, range: PercentileRange) {
         let mut comparison = self.begin_comparing();
         if side == comparison.side {
             self.range = range;
@@ -45,7 +45,7 @@ impl Address {
     }
 
     /// Lets the views speak of a side.
-    pub fn speak_of(&mut self, side: Side) {
+    pub fn speak_of(&mut self, side: ComparedSide) {
         let mut comparison = self.begin_comparing();
         if side != comparison.side {
             std::mem::swap(&mut comparison.other, &mut self.range);
@@ -75,8 +75,12 @@ impl Address {
         if !self.compares_sets() {
             let range = if self.comparison.is_some() { PercentileRange::ALL } else { self.range };
             self.range = range;
-            self.comparison =
-                Some(Comparison { against: Against::Set, side: Side::A, other: range, swapped: false });
+            self.comparison = Some(Comparison {
+                against: Against::Set,
+                side: ComparedSide::A,
+                other: range,
+                swapped: false,
+            });
             self.view = View::Compare;
         }
     }
@@ -108,7 +112,7 @@ mod tests {
     const P95: PercentileRange = PercentileRange::open(95_000, 99_000);
 
     fn ranges(address: &Address) -> [PercentileRange; 2] {
-        Side::BOTH.map(|side| address.side(side).range)
+        ComparedSide::BOTH.map(|side| address.side(side).range)
     }
 
     #[test]
@@ -118,7 +122,7 @@ mod tests {
         address.range = P95;
         assert_eq!(ranges(&address), [BULK, P95]);
         assert_eq!(address.comparison, None, "other views stay as they are");
-        address.set_range(Side::A, PercentileRange::ALL);
+        address.set_range(ComparedSide::A, PercentileRange::ALL);
         assert_eq!((ranges(&address), address.range), ([PercentileRange::ALL, P95], P95));
         address.view = View::Flame;
         address.stop_comparing();
@@ -129,15 +133,15 @@ mod tests {
     fn views_speak_of_the_side_they_are_told_to() {
         let mut address = Address::default();
         address.compare_sets();
-        assert_eq!((address.group(), address.side(Side::B).group), (0, 1));
-        address.set_range(Side::B, P95);
-        address.speak_of(Side::B);
+        assert_eq!((address.group(), address.side(ComparedSide::B).group), (0, 1));
+        address.set_range(ComparedSide::B, P95);
+        address.speak_of(ComparedSide::B);
         assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [PercentileRange::ALL, P95]));
         assert_eq!(Address::parse(&address.to_fragment()), address);
         address.swap_sides();
         assert_eq!((address.group(), address.range, ranges(&address)), (1, P95, [P95, PercentileRange::ALL]));
-        assert_eq!(address.side(Side::A).group, 1);
+        assert_eq!(address.side(ComparedSide::A).group, 1);
         assert_eq!(Address::parse(&address.to_fragment()), address);
-        assert_eq!(address.comparison.map(|c| c.side), Some(Side::A));
+        assert_eq!(address.comparison.map(|c| c.side), Some(ComparedSide::A));
     }
 }

@@ -63,7 +63,7 @@ fn a_trace_looked_at_after_a_search_is_not_fetched() {
 fn without_api_its_keys_are_nobodys_and_kept() {
     let text = "v=1&start=1&limit=2&tags=x";
     let address = Address::parse(text);
-    assert_eq!(address.source, Source::default());
+    assert_eq!(address.source, FetchSource::default());
     assert_eq!(address.to_fragment(), text);
 }
 

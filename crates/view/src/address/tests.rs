@@ -1,8 +1,8 @@
 //! The address of everything but the source: read, written, and read again.
 
 use crate::address::*;
-use pathlight_backend::source::{Search, Wanted};
-use pathlight_trace::Rule;
+use pathlight_backend::source::{TraceSearch, Wanted};
+use pathlight_trace::ReadingRule;
 use proptest::prelude::*;
 
 #[test]
@@ -96,7 +96,9 @@ fn unknown_keys_pass_through_in_order() {
 #[test]
 fn only_a_change_of_place_is_a_step_back_can_undo() {
     let here = Address::parse("view=flame&range=P95-99");
-    assert!(!Address { search: "db".to_owned(), theme: Theme::Dark, ..here.clone() }.is_step_from(&here));
+    assert!(
+        !Address { search: "db".to_owned(), theme: ThemeChoice::Dark, ..here.clone() }.is_step_from(&here)
+    );
     assert!(Address { range: PercentileRange::ALL, ..here.clone() }.is_step_from(&here));
     let trace = |span: Option<&str>| Address {
         trace: Some(TraceChoice {
@@ -115,7 +117,10 @@ fn a_reading_that_is_chosen_beats_that_of_the_preset() {
     let read = |text| Address::parse(text).reading;
     assert_eq!(read(""), Reading::default());
     assert_eq!(read("overlap=paper"), Reading::PLAIN);
-    assert_eq!(read("reading=real,-overlay&overlap=paper"), Reading::real().with(Rule::Overlay, false));
+    assert_eq!(
+        read("reading=real,-overlay&overlap=paper"),
+        Reading::real().with(ReadingRule::Overlay, false)
+    );
     assert_eq!(Address::parse("overlap=strict").to_fragment(), "v=1&overlap=strict");
     assert_eq!(
         Address::parse("overlap=strict&reading=real").to_fragment(),
@@ -187,7 +192,7 @@ proptest! {
         address.filters = filters;
         address.filters.extend(time.map(|(from_us, to_us)| Filter::Time { from_us, to_us }));
         address.overlap = Overlap { overlap_us: u64::from(range.0), share_ppm: u64::MAX };
-        let rules = Rule::ALL.into_iter().zip([flags[0], flags[3], flags[5]]);
+        let rules = ReadingRule::ALL.into_iter().zip([flags[0], flags[3], flags[5]]);
         address.reading =
             rules.fold(Reading::PLAIN, |reading, (rule, on)| reading.with(rule, on));
         if flags[2] {
@@ -198,21 +203,21 @@ proptest! {
             });
         }
         if flags[2] && flags[5] {
-            address.source = Source::jaeger(&names[5]);
-            address.source.wanted = Wanted::Search(Box::new(Search {
+            address.source = FetchSource::jaeger(&names[5]);
+            address.source.wanted = Wanted::Search(Box::new(TraceSearch {
                 service: names[6].clone(),
                 operation: some(7, flags[1]).unwrap_or_default(),
                 start_us: time.map(|(from, _)| from),
                 tags: names[3].clone(),
                 limit: Some(range.0),
-                ..Search::default()
+                ..TraceSearch::default()
             }));
         }
         address.focus = vec![Endpoint::new(&names[5], &names[6]); view];
         address.search = names[7].clone();
         address.split.key = some(0, flags[1]);
         address.split.linear = flags[2];
-        address.anomaly.normal = [Normal::Others, Normal::SetA, Normal::Before(range.0.into())][view % 3];
+        address.anomaly.normal = [JudgedAgainst::Others, JudgedAgainst::SetA, JudgedAgainst::Before(range.0.into())][view % 3];
         address.anomaly.alpha_ppm = range.0 + 1;
         address.anomaly.contaminated_ppm = range.0;
         (address.anomaly.vae, address.anomaly.evaluate) = (flags[0], flags[1]);

@@ -3,7 +3,7 @@
 //! are the distributions of the scores of the baseline and of the judged requests.
 
 use crate::draw::Theme;
-use crate::draw::axis::{Scale, Unit, ValueAxis};
+use crate::draw::axis::{AxisUnit, Scale, ValueAxis};
 use crate::draw::plot::{self, ChartError, ChartSize, rgba, words};
 use pathlight_base::format;
 use pathlight_engine::anomalies::AnomalyReport;
@@ -53,7 +53,7 @@ struct Pane {
 impl Pane {
     fn of(ends: (i32, i32), starts: impl Iterator<Item = u64> + Clone) -> Pane {
         let (start_us, end_us) = (starts.clone().min().unwrap_or(0), starts.max().unwrap_or(0));
-        let axis = ValueAxis::new(ends, (0.0, (end_us - start_us) as f64), Scale::Linear, Unit::Time);
+        let axis = ValueAxis::new(ends, (0.0, (end_us - start_us) as f64), Scale::Linear, AxisUnit::Time);
         Pane { ends, start_us, axis }
     }
 
@@ -230,7 +230,7 @@ pub fn export_svg(
 mod tests {
     use super::*;
     use crate::draw::Metrics;
-    use pathlight_engine::anomalies::{AnomalyRow, Part};
+    use pathlight_engine::anomalies::{AnomalyRow, PartOfRequest};
     use pathlight_engine::requests::RequestRef;
 
     fn report(rows: &[(u64, f64)]) -> AnomalyReport {
@@ -239,7 +239,7 @@ mod tests {
             start_us,
             score,
             p: if score > 5.0 { 0.001 } else { 0.5 },
-            part: Part::OnPath,
+            part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
             reasons: Vec::new(),

@@ -2,10 +2,10 @@
 
 use crate::json::parts::{Text, compact, pretty, public_json};
 use pathlight_base::format::duration;
-use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
+use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, Part, ReasonGroup, ReasonKind,
-    ReasonRow, Thresholds,
+    AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, PartOfRequest, ReasonGroup,
+    ReasonKind, ReasonRow, Thresholds,
 };
 
 public_json! {
@@ -122,11 +122,11 @@ public_json! {
 }
 
 /// Returns the name of a part of a request.
-fn part(part: Part) -> &'static str {
+fn part(part: PartOfRequest) -> &'static str {
     match part {
-        Part::Structure => "structure",
-        Part::OnPath => "on_path",
-        Part::OffPath | Part::Covering => "off_path",
+        PartOfRequest::Structure => "structure",
+        PartOfRequest::OnPath => "on_path",
+        PartOfRequest::OffPath | PartOfRequest::Covering => "off_path",
     }
 }
 
@@ -205,7 +205,7 @@ public_json! {
         /// Time to train; `null` without a clock.
         train_ms: Option<f64> = row.train_ms,
         /// What the vectors hold: `SCPV` or `STV`; `null` of the whole tree.
-        vectors: Option<&'static str> = row.encoding.map(Encoding::name),
+        vectors: Option<&'static str> = row.encoding.map(FeatureEncoding::name),
     }
 }
 

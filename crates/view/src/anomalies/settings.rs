@@ -21,7 +21,7 @@ pub const SIZES: [Size; 5] = [
 
 /// What requests are judged against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Normal {
+pub enum JudgedAgainst {
     /// Set A where set B is compared with it, else each against all others.
     #[default]
     Default,
@@ -33,22 +33,22 @@ pub enum Normal {
     SetA,
 }
 
-impl Normal {
+impl JudgedAgainst {
     /// Returns its key in the list of choices.
     pub fn key(self) -> &'static str {
         match self {
-            Normal::Default | Normal::Others => "others",
-            Normal::Before(_) => "before",
-            Normal::SetA => "a",
+            JudgedAgainst::Default | JudgedAgainst::Others => "others",
+            JudgedAgainst::Before(_) => "before",
+            JudgedAgainst::SetA => "a",
         }
     }
 
     /// Returns what is normal by a key of the list; `half_us` is the middle of all that is loaded.
-    pub fn from_key(key: &str, half_us: u64) -> Normal {
+    pub fn from_key(key: &str, half_us: u64) -> JudgedAgainst {
         match key {
-            "before" => Normal::Before(half_us),
-            "a" => Normal::SetA,
-            _ => Normal::Others,
+            "before" => JudgedAgainst::Before(half_us),
+            "a" => JudgedAgainst::SetA,
+            _ => JudgedAgainst::Others,
         }
     }
 }
@@ -57,7 +57,7 @@ impl Normal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnomalyChoice {
     /// What is normal.
-    pub normal: Normal,
+    pub normal: JudgedAgainst,
     /// Accepted rate of false alarms in millionths.
     pub alpha_ppm: u32,
     /// Share of the baseline that may be abnormal, in millionths (`contaminated=0.05`).
@@ -76,7 +76,7 @@ impl Default for AnomalyChoice {
     fn default() -> AnomalyChoice {
         let network = VaeSettings::default();
         AnomalyChoice {
-            normal: Normal::default(),
+            normal: JudgedAgainst::default(),
             alpha_ppm: 10_000,
             contaminated_ppm: 0,
             vae: false,
@@ -100,10 +100,10 @@ impl AnomalyChoice {
         match key {
             "normal" => {
                 self.normal = match value.strip_prefix("before:").and_then(|us| us.parse().ok()) {
-                    Some(us) => Normal::Before(us),
-                    None if value == "a" => Normal::SetA,
-                    None if value == "others" => Normal::Others,
-                    None => Normal::Default,
+                    Some(us) => JudgedAgainst::Before(us),
+                    None if value == "a" => JudgedAgainst::SetA,
+                    None if value == "others" => JudgedAgainst::Others,
+                    None => JudgedAgainst::Default,
                 }
             }
             "alpha" => {
@@ -126,10 +126,10 @@ impl AnomalyChoice {
     /// Adds the keys that are not as by default.
     pub(crate) fn put(&self, out: &mut Writer) {
         match self.normal {
-            Normal::Default => {}
-            Normal::Others => out.put("normal", "others"),
-            Normal::Before(us) => out.put("normal", &format!("before:{us}")),
-            Normal::SetA => out.put("normal", "a"),
+            JudgedAgainst::Default => {}
+            JudgedAgainst::Others => out.put("normal", "others"),
+            JudgedAgainst::Before(us) => out.put("normal", &format!("before:{us}")),
+            JudgedAgainst::SetA => out.put("normal", "a"),
         }
         if self.alpha_ppm != AnomalyChoice::default().alpha_ppm {
             out.put("alpha", &(f64::from(self.alpha_ppm) / 1e6).to_string());

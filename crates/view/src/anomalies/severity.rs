@@ -1,7 +1,9 @@
 //! The verdict on one judged request: whether it is abnormal, in which part of it, and why.
 
 use pathlight_base::format::{DASH, count, duration, printable, share};
-use pathlight_engine::anomalies::{AnomalyReport, AnomalyRow, Detector, EXPLAINED_P, Part, ReasonRow};
+use pathlight_engine::anomalies::{
+    AnomalyReport, AnomalyRow, Detector, EXPLAINED_P, PartOfRequest, ReasonRow,
+};
 use std::cmp::Ordering;
 
 /// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
@@ -9,7 +11,7 @@ const NOT_ALONE: &str = "as far from the rest as some of the baseline";
 
 /// Returns how the times that reasons of a part tell of are to the baseline's: as the first that lies beyond it, else equal;
 /// `None` without a reason of the part.
-fn times(row: &AnomalyRow, part: Part) -> Option<Ordering> {
+fn times(row: &AnomalyRow, part: PartOfRequest) -> Option<Ordering> {
     let reasons = row.reasons.iter().filter(|reason| reason.part.place() == part.place());
     let order = |reason: &ReasonRow| match reason.baseline {
         Some((_, high)) if reason.value as f64 > high => Ordering::Greater,
@@ -34,22 +36,22 @@ pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
         (false, _) if row.reasons.is_empty() => return DASH,
         _ => {}
     }
-    let part = match (is_vae && row.part != Part::Structure, row.reasons.first()) {
+    let part = match (is_vae && row.part != PartOfRequest::Structure, row.reasons.first()) {
         (false, _) => row.part,
         // A likelihood is that of a whole request.
         (true, Some(reason)) => reason.part,
         (true, None) => return "unlikely to the auto-encoder",
     };
     // Whether a span covers a sibling is only known of requests that are explained.
-    let covers = row.part == Part::Covering
+    let covers = row.part == PartOfRequest::Covering
         || row.reasons.is_empty()
-        || row.reasons.iter().any(|reason| reason.part == Part::Covering);
-    let is_delayed = times(row, Part::OnPath) == Some(Ordering::Greater);
+        || row.reasons.iter().any(|reason| reason.part == PartOfRequest::Covering);
+    let is_delayed = times(row, PartOfRequest::OnPath) == Some(Ordering::Greater);
     match (part, times(row, part)) {
-        (Part::Structure, _) => "other calls",
+        (PartOfRequest::Structure, _) => "other calls",
         (_, Some(Ordering::Equal)) => "other times",
-        (Part::OnPath, Some(Ordering::Less)) => "faster",
-        (Part::OnPath, _) => "delayed",
+        (PartOfRequest::OnPath, Some(Ordering::Less)) => "faster",
+        (PartOfRequest::OnPath, _) => "delayed",
         (_, Some(Ordering::Less)) => "fast calls",
         _ if covers || is_delayed => "slow calls",
         _ => "slow, but not delayed",
@@ -89,7 +91,7 @@ fn without_reasons(report: &AnomalyReport, row: &AnomalyRow) -> String {
             "The baseline has no request of its root endpoint, so there is nothing to compare it with."
                 .to_owned()
         }
-        (false, true) if is_abnormal && row.part == Part::Structure => {
+        (false, true) if is_abnormal && row.part == PartOfRequest::Structure => {
             "It has a call path that no request of the baseline has.".to_owned()
         }
         _ if is_abnormal || !report.has_verdicts && row.p <= EXPLAINED_P => {
@@ -108,8 +110,8 @@ mod tests {
     use pathlight_engine::anomalies::ReasonKind;
     use pathlight_engine::requests::RequestRef;
 
-    fn reason(part: Part, value: u64) -> ReasonRow {
-        let is_time = part != Part::Structure;
+    fn reason(part: PartOfRequest, value: u64) -> ReasonRow {
+        let is_time = part != PartOfRequest::Structure;
         ReasonRow {
             kind: if is_time { ReasonKind::SelfTime } else { ReasonKind::MissingCall },
             part,
@@ -122,7 +124,7 @@ mod tests {
         }
     }
 
-    fn row(part: Part, p: f64, reasons: &[ReasonRow]) -> AnomalyRow {
+    fn row(part: PartOfRequest, p: f64, reasons: &[ReasonRow]) -> AnomalyRow {
         AnomalyRow {
             request: RequestRef { trace_id: "ab".into(), root_span_id: "1".into(), latency_us: 60 },
             start_us: 5,
@@ -142,14 +144,14 @@ mod tests {
 
     #[test]
     fn severity_is_that_of_the_leading_part_and_no_reason_contradicts_it() {
-        let (on, off) = (Part::OnPath, Part::OffPath);
-        let missing = reason(Part::Structure, 0);
+        let (on, off) = (PartOfRequest::OnPath, PartOfRequest::OffPath);
+        let missing = reason(PartOfRequest::Structure, 0);
         let [slow, fast, same] = [60, 1, 15].map(|us| reason(on, us));
         let [slow_off, fast_off, same_off] = [60, 1, 15].map(|us| reason(off, us));
-        let covering = reason(Part::Covering, 60);
+        let covering = reason(PartOfRequest::Covering, 60);
         let on_critical = ReasonRow { kind: ReasonKind::CriticalPath, baseline: None, ..same };
         let said = [
-            (Part::Structure, vec![missing, slow], "other calls"),
+            (PartOfRequest::Structure, vec![missing, slow], "other calls"),
             (on, vec![slow], "delayed"),
             (on, vec![slow, fast], "delayed"),
             (on, vec![missing], "delayed"),
@@ -170,7 +172,7 @@ mod tests {
             // A span that covers a sibling may have delayed the request, whatever reason comes first.
             (off, vec![covering], "slow calls"),
             (off, vec![missing, slow_off, covering], "slow calls"),
-            (Part::Covering, vec![missing, slow_off], "slow calls"),
+            (PartOfRequest::Covering, vec![missing, slow_off], "slow calls"),
             // As may one that nobody has looked for.
             (off, vec![], "slow calls"),
             (on, vec![], "delayed"),
@@ -196,7 +198,7 @@ mod tests {
     #[test]
     fn a_request_without_reasons_is_not_said_to_be_normal() {
         let said = |has_verdicts, row: AnomalyRow| reasons(&report(has_verdicts), &row).join(" ");
-        let plain = |p| row(Part::OnPath, p, &[]);
+        let plain = |p| row(PartOfRequest::OnPath, p, &[]);
         assert_eq!(said(true, plain(0.01)), "No single fact explains it.");
         assert_eq!(said(false, plain(0.1)), "No single fact explains it.");
         assert_eq!(
@@ -222,17 +224,20 @@ mod tests {
     #[test]
     fn the_auto_encoder_does_not_say_which_part_it_is() {
         let report = AnomalyReport { detector: Detector::Vae(Default::default()), ..report(true) };
-        let slow_off = reason(Part::OffPath, 60);
+        let slow_off = reason(PartOfRequest::OffPath, 60);
         let said = |row: &AnomalyRow| (severity(&report, row), reasons(&report, row).join(" "));
-        let alone = said(&row(Part::OnPath, 0.01, &[]));
+        let alone = said(&row(PartOfRequest::OnPath, 0.01, &[]));
         assert_eq!(alone, ("unlikely to the auto-encoder", "No single fact explains it.".to_owned()));
-        let unseen = said(&row(Part::Structure, 0.0, &[]));
+        let unseen = said(&row(PartOfRequest::Structure, 0.0, &[]));
         assert_eq!(
             unseen,
             ("other calls", "It has a call path that no request of the baseline has.".to_owned())
         );
-        assert_eq!(severity(&report, &row(Part::OnPath, 0.01, &[slow_off])), "slow, but not delayed");
-        let early = AnomalyRow { is_unknown: true, ..row(Part::Structure, 1.0, &[]) };
+        assert_eq!(
+            severity(&report, &row(PartOfRequest::OnPath, 0.01, &[slow_off])),
+            "slow, but not delayed"
+        );
+        let early = AnomalyRow { is_unknown: true, ..row(PartOfRequest::Structure, 1.0, &[]) };
         let words = "The 14 parts of time before it have no request to learn from.";
         assert_eq!(said(&early), ("no verdict: too early", words.to_owned()));
     }

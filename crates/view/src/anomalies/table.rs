@@ -1,7 +1,7 @@
 //! Abnormal requests, and why: what is learned from, groups of reasons, the table, the detector's own report card.
 
 use crate::address::{Address, TraceChoice};
-use crate::anomalies::settings::{AnomalyChoice, Normal};
+use crate::anomalies::settings::{AnomalyChoice, JudgedAgainst};
 pub use crate::anomalies::severity::{reasons, severity, severity_behind};
 use crate::say::tip::TipLine;
 use crate::table::{Column, Table, Unit, write_line};
@@ -9,7 +9,7 @@ use pathlight_base::format::{
     DASH, agreeing, count, counted, duration, duration_us, moment, number, printable, share,
 };
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
-use pathlight_engine::anomalies::paper::{Encoding, VectorsReport};
+use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable, FalseAlarmRow,
     ReasonGroup, Thresholds,
@@ -38,10 +38,10 @@ pub const NOT_LOADED: [&str; 2] = [
 ];
 
 /// Returns what requests are judged against: what was chosen, else set A where set B is compared with it.
-pub fn normal(address: &Address) -> Normal {
+pub fn normal(address: &Address) -> JudgedAgainst {
     match address.anomaly.normal {
-        Normal::Default if address.compares_sets() => Normal::SetA,
-        Normal::Default => Normal::Others,
+        JudgedAgainst::Default if address.compares_sets() => JudgedAgainst::SetA,
+        JudgedAgainst::Default => JudgedAgainst::Others,
         chosen => chosen,
     }
 }
@@ -51,9 +51,9 @@ pub fn sides(address: &Address) -> (Selection, Selection) {
     let selection = address.selection();
     let (mut train, mut test) = (selection.clone(), selection);
     match normal(address) {
-        Normal::Default | Normal::Others => {}
-        Normal::SetA => (train.group, test.group) = (0, 1),
-        Normal::Before(us) => {
+        JudgedAgainst::Default | JudgedAgainst::Others => {}
+        JudgedAgainst::SetA => (train.group, test.group) = (0, 1),
+        JudgedAgainst::Before(us) => {
             train.filters.push(Filter::Time { from_us: 0, to_us: us });
             test.filters.push(Filter::Time { from_us: us, to_us: u64::MAX });
         }
@@ -205,11 +205,11 @@ pub fn vectors_csv(report: &VectorsReport) -> String {
 }
 
 /// What the vectors are saved as: in words, the end of the file's name, what they hold, and whether as JSON.
-pub const VECTORS: [(&str, &str, Encoding, bool); 4] = [
-    ("SCPV as CSV: time on the critical path by call path", "scpv.csv", Encoding::Scpv, false),
-    ("SCPV as sparse JSON", "scpv.json", Encoding::Scpv, true),
-    ("STV as CSV: self time by call path", "stv.csv", Encoding::Stv, false),
-    ("STV as sparse JSON", "stv.json", Encoding::Stv, true),
+pub const VECTORS: [(&str, &str, FeatureEncoding, bool); 4] = [
+    ("SCPV as CSV: time on the critical path by call path", "scpv.csv", FeatureEncoding::Scpv, false),
+    ("SCPV as sparse JSON", "scpv.json", FeatureEncoding::Scpv, true),
+    ("STV as CSV: self time by call path", "stv.csv", FeatureEncoding::Stv, false),
+    ("STV as sparse JSON", "stv.json", FeatureEncoding::Stv, true),
 ];
 
 /// Requests with one leading reason.
@@ -247,9 +247,9 @@ pub fn more_groups(report: &AnomalyReport) -> String {
 }
 
 /// Returns why no request is judged; empty if one is.
-pub fn why_empty(normal: Normal, report: &AnomalyReport) -> &'static str {
+pub fn why_empty(normal: JudgedAgainst, report: &AnomalyReport) -> &'static str {
     match (report.trained, normal) {
-        (0, Normal::Before(_)) => "No request began in the earlier half; choose what is normal.",
+        (0, JudgedAgainst::Before(_)) => "No request began in the earlier half; choose what is normal.",
         (0, _) => {
             "There is no normal request to learn from; change the root endpoint, the percentile range or the filters."
         }
@@ -462,8 +462,8 @@ pub fn loss_curve(losses: &[f32]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::search::finder::Finder;
-    use crate::table::{Cell, Rows as _};
-    use pathlight_engine::anomalies::{Part, ReasonKind, ReasonRow};
+    use crate::table::{CellText, Rows as _};
+    use pathlight_engine::anomalies::{PartOfRequest, ReasonKind, ReasonRow};
     use pathlight_engine::requests::RequestRef;
 
     fn report() -> AnomalyReport {
@@ -476,7 +476,7 @@ mod tests {
             start_us: 5,
             score,
             p,
-            part: Part::OnPath,
+            part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
             reasons: Vec::new(),
@@ -504,15 +504,15 @@ mod tests {
              ab,1,5,60,7.5,0.0012,true,,\r\n\
              cd,1,5,60,0.5,0.75,false,,\r\n"
         );
-        assert_eq!(table.cell(0, 0), Cell::Number("7.5".to_owned(), "7.5".to_owned()));
-        assert_eq!(table.cell(1, 1), Cell::Number("0.75".to_owned(), "0.75".to_owned()));
-        assert_eq!(table.cell(2, 0), Cell::Text("delayed".to_owned()));
-        assert_eq!(table.cell(2, 1), Cell::Text("within the baseline".to_owned()));
+        assert_eq!(table.cell(0, 0), CellText::Number("7.5".to_owned(), "7.5".to_owned()));
+        assert_eq!(table.cell(1, 1), CellText::Number("0.75".to_owned(), "0.75".to_owned()));
+        assert_eq!(table.cell(2, 0), CellText::Text("delayed".to_owned()));
+        assert_eq!(table.cell(2, 1), CellText::Text("within the baseline".to_owned()));
         // A reason is no thing to stand beside "within".
         let mut unusual = report();
         let reason = ReasonRow {
             kind: ReasonKind::SelfTime,
-            part: Part::OnPath,
+            part: PartOfRequest::OnPath,
             path: 0,
             after: None,
             calls: 20,
@@ -546,7 +546,7 @@ mod tests {
         );
         let alone = AnomalyReport { trained: 1, features: 1, ..report.clone() };
         assert!(title(&alone).contains("the baseline is 1 request (1 call path);"));
-        assert_eq!(why_empty(Normal::Others, &report), "");
+        assert_eq!(why_empty(JudgedAgainst::Others, &report), "");
         assert_eq!(reasons(&report, &report.rows[0]), ["No single fact explains it."]);
         assert_eq!(
             tip(&report, 0)[0],
@@ -560,10 +560,10 @@ mod tests {
         assert_eq!(tip(&report, 0)[0], TipLine::Strong(format!("{}; score 7.5", duration_us(60_u64))));
         report.has_verdicts = true;
         report.rows.clear();
-        assert_eq!(why_empty(Normal::Others, &report), "There is no request to judge.");
+        assert_eq!(why_empty(JudgedAgainst::Others, &report), "There is no request to judge.");
         report.trained = 0;
-        assert!(why_empty(Normal::Others, &report).starts_with("There is no normal request"));
-        assert!(why_empty(Normal::Before(1), &report).starts_with("No request began"));
+        assert!(why_empty(JudgedAgainst::Others, &report).starts_with("There is no normal request"));
+        assert!(why_empty(JudgedAgainst::Before(1), &report).starts_with("No request began"));
     }
 
     #[test]
@@ -586,11 +586,11 @@ mod tests {
         // Once there is a set B, it is judged by A, unless something else is chosen.
         address.compare_sets();
         assert_eq!((of(&address).0.group, of(&address).1.group), (0, 1));
-        address.anomaly.normal = Normal::Others;
+        address.anomaly.normal = JudgedAgainst::Others;
         assert_eq!(of(&address).0, of(&address).1);
-        address.anomaly.normal = Normal::SetA;
+        address.anomaly.normal = JudgedAgainst::SetA;
         assert_eq!((of(&address).0.group, of(&address).1.group), (0, 1));
-        address.anomaly.normal = Normal::Before(7);
+        address.anomaly.normal = JudgedAgainst::Before(7);
         assert_eq!(of(&address).0.filters, [Filter::Time { from_us: 0, to_us: 7 }]);
         assert_eq!(of(&address).1.filters, [Filter::Time { from_us: 7, to_us: u64::MAX }]);
         let mut choice = AnomalyChoice { vae: true, alpha_ppm: 50_000, ..AnomalyChoice::default() };

@@ -3,10 +3,10 @@
 use super::services_json::Service;
 use crate::compare;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::compare::services::FailingService;
 use pathlight_engine::compare::{
-    Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence, RankedChange,
+    Basis, Change, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence, RankedChange,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RequestRef;
@@ -17,7 +17,7 @@ public_json! {
     ///
     /// With `--folded` instead: one line per frame with self time on either side, `[service] operation;[service] operation A
     /// B` in microseconds, as `difffolded.pl` writes and `flamegraph.pl` reads it.
-    Comparison<'a>(report: &'a DiffReport, basis: Basis, measure: Measure) {
+    Comparison<'a>(report: &'a CompareReport, basis: Basis, measure: MeasuredTime) {
         /// The side before, or the normal one.
         a: Side = Side::of(&report.a),
         /// The side after, or the slow one.
@@ -56,7 +56,7 @@ public_json! {
 
 public_json! {
     /// The requests of one side.
-    Side(side: &DiffSide) {
+    Side(side: &CompareSide) {
         /// The set of traces: `A` or `B`.
         set: &'static str = if side.selection.group == 0 { "A" } else { "B" },
         /// The percentile range as `[from, to]`, in percent.
@@ -64,7 +64,7 @@ public_json! {
         /// How many requests lie in it.
         requests: u64 = side.facts.requests,
         /// Latencies of the requests.
-        latency_us: Summary = side.facts.latency_us,
+        latency_us: Percentiles = side.facts.latency_us,
         /// Sum of their latencies.
         latency_sum_us: u128 = side.facts.latency_sum_us,
     }
@@ -72,7 +72,7 @@ public_json! {
 
 public_json! {
     /// One frame of the flame graph.
-    Node<'a>(report: &'a DiffReport, id: usize, change: &Change) {
+    Node<'a>(report: &'a CompareReport, id: usize, change: &Change) {
         /// Number of the node.
         id: usize = id,
         /// Number of its parent; `null` for a root.
@@ -92,12 +92,12 @@ public_json! {
 
 public_json! {
     /// A frame on one side.
-    Frame<'a>(report: &'a DiffReport, sums: &FrameSums, side: &DiffSide) {
+    Frame<'a>(report: &'a CompareReport, sums: &FrameSums, side: &CompareSide) {
         /// Requests that have it.
         requests: u64 = sums.requests,
         /// Its self time on the critical path.
         exclusive_us: FrameTime = FrameTime::of(sums.exclusive.sum, sums.exclusive.mean(side.facts.requests), side),
-        /// FrameTime on the critical path of it and all below it.
+        /// Time on the critical path of it and all below it.
         subtree_us: FrameTime = FrameTime::of(sums.subtree.sum, sums.subtree.mean(side.facts.requests), side),
         /// The request with the greatest subtree time.
         example: Option<Example<'a>> = sums
@@ -108,8 +108,8 @@ public_json! {
 }
 
 public_json! {
-    /// FrameTime of a frame on one side.
-    FrameTime(sum: u128, mean: f64, side: &DiffSide) {
+    /// Time of a frame on one side.
+    FrameTime(sum: u128, mean: f64, side: &CompareSide) {
         /// Over all requests of the side.
         sum: u128 = sum,
         /// Per request of the side; requests without the frame count as 0.
@@ -127,7 +127,7 @@ public_json! {
     Example<'a>(request: &'a RequestRef, subtree_us: u64) {
         #[serde(flatten)]
         request: &'a RequestRef = request,
-        /// FrameTime of the frame and all below it in this request.
+        /// Time of the frame and all below it in this request.
         subtree_us: u64 = subtree_us,
     }
 }
@@ -152,7 +152,7 @@ public_json! {
 
 public_json! {
     /// One row of the table of changes.
-    RankedRow<'a>(report: &'a DiffReport, place: usize, row: &RankedChange) {
+    RankedRow<'a>(report: &'a CompareReport, place: usize, row: &RankedChange) {
         /// Place in the table, from 1.
         rank: usize = place + 1,
         /// Number of the frame in `nodes`.
@@ -176,6 +176,6 @@ public_json! {
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
-pub fn compare(report: &DiffReport, basis: Basis, measure: Measure) -> Text {
+pub fn compare(report: &CompareReport, basis: Basis, measure: MeasuredTime) -> Text {
     pretty(&Comparison::of(report, basis, measure))
 }

@@ -4,7 +4,7 @@ use crate::say::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
 use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
 use pathlight_engine::compare::services::{
-    CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
+    Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport,
 };
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(report: &CulpritReport) -> Sides {
+    fn of(report: &ServicesReport) -> Sides {
         if !report.is_of_one_set {
             return Sides {
                 before: " before",
@@ -57,7 +57,7 @@ pub fn excess_words(excess: Excess) -> String {
 }
 
 /// Returns the subject of the first sentence, and what its calls are called.
-fn subject(row: &CulpritService, part: ServicePart) -> (Sentence, &'static str) {
+fn subject(row: &ServiceChange, part: ServicePart) -> (Sentence, &'static str) {
     let out = Sentence::default();
     match part {
         ServicePart::In => (out.text("Calls into ").service(&row.service), "call"),
@@ -73,7 +73,7 @@ fn subject(row: &CulpritService, part: ServicePart) -> (Sentence, &'static str) 
 }
 
 /// Returns what there is to say of a service; nothing beyond its name without a baseline.
-pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
+pub fn service_words(report: &ServicesReport, row: &ServiceChange) -> Sentence {
     let sides = Sides::of(report);
     let Some(lead) = &row.lead else {
         let why = match (row.rank, report.is_of_one_set) {
@@ -110,7 +110,7 @@ pub fn service_words(report: &CulpritReport, row: &CulpritService) -> Sentence {
 /// Returns what is to be kept in mind beside the numbers.
 fn after_words(
     mut words: Sentence,
-    (report, row): (&CulpritReport, &CulpritService),
+    (report, row): (&ServicesReport, &ServiceChange),
     lead: &Lead,
     sides: &Sides,
 ) -> Sentence {
@@ -137,11 +137,11 @@ fn after_words(
 }
 
 /// Returns the operation that explains half of a part or more, if there are several.
-fn mostly(row: &CulpritService, lead: &Lead) -> Sentence {
+fn mostly(row: &ServiceChange, lead: &Lead) -> Sentence {
     let of_part = || row.places.iter().filter(|place| place.part == lead.part);
     let half_us = lead.excess.excess_us / 2.0;
     let is_most =
-        |place: &&CulpritPlace| place.excess.is_some_and(|excess| (excess.excess_us / half_us) >= 1.0);
+        |place: &&ServicePlace| place.excess.is_some_and(|excess| (excess.excess_us / half_us) >= 1.0);
     match of_part().find(|place| place.excess.is_some()).filter(is_most).filter(|_| of_part().count() > 1) {
         Some(place) => {
             let calls = counted(place.calls, if lead.part == ServicePart::Own { "visit" } else { "call" });
@@ -153,7 +153,7 @@ fn mostly(row: &CulpritService, lead: &Lead) -> Sentence {
 }
 
 /// Returns why a verdict may be wrong.
-fn caveats(row: &CulpritService, lead: &Lead) -> Sentence {
+fn caveats(row: &ServiceChange, lead: &Lead) -> Sentence {
     let mut words = Sentence::default();
     if let Some(caller) = &lead.only_caller {
         words = words.text(" Only ").service(caller).text(" calls it, and nothing else: it could be either.");
@@ -170,19 +170,19 @@ fn caveats(row: &CulpritService, lead: &Lead) -> Sentence {
 }
 
 /// Returns services that changed by more than drift, though weakly, or so that it may be chance.
-fn suspects(report: &CulpritReport) -> impl Iterator<Item = &CulpritService> {
+fn suspects(report: &ServicesReport) -> impl Iterator<Item = &ServiceChange> {
     report.services.iter().filter(|row| row.score_us > 0.0 && (row.is_weak || row.may_be_chance))
 }
 
 /// Returns the mean latencies of A and of B.
-pub fn means(report: &CulpritReport) -> String {
+pub fn means(report: &ServicesReport) -> String {
     let [a, b] = report.mean_us.map(duration);
     format!("{a} \u{2192} {b}")
 }
 
 /// Returns the verdict: what explains that B is slower, or that nothing does, or nothing clearly. Where both sides are of
 /// one set, B being its slow requests, that is no fault of a service, so it says where their time goes.
-pub fn verdict(report: &CulpritReport) -> Sentence {
+pub fn verdict(report: &ServicesReport) -> Sentence {
     if report.requests.contains(&0) {
         return Sentence::default().text("A side has no request, so there is nothing to compare.");
     }
@@ -240,13 +240,13 @@ pub fn verdict(report: &CulpritReport) -> Sentence {
 const NAMED: usize = 3;
 
 /// Returns the names of the first services.
-fn named<'a>(rows: impl Iterator<Item = &'a CulpritService>) -> Vec<String> {
+fn named<'a>(rows: impl Iterator<Item = &'a ServiceChange>) -> Vec<String> {
     rows.take(NAMED).map(|row| row.service.clone()).collect()
 }
 
 /// Returns what is told first of two sets: how much of the difference the service explains, where in it to look, whom it
 /// hits, and what else changed; the [`verdict`] where no service is certain.
-pub fn explanation(report: &CulpritReport) -> Sentence {
+pub fn explanation(report: &ServicesReport) -> Sentence {
     let Some((row, lead)) = report.culprit().and_then(|row| Some((row, row.lead.as_ref()?))) else {
         return verdict(report);
     };
@@ -281,7 +281,7 @@ pub fn explanation(report: &CulpritReport) -> Sentence {
         callers.truncate(NAMED);
         words = words.text(" Callers hit: ").services(&callers).text(".");
     }
-    let is_sure = |other: &&CulpritService| {
+    let is_sure = |other: &&ServiceChange| {
         other.service != row.service && other.score_us > 0.0 && !other.is_weak && !other.may_be_chance
     };
     let words = match (named(report.services.iter().filter(is_sure)), named(suspects(report))) {
@@ -297,7 +297,7 @@ pub fn explanation(report: &CulpritReport) -> Sentence {
 
 /// Returns which services far fewer requests use than before, and how many more there are than it names; empty if there
 /// are none.
-pub fn vanished_words(report: &CulpritReport) -> Sentence {
+pub fn vanished_words(report: &ServicesReport) -> Sentence {
     let [a, b] = report.requests;
     let parts = report.vanished.iter().take(NAMED).enumerate();
     let words = parts.fold(Sentence::default(), |words, (at, row)| {
@@ -318,7 +318,7 @@ pub fn vanished_words(report: &CulpritReport) -> Sentence {
 }
 
 /// Returns how many of the places of a service are listed; empty if all are.
-pub fn places_cut(row: &CulpritService) -> String {
+pub fn places_cut(row: &ServiceChange) -> String {
     match row.places.len() as u64 {
         listed if listed < row.places_in_all => {
             format!("{} of {}", count(listed), counted(row.places_in_all, "place"))
@@ -328,7 +328,7 @@ pub fn places_cut(row: &CulpritService) -> String {
 }
 
 /// Returns which services fail more often than before, one sentence each; nothing if none does.
-pub fn failing_words(report: &CulpritReport) -> Vec<Sentence> {
+pub fn failing_words(report: &ServicesReport) -> Vec<Sentence> {
     let is_more = |row: &&FailingService| row.growth > 0.0;
     let sentence = |row: &FailingService| {
         let rate = |failed: u64, calls: u64| share(failed as f64 / calls.max(1) as f64);
@@ -340,7 +340,7 @@ pub fn failing_words(report: &CulpritReport) -> Vec<Sentence> {
 }
 
 /// Returns verdict and failing services as one paragraph.
-pub fn summary(report: &CulpritReport) -> String {
+pub fn summary(report: &ServicesReport) -> String {
     let mut out = verdict(report).to_text();
     for words in failing_words(report) {
         let _ = write!(out, " {}", words.to_text());
@@ -352,18 +352,16 @@ pub fn summary(report: &CulpritReport) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceRow {
     /// The facts of the service.
-    pub row: CulpritService,
+    pub row: ServiceChange,
     /// What there is to say of it.
     pub text: String,
 }
 
 impl ServiceRow {
     /// Returns the rows of a report, the best explanation first.
-    pub fn of(report: &CulpritReport) -> Vec<ServiceRow> {
-        let row = |row: &CulpritService| ServiceRow {
-            row: row.clone(),
-            text: service_words(report, row).to_text(),
-        };
+    pub fn of(report: &ServicesReport) -> Vec<ServiceRow> {
+        let row =
+            |row: &ServiceChange| ServiceRow { row: row.clone(), text: service_words(report, row).to_text() };
         report.services.iter().map(row).collect()
     }
 
@@ -486,17 +484,17 @@ pub fn services() -> Table<ServiceRow> {
 
 /// A place of a service: a kind of call, or of visit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PlaceRow {
+pub struct ServicePlaceRow {
     rank: u64,
     service: String,
     /// The place.
-    pub place: CulpritPlace,
+    pub place: ServicePlace,
 }
 
-impl PlaceRow {
+impl ServicePlaceRow {
     /// Returns the places of a service, what explains most first.
-    pub fn of(row: &CulpritService) -> Vec<PlaceRow> {
-        let place = |(rank, place): (u64, &CulpritPlace)| PlaceRow {
+    pub fn of(row: &ServiceChange) -> Vec<ServicePlaceRow> {
+        let place = |(rank, place): (u64, &ServicePlace)| ServicePlaceRow {
             rank,
             service: row.service.clone(),
             place: place.clone(),
@@ -506,7 +504,7 @@ impl PlaceRow {
 
     /// Returns the endpoint that is called or visited.
     fn endpoint(&self) -> String {
-        let CulpritPlace { other, operation, part, .. } = &self.place;
+        let ServicePlace { other, operation, part, .. } = &self.place;
         endpoint(other.as_deref().filter(|_| *part == ServicePart::Out).unwrap_or(&self.service), operation)
     }
 
@@ -526,38 +524,40 @@ impl PlaceRow {
 }
 
 /// Returns the table of the places of one service.
-pub fn places() -> Table<PlaceRow> {
+pub fn places() -> Table<ServicePlaceRow> {
     let columns = vec![
-        Column::count("rank", "#", "What explains most is first", |row: &PlaceRow| row.rank.into())
+        Column::count("rank", "#", "What explains most is first", |row: &ServicePlaceRow| row.rank.into())
             .low(3)
             .tiny(),
         Column::text(
             "place",
             "Place",
             "Calls by the operation that answers, visits by where they begin",
-            |row: &PlaceRow| row.name().into(),
+            |row: &ServicePlaceRow| row.name().into(),
         )
         .wide(),
         Column::said(
             "excess",
             "More time",
             "Per request, the service's part of it; beyond \u{b1} is more than drift and chance",
-            |row: &PlaceRow| row.place.excess.map(|excess| excess.excess_us).into(),
+            |row: &ServicePlaceRow| row.place.excess.map(|excess| excess.excess_us).into(),
             |row| row.place.excess.map_or_else(|| "new".to_owned(), excess_words),
         )
         .width(Width::Moment),
-        Column::count("calls", "Calls", "Calls or visits of side B", |row: &PlaceRow| row.place.calls.into())
-            .low(2)
-            .tiny(),
+        Column::count("calls", "Calls", "Calls or visits of side B", |row: &ServicePlaceRow| {
+            row.place.calls.into()
+        })
+        .low(2)
+        .tiny(),
         Column::duration(
             "slowest",
             "Slowest",
             "Its longest on side B; Enter opens that request",
-            |row: &PlaceRow| row.place.exemplar.as_ref().map(|exemplar| exemplar.time_us).into(),
+            |row: &ServicePlaceRow| row.place.exemplar.as_ref().map(|exemplar| exemplar.time_us).into(),
         )
         .low(2),
     ];
     Table::new("places", "Places of a service", ("rank", false), columns)
-        .with_attributes(PlaceRow::attributes)
+        .with_attributes(ServicePlaceRow::attributes)
         .search(|row, finder| finder.fits_place(&row.endpoint(), &[&row.name()]))
 }

@@ -3,7 +3,7 @@
 use crate::compare::services::service_words;
 use crate::json::parts::public_json;
 use pathlight_engine::compare::services::{
-    CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, ServicePart,
+    Excess, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
 };
 use pathlight_engine::requests::RequestRef;
 
@@ -14,7 +14,7 @@ fn pair(excess: Excess) -> [f64; 2] {
 
 public_json! {
     /// What one service has to do with the difference. Times are microseconds per request of side B.
-    Service<'a>(report: &'a CulpritReport, row: &'a CulpritService) {
+    Service<'a>(report: &'a ServicesReport, row: &'a ServiceChange) {
         /// Service name.
         service: &'a str = &row.service,
         /// Place in the list, from 1; `null` if side A has nothing to compare the service with.
@@ -47,14 +47,14 @@ public_json! {
 
 impl Service<'_> {
     /// Returns every service of a report.
-    pub fn all(report: &CulpritReport) -> Vec<Service<'_>> {
+    pub fn all(report: &ServicesReport) -> Vec<Service<'_>> {
         report.services.iter().map(|row| Service::of(report, row)).collect()
     }
 }
 
 public_json! {
     /// A kind of call or of visit.
-    Place<'a>(place: &'a CulpritPlace) {
+    Place<'a>(place: &'a ServicePlace) {
         /// Which part of the service it belongs to: `own`, `in` or `out`.
         part: &'static str = match place.part {
             ServicePart::Own => "own",
@@ -76,7 +76,7 @@ public_json! {
 
 public_json! {
     /// The call or visit that took longest.
-    Longest<'a>(exemplar: &'a CulpritExemplar) {
+    Longest<'a>(exemplar: &'a ServiceExemplar) {
         #[serde(flatten)]
         request: &'a RequestRef = &exemplar.request,
         /// The calling span, or the span where the service was entered.

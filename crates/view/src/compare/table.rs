@@ -2,7 +2,7 @@
 
 use crate::address::choices::Choices;
 use crate::compare;
-use crate::compare::services::{PlaceRow, ServiceRow};
+use crate::compare::services::{ServicePlaceRow, ServiceRow};
 use crate::flame::FlameSource;
 use crate::flame::chart::{DiffFlame, FlameTree, FlameWords, counts_as_changed};
 use crate::flame::table::caller_words;
@@ -12,9 +12,11 @@ use crate::search::finder::Finder;
 use crate::table::{Attributes, Column, Number, Table, Width};
 use pathlight_base::format;
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::CulpritService;
-use pathlight_engine::compare::{Basis, Change, DiffNode, DiffReport, Measure, Presence, RankedChange};
-use pathlight_engine::ids::{EndpointId, NodeId};
+use pathlight_engine::compare::services::ServiceChange;
+use pathlight_engine::compare::{
+    Basis, Change, CompareNode, CompareReport, MeasuredTime, Presence, RankedChange,
+};
+use pathlight_engine::ids::{NodeId, ReportEndpoint};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -52,12 +54,13 @@ pub fn found_services(rows: &[ServiceRow], finder: &Finder) -> Option<Vec<bool>>
         services.set_rows(vec![row.clone()]);
         services.find(finder).matches > 0
     };
-    let is_found = |row: &ServiceRow| own(row) || found_places(&PlaceRow::of(&row.row), finder).is_some();
+    let is_found =
+        |row: &ServiceRow| own(row) || found_places(&ServicePlaceRow::of(&row.row), finder).is_some();
     found(rows.iter().map(is_found), finder)
 }
 
 /// Returns which places of a service a search finds; `None` if nothing is searched for, or nothing found.
-pub fn found_places(rows: &[PlaceRow], finder: &Finder) -> Option<Vec<bool>> {
+pub fn found_places(rows: &[ServicePlaceRow], finder: &Finder) -> Option<Vec<bool>> {
     let mut places = compare::services::places();
     places.set_rows(rows.to_vec());
     found(places.find(finder).hits.unwrap_or_default().into_iter(), finder)
@@ -76,7 +79,7 @@ pub fn first_sentence(words: &str) -> (&str, &str) {
 /// A report of both sides as it is looked at.
 pub struct DiffSource {
     /// The report.
-    pub report: Rc<DiffReport>,
+    pub report: Rc<CompareReport>,
     /// The switches of the view.
     pub choices: Choices,
     /// The flame graph.
@@ -85,13 +88,13 @@ pub struct DiffSource {
 
 impl DiffSource {
     /// Lays a report out.
-    pub fn new(report: Rc<DiffReport>, choices: &Choices) -> DiffSource {
+    pub fn new(report: Rc<CompareReport>, choices: &Choices) -> DiffSource {
         let flame = DiffFlame::new(&report, &choices.diff);
         DiffSource { report, choices: choices.clone(), flame }
     }
 
     /// Returns a source without its layout, for who only reads what is said of frames.
-    pub fn unlaid(report: Rc<DiffReport>, choices: &Choices) -> DiffSource {
+    pub fn unlaid(report: Rc<CompareReport>, choices: &Choices) -> DiffSource {
         DiffSource { report, choices: choices.clone(), flame: DiffFlame::default() }
     }
 
@@ -120,7 +123,7 @@ impl DiffSource {
     }
 
     /// Returns what is to be said of a change besides its size; nothing if it is what it seems.
-    pub fn verdict(&self, node: &DiffNode, change: &Change) -> &'static str {
+    pub fn verdict(&self, node: &CompareNode, change: &Change) -> &'static str {
         match node.presence() {
             Presence::New => "new",
             Presence::Gone => "gone",
@@ -136,7 +139,7 @@ impl DiffSource {
 
     /// Returns the numbers of a node: sides and change, of its self time and of its total time.
     pub fn numbers(&self, node: NodeId) -> Numbers {
-        let row = |name: &str, measure: Measure| {
+        let row = |name: &str, measure: MeasuredTime| {
             let change = self.report.change(node, self.choices.diff.basis, measure);
             let cells = [
                 (self.amount(change.a), change.a),
@@ -147,7 +150,7 @@ impl DiffSource {
         };
         Numbers {
             heads: ["A", "B", "change"].map(str::to_owned).to_vec(),
-            rows: vec![row("self", Measure::Exclusive), row("total", Measure::Subtree)],
+            rows: vec![row("self", MeasuredTime::Exclusive), row("total", MeasuredTime::Subtree)],
         }
     }
 
@@ -155,8 +158,8 @@ impl DiffSource {
     pub fn certainty(&self, node: NodeId) -> String {
         let change = self.report.change(node, self.choices.diff.basis, self.choices.diff.measure);
         let what = match self.choices.diff.measure {
-            Measure::Subtree => "The change of its total time",
-            Measure::Exclusive => "The change of its self time",
+            MeasuredTime::Subtree => "The change of its total time",
+            MeasuredTime::Exclusive => "The change of its self time",
         };
         match change.interval {
             Some(interval) if change.is_noise => {
@@ -184,7 +187,7 @@ impl DiffSource {
     }
 
     /// Returns in how many requests of each side a node is.
-    pub fn presence(&self, node: &DiffNode) -> String {
+    pub fn presence(&self, node: &CompareNode) -> String {
         let of = |part: u64, whole: u64| format!("{} of {}", format::count(part), format::count(whole));
         let (a, b) = (self.report.a.facts.requests, self.report.b.facts.requests);
         format!("in {} requests of A, {} of B", of(node.a.requests, a), of(node.b.requests, b))
@@ -214,7 +217,7 @@ impl DiffSource {
                 (true, false) => "; small changes are grey",
             },
         );
-        let has_culprit = self.report.culprit.services.iter().any(CulpritService::is_significant);
+        let has_culprit = self.report.culprit.services.iter().any(ServiceChange::is_significant);
         let words = match self.flame.changed == 0 && self.report.is_tested() && has_culprit {
             true => words + " A service can change where no frame does: all of its calls are taken together.",
             false => words,
@@ -224,7 +227,7 @@ impl DiffSource {
 }
 
 /// Returns the words of a node that only one side has.
-pub fn one_sided(node: &DiffNode) -> Option<&'static str> {
+pub fn one_sided(node: &CompareNode) -> Option<&'static str> {
     match node.presence() {
         Presence::New => Some("New: on side B only"),
         Presence::Gone => Some("Gone: on side A only"),
@@ -237,7 +240,7 @@ impl Calls for DiffSource {
         self.report.nodes()
     }
 
-    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, ReportEndpoint)> {
         self.report.call(at)
     }
 
@@ -276,7 +279,7 @@ impl FlameSource for DiffSource {
 
 /// Returns why there is nothing to compare: a side without requests. `is_loading`: something is being read;
 /// `other_traces`: how many traces of the second set are loaded, if that is known.
-pub fn why_empty(report: &DiffReport, is_loading: bool, other_traces: Option<u64>) -> Option<String> {
+pub fn why_empty(report: &CompareReport, is_loading: bool, other_traces: Option<u64>) -> Option<String> {
     let sides = [("A", &report.a.facts), ("B", &report.b.facts)];
     let (name, facts) = sides.into_iter().find(|(_, facts)| facts.requests == 0)?;
     if is_loading {
@@ -312,7 +315,7 @@ impl ChangeRow {
         (1..).zip(ranking).map(|(rank, row)| ChangeRow { rank, row, source: source.clone() }).collect()
     }
 
-    fn node(&self) -> &DiffNode {
+    fn node(&self) -> &CompareNode {
         &self.source.report.nodes[self.row.node.index()]
     }
 
@@ -497,10 +500,10 @@ pub fn changes() -> Table<ChangeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::compare::services::{CulpritPlace, CulpritReport, CulpritService, ServicePart};
+    use pathlight_engine::compare::services::{ServiceChange, ServicePart, ServicePlace, ServicesReport};
 
-    fn report() -> CulpritReport {
-        let place = |operation: &str| CulpritPlace {
+    fn report() -> ServicesReport {
+        let place = |operation: &str| ServicePlace {
             part: ServicePart::Out,
             other: Some("db".to_owned()),
             operation: operation.to_owned(),
@@ -508,14 +511,14 @@ mod tests {
             excess: None,
             exemplar: None,
         };
-        let service = |name: &str, operations: &[&str]| CulpritService {
+        let service = |name: &str, operations: &[&str]| ServiceChange {
             service: name.to_owned(),
             places: operations.iter().copied().map(place).collect(),
-            ..CulpritService::default()
+            ..ServiceChange::default()
         };
         let services =
             vec![service("catalog", &["GET", "SELECT product_details"]), service("gateway", &["GET /"])];
-        CulpritReport { services, ..CulpritReport::default() }
+        ServicesReport { services, ..ServicesReport::default() }
     }
 
     #[test]
@@ -526,7 +529,7 @@ mod tests {
         assert_eq!(found("gateway"), Some(vec![false, true]));
         assert_eq!(found(""), None);
         assert_eq!(found("nowhere"), None, "nothing stands out, so nothing stands back");
-        let places = PlaceRow::of(&report().services[0]);
+        let places = ServicePlaceRow::of(&report().services[0]);
         assert_eq!(found_places(&places, &Finder::of_text("product")), Some(vec![false, true]));
     }
 

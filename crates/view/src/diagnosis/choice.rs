@@ -1,6 +1,6 @@
 //! The choices of the diagnosis, as keys of the address: `tail`, `top`, `list`.
 
-use pathlight_engine::diagnosis::Settings as TprofSettings;
+use pathlight_engine::diagnosis::DiagnosisSettings;
 
 /// Which list of the diagnosis is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ impl DiagnosisList {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiagnosisChoice {
     /// Where the tail begins, and how much is listed.
-    pub settings: TprofSettings,
+    pub settings: DiagnosisSettings,
     /// The list in sight.
     pub list: DiagnosisList,
 }
@@ -70,7 +70,7 @@ impl DiagnosisChoice {
     /// Takes a key of the address; tells whether it was one of these. A value that makes no sense is as if it were not
     /// there.
     pub(crate) fn read(&mut self, key: &str, value: &str) -> bool {
-        let defaults = TprofSettings::default();
+        let defaults = DiagnosisSettings::default();
         match key {
             "tail" => {
                 let percent = value.parse().ok().filter(|percent: &f64| (0.0..=100.0).contains(percent));
@@ -94,7 +94,7 @@ impl DiagnosisChoice {
     /// Returns keys and values of all that differs from the defaults.
     pub(crate) fn pairs(&self) -> Vec<(&'static str, String)> {
         let defaults = DiagnosisChoice::default();
-        let TprofSettings { tail_permille, top, .. } = &self.settings;
+        let DiagnosisSettings { tail_permille, top, .. } = &self.settings;
         let percent = || (f64::from(*tail_permille) / 10.0).to_string();
         let all = [
             ("tail", (*tail_permille != defaults.settings.tail_permille).then(percent)),
@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn every_choice_is_read_as_it_is_written_and_nonsense_is_the_usual() {
-        let settings = TprofSettings { tail_permille: 995, top: [20, 4, 2, 2], ..TprofSettings::default() };
+        let settings =
+            DiagnosisSettings { tail_permille: 995, top: [20, 4, 2, 2], ..DiagnosisSettings::default() };
         let mut read = DiagnosisChoice::default();
         let choice = DiagnosisChoice { settings, list: DiagnosisList::Tail };
         for (key, value) in choice.pairs() {

@@ -3,20 +3,20 @@
 use crate::compare::services_json::Service;
 use crate::diagnosis::words::{sentences, sets_sentences};
 use crate::json::parts::{Text, pretty, public_json};
-use pathlight_engine::diagnosis::{AggregateTrace, PlacesReport, SetsReport, TprofReport};
+use pathlight_engine::diagnosis::{AggregateTrace, DiagnosisReport, PlacesReport, SetsReport};
 
 public_json! {
     /// The diagnosis: groups of traces in four layers, what is slow and where, aggregate traces, and what makes the tail
     /// slow. Request types are those of `--by`; with `--tag KEY` the values of that tag.
     ///
     /// With `--format jaeger` the aggregate traces are printed as a Jaeger API response instead.
-    Diagnosis<'a>(report: &'a TprofReport) {
+    Diagnosis<'a>(report: &'a DiagnosisReport) {
         /// `report` as sentences, parents before what stands below them; then what makes the tail slow, the first places of
         /// each request type below its heading.
         text: Vec<String> = sentences(report),
         /// Everything in numbers.
         #[serde(flatten)]
-        report: &'a TprofReport = report,
+        report: &'a DiagnosisReport = report,
     }
 }
 
@@ -36,7 +36,7 @@ public_json! {
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
-pub fn diagnosis(report: &TprofReport) -> Text {
+pub fn diagnosis(report: &DiagnosisReport) -> Text {
     pretty(&Diagnosis::of(report))
 }
 

@@ -2,17 +2,17 @@
 
 use crate::compare::services::{ServiceRow, services};
 use crate::compare::{Changed, INTERVAL_OF_SETS, INTERVAL_OF_TAIL, change_columns};
-use crate::diagnosis::words::{Line, lines, place_name, type_name};
+use crate::diagnosis::words::{DiagnosisLine, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::CulpritReport;
+use pathlight_engine::compare::services::ServicesReport;
 use pathlight_engine::diagnosis::{
-    EndpointTimes, PlaceChange, PlacesReport, SplitStatistic, Statistic, TprofReport,
+    DiagnosisReport, EndpointTimes, PlaceChange, PlacesReport, SplitStatistic, TimeStatistics,
 };
 use pathlight_trace::Endpoint;
 
 /// A place of a request type.
-pub struct PlaceRow {
+pub struct TypePlaceRow {
     rank: u64,
     kind: String,
     /// Traces of the slow side, or of side B.
@@ -21,13 +21,13 @@ pub struct PlaceRow {
     pub place: PlaceChange,
 }
 
-impl PlaceRow {
+impl TypePlaceRow {
     /// Returns the rows of a list, what makes most of a difference first.
-    pub fn of(report: &PlacesReport) -> Vec<PlaceRow> {
+    pub fn of(report: &PlacesReport) -> Vec<TypePlaceRow> {
         let mut rows = Vec::new();
         for kind in report.lists() {
             let name = type_name(&kind.service, &kind.operation);
-            rows.extend((1..).zip(&kind.places).map(|(rank, place)| PlaceRow {
+            rows.extend((1..).zip(&kind.places).map(|(rank, place)| TypePlaceRow {
                 rank,
                 kind: name.clone(),
                 traces: kind.b_traces,
@@ -48,7 +48,7 @@ impl PlaceRow {
     }
 }
 
-impl Changed for PlaceRow {
+impl Changed for TypePlaceRow {
     fn sides(&self) -> [f64; 3] {
         [self.place.a_us, self.place.b_us, self.place.change_us]
     }
@@ -59,12 +59,12 @@ impl Changed for PlaceRow {
 }
 
 /// Returns the table of places by what makes the tail slow.
-pub fn slow_tail() -> Table<PlaceRow> {
+pub fn slow_tail() -> Table<TypePlaceRow> {
     places("slow-tail", "What makes the tail slow", ["Normal", "Tail"], INTERVAL_OF_TAIL)
 }
 
 /// Returns the table of places by what changed between two sets.
-pub fn changed_places() -> Table<PlaceRow> {
+pub fn changed_places() -> Table<TypePlaceRow> {
     places("changed-places", "Places by change", ["A", "B"], INTERVAL_OF_SETS)
 }
 
@@ -74,14 +74,14 @@ fn places(
     label: &'static str,
     sides: [&'static str; 2],
     interval: &'static str,
-) -> Table<PlaceRow> {
+) -> Table<TypePlaceRow> {
     let mut columns = vec![
-        Column::text_field("request_type", |row: &PlaceRow| row.kind.as_str().into()),
+        Column::text_field("request_type", |row: &TypePlaceRow| row.kind.as_str().into()),
         Column::count(
             "rank",
             "#",
             "Its place in its request type: what grew most is first",
-            |row: &PlaceRow| row.rank.into(),
+            |row: &TypePlaceRow| row.rank.into(),
         )
         .low(3)
         .tiny()
@@ -90,7 +90,7 @@ fn places(
             "place",
             "Place",
             "A subspan, a span that calls nothing, or the network between two services",
-            |row: &PlaceRow| place_name(&row.place).into(),
+            |row: &TypePlaceRow| place_name(&row.place).into(),
         )
         .wide()
         .csv_as(&["service", "operation", "subspan", "previous", "next", "gap_to"], |row| {
@@ -106,7 +106,7 @@ fn places(
             "type",
             "Request type",
             "Normal and slow are told within a request type",
-            |row: &PlaceRow| row.kind.as_str().into(),
+            |row: &TypePlaceRow| row.kind.as_str().into(),
         )
         .by(|a, b| (&a.kind, a.rank).cmp(&(&b.kind, b.rank)))
         .low(2),
@@ -118,11 +118,11 @@ fn places(
             "all",
             "In all",
             "The change times the traces it is seen in",
-            |row: &PlaceRow| (row.place.change_us * row.traces as f64).into(),
+            |row: &TypePlaceRow| (row.place.change_us * row.traces as f64).into(),
         )
         .low(3),
     );
-    Table::new(name, label, ("all", true), columns).with_attributes(PlaceRow::attributes).search(
+    Table::new(name, label, ("all", true), columns).with_attributes(TypePlaceRow::attributes).search(
         |row, finder| {
             let endpoint = pathlight_base::format::endpoint(&row.place.service, &row.place.operation);
             finder.fits_place(&endpoint, &[&place_name(&row.place), &row.kind])
@@ -142,7 +142,7 @@ pub struct LayerRow {
 
 impl LayerRow {
     /// Returns the rows of layers 1 and 2.
-    pub fn of(report: &TprofReport) -> Vec<LayerRow> {
+    pub fn of(report: &DiagnosisReport) -> Vec<LayerRow> {
         let mut rows = Vec::new();
         for layer in report.layers.iter().filter(|layer| layer.layer <= 2) {
             for group in &layer.groups {
@@ -176,7 +176,7 @@ impl LayerRow {
 
 /// Returns the table of layers 1 and 2.
 pub fn layers() -> Table<LayerRow> {
-    fn mean(of: Option<Statistic>) -> Number {
+    fn mean(of: Option<TimeStatistics>) -> Number {
         of.map(|of| of.mean).into()
     }
     let columns = vec![
@@ -239,21 +239,21 @@ pub fn layers() -> Table<LayerRow> {
 }
 
 /// Returns layers 1 and 2 as comma-separated values.
-pub fn layers_csv(report: &TprofReport) -> String {
+pub fn layers_csv(report: &DiagnosisReport) -> String {
     let mut table = layers();
     table.set_rows(LayerRow::of(report));
     table.csv()
 }
 
 /// Returns the tree as comma-separated values: a line for each of its lines.
-pub fn report_csv(report: &TprofReport) -> String {
+pub fn report_csv(report: &DiagnosisReport) -> String {
     let columns = [
-        Column::field("level", |line: &Line| line.level.into()),
-        Column::endpoint("", "", |line: &Line| (&line.endpoint.service, &line.endpoint.operation))
+        Column::field("level", |line: &DiagnosisLine| line.level.into()),
+        Column::endpoint("", "", |line: &DiagnosisLine| (&line.endpoint.service, &line.endpoint.operation))
             .csv(&["service", "operation"]),
-        Column::field("ranked_by_us", |line: &Line| line.value.into()),
-        Column::field("aggregate_trace", |line: &Line| line.aggregate.into()),
-        Column::text_field("words", |line: &Line| line.words.as_str().into()),
+        Column::field("ranked_by_us", |line: &DiagnosisLine| line.value.into()),
+        Column::field("aggregate_trace", |line: &DiagnosisLine| line.aggregate.into()),
+        Column::text_field("words", |line: &DiagnosisLine| line.words.as_str().into()),
     ];
     csv(&columns, &lines(report))
 }
@@ -261,12 +261,12 @@ pub fn report_csv(report: &TprofReport) -> String {
 /// Returns places as comma-separated values.
 pub fn places_csv(report: &PlacesReport) -> String {
     let mut table = changed_places();
-    table.set_rows(PlaceRow::of(report));
+    table.set_rows(TypePlaceRow::of(report));
     table.csv()
 }
 
 /// Returns services as comma-separated values.
-pub fn services_csv(report: &CulpritReport) -> String {
+pub fn services_csv(report: &ServicesReport) -> String {
     let mut table = services();
     table.set_rows(ServiceRow::of(report));
     table.csv()

@@ -1,23 +1,23 @@
 //! Tests of the words around the tree, the tables and the aggregate trace of the diagnosis.
 
 use crate::address::Address;
-use crate::address::comparing::{Against, Comparison, Side};
+use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::diagnosis::choice::DiagnosisList;
-use crate::diagnosis::tree::Tree;
-use crate::diagnosis::words::Line;
+use crate::diagnosis::tree::ReportTree;
+use crate::diagnosis::words::DiagnosisLine;
 use crate::diagnosis::{self, Evidence};
 use crate::search::finder::Finder;
 use crate::views::WORKING;
 use pathlight_engine::diagnosis::{
-    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, Problem, SetsReport, Statistic,
-    TprofReport,
+    AggregateSegment, AggregateSpan, AggregateSubspan, AggregateTrace, DiagnosisReport, ProblemSubspan,
+    SetsReport, TimeStatistics,
 };
 use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::{PercentileRange, RequestRef};
 use pathlight_trace::Endpoint;
 
-fn statistic(mean: f64) -> Statistic {
-    Statistic { mean, ..Statistic::default() }
+fn statistic(mean: f64) -> TimeStatistics {
+    TimeStatistics { mean, ..TimeStatistics::default() }
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_title_names_the_problematic_subspan() {
         AggregateSpan { parent: Some(0), name: "pay".to_owned(), subspans: Vec::new(), ..span.clone() };
     let mut trace = AggregateTrace { traces: 12, spans: vec![span, child], ..AggregateTrace::default() };
     assert_eq!(diagnosis::title(&trace), "Aggregate of 12 traces");
-    trace.problem = Some(Problem { span: 0, subspan: 1 });
+    trace.problem = Some(ProblemSubspan { span: 0, subspan: 1 });
     assert_eq!(
         diagnosis::title(&trace),
         "Aggregate of 12 traces: GET / after \u{201c}pay\u{201d} takes 300\u{202f}\u{b5}s of 400\u{202f}\u{b5}s"
@@ -79,7 +79,7 @@ fn settings_that_a_link_chose_are_offered_too() {
 
 #[test]
 fn the_note_and_the_empty_states_say_what_was_left_out() {
-    let mut report = TprofReport { traces: 1, ..TprofReport::default() };
+    let mut report = DiagnosisReport { traces: 1, ..DiagnosisReport::default() };
     assert_eq!(diagnosis::note("All requests", &report), "All requests: 1 trace");
     assert_eq!(diagnosis::why_empty(&report, "None passes.".to_owned()), "None passes.");
     assert!(diagnosis::why_no_tail(&report).starts_with("No request type has"));
@@ -99,7 +99,7 @@ fn sides_are_compared_once_there_are_two() {
     assert!(why(&address, &overview, Some(&sets)).starts_with("Nothing is compared yet."));
     address.comparison = Some(Comparison {
         against: Against::Set,
-        side: Side::A,
+        side: ComparedSide::A,
         other: PercentileRange::ALL,
         swapped: false,
     });
@@ -120,7 +120,7 @@ fn a_line_of_a_group_has_all_evidence_and_others_not_the_slowest_trace() {
 
 #[test]
 fn lines_that_a_search_finds_are_walked_round_the_ends() {
-    let line = |words: &str| Line {
+    let line = |words: &str| DiagnosisLine {
         level: 1,
         words: words.to_owned(),
         endpoint: Endpoint::default(),
@@ -130,7 +130,7 @@ fn lines_that_a_search_finds_are_walked_round_the_ends() {
         more: 0,
     };
     let lines = ["pay in shop", "cart in shop", "pay in bank"].map(line).to_vec();
-    let tree = Tree::new(lines, &Tree::default());
+    let tree = ReportTree::new(lines, &ReportTree::default());
     assert_eq!(tree.found(&Finder::of_text("PAY")), [0, 2]);
     assert_eq!(tree.found(&Finder::of_text("shop pay")), [0]);
     assert_eq!(
@@ -146,7 +146,7 @@ fn lines_that_a_search_finds_are_walked_round_the_ends() {
 
 #[test]
 fn each_list_has_a_file_of_its_own() {
-    let (report, sets) = (TprofReport::default(), SetsReport::default());
+    let (report, sets) = (DiagnosisReport::default(), SetsReport::default());
     let heads = DiagnosisList::ALL.map(|list| {
         let csv = diagnosis::list_csv(list, Some(&report), Some(&sets)).unwrap();
         csv.split(',').next().unwrap().to_owned()

@@ -1,6 +1,6 @@
 //! The lines of the diagnosis as a tree that opens, closes and is walked with arrow keys.
 
-use super::words::Line;
+use super::words::DiagnosisLine;
 use crate::search::finder::Finder;
 use pathlight_base::format;
 use pathlight_trace::Endpoint;
@@ -10,8 +10,8 @@ type LinePath = Vec<u32>;
 
 /// The tree; a place in it is the index of a line.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
-    lines: Vec<Line>,
+pub struct ReportTree {
+    lines: Vec<DiagnosisLine>,
     parent: Vec<Option<usize>>,
     /// One past the last line below each.
     end: Vec<usize>,
@@ -21,7 +21,7 @@ pub struct Tree {
 
 /// A row of what is in sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Row {
+pub enum DiagnosisRow {
     /// A line.
     Line(usize),
     /// There are more of a level below the same parent than are listed.
@@ -35,7 +35,7 @@ pub enum Row {
 
 /// What an arrow key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum TreeKey {
     /// The row above.
     Up,
     /// The row below.
@@ -50,12 +50,12 @@ pub enum Step {
     Last,
 }
 
-impl Tree {
+impl ReportTree {
     /// Returns the tree of lines, parents before what stands below them. What was open `before` is; of a new tree the
     /// first line of each level down to the groups.
-    pub fn new(lines: Vec<Line>, before: &Tree) -> Tree {
+    pub fn new(lines: Vec<DiagnosisLine>, before: &ReportTree) -> ReportTree {
         let n = lines.len();
-        let mut tree = Tree { end: (1..=n).collect(), ..Tree::default() };
+        let mut tree = ReportTree { end: (1..=n).collect(), ..ReportTree::default() };
         let mut above: Vec<usize> = Vec::new();
         let mut place: LinePath = Vec::new();
         for (at, line) in lines.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Tree {
     }
 
     /// Returns the lines.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[DiagnosisLine] {
         &self.lines
     }
 
@@ -117,7 +117,7 @@ impl Tree {
     }
 
     /// Returns the line that lies where line `at` of another tree does: with more lines listed, it is the same one.
-    pub fn same_place(&self, other: &Tree, at: usize) -> Option<usize> {
+    pub fn same_place(&self, other: &ReportTree, at: usize) -> Option<usize> {
         let place = other.places.get(at)?;
         self.places.iter().position(|known| known == place)
     }
@@ -149,19 +149,19 @@ impl Tree {
     }
 
     /// Returns what is in sight, from top to bottom.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<DiagnosisRow> {
         let mut rows = Vec::new();
         // Where what "more" stands for ends, the innermost last.
-        let mut pending: Vec<(usize, Row)> = Vec::new();
+        let mut pending: Vec<(usize, DiagnosisRow)> = Vec::new();
         let mut at = 0;
         while at < self.lines.len() {
             while let Some((_, row)) = pending.pop_if(|(end, _)| *end <= at) {
                 rows.push(row);
             }
-            rows.push(Row::Line(at));
-            let Line { level, more, .. } = self.lines[at];
+            rows.push(DiagnosisRow::Line(at));
+            let DiagnosisLine { level, more, .. } = self.lines[at];
             if more > 0 {
-                pending.push((self.end[at], Row::More { level, more }));
+                pending.push((self.end[at], DiagnosisRow::More { level, more }));
             }
             at = if self.is_open(at) { at + 1 } else { self.end[at] };
         }
@@ -170,15 +170,15 @@ impl Tree {
     }
 
     /// Follows an arrow key from a line in sight; the line to go to.
-    pub fn walk(&mut self, at: usize, step: Step) -> usize {
+    pub fn walk(&mut self, at: usize, step: TreeKey) -> usize {
         match step {
-            Step::Left if self.is_open(at) => {
+            TreeKey::Left if self.is_open(at) => {
                 self.toggle(at);
                 return at;
             }
-            Step::Left => return self.parent.get(at).copied().flatten().unwrap_or(at),
-            Step::Right if self.is_open(at) => return at + 1,
-            Step::Right => {
+            TreeKey::Left => return self.parent.get(at).copied().flatten().unwrap_or(at),
+            TreeKey::Right if self.is_open(at) => return at + 1,
+            TreeKey::Right => {
                 self.toggle(at);
                 return at;
             }
@@ -186,13 +186,13 @@ impl Tree {
         }
         let rows = self.rows();
         let mut lines = rows.iter().filter_map(|row| match row {
-            Row::Line(line) => Some(*line),
-            Row::More { .. } => None,
+            DiagnosisRow::Line(line) => Some(*line),
+            DiagnosisRow::More { .. } => None,
         });
         let to = match step {
-            Step::Up => lines.take_while(|line| *line < at).last(),
-            Step::Down => lines.find(|line| *line > at),
-            Step::First => lines.next(),
+            TreeKey::Up => lines.take_while(|line| *line < at).last(),
+            TreeKey::Down => lines.find(|line| *line > at),
+            TreeKey::First => lines.next(),
             _ => lines.next_back(),
         };
         to.unwrap_or(at)
@@ -203,8 +203,8 @@ impl Tree {
 mod tests {
     use super::*;
 
-    fn lines(levels: &[(u32, u64)]) -> Vec<Line> {
-        let line = |&(level, more)| Line {
+    fn lines(levels: &[(u32, u64)]) -> Vec<DiagnosisLine> {
+        let line = |&(level, more)| DiagnosisLine {
             level,
             words: String::new(),
             endpoint: Default::default(),
@@ -217,16 +217,17 @@ mod tests {
     }
 
     /// Returns the tree 0 { 1 { 2 }, 3 (2 more) }, 4 { 5 } (7 more).
-    fn tree() -> Tree {
+    fn tree() -> ReportTree {
         let levels = [(1, 0), (2, 0), (3, 0), (2, 2), (1, 7), (2, 0)];
-        Tree::new(lines(&levels), &Tree::default())
+        ReportTree::new(lines(&levels), &ReportTree::default())
     }
 
     #[test]
     fn the_first_of_each_level_is_open_and_more_stands_below_what_it_belongs_to() {
         let mut tree = tree();
-        let (two, seven) = (Row::More { level: 2, more: 2 }, Row::More { level: 1, more: 7 });
-        let line = Row::Line;
+        let (two, seven) =
+            (DiagnosisRow::More { level: 2, more: 2 }, DiagnosisRow::More { level: 1, more: 7 });
+        let line = DiagnosisRow::Line;
         assert_eq!(tree.rows(), [line(0), line(1), line(2), line(3), two, line(4), seven]);
         tree.toggle(4);
         assert_eq!(tree.rows(), [line(0), line(1), line(2), line(3), two, line(4), line(5), seven]);
@@ -239,14 +240,20 @@ mod tests {
     #[test]
     fn arrows_open_close_and_walk_as_in_a_tree() {
         let mut tree = tree();
-        assert_eq!((tree.walk(0, Step::Down), tree.walk(3, Step::Down), tree.walk(4, Step::Down)), (1, 4, 4));
-        assert_eq!((tree.walk(0, Step::Up), tree.walk(4, Step::Up)), (0, 3));
-        assert_eq!((tree.walk(2, Step::First), tree.walk(2, Step::Last)), (0, 4));
-        assert_eq!((tree.walk(4, Step::Right), tree.is_open(4)), (4, true));
-        assert_eq!(tree.walk(4, Step::Right), 5);
-        assert_eq!(tree.walk(5, Step::Right), 5, "a leaf neither opens nor closes");
-        assert_eq!((tree.walk(5, Step::Left), tree.walk(4, Step::Left), tree.is_open(4)), (4, 4, false));
-        assert_eq!(tree.walk(4, Step::Left), 4, "there is nothing above it");
+        assert_eq!(
+            (tree.walk(0, TreeKey::Down), tree.walk(3, TreeKey::Down), tree.walk(4, TreeKey::Down)),
+            (1, 4, 4)
+        );
+        assert_eq!((tree.walk(0, TreeKey::Up), tree.walk(4, TreeKey::Up)), (0, 3));
+        assert_eq!((tree.walk(2, TreeKey::First), tree.walk(2, TreeKey::Last)), (0, 4));
+        assert_eq!((tree.walk(4, TreeKey::Right), tree.is_open(4)), (4, true));
+        assert_eq!(tree.walk(4, TreeKey::Right), 5);
+        assert_eq!(tree.walk(5, TreeKey::Right), 5, "a leaf neither opens nor closes");
+        assert_eq!(
+            (tree.walk(5, TreeKey::Left), tree.walk(4, TreeKey::Left), tree.is_open(4)),
+            (4, 4, false)
+        );
+        assert_eq!(tree.walk(4, TreeKey::Left), 4, "there is nothing above it");
     }
 
     #[test]
@@ -255,7 +262,7 @@ mod tests {
         before.toggle(0);
         before.toggle(4);
         let levels = [(1, 0), (2, 0), (3, 0), (2, 0), (2, 0), (1, 0), (2, 0), (1, 0)];
-        let tree = Tree::new(lines(&levels), &before);
+        let tree = ReportTree::new(lines(&levels), &before);
         assert!(!tree.is_open(0) && tree.is_open(5));
         assert_eq!((tree.same_place(&before, 4), tree.same_place(&before, 9)), (Some(5), None));
     }

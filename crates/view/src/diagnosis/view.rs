@@ -9,7 +9,7 @@ use crate::say::tip::TipLine;
 use crate::timeline::chart::{Timeline, part_name};
 use crate::views::WORKING;
 use pathlight_base::format::{THIN, count, counted, duration, duration_us, share};
-use pathlight_engine::diagnosis::{AggregateTrace, SetsReport, Statistic, TprofReport};
+use pathlight_engine::diagnosis::{AggregateTrace, DiagnosisReport, SetsReport, TimeStatistics};
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::queries::{OverviewReport, most_time};
 use pathlight_engine::requests::RequestRef;
@@ -57,7 +57,7 @@ pub fn tails(chosen_permille: u32) -> Vec<(String, String)> {
 }
 
 /// Returns which traces were looked at; `label` is that of the selection.
-pub fn note(label: &str, report: &TprofReport) -> String {
+pub fn note(label: &str, report: &DiagnosisReport) -> String {
     let mut note = format!("{label}: {}", counted(report.traces, "trace"));
     if report.has_orphans > 0 {
         let orphans = count(report.has_orphans);
@@ -67,7 +67,7 @@ pub fn note(label: &str, report: &TprofReport) -> String {
 }
 
 /// Returns why there is nothing to diagnose; empty if there is. `why_none` says why there are no requests.
-pub fn why_empty(report: &TprofReport, why_none: String) -> String {
+pub fn why_empty(report: &DiagnosisReport, why_none: String) -> String {
     match (report.report.is_empty(), report.has_orphans) {
         (false, _) => String::new(),
         (true, 0) => why_none,
@@ -79,7 +79,7 @@ pub fn why_empty(report: &TprofReport, why_none: String) -> String {
 }
 
 /// Returns why nothing makes a tail slow, where nothing does.
-pub fn why_no_tail(report: &TprofReport) -> &'static str {
+pub fn why_no_tail(report: &DiagnosisReport) -> &'static str {
     match report.traces {
         0 => "There is no trace to look at.",
         _ => "No request type has the 10 traces that it takes to tell a tail.",
@@ -227,7 +227,7 @@ pub fn more_words(level: u32, more: u64) -> String {
 /// Returns a list as comma-separated values; `None` as long as its report is not there.
 pub fn list_csv(
     list: DiagnosisList,
-    report: Option<&TprofReport>,
+    report: Option<&DiagnosisReport>,
     sets: Option<&SetsReport>,
 ) -> Option<String> {
     match list {
@@ -239,7 +239,7 @@ pub fn list_csv(
     }
 }
 
-fn statistic(us: &Statistic) -> TipLine {
+fn statistic(us: &TimeStatistics) -> TipLine {
     TipLine::Text(statistic_words(us))
 }
 

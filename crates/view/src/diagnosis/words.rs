@@ -8,8 +8,9 @@ use pathlight_base::format::{
 };
 use pathlight_base::statistics::Interval;
 use pathlight_engine::diagnosis::{
-    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, GroupSubspan, MOST_PLACES, OfSummary,
-    PlaceChange, PlacesReport, SetsReport, Statistic, TprofReport, TypeLeftOut, TypePlaces, Verdict,
+    DiagnosedEndpoint, DiagnosedGroup, DiagnosedSpan, DiagnosedType, DiagnosisReport, GroupSubspan,
+    MOST_PLACES, OfSummary, PlaceChange, PlacesReport, SetsReport, TailVerdict, TimeStatistics, TypeLeftOut,
+    TypePlaces,
 };
 use pathlight_trace::Endpoint;
 use std::fmt::Write as _;
@@ -29,7 +30,7 @@ pub const RANKED_BY: &str = "Ranked by the own time of all calls, including thos
 
 /// A line of the report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct DiagnosisLine {
     /// How deep it stands: 1 an endpoint, 2 a request type, 3 a part of a span, 4 a group of traces, 5 a subspan.
     pub level: u32,
     /// The words of the line.
@@ -57,13 +58,13 @@ pub fn type_name(service: &str, operation: &str) -> String {
 /// Returns how the slowness of an endpoint is spread over the traces of a request type.
 fn spread(kind: &DiagnosedType) -> String {
     let verdict = match (kind.verdict, kind.tail_ratio) {
-        (Verdict::Tail, Some(ratio)) => format!("mostly in the tail: {} times the normal", factor(ratio)),
-        (Verdict::Tail | Verdict::New, _) => "new in the tail: none in normal traces".to_owned(),
-        (Verdict::Always, Some(ratio)) => {
+        (TailVerdict::Tail, Some(ratio)) => format!("mostly in the tail: {} times the normal", factor(ratio)),
+        (TailVerdict::Tail | TailVerdict::New, _) => "new in the tail: none in normal traces".to_owned(),
+        (TailVerdict::Always, Some(ratio)) => {
             format!("not only in the tail: {} times the normal", factor(ratio))
         }
-        (Verdict::Always, None) => "without any time of its own".to_owned(),
-        (Verdict::Unsplit, _) => "too few traces to tell a tail".to_owned(),
+        (TailVerdict::Always, None) => "without any time of its own".to_owned(),
+        (TailVerdict::Unsplit, _) => "too few traces to tell a tail".to_owned(),
     };
     let share = share_of(kind.affected, kind.traces);
     format!("in {share} of {}, {verdict}", type_name(&kind.service, &kind.operation))
@@ -165,11 +166,11 @@ fn group_words(span: &DiagnosedSpan, group: &DiagnosedGroup) -> String {
 }
 
 /// Returns what stands under a group: the subspans of its span, around the problematic one.
-fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<Item = Line> {
+fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<Item = DiagnosisLine> {
     group.subspans.iter().map(|subspan| {
         let us = &subspan.duration_us;
         let is_problem = subspan.is_problem;
-        Line {
+        DiagnosisLine {
             level: 5,
             words: format!(
                 "{}, {}: {}{}",
@@ -188,14 +189,14 @@ fn subspan_lines(group: &DiagnosedGroup, endpoint: &Endpoint) -> impl Iterator<I
 }
 
 /// Returns every line of the report, parents before what stands below them.
-pub fn lines(report: &TprofReport) -> Vec<Line> {
+pub fn lines(report: &DiagnosisReport) -> Vec<DiagnosisLine> {
     let mut out = Vec::new();
     let rest = |in_all: u64, at: usize, listed: usize| {
         if at + 1 == listed { in_all.saturating_sub(listed as u64) } else { 0 }
     };
     for (at, row) in report.report.iter().enumerate() {
         let endpoint = Endpoint::new(&row.service, &row.operation);
-        let line = |level, words, value, aggregate, more| Line {
+        let line = |level, words, value, aggregate, more| DiagnosisLine {
             level,
             words,
             endpoint: endpoint.clone(),
@@ -253,7 +254,7 @@ pub fn tail_heading(kind: &TypePlaces) -> String {
 
 /// Returns the report as sentences: its tree without subspans, then what makes the tail of each request type slow and
 /// what is to be known of that.
-pub fn sentences(report: &TprofReport) -> Vec<String> {
+pub fn sentences(report: &DiagnosisReport) -> Vec<String> {
     let tree = lines(report).into_iter().filter(|line| line.level < 5).map(|line| line.words);
     let tails = report.tail.lists().filter(|kind| !kind.places.is_empty());
     let tails = tails.flat_map(|kind| place_sentences(tail_heading(kind), kind));
@@ -273,7 +274,7 @@ fn place_sentences(heading: String, kind: &TypePlaces) -> impl Iterator<Item = S
 
 /// Returns the report as Markdown for a ticket: the tree as a list without its subspans, then what makes the tail
 /// slow.
-pub fn markdown(report: &TprofReport) -> String {
+pub fn markdown(report: &DiagnosisReport) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("# Diagnosis of {}\n\n", counted(report.traces, "trace"));
     if report.has_orphans > 0 {
@@ -343,7 +344,7 @@ pub fn sets_markdown(report: &SetsReport) -> String {
 }
 
 /// Returns what is to be known of a diagnosis of a summary, a sentence each.
-pub fn of_summary(report: &TprofReport) -> Vec<String> {
+pub fn of_summary(report: &DiagnosisReport) -> Vec<String> {
     let Some(OfSummary { too_wide, has_roots }) = report.summary else { return Vec::new() };
     let mut out = vec![summaries::DIAGNOSIS_ONLY.to_owned()];
     if too_wide > 0 {
@@ -425,7 +426,7 @@ pub fn left_out(report: &PlacesReport, are_sets: bool) -> Vec<String> {
 }
 
 /// Returns the mean and percentiles of some times; a summary knows no percentiles.
-pub(crate) fn statistic_words(us: &Statistic) -> String {
+pub(crate) fn statistic_words(us: &TimeStatistics) -> String {
     let percentiles = us.p50.zip(us.p99);
     let percentiles = percentiles.map(|(p50, p99)| format!(", p50 {}, p99 {}", duration(p50), duration(p99)));
     format!("{} on average{} ({})", duration(us.mean), percentiles.unwrap_or_default(), sample(us.count))

@@ -31,7 +31,7 @@ impl Scale {
 
 /// What values are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Unit {
+pub enum AxisUnit {
     /// Microseconds.
     #[default]
     Time,
@@ -39,12 +39,12 @@ pub enum Unit {
     Count,
 }
 
-impl Unit {
+impl AxisUnit {
     /// Returns a value in full, as figures beside a chart say it: `84.1 ms`, `12.5`.
     pub fn words(self, value: f64) -> String {
         match self {
-            Unit::Time => format::duration(value),
-            Unit::Count => format::number(value),
+            AxisUnit::Time => format::duration(value),
+            AxisUnit::Count => format::number(value),
         }
     }
 
@@ -52,7 +52,7 @@ impl Unit {
     fn short(self, value: u64) -> String {
         let us = value as f64;
         let (unit, name) = match us {
-            _ if self == Unit::Count => return format::count(value),
+            _ if self == AxisUnit::Count => return format::count(value),
             us if us < 1e3 => (1.0, "µs"),
             us if us < 1e6 => (1e3, "ms"),
             us if us < 120e6 => (1e6, "s"),
@@ -72,7 +72,7 @@ pub struct ValueAxis {
     low: f64,
     high: f64,
     scale: Scale,
-    unit: Unit,
+    unit: AxisUnit,
 }
 
 impl ValueAxis {
@@ -81,7 +81,7 @@ impl ValueAxis {
         (left, right): (i32, i32),
         (from, to): (f64, f64),
         scale: Scale,
-        unit: Unit,
+        unit: AxisUnit,
     ) -> Option<ValueAxis> {
         let (low, high) = (scale.place(from), scale.place(to));
         (high > low && right > left).then_some(ValueAxis { left, right, low, high, scale, unit })
@@ -131,7 +131,7 @@ impl ValueAxis {
         // A linear axis, or less than a decade: equal steps.
         let width = f64::from((self.right - self.left).max(1));
         let room = if self.scale == Scale::Log { 1.5 } else { 1.0 };
-        let end_us = if self.unit == Unit::Time { high } else { 0 };
+        let end_us = if self.unit == AxisUnit::Time { high } else { 0 };
         let step = nice_step((high - low) as f64 * f64::from(apart_px) * room / width, end_us);
         let ticks: Vec<u64> = (low.div_ceil(step)..=high / step).map(|i| i * step).collect();
         if far_enough(&ticks) { ticks } else { ticks.into_iter().take(1).collect() }
@@ -150,14 +150,14 @@ mod tests {
     #[test]
     fn pixels_and_values_go_both_ways() {
         for scale in [Scale::Log, Scale::Linear] {
-            let axis = ValueAxis::new((48, 776), (20_000.0, 1e6), scale, Unit::Time).unwrap();
+            let axis = ValueAxis::new((48, 776), (20_000.0, 1e6), scale, AxisUnit::Time).unwrap();
             assert_eq!((axis.pixel(20_000.0), axis.pixel(0.0), axis.pixel(1e12)), (48, 48, 776));
             for x in 48..776 {
                 assert_eq!(axis.pixel(axis.value_at(x)), x);
             }
         }
-        assert_eq!(ValueAxis::new((0, 100), (5.0, 5.0), Scale::Log, Unit::Time), None);
-        assert_eq!(ValueAxis::new((100, 100), (5.0, 6.0), Scale::Log, Unit::Time), None);
+        assert_eq!(ValueAxis::new((0, 100), (5.0, 5.0), Scale::Log, AxisUnit::Time), None);
+        assert_eq!(ValueAxis::new((100, 100), (5.0, 6.0), Scale::Log, AxisUnit::Time), None);
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         let ranges = [(0.0, 8.0), (10.0, 21.0), (1.0, 1e8), (100.0, 104.0), (84_000.0, 95_001.0), (3.0, 4.0)];
         for (range, scale) in ranges.into_iter().flat_map(|r| [(r, Scale::Log), (r, Scale::Linear)]) {
             for width in [120, 400, 1600] {
-                let axis = ValueAxis::new((48, width - 24), range, scale, Unit::Time).unwrap();
+                let axis = ValueAxis::new((48, width - 24), range, scale, AxisUnit::Time).unwrap();
                 let ticks = axis.ticks(64);
                 assert!(!ticks.is_empty() || width < 400, "{range:?} {width}");
                 assert!(ticks.iter().all(|&at| (range.0..=range.1).contains(&(at as f64))));
@@ -180,10 +180,10 @@ mod tests {
         let words = |axis: ValueAxis| -> Vec<String> {
             axis.ticks(64).iter().map(|&at| axis.tick_words(at).replace(format::THIN, " ")).collect()
         };
-        let time = ValueAxis::new((48, 876), (1_000.0, 1_000_001.0), Scale::Log, Unit::Time).unwrap();
+        let time = ValueAxis::new((48, 876), (1_000.0, 1_000_001.0), Scale::Log, AxisUnit::Time).unwrap();
         let want = ["1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s"];
         assert_eq!(words(time), want);
-        let count = ValueAxis::new((48, 300), (0.0, 2_400.0), Scale::Linear, Unit::Count).unwrap();
+        let count = ValueAxis::new((48, 300), (0.0, 2_400.0), Scale::Linear, AxisUnit::Count).unwrap();
         assert_eq!(words(count), ["0", "1 000", "2 000"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::svg::FONTS;
 use super::text::Advances;
-use super::{Measure as _, Rgba};
+use super::{MeasureText as _, Rgba};
 use plotters::prelude::SVGBackend;
 use plotters_backend::text_anchor::Pos;
 use plotters_backend::{

@@ -2,12 +2,12 @@
 //! requests it shows and when it was written; below it the names of its colours.
 
 use crate::draw::scene::Align;
-use crate::draw::svg::{self, Words};
+use crate::draw::svg::{self, SvgText};
 use crate::draw::text::{Advances, elide_middle};
-use crate::draw::{Layer, Measure as _, Metrics, Rgba, Scene, Text, Theme};
+use crate::draw::{Layer, MeasureText as _, Metrics, Rgba, Scene, Text, Theme};
 
 /// Names of colours, each beside a square of it; what has no colour is words among them.
-pub type Legend = Vec<(Option<Rgba>, String)>;
+pub type CaptionEntries = Vec<(Option<Rgba>, String)>;
 
 /// The longest side of a canvas in pixels; of larger ones browsers give an empty picture, or none.
 pub const LONGEST_PX: u32 = 16_384;
@@ -75,7 +75,7 @@ pub fn captioned(
 
     let title = lines.first().map_or(title.clone(), |line| format!("{title}: {line}"));
     let description = lines.join("\n");
-    let words = Words { title: &title, description: description.trim_end(), tip: &|_| None };
+    let words = SvgText { title: &title, description: description.trim_end(), tip: &|_| None };
     let mut out = svg::write(&scene.finish(), &words);
     out.truncate(out.trim_end().len() - "</svg>".len());
     // Curves of plotters are to be smooth; what should have crisp edges says so itself.
@@ -107,7 +107,7 @@ mod tests {
 
     fn chart(width: i32, title: &str) -> String {
         let scene = Scene::new(width, 50, Some(Rgba::hex(0xffffff)));
-        svg::write(&scene, &Words { title, description: "Two of three.", tip: &|_| None })
+        svg::write(&scene, &SvgText { title, description: "Two of three.", tip: &|_| None })
     }
 
     fn lines(lines: &[&str]) -> Vec<String> {
@@ -156,7 +156,7 @@ mod tests {
         );
         let name = |at: usize| (Some(Rgba::hex(at as u32)), format!("a service of the shop, number {at}"));
         let rows = |names: usize| {
-            let legend: Legend = (0..names).map(name).collect();
+            let legend: CaptionEntries = (0..names).map(name).collect();
             (attribute(&captioned(&chart(640, "T"), &[], &legend, &theme), "height") - 134) / LINE_PX
         };
         assert_eq!([1, 3, 4, 6].map(rows), [1, 1, 2, 2]);

@@ -1,6 +1,6 @@
 //! Charts of curves through plotters: latencies before and after a change, and how far predictions are off.
 
-use super::axis::{Scale, Unit, ValueAxis};
+use super::axis::{AxisUnit, Scale, ValueAxis};
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
 use super::{Rgba, Theme};
 use pathlight_base::format;
@@ -116,7 +116,7 @@ impl Placed {
         let (from, to) = self.axis.ends();
         let values: Vec<(f64, String)> = match self.axis {
             Axis::Latency { .. } => {
-                let axis = ValueAxis::new((self.low, self.high), (from, to), Scale::Log, Unit::Time);
+                let axis = ValueAxis::new((self.low, self.high), (from, to), Scale::Log, AxisUnit::Time);
                 let marks = |axis: ValueAxis| {
                     axis.ticks(apart_px).into_iter().map(move |us| (us as f64, axis.tick_words(us)))
                 };

@@ -1,6 +1,6 @@
 //! Histograms on a logarithmic or linear axis: large ones through plotters, small ones as bars.
 
-use super::axis::{Scale, Unit, ValueAxis};
+use super::axis::{AxisUnit, Scale, ValueAxis};
 use super::plot::{self, Area, ChartError, ChartSize, rgba, words};
 use super::{Layer, Rgba, Scene, Theme};
 use crate::timeline::chart::nice_step;
@@ -21,12 +21,12 @@ pub struct Bars<'a> {
     /// The axis on which bins are equally wide.
     pub scale: Scale,
     /// What the values are.
-    pub unit: Unit,
+    pub unit: AxisUnit,
 }
 
 impl<'a> Bars<'a> {
     /// Returns the bars of a distribution.
-    pub fn of(distribution: &'a Distribution, unit: Unit) -> Bars<'a> {
+    pub fn of(distribution: &'a Distribution, unit: AxisUnit) -> Bars<'a> {
         let scale = if distribution.is_log { Scale::Log } else { Scale::Linear };
         Bars { edges: &distribution.edges, counts: &distribution.counts, scale, unit }
     }
@@ -35,14 +35,14 @@ impl<'a> Bars<'a> {
     /// bar.
     fn shift(&self) -> f64 {
         let whole = self.edges.windows(2).all(|pair| pair[1] - pair[0] == 1);
-        if self.scale == Scale::Linear && self.unit == Unit::Count && whole { 0.5 } else { 0.0 }
+        if self.scale == Scale::Linear && self.unit == AxisUnit::Count && whole { 0.5 } else { 0.0 }
     }
 }
 
 impl<'a> From<&'a LogHistogram> for Bars<'a> {
     fn from(histogram: &'a LogHistogram) -> Bars<'a> {
         let LogHistogram { edges_us, counts } = histogram;
-        Bars { edges: edges_us, counts, scale: Scale::Log, unit: Unit::Time }
+        Bars { edges: edges_us, counts, scale: Scale::Log, unit: AxisUnit::Time }
     }
 }
 
@@ -184,7 +184,7 @@ pub fn export_svg(
 pub fn spark(histogram: &LogHistogram, range_us: (u64, u64), width: i32, height: i32, color: Rgba) -> Scene {
     let mut layer = Layer::default();
     let range = (range_us.0 as f64, range_us.1 as f64 + 1.0);
-    let axis = ValueAxis::new((0, width), range, Scale::Log, Unit::Time);
+    let axis = ValueAxis::new((0, width), range, Scale::Log, AxisUnit::Time);
     let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     let pixel = |us: u64| axis.map_or(0, |axis| axis.pixel(us as f64));
     // The highest bar of each column of pixels.
@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn one_value_alone_stands_in_the_middle() {
-        for (value, scale, unit) in [(5_000, Scale::Log, Unit::Time), (7, Scale::Linear, Unit::Count)] {
+        for (value, scale, unit) in [(5_000, Scale::Log, AxisUnit::Time), (7, Scale::Linear, AxisUnit::Count)]
+        {
             let (edges, counts) = ([value, value + 1], [40]);
             let bars = Bars { edges: &edges, counts: &counts, scale, unit };
             let view = HistogramView { bars, range: None, lines: &[] };
@@ -261,7 +262,7 @@ mod tests {
         let from = tag + svg[tag..].find(" x=\"").unwrap() + 4;
         let middle: f64 = svg[from..].split('"').next().unwrap().parse().unwrap();
         let width = crate::draw::text::Advances { font_px: 11.0 };
-        let half = crate::draw::Measure::text_px(&mut { width }, "100\u{202f}µs") / 2.0;
+        let half = crate::draw::MeasureText::text_px(&mut { width }, "100\u{202f}µs") / 2.0;
         assert!(middle >= half, "{middle} {half}");
     }
 

@@ -23,7 +23,7 @@ pub mod window;
 
 pub use color::Rgba;
 pub use scene::{Fill, Layer, Metrics, Scene, Text};
-pub use text::Measure;
+pub use text::MeasureText;
 pub use theme::{Shade, Theme};
 pub use viewport::{AxisViewport, Viewport};
 pub use window::Window;

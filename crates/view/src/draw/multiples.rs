@@ -1,7 +1,7 @@
 //! Ten histograms side by side: how large, deep and parallel the requests are.
 
 use super::Theme;
-use super::axis::Unit;
+use super::axis::AxisUnit;
 use super::histogram::{self, Bars, HistogramView};
 use super::plot::{self, Area, ChartError, ChartSize, words};
 use super::text::elide;
@@ -21,23 +21,23 @@ const HEAD_PX: f64 = 34.0;
 
 /// The grid of the panels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Grid {
+pub struct MultiplesGrid {
     columns: i32,
     width: i32,
     height: i32,
     panels: i32,
 }
 
-impl Grid {
+impl MultiplesGrid {
     /// Divides the room for so many panels: as many in a row as fit, rows as high as the room lets them be.
-    pub fn new(panels: usize, size: ChartSize) -> Grid {
+    pub fn new(panels: usize, size: ChartSize) -> MultiplesGrid {
         let panels = panels as i32;
         let fit = (size.width / size.px(LEAST_PX.0).max(1)).clamp(1, COLUMNS.min(panels.max(1)));
         let rows = (panels + fit - 1) / fit;
         // No more columns than the rows need: ten panels in rows of four would leave two places empty.
         let columns = if rows > 0 { (panels + rows - 1) / rows } else { 1 };
         let height = (size.height / rows.max(1)).max(size.px(LEAST_PX.1));
-        Grid { columns, width: size.width / columns.max(1), height, panels }
+        MultiplesGrid { columns, width: size.width / columns.max(1), height, panels }
     }
 
     /// Returns the height of all rows in device pixels; more than the room had if they could not be made to fit.
@@ -70,8 +70,8 @@ impl Grid {
 }
 
 /// Returns what the values of a quantity are.
-pub fn unit_of(quantity: Quantity) -> Unit {
-    if quantity == Quantity::Latency { Unit::Time } else { Unit::Count }
+pub fn unit_of(quantity: Quantity) -> AxisUnit {
+    if quantity == Quantity::Latency { AxisUnit::Time } else { AxisUnit::Count }
 }
 
 /// Returns the figures of a distribution in a line: `n = 400, mean 34.1, median 31, max 63, log axis`.
@@ -109,7 +109,7 @@ pub fn draw<DB: DrawingBackend>(
         if let Some((quantity, of)) = enlarged.and_then(|panel| report.distributions.get(panel)) {
             return panel(root, *quantity, of, size, theme);
         }
-        let grid = Grid::new(report.distributions.len(), size);
+        let grid = MultiplesGrid::new(report.distributions.len(), size);
         let size = ChartSize { width: grid.width, height: grid.height, ..size };
         for (at, (quantity, of)) in report.distributions.iter().enumerate() {
             let area = root.clone().shrink(grid.place(at), (size.width, size.height));
@@ -171,7 +171,7 @@ pub fn export_svg(
 ) -> Result<String, ChartError> {
     let height = match enlarged {
         Some(_) => size.height,
-        None => Grid::new(report.distributions.len(), size).height(),
+        None => MultiplesGrid::new(report.distributions.len(), size).height(),
     };
     let size = ChartSize { height, ..size };
     plot::document(size, title, |backend| draw(backend, report, enlarged, size, theme))
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn every_panel_has_its_place_and_is_found_there() {
         for (width, height) in [(1200, 300), (1000, 300), (390, 200), (100, 50), (0, 0)] {
-            let grid = Grid::new(10, size(width, height));
+            let grid = MultiplesGrid::new(10, size(width, height));
             assert!(grid.height() >= height.min(1));
             for panel in 0..10 {
                 let (x, y) = grid.place(panel);
@@ -209,8 +209,8 @@ mod tests {
             assert_eq!(grid.at((-1, 3)), None);
             assert_eq!(grid.at((3, grid.height() + 1)), None);
         }
-        assert_eq!(Grid::new(10, size(1200, 300)).columns, 5);
-        assert_eq!(Grid::new(10, size(390, 300)).columns, 2);
+        assert_eq!(MultiplesGrid::new(10, size(1200, 300)).columns, 5);
+        assert_eq!(MultiplesGrid::new(10, size(390, 300)).columns, 2);
     }
 
     #[test]

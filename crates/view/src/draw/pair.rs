@@ -135,7 +135,7 @@ fn spans_on(request: &TraceReport, path: &[(&str, &str)]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::timeline::chart::trace;
-    use pathlight_engine::anomalies::Part;
+    use pathlight_engine::anomalies::PartOfRequest;
     use pathlight_engine::flame::SpanWaiting;
     use pathlight_engine::requests::RequestRef;
     use pathlight_trace::Endpoint;
@@ -194,7 +194,7 @@ mod tests {
         let name = |i: usize| Endpoint::new(format!("svc{i}"), format!("op{i}"));
         let reason = |kind, path, value| ReasonRow {
             kind,
-            part: Part::OnPath,
+            part: PartOfRequest::OnPath,
             path,
             after: None,
             calls: 100,
@@ -207,7 +207,7 @@ mod tests {
             start_us: 0,
             score: 9.0,
             p: 0.001,
-            part: Part::OnPath,
+            part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
             reasons: vec![

@@ -2,7 +2,7 @@
 
 use super::axis::ValueAxis;
 use super::backend::SvgBackend;
-use super::{Measure, Metrics, Rgba, Theme, svg};
+use super::{MeasureText, Metrics, Rgba, Theme, svg};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
 use plotters::element::{PathElement, Text};
@@ -96,7 +96,7 @@ pub(crate) fn draw_axis<DB: DrawingBackend>(
 }
 
 /// How a text that is too long is cut: [`elide`](super::text::elide) or [`elide_middle`](super::text::elide_middle).
-pub(crate) type Cut = fn(&str, f64, &mut dyn Measure) -> Option<String>;
+pub(crate) type Cut = fn(&str, f64, &mut dyn MeasureText) -> Option<String>;
 
 /// Returns as much of a text as fits into so many pixels; `None` if nothing of it does.
 pub(crate) fn fitting<DB: DrawingBackend>(
@@ -116,7 +116,7 @@ pub(crate) fn fitting<DB: DrawingBackend>(
 /// Measures by a function of characters.
 struct Widths<F>(F);
 
-impl<F: Fn(char) -> f64> Measure for Widths<F> {
+impl<F: Fn(char) -> f64> MeasureText for Widths<F> {
     fn char_px(&mut self, c: char) -> f64 {
         (self.0)(c)
     }

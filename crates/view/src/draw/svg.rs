@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 pub const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 
 /// The words of a picture.
-pub struct Words<'a> {
+pub struct SvgText<'a> {
     /// One line that names the picture.
     pub title: &'a str,
     /// A sentence or two that say what it shows; may be empty.
@@ -18,7 +18,7 @@ pub struct Words<'a> {
 }
 
 /// Writes a scene as one SVG document.
-pub fn write(scene: &Scene, words: &Words) -> String {
+pub fn write(scene: &Scene, words: &SvgText) -> String {
     let mut out = String::new();
     let (w, h) = (scene.width, scene.height);
     let _ = writeln!(
@@ -142,7 +142,7 @@ mod tests {
         let curve = Curve { points: vec![[0, 5], [10, 5], [21, 9]], width: 2, color: Rgba([1, 2, 3, 51]) };
         let mut scene = Scene::new(30, 10, None);
         scene.layers.push(Layer { curves: vec![curve], ..Layer::default() });
-        let svg = write(&scene, &Words { title: "", description: "", tip: &|_| None });
+        let svg = write(&scene, &SvgText { title: "", description: "", tip: &|_| None });
         let want = "stroke-width=\"2\" stroke=\"#010203\" stroke-opacity=\"0.200\" \
                     d=\"M0 5C5 5 5 5 10 5C15.5 5 15.5 9 21 9\"/>";
         assert!(svg.contains(want), "{svg}");
@@ -165,7 +165,7 @@ mod tests {
         let mut scene = Scene::new(20, 10, Some(Rgba::hex(0xffffff)));
         scene.layers.push(layer);
         let tip = |item: u32| Some(format!("item <{item}>"));
-        let svg = write(&scene.finish(), &Words { title: "T & t", description: "D", tip: &tip });
+        let svg = write(&scene.finish(), &SvgText { title: "T & t", description: "D", tip: &tip });
         let want = "\
 <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"20\" height=\"10\" viewBox=\"0 0 20 10\" role=\"img\" font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\" shape-rendering=\"crispEdges\">
 <title>T &amp; t</title>

@@ -1,7 +1,7 @@
 //! The width of text, and cutting it to fit.
 
 /// Measures text of one font; a canvas with its real font, or [`Advances`].
-pub trait Measure {
+pub trait MeasureText {
     /// Returns the advance of one character in pixels.
     fn char_px(&mut self, c: char) -> f64;
 
@@ -19,7 +19,7 @@ pub struct Advances {
     pub font_px: f64,
 }
 
-impl Measure for Advances {
+impl MeasureText for Advances {
     fn char_px(&mut self, c: char) -> f64 {
         f64::from(advance(c)) * self.font_px / 1000.0
     }
@@ -48,7 +48,7 @@ pub fn advance(c: char) -> u16 {
 
 /// Returns the text if it fits into `room_px`, else its beginning with an ellipsis; `None` if not even two characters
 /// and the ellipsis fit.
-pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+pub fn elide(text: &str, room_px: f64, measure: &mut dyn MeasureText) -> Option<String> {
     let ellipsis = measure.char_px('…');
     // What would still fit if an ellipsis followed: bytes and characters.
     let (mut cut, mut kept) = (0, 0);
@@ -70,7 +70,7 @@ pub fn elide(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<Stri
 /// Returns the text if it fits into `room_px`, else its beginning and its end with an ellipsis between: for names that
 /// begin alike, as those of packages do. Of a path or a method of a service (`shop.Cart/AddItem`) the last segments that
 /// fit are kept whole. Where there is room for little it is [`elide`].
-pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn MeasureText) -> Option<String> {
     if measure.text_px(text) <= room_px {
         return elide(text, room_px, measure);
     }
@@ -103,7 +103,7 @@ pub fn elide_middle(text: &str, room_px: f64, measure: &mut dyn Measure) -> Opti
 
 /// Returns the name of an endpoint, `operation @ service`, if it fits into `room_px`; else without the service, and
 /// then as [`elide_middle`].
-pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn MeasureText) -> Option<String> {
     let operation = name.rsplit_once(" @ ").map_or(name, |(operation, _)| operation);
     let is_too_long = measure.text_px(name) > room_px;
     elide_middle(if is_too_long { operation } else { name }, room_px, measure)
@@ -111,7 +111,7 @@ pub fn elide_name(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option
 
 /// Returns the name of an endpoint, `operation @ service`, if it fits into `room_px`; else with its operation as
 /// [`elide_middle`] has it, or, where that would get less than half of the room, as [`elide_name`].
-pub fn elide_operation(name: &str, room_px: f64, measure: &mut dyn Measure) -> Option<String> {
+pub fn elide_operation(name: &str, room_px: f64, measure: &mut dyn MeasureText) -> Option<String> {
     let (operation, service) = name.split_at(name.rfind(" @ ").unwrap_or(name.len()));
     let left = room_px - measure.text_px(service);
     if left < room_px / 2.0 {
@@ -127,7 +127,7 @@ mod tests {
     /// Every character ten pixels.
     struct Ten;
 
-    impl Measure for Ten {
+    impl MeasureText for Ten {
         fn char_px(&mut self, c: char) -> f64 {
             if c == '\u{301}' { 0.0 } else { 10.0 }
         }

@@ -1,9 +1,9 @@
 //! Violins: how times spread, one row for each value of a tag (`docs/definitions/critical-path.md` section 5; paper Fig. 21).
 
-use super::axis::{Scale, Unit, ValueAxis};
+use super::axis::{AxisUnit, Scale, ValueAxis};
 use super::plot::{self, ChartError, ChartSize, rgba, words};
 use super::text::{Advances, elide, elide_middle};
-use super::{Measure as _, Theme};
+use super::{MeasureText as _, Theme};
 use pathlight_base::format;
 use pathlight_base::statistics::{exp, ln};
 use pathlight_engine::split::{SplitReport, SplitValue};
@@ -50,9 +50,9 @@ impl ViolinLayout {
         let axis = match (report.points_us.first(), report.points_us.last()) {
             // All samples alike: they stand in the middle.
             (Some(&low), Some(&high)) if low >= high => {
-                ValueAxis::new((left, right), (low / 2.0, high * 2.0 + 1.0), scale, Unit::Time)
+                ValueAxis::new((left, right), (low / 2.0, high * 2.0 + 1.0), scale, AxisUnit::Time)
             }
-            (Some(&low), Some(&high)) => ValueAxis::new((left, right), (low, high), scale, Unit::Time),
+            (Some(&low), Some(&high)) => ValueAxis::new((left, right), (low, high), scale, AxisUnit::Time),
             _ => None,
         };
         ViolinLayout { size: ChartSize { height, ..room }, axis, row, rows }
@@ -208,7 +208,7 @@ pub fn export_svg(
 mod tests {
     use super::*;
     use crate::draw::Metrics;
-    use pathlight_base::statistics::{LogAxis, Summary};
+    use pathlight_base::statistics::{LogAxis, Percentiles};
 
     fn size(width: i32, height: i32) -> ChartSize {
         ChartSize { width, height, metrics: Metrics::default() }
@@ -222,7 +222,7 @@ mod tests {
         let values = groups.iter().map(|(value, samples)| SplitValue {
             value: (*value).to_owned(),
             n: samples.len() as u64,
-            us: Summary::of_sorted(samples),
+            us: Percentiles::of_sorted(samples),
             density: axis.density(samples),
             ..SplitValue::default()
         });

@@ -2,14 +2,14 @@
 
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Distribution;
-use pathlight_engine::endpoints::{Affected, BottomUpReport, ImpactRow, RootRow};
+use pathlight_engine::endpoints::{Affected, ImpactReport, ImpactRow, RootRow};
 use pathlight_engine::flame::HistogramsReport;
 use std::collections::BTreeMap;
 
 public_json! {
     /// Endpoints over all root endpoints at once: first those that occur below some root, by impact; then those that are only
     /// roots.
-    Endpoints<'a>(report: &'a BottomUpReport, faster: f64) {
+    Endpoints<'a>(report: &'a ImpactReport, faster: f64) {
         /// How many requests lie in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
@@ -29,7 +29,7 @@ public_json! {
 
 public_json! {
     /// One root endpoint.
-    Root<'a>(report: &'a BottomUpReport, id: usize, root: &RootRow) {
+    Root<'a>(report: &'a ImpactReport, id: usize, root: &RootRow) {
         /// Number of the root endpoint.
         id: usize = id,
         /// Service name.
@@ -45,7 +45,7 @@ public_json! {
 
 public_json! {
     /// One endpoint.
-    Row<'a>(report: &'a BottomUpReport, place: usize, row: &ImpactRow, faster: f64) {
+    Row<'a>(report: &'a ImpactReport, place: usize, row: &ImpactRow, faster: f64) {
         /// Place in the list, from 1.
         rank: usize = place + 1,
         /// Service name.
@@ -119,7 +119,7 @@ public_json! {
 ///
 /// # Errors
 /// Only if serde_json refuses a number, which no report holds.
-pub fn endpoints(report: &BottomUpReport, faster: f64) -> Text {
+pub fn endpoints(report: &ImpactReport, faster: f64) -> Text {
     pretty(&Endpoints::of(report, faster))
 }
 

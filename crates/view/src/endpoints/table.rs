@@ -6,7 +6,7 @@ use crate::say::tip::{Numbers, TipLine};
 use crate::table::{Attributes, Column, Number, PER_REQUEST, Table, csv, endpoint_attributes};
 use pathlight_base::format::{self, counted};
 use pathlight_base::statistics::Interval;
-use pathlight_engine::endpoints::{Affected as AffectedRoot, BottomUpReport, ImpactRow};
+use pathlight_engine::endpoints::{Affected as AffectedRoot, ImpactReport, ImpactRow};
 use pathlight_engine::flame::HistogramsReport;
 use pathlight_engine::flow::{EndpointSaving, FASTER_PERCENT, SavingsReport};
 use pathlight_engine::requests::{PercentileRange, RangeFacts};
@@ -28,7 +28,7 @@ pub fn why_empty(range: PercentileRange, facts: &RangeFacts) -> String {
 }
 
 /// Returns why the ranking is empty, if it is.
-pub fn why_no_endpoint(range: PercentileRange, report: &BottomUpReport) -> String {
+pub fn why_no_endpoint(range: PercentileRange, report: &ImpactReport) -> String {
     let why = why_empty(range, &report.facts);
     if why.is_empty() {
         return "No request waits for another endpoint: all its time is spent at its root.".to_owned();
@@ -70,7 +70,7 @@ pub fn sizes_csv(report: &HistogramsReport) -> String {
 }
 
 /// Returns the title of the ranking. `is_all`: nothing of it is still to come.
-pub fn ranking_title(range: PercentileRange, report: &BottomUpReport, is_all: bool) -> String {
+pub fn ranking_title(range: PercentileRange, report: &ImpactReport, is_all: bool) -> String {
     let rows = report.rows.iter().filter(|row| row.is_interior).count() as u64;
     let over = counted(report.roots.len() as u64, "root endpoint");
     let words = format!("{} below {over}, {}", counted(rows, "endpoint"), label(range));
@@ -93,7 +93,7 @@ pub struct ImpactLine {
 
 impl ImpactLine {
     /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
-    pub fn of(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
+    pub fn of(report: &ImpactReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
         let saved: BTreeMap<(&str, &str), f64> = savings
             .iter()
             .flat_map(|savings| &savings.endpoints)
@@ -192,9 +192,9 @@ pub fn ranking() -> Table<ImpactLine> {
 }
 
 /// Returns the ranking as comma-separated values: a line for each root endpoint that an endpoint affects.
-pub fn ranking_csv(report: &BottomUpReport, savings: Option<&SavingsReport>, level: usize) -> String {
+pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level: usize) -> String {
     struct Affected<'a> {
-        report: &'a BottomUpReport,
+        report: &'a ImpactReport,
         line: &'a ImpactLine,
         root: &'a AffectedRoot,
     }

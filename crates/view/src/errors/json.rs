@@ -1,7 +1,7 @@
 //! Where errors start and stop.
 
 use crate::json::parts::{Text, percent, pretty, public_json};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::errors::{ErrorNode, ErrorRow, ErrorsReport};
 use pathlight_engine::requests::RequestRef;
 
@@ -44,9 +44,9 @@ public_json! {
         /// The part of it that is the whole latency of failed requests.
         failed_us: u128 = report.totals.failed_us,
         /// Latency of the requests.
-        latency_us: Summary = report.facts.latency_us,
+        latency_us: Percentiles = report.facts.latency_us,
         /// The latency that remains without the spans in error.
-        latency_without_us: Summary = report.without_us,
+        latency_without_us: Percentiles = report.without_us,
         /// Most own errors first, then most propagated, most stopped (ties by name).
         endpoints: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
         /// Requests with errors of more than 64 endpoints on the critical path. 0 of a summary, which does not count them.

@@ -3,4 +3,6 @@
 pub(crate) mod json;
 mod table;
 
-pub use table::{ANY_LATENCY, Line, facts, no_errors, sentences, table, tip, title, why_no_graph};
+pub use table::{
+    ANY_LATENCY, ErrorEndpointRow, facts, no_errors, sentences, table, tip, title, why_no_graph,
+};

@@ -147,16 +147,16 @@ pub fn tip(report: &ErrorsReport, node: NodeId) -> Vec<TipLine> {
 }
 
 /// An endpoint that errors start in, pass through or end in.
-pub struct Line {
+pub struct ErrorEndpointRow {
     at: usize,
     report: Rc<ErrorsReport>,
 }
 
-impl Line {
+impl ErrorEndpointRow {
     /// Returns the lines of a report.
-    pub fn of(report: &Rc<ErrorsReport>) -> Vec<Line> {
+    pub fn of(report: &Rc<ErrorsReport>) -> Vec<ErrorEndpointRow> {
         let with_errors = report.rows.iter().enumerate().filter(|(_, row)| row.has_errors());
-        with_errors.map(|(at, _)| Line { at, report: report.clone() }).collect()
+        with_errors.map(|(at, _)| ErrorEndpointRow { at, report: report.clone() }).collect()
     }
 
     /// Returns its numbers.
@@ -196,32 +196,32 @@ pub fn facts(report: &ErrorsReport, service: &str, operation: &str) -> Vec<(&'st
 }
 
 /// Returns the companion table.
-pub fn table() -> Table<Line> {
+pub fn table() -> Table<ErrorEndpointRow> {
     let columns = vec![
         Column::endpoint(
             "Endpoint",
             "Where errors start, pass through or stop; Enter opens the slowest request with one that starts here",
-            Line::name,
+            ErrorEndpointRow::name,
         )
         .csv(&["service", "operation"]),
         Column::field("spans", |line| line.row().spans.into()),
-        Column::count("own", "Start", "Spans in error whose children are not", |line: &Line| {
+        Column::count("own", "Start", "Spans in error whose children are not", |line: &ErrorEndpointRow| {
             line.row().own.into()
         })
         .tiny()
         .csv(&["own"]),
-        Column::count("propagated", "Pass on", "Spans in error of which a child is in error", |line: &Line| {
+        Column::count("propagated", "Pass on", "Spans in error of which a child is in error", |line: &ErrorEndpointRow| {
             line.row().propagated.into()
         })
         .low(2)
         .tiny()
         .csv(&["propagated"]),
-        Column::count("stopped", "Stop", "Spans not in error of which a child is", |line: &Line| {
+        Column::count("stopped", "Stop", "Spans not in error of which a child is", |line: &ErrorEndpointRow| {
             line.row().stopped.into()
         })
         .tiny()
         .csv(&["stopped"]),
-        Column::count("requests", "Requests", "Requests in which it is in error", |line: &Line| {
+        Column::count("requests", "Requests", "Requests in which it is in error", |line: &ErrorEndpointRow| {
             line.row().requests.into()
         })
         .low(3)
@@ -232,7 +232,7 @@ pub fn table() -> Table<Line> {
             "share",
             "On the path",
             "Share of its spans on critical paths that are in error",
-            |line: &Line| line.row().path_share().into(),
+            |line: &ErrorEndpointRow| line.row().path_share().into(),
         )
         .low(2),
         Column::field("path_us", |line| line.row().path_us.into()),
@@ -240,7 +240,7 @@ pub fn table() -> Table<Line> {
             "time",
             "Path time",
             "Self time on critical paths of its spans in error",
-            |line: &Line| line.row().path_error_us.into(),
+            |line: &ErrorEndpointRow| line.row().path_error_us.into(),
         )
         .low(2)
         .csv(&["path_error_us"]),
@@ -249,7 +249,7 @@ pub fn table() -> Table<Line> {
             "saved",
             "Would save",
             "How much less time all requests together would take without its spans in error",
-            |line: &Line| line.row().saved_us.into(),
+            |line: &ErrorEndpointRow| line.row().saved_us.into(),
         )
         .csv(&["latency_saved_us"]),
         Column::text_field("example_trace_id", |line| {
@@ -257,6 +257,6 @@ pub fn table() -> Table<Line> {
         }),
     ];
     Table::new("error-table", "Errors by endpoint", ("own", true), columns)
-        .with_attributes(Line::attributes)
+        .with_attributes(ErrorEndpointRow::attributes)
         .search(|line, finder| finder.fits_endpoint(line.name()))
 }

@@ -1,9 +1,9 @@
 //! Words in an exported file about itself: its name, and the lines above a picture.
 
 use crate::address::Address;
-use crate::address::comparing::{Against, Side};
+use crate::address::comparing::{Against, ComparedSide};
 use crate::anomalies;
-use crate::anomalies::settings::Normal;
+use crate::anomalies::settings::JudgedAgainst;
 use crate::say::selection::range_words;
 use crate::views::View;
 use pathlight_base::format;
@@ -15,7 +15,7 @@ pub struct Exported {
     /// The selection.
     selection: String,
     /// While sides are compared: what both are called, and which of them is shown if not both are.
-    sides: Option<([String; 2], Option<Side>)>,
+    sides: Option<([String; 2], Option<ComparedSide>)>,
 }
 
 impl Exported {
@@ -27,7 +27,7 @@ impl Exported {
             View::Compare => (true, true),
             View::Diagnosis => (address.choices.diagnosis.list.is_of_sides(), true),
             // Both sets are cut to one percentile range.
-            View::Anomalies => (anomalies::normal(address) == Normal::SetA, false),
+            View::Anomalies => (anomalies::normal(address) == JudgedAgainst::SetA, false),
             _ => (false, true),
         };
         let selection = if both && has_ranges {
@@ -36,7 +36,7 @@ impl Exported {
             selection
         };
         let [a, b] = names;
-        let sides = [(Side::A, a), (Side::B, b)].map(|(side, name)| {
+        let sides = [(ComparedSide::A, a), (ComparedSide::B, b)].map(|(side, name)| {
             let range = address.side(side).range;
             let says_range = comparison.against == Against::Range || !has_ranges || range.is_all();
             if says_range { name } else { format!("{name}, {}", range_words(range)) }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(lines[..2], ["GET /cart/{id} @ shop", "A: P0\u{2013}50; B: P95\u{2013}99"]);
         // Sets may have percentile ranges of their own.
         address.compare_sets();
-        address.set_range(Side::A, PercentileRange::ALL);
+        address.set_range(ComparedSide::A, PercentileRange::ALL);
         let file = of(&address, ["before", "after"]);
         assert_eq!(file.file_name("compare"), "compare-A-before-B-after-P95-99");
         assert_eq!(file.lines(0)[1], "A: before; B: after, P95\u{2013}99");
@@ -130,7 +130,7 @@ mod tests {
         let mut address = cart();
         address.compare_sets();
         address.view = View::Flame;
-        address.speak_of(Side::B);
+        address.speak_of(ComparedSide::B);
         let file = of(&address, ["before", "after"]);
         assert_eq!(file.file_name("flame"), "flame-B-after-P95-99-GET-cart-id-shop-P95-99");
         let lines = file.lines(0);

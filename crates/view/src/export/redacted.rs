@@ -4,10 +4,10 @@
 use crate::address::choices::Choices;
 use crate::address::{Address, SplitChoice};
 use crate::flow::choice::FlowChoice;
-use pathlight_backend::source::{Source, Wanted};
-use pathlight_engine::compare::services::CulpritReport;
-use pathlight_engine::diagnosis::{GroupSubspan, PlacesReport, SetsReport, TprofReport};
-use pathlight_engine::findings::{Facts, FindingsReport, Place, TagsReport};
+use pathlight_backend::source::{FetchSource, Wanted};
+use pathlight_engine::compare::services::ServicesReport;
+use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
+use pathlight_engine::findings::{FindingFacts, FindingPlace, FindingsReport, TagsReport};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::split::SplitOf;
@@ -31,7 +31,7 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
         return out;
     }
     if redaction.tags {
-        out.findings.retain(|finding| !matches!(finding.place, Place::Tag { .. }));
+        out.findings.retain(|finding| !matches!(finding.place, FindingPlace::Tag { .. }));
         out.findings.iter_mut().for_each(|finding| drop_tags(&mut finding.facts));
     }
     for finding in &mut out.findings {
@@ -39,9 +39,9 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
             finding.example = None;
         }
         match &mut finding.facts {
-            Facts::Abnormal { reasons, .. } if redaction.names => reasons.clear(),
+            FindingFacts::Abnormal { reasons, .. } if redaction.names => reasons.clear(),
             // Processes are named by host.
-            Facts::ReadWithCare { skew: Some((_, names, _)), .. } => {
+            FindingFacts::ReadWithCare { skew: Some((_, names, _)), .. } => {
                 *names = ["one process".to_owned(), "another".to_owned()];
             }
             _ => {}
@@ -85,11 +85,11 @@ pub fn tags(report: &TagsReport, redaction: Redaction) -> TagsReport {
     out
 }
 
-fn drop_tags(facts: &mut Facts) {
+fn drop_tags(facts: &mut FindingFacts) {
     match facts {
-        Facts::SlowTail { tag, .. } => *tag = None,
-        Facts::Who { only_with, .. } => *only_with = None,
-        Facts::OneAfterTheOther { grows_with, .. } => {
+        FindingFacts::SlowTail { tag, .. } => *tag = None,
+        FindingFacts::Who { only_with, .. } => *only_with = None,
+        FindingFacts::OneAfterTheOther { grows_with, .. } => {
             grows_with.take_if(|grows| grows.tag.is_some());
         }
         _ => {}
@@ -100,49 +100,49 @@ fn drop_tags(facts: &mut Facts) {
 fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
     for finding in &mut report.findings {
         match &mut finding.place {
-            Place::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
-            Place::Service(service) => see(Named::Service(service)),
-            Place::RequestType(kind) => see(Named::Type(kind)),
-            Place::Tag { .. } | Place::Data => {}
+            FindingPlace::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
+            FindingPlace::Service(service) => see(Named::Service(service)),
+            FindingPlace::RequestType(kind) => see(Named::Type(kind)),
+            FindingPlace::Tag { .. } | FindingPlace::Data => {}
         }
         match &mut finding.facts {
-            Facts::Changed(report) => walk_culprit(report, see),
-            Facts::SlowTail { root, tag, .. } => {
+            FindingFacts::Changed(report) => walk_culprit(report, see),
+            FindingFacts::SlowTail { root, tag, .. } => {
                 see(Named::Type(root));
                 tag.iter_mut().filter_map(|tag| tag.at.as_mut()).for_each(|at| see(Named::Endpoint(at)));
             }
-            Facts::Waiting { callee, .. } => see(Named::Service(callee)),
-            Facts::HotSpot { largest, beside, gap, .. } => {
+            FindingFacts::Waiting { callee, .. } => see(Named::Service(callee)),
+            FindingFacts::HotSpot { largest, beside, gap, .. } => {
                 largest.iter_mut().for_each(|(endpoint, _)| see(Named::Endpoint(endpoint)));
                 beside.iter_mut().for_each(|call| see(Named::Endpoint(&mut call.endpoint)));
                 let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
                 between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
             }
-            Facts::NotInstrumented { gap, .. } => {
+            FindingFacts::NotInstrumented { gap, .. } => {
                 let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
                 between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
             }
-            Facts::OneAfterTheOther { caller, grows_with, .. } => {
+            FindingFacts::OneAfterTheOther { caller, grows_with, .. } => {
                 see(Named::Endpoint(caller));
                 grows_with.iter_mut().for_each(|grows| see(Named::Endpoint(&mut grows.endpoint)));
             }
-            Facts::Who { root, .. } => see(Named::Type(root)),
-            Facts::SinceWhen { change, .. } => {
+            FindingFacts::Who { root, .. } => see(Named::Type(root)),
+            FindingFacts::SinceWhen { change, .. } => {
                 change.iter_mut().for_each(|change| see(Named::Service(&mut change.service)));
             }
-            Facts::Bursts { .. }
-            | Facts::WorthMakingFaster(_)
-            | Facts::OutsideRequests { .. }
-            | Facts::Abnormal { .. }
-            | Facts::Timeout { .. }
-            | Facts::Retries { .. }
-            | Facts::Errors { .. }
-            | Facts::ReadWithCare { .. } => {}
+            FindingFacts::Bursts { .. }
+            | FindingFacts::WorthMakingFaster(_)
+            | FindingFacts::OutsideRequests { .. }
+            | FindingFacts::Abnormal { .. }
+            | FindingFacts::Timeout { .. }
+            | FindingFacts::Retries { .. }
+            | FindingFacts::Errors { .. }
+            | FindingFacts::ReadWithCare { .. } => {}
         }
     }
 }
 
-fn walk_culprit(report: &mut CulpritReport, see: &mut dyn FnMut(Named<'_>)) {
+fn walk_culprit(report: &mut ServicesReport, see: &mut dyn FnMut(Named<'_>)) {
     for row in &mut report.services {
         for place in &mut row.places {
             // The operation that answers is of the other side.
@@ -160,7 +160,7 @@ fn walk_culprit(report: &mut CulpritReport, see: &mut dyn FnMut(Named<'_>)) {
 }
 
 /// Returns what the words of a diagnosis are made of, without what is left out.
-pub fn diagnosis(report: &TprofReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> TprofReport {
+pub fn diagnosis(report: &DiagnosisReport, redaction: Redaction, pseudonyms: &Pseudonyms) -> DiagnosisReport {
     let mut out = report.clone();
     if redaction.is_nothing() {
         return out;
@@ -314,7 +314,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         // The first may be any text, the second a route or the value of a tag.
         Filter::Search(_) | Filter::Type(_) => false,
     });
-    let mut source = if names && !source.is_demo() { Source::default() } else { source };
+    let mut source = if names && !source.is_demo() { FetchSource::default() } else { source };
     if let Wanted::Search(search) = &mut source.wanted {
         search.tags.clear();
     }

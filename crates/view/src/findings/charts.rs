@@ -2,13 +2,13 @@
 
 use crate::findings::words::reaches_p99;
 use pathlight_base::statistics::Interval;
-use pathlight_engine::findings::{Facts, Finding};
+use pathlight_engine::findings::{Finding, FindingFacts};
 
 /// The chart of a finding. Places are 0 to 1, from left to right and from below.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FindingChart {
     /// Bars from a common left end.
-    Bars(Vec<Bar>),
+    Bars(Vec<StakeBar>),
     /// Two rows of ticks, one for each request: what the finding is about, and the others. The last is what stands below:
     /// the least and the greatest latency.
     Strips([(&'static str, Vec<f64>); 2], [f64; 2]),
@@ -20,7 +20,7 @@ pub enum FindingChart {
 
 /// A bar: microseconds, and how sure they are.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bar {
+pub struct StakeBar {
     /// Name of the bar.
     pub name: &'static str,
     /// Length of the bar in microseconds.
@@ -32,34 +32,36 @@ pub struct Bar {
 /// Calls that are drawn of a run.
 const STEPS: f64 = 12.0;
 
-fn bar(name: &'static str, us: f64) -> Bar {
-    Bar { name, us, interval: None }
+fn bar(name: &'static str, us: f64) -> StakeBar {
+    StakeBar { name, us, interval: None }
 }
 
 /// Returns the chart of a finding; `None` if there is nothing to draw.
 pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
-    let stake = |name| Bar { name, us: finding.stake_us, interval: finding.interval };
+    let stake = |name| StakeBar { name, us: finding.stake_us, interval: finding.interval };
     let bars = match &finding.facts {
-        Facts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
-        Facts::SlowTail { .. } => return strips(finding),
-        Facts::SinceWhen { .. } | Facts::Bursts { .. } => return over_time(finding),
-        Facts::OneAfterTheOther { calls, .. } => {
+        FindingFacts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
+        FindingFacts::SlowTail { .. } => return strips(finding),
+        FindingFacts::SinceWhen { .. } | FindingFacts::Bursts { .. } => return over_time(finding),
+        FindingFacts::OneAfterTheOther { calls, .. } => {
             let drawn = calls.round().clamp(2.0, STEPS);
             return Some(FindingChart::Steps(
                 (0..drawn as u32).map(|at| [f64::from(at) / drawn, 0.8 / drawn]).collect(),
             ));
         }
-        Facts::HotSpot { latency_us, .. } => vec![stake("here"), bar("latency", *latency_us)],
-        Facts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
-        Facts::WorthMakingFaster(halved) if reaches_p99(halved) => {
+        FindingFacts::HotSpot { latency_us, .. } => vec![stake("here"), bar("latency", *latency_us)],
+        FindingFacts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
+        FindingFacts::WorthMakingFaster(halved) if reaches_p99(halved) => {
             vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
         }
-        Facts::WorthMakingFaster(_) => vec![stake("saves")],
-        Facts::Timeout { duration_us, p50_us, .. } => {
+        FindingFacts::WorthMakingFaster(_) => vec![stake("saves")],
+        FindingFacts::Timeout { duration_us, p50_us, .. } => {
             vec![bar("these", *duration_us), bar("median", *p50_us)]
         }
-        Facts::Who { means_us, .. } => vec![bar("with it", means_us.0), bar("others", means_us.1)],
-        Facts::Retries { .. } | Facts::Errors { .. } if finding.stake_us > 0.0 => vec![stake("costs")],
+        FindingFacts::Who { means_us, .. } => vec![bar("with it", means_us.0), bar("others", means_us.1)],
+        FindingFacts::Retries { .. } | FindingFacts::Errors { .. } if finding.stake_us > 0.0 => {
+            vec![stake("costs")]
+        }
         _ => return None,
     };
     Some(FindingChart::Bars(bars))
@@ -91,10 +93,10 @@ fn over_time(finding: &Finding) -> Option<FindingChart> {
 }
 
 /// Returns where a bar of a chart ends, and where its interval begins and ends, 0 to 1.
-pub fn bar_places(bars: &[Bar]) -> Vec<(f64, Option<[f64; 2]>)> {
-    let high = |bar: &Bar| bar.interval.map_or(bar.us, |interval| interval.high.max(bar.us));
+pub fn bar_places(bars: &[StakeBar]) -> Vec<(f64, Option<[f64; 2]>)> {
+    let high = |bar: &StakeBar| bar.interval.map_or(bar.us, |interval| interval.high.max(bar.us));
     let most = bars.iter().map(high).fold(f64::MIN_POSITIVE, f64::max);
-    let of = |bar: &Bar| {
+    let of = |bar: &StakeBar| {
         (bar.us / most, bar.interval.map(|interval| [interval.low.max(0.0) / most, interval.high / most]))
     };
     bars.iter().map(of).collect()
@@ -103,12 +105,12 @@ pub fn bar_places(bars: &[Bar]) -> Vec<(f64, Option<[f64; 2]>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::findings::{FindingPoint, Place};
+    use pathlight_engine::findings::{FindingPlace, FindingPoint};
 
-    fn finding(facts: Facts) -> Finding {
+    fn finding(facts: FindingFacts) -> Finding {
         let point = |start_us, latency_us, is_meant| FindingPoint { start_us, latency_us, is_meant };
         Finding {
-            place: Place::Data,
+            place: FindingPlace::Data,
             stake_us: 10.0,
             interval: Some(Interval { low: 5.0, high: 20.0 }),
             n: 1,
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_stake_is_drawn_with_its_interval_on_one_scale() {
-        let found = finding(Facts::Errors { requests: 1, ratio: Some(2.0), saved: None });
+        let found = finding(FindingFacts::Errors { requests: 1, ratio: Some(2.0), saved: None });
         let Some(FindingChart::Bars(bars)) = finding_chart(&found) else { panic!() };
         assert_eq!(bar_places(&bars), [(0.5, Some([0.25, 1.0]))]);
         assert_eq!(finding_chart(&Finding { stake_us: 0.0, ..found }), None);
@@ -132,11 +134,11 @@ mod tests {
 
     #[test]
     fn requests_are_points_between_the_first_and_the_last_and_up_to_the_slowest() {
-        let bursts = Facts::Bursts { bursts: Vec::new(), requests: 3 };
+        let bursts = FindingFacts::Bursts { bursts: Vec::new(), requests: 3 };
         let Some(FindingChart::Points(points, most)) = finding_chart(&finding(bursts)) else { panic!() };
         let expected = [([0.0, 0.5], false), ([0.5, 1.0], true), ([1.0, 0.75], false)];
         assert_eq!((points.as_slice(), most), (expected.as_slice(), 100.0));
-        let strips = strips(&finding(Facts::NotInstrumented { share: 0.0, gap: None })).unwrap();
+        let strips = strips(&finding(FindingFacts::NotInstrumented { share: 0.0, gap: None })).unwrap();
         assert_eq!(
             strips,
             FindingChart::Strips([("slowest", vec![1.0]), ("others", vec![0.0, 0.5])], [50.0, 100.0])

@@ -3,9 +3,9 @@
 use crate::findings::words::sentence;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::findings::{
-    Finding as Found, FindingKind, FindingsReport, Place as At, TagsReport, TimeBin,
+    Finding as Found, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
 };
 use pathlight_engine::requests::{PercentileRange, RequestRef};
 
@@ -17,8 +17,8 @@ public_json! {
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(Some(range)),
         /// Latencies of the requests.
-        latency_us: Summary = report.facts.latency_us,
-        /// At most ten; empty if nothing stands out.
+        latency_us: Percentiles = report.facts.latency_us,
+        /// FindingPlace most ten; empty if nothing stands out.
         findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
         /// Differences that were tested.
         tested: u64 = report.tested,
@@ -65,28 +65,28 @@ public_json! {
 
 public_json! {
     /// What a finding names: what is not `null`.
-    Place<'a>(place: &'a At) {
+    Place<'a>(place: &'a FindingPlace) {
         /// Service name.
         service: Option<&'a str> = match place {
-            At::Endpoint(endpoint) => Some(&endpoint.service),
-            At::RequestType(kind) => Some(&kind.root.service),
-            At::Service(service) => Some(service),
-            At::Tag { .. } | At::Data => None,
+            FindingPlace::Endpoint(endpoint) => Some(&endpoint.service),
+            FindingPlace::RequestType(kind) => Some(&kind.root.service),
+            FindingPlace::Service(service) => Some(service),
+            FindingPlace::Tag { .. } | FindingPlace::Data => None,
         },
         /// Operation name.
         operation: Option<&'a str> = match place {
-            At::Endpoint(endpoint) => Some(&endpoint.operation),
-            At::RequestType(kind) => Some(&kind.root.operation),
+            FindingPlace::Endpoint(endpoint) => Some(&endpoint.operation),
+            FindingPlace::RequestType(kind) => Some(&kind.root.operation),
             _ => None,
         },
         /// Of a request type that is a part of a root endpoint's requests: which.
         part: Option<&'a str> = match place {
-            At::RequestType(kind) => Some(kind.part.as_str()).filter(|part| !part.is_empty()),
+            FindingPlace::RequestType(kind) => Some(kind.part.as_str()).filter(|part| !part.is_empty()),
             _ => None,
         },
         /// Tag as `[key, value]`.
         tag: Option<[&'a str; 2]> = match place {
-            At::Tag { key, value } => Some([key, value]),
+            FindingPlace::Tag { key, value } => Some([key, value]),
             _ => None,
         },
     }

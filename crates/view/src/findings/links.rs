@@ -1,9 +1,9 @@
 //! Where the page leads from a finding: to its evidence.
 
 use crate::address::Address;
-use crate::address::comparing::{Against, Comparison, Side};
+use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::views::View;
-use pathlight_engine::findings::{Facts, Finding, FindingKind, Place};
+use pathlight_engine::findings::{Finding, FindingFacts, FindingKind, FindingPlace};
 use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
 use pathlight_engine::split::SplitOf;
 
@@ -31,50 +31,54 @@ pub fn show(finding: &Finding, address: &mut Address) {
         address.view = view;
         address.focus.clear();
         address.search = match &finding.place {
-            Place::Endpoint(endpoint) => endpoint.operation.clone(),
-            Place::RequestType(kind) => kind.root.operation.clone(),
-            Place::Service(service) => service.clone(),
-            Place::Tag { value, .. } => value.clone(),
-            Place::Data => String::new(),
+            FindingPlace::Endpoint(endpoint) => endpoint.operation.clone(),
+            FindingPlace::RequestType(kind) => kind.root.operation.clone(),
+            FindingPlace::Service(service) => service.clone(),
+            FindingPlace::Tag { value, .. } => value.clone(),
+            FindingPlace::Data => String::new(),
         };
     };
     // Findings of two sets are of side B.
     let is_of_sets = address.compares_sets();
-    if is_of_sets && !matches!(finding.facts, Facts::Changed(_)) {
-        address.speak_of(Side::B);
+    if is_of_sets && !matches!(finding.facts, FindingFacts::Changed(_)) {
+        address.speak_of(ComparedSide::B);
     }
     match &finding.facts {
-        Facts::SlowTail { root, ranges, .. } if is_of_sets => {
+        FindingFacts::SlowTail { root, ranges, .. } if is_of_sets => {
             address.look_at_type(root);
             (address.range, address.over_all) = (ranges.0, false);
             search(address, View::Flame);
         }
-        Facts::Changed(_) => {
+        FindingFacts::Changed(_) => {
             address.compare_sets();
             address.view = View::Compare;
         }
-        Facts::SlowTail { root, ranges, .. } => {
+        FindingFacts::SlowTail { root, ranges, .. } => {
             address.look_at_type(root);
             (address.range, address.over_all) = (ranges.0, false);
-            address.comparison =
-                Some(Comparison { against: Against::Range, side: Side::B, other: ranges.1, swapped: false });
+            address.comparison = Some(Comparison {
+                against: Against::Range,
+                side: ComparedSide::B,
+                other: ranges.1,
+                swapped: false,
+            });
             search(address, View::Compare);
         }
-        Facts::OneAfterTheOther { caller, .. } => {
+        FindingFacts::OneAfterTheOther { caller, .. } => {
             address.choices.flow.parents = vec![caller.clone()];
             address.view = View::Flow;
         }
-        Facts::Errors { .. } | Facts::Retries { .. } => search(address, View::Errors),
-        Facts::Who { root, .. } => {
+        FindingFacts::Errors { .. } | FindingFacts::Retries { .. } => search(address, View::Errors),
+        FindingFacts::Who { root, .. } => {
             address.look_at_type(root);
-            if let Place::Tag { key, .. } = &finding.place {
+            if let FindingPlace::Tag { key, .. } = &finding.place {
                 address.split.key = Some(key.clone());
                 address.split.of = SplitOf::default();
             }
             address.view = View::Split;
         }
-        Facts::SinceWhen { from_us, .. } => {
-            if let Place::RequestType(kind) = &finding.place {
+        FindingFacts::SinceWhen { from_us, .. } => {
+            if let FindingPlace::RequestType(kind) = &finding.place {
                 address.look_at_type(kind);
             }
             address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
@@ -82,30 +86,30 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.range = PercentileRange::ALL;
             address.view = View::Requests;
         }
-        Facts::ReadWithCare { .. } => address.view = View::Requests,
-        Facts::Bursts { bursts, .. } => {
+        FindingFacts::ReadWithCare { .. } => address.view = View::Requests,
+        FindingFacts::Bursts { bursts, .. } => {
             address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
             let first = bursts.first();
             address.filters.extend(first.map(|b| Filter::Time { from_us: b.from_us, to_us: b.to_us }));
             address.view = View::Requests;
         }
-        Facts::OutsideRequests { .. } => {
-            if let Place::Endpoint(endpoint) = &finding.place {
+        FindingFacts::OutsideRequests { .. } => {
+            if let FindingPlace::Endpoint(endpoint) = &finding.place {
                 address.look_at_type(&RequestType::whole(endpoint.clone()));
             }
             (address.range, address.over_all) = (PercentileRange::ALL, false);
             address.focus.clear();
             address.view = View::Flame;
         }
-        Facts::WorthMakingFaster(_) => search(address, View::Endpoints),
-        Facts::Abnormal { .. } => {
+        FindingFacts::WorthMakingFaster(_) => search(address, View::Endpoints),
+        FindingFacts::Abnormal { .. } => {
             address.compare_sets();
             address.view = View::Anomalies;
         }
-        Facts::HotSpot { .. }
-        | Facts::Waiting { .. }
-        | Facts::NotInstrumented { .. }
-        | Facts::Timeout { .. } => {
+        FindingFacts::HotSpot { .. }
+        | FindingFacts::Waiting { .. }
+        | FindingFacts::NotInstrumented { .. }
+        | FindingFacts::Timeout { .. } => {
             search(address, View::Flame);
         }
     }

@@ -5,8 +5,8 @@ use crate::flame::table::{waiting_column, waiting_us};
 use crate::say::selection::{filter_words, range_words};
 use crate::table::{Attributes, Column, PER_REQUEST, Table, WHEN_PRESENT, endpoint_attributes};
 use pathlight_base::format;
-use pathlight_engine::endpoints::{EndpointRow, EndpointsReport, RowStat, RowTime};
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::endpoints::{EndpointTotals, EndpointsReport, RowStat, RowTime};
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_engine::queries::{OverviewReport, TypeRow};
 use pathlight_engine::requests::{RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;
@@ -241,14 +241,14 @@ pub struct Cost {
     pub endpoint: Endpoint,
     share: f64,
     requests: u64,
-    row: EndpointRow,
+    row: EndpointTotals,
 }
 
 impl Cost {
     /// Returns the endpoints of a report by self time, most first.
     pub fn of(report: &EndpointsReport) -> Vec<Cost> {
         let order = report.order(RowTime::Exclusive, RowStat::Total);
-        let cost = |number: EndpointId| {
+        let cost = |number: ReportEndpoint| {
             let (service, operation) = report.name(number);
             let row = report.rows[number.index()].clone();
             Cost {

@@ -1,7 +1,7 @@
 //! Tags by themselves: which tell slow requests from the others, in words and as pairs of bars.
 
 use pathlight_base::format::{count, counted, printable, share};
-use pathlight_engine::findings::{TagRow, TagValue, TagsReport};
+use pathlight_engine::findings::{FindingTag, TagRow, TagsReport};
 use pathlight_engine::requests::Filter;
 
 /// A tag or a pair of tags, as it is shown.
@@ -22,7 +22,7 @@ pub struct TagLine {
 /// Characters of a value that are shown: a statement of SQL would hide the rest.
 const SHOWN: usize = 60;
 
-fn name(tag: &TagValue) -> String {
+fn name(tag: &FindingTag) -> String {
     let mut value: String = tag.value.chars().take(SHOWN).collect();
     if value.len() < tag.value.len() {
         value.push('\u{2026}');
@@ -30,7 +30,7 @@ fn name(tag: &TagValue) -> String {
     printable(&format!("{} = {value}", tag.key))
 }
 
-fn names(tags: &[TagValue]) -> String {
+fn names(tags: &[FindingTag]) -> String {
     tags.iter().map(name).collect::<Vec<_>>().join(" and ")
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn tags_say_how_many_of_either_side_have_them() {
-        let tag = |key: &str, value: &str| TagValue { key: key.to_owned(), value: value.to_owned() };
+        let tag = |key: &str, value: &str| FindingTag { key: key.to_owned(), value: value.to_owned() };
         let row = TagRow {
             tags: vec![tag("region", "eu"), tag("version", "1.8")],
             slow: 4,

@@ -1,7 +1,7 @@
 //! The method behind a finding, in two lines at most.
 
 use pathlight_base::format::{count, counted, duration, share};
-use pathlight_engine::findings::{Facts, Finding};
+use pathlight_engine::findings::{Finding, FindingFacts};
 
 /// Says how a saving is estimated. It begins with a space, since it follows another sentence.
 const WHAT_IF: &str =
@@ -10,30 +10,30 @@ const WHAT_IF: &str =
 /// Returns how a finding was found, in two lines at most.
 pub fn why(finding: &Finding) -> Vec<String> {
     let how = match &finding.facts {
-        Facts::Changed(report) => format!(
+        FindingFacts::Changed(report) => format!(
             "Own work, calls into and calls out of each service, at B's own numbers of calls, beyond the drift of sets in \
              which nothing is wrong: {} against {}.",
             counted(report.requests[1], "request"),
             count(report.requests[0])
         ),
-        Facts::SlowTail { latency_excess_us, p50_us, p99_us, .. } => format!(
+        FindingFacts::SlowTail { latency_excess_us, p50_us, p99_us, .. } => format!(
             "The slowest tenth of each request type, at least five requests, is compared with its faster half by time \
              on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.{}",
             duration(*latency_excess_us),
             duration(*p50_us as f64),
             if p99_us.is_some() { WHAT_IF } else { "" }
         ),
-        Facts::Waiting { is_certain, .. } => format!(
+        FindingFacts::Waiting { is_certain, .. } => format!(
             "What calls take on the critical path before their callee starts and after it ends: {}. At least five requests \
              wait at least 5 ms and ten times the median.",
             if *is_certain { "network or queue" } else { "network, queue or work of the caller" }
         ),
-        Facts::Bursts { requests, .. } => format!(
+        FindingFacts::Bursts { requests, .. } => format!(
             "Starts of the slowest tenth of each request type among those of all {}: windows of at most a twentieth of the \
              time that hold more of them than chance would put there.",
             counted(*requests, "request")
         ),
-        Facts::HotSpot { halved, is_without_tails, beside, .. } => format!(
+        FindingFacts::HotSpot { halved, is_without_tails, beside, .. } => format!(
             "Self time on the critical path, summed over {}.{}{}",
             match is_without_tails {
                 true => "the requests that are not in the slowest tenth of their type, which has more than half of all latency",
@@ -42,53 +42,53 @@ pub fn why(finding: &Finding) -> Vec<String> {
             if halved.is_some() { WHAT_IF } else { "" },
             if beside.is_empty() { "" } else { " Beside a call runs what overlaps it below the same caller." }
         ),
-        Facts::WorthMakingFaster(_) => format!(
+        FindingFacts::WorthMakingFaster(_) => format!(
             "Of all endpoints the one that saves most of the mean, or of the 99th percentile, if its self time is half as \
              long.{WHAT_IF} The interval is that of requests; how far such what-ifs are off, Flow says."
         ),
-        Facts::Abnormal { trained, .. } => format!(
+        FindingFacts::Abnormal { trained, .. } => format!(
             "Each request is judged by its whole tree of calls against {} of A: calls that are missing, new, repeated or in \
              another order, errors, times on and off the critical path. One of a hundred normal requests would be called \
              abnormal.",
             counted(*trained, "request")
         ),
-        Facts::NotInstrumented { .. } => {
+        FindingFacts::NotInstrumented { .. } => {
             "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
         }
-        Facts::OutsideRequests { missing, .. } => format!(
+        FindingFacts::OutsideRequests { missing, .. } => format!(
             "Duration of spans before anything is cut, {}, of that of all spans of these traces. From 5 % on it is reported.",
             if missing.is_some() { "below spans whose parent is missing" } else { "at or below spans that nobody waits for" }
         ),
-        Facts::OneAfterTheOther { .. } => {
+        FindingFacts::OneAfterTheOther { .. } => {
             "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
              by side they would take as long as the longest. At most what they take on the critical path counts. The model \
              is the flow of their caller, learned from the earlier half of its spans and tested on the others."
                 .to_owned()
         }
-        Facts::Timeout { is_round, .. } => format!(
+        FindingFacts::Timeout { is_round, .. } => format!(
             "At least five calls, and 2 % of all, lie within 2 % of this duration, four times as densely as around it, \
              at three times the median or more{}.",
             if *is_round { "; it is a round number" } else { "; calls are made again after an error" }
         ),
-        Facts::Retries { .. } => {
+        FindingFacts::Retries { .. } => {
             "A call of the same endpoint by the same span starts after one that ended in an error. The cost is the \
              time from start to start, at most what the calls take on the critical path."
                 .to_owned()
         }
-        Facts::Errors { .. } => {
+        FindingFacts::Errors { .. } => {
             "An error begins in a span of which no child is in error. Requests with errors are compared with those of \
              the same type without."
                 .to_owned()
         }
-        Facts::Who { .. } => "Mean latency of the requests of a type with this value of the tag on any span, against \
+        FindingFacts::Who { .. } => "Mean latency of the requests of a type with this value of the tag on any span, against \
                               those with another value (Welch's test)."
             .to_owned(),
-        Facts::SinceWhen { .. } => {
+        FindingFacts::SinceWhen { .. } => {
             "Requests of a type in the order of their start; the place where the ranks of latency change most (Pettitt \
              1979). What changed is what explains the difference of the requests before and after, beyond usual drift."
                 .to_owned()
         }
-        Facts::ReadWithCare { .. } => {
+        FindingFacts::ReadWithCare { .. } => {
             "Counted when the trees of spans are built; data quality has the details. Clocks disagree where a callee begins \
              a millisecond before its call, or lies outside it, after they were set."
                 .to_owned()

@@ -7,9 +7,9 @@ use crate::flow::prediction::off_words;
 use crate::say::sentence::Sentence;
 use pathlight_base::format::{self, agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::{CulpritReport, ServicePart};
+use pathlight_engine::compare::services::{ServicePart, ServicesReport};
 use pathlight_engine::findings::{
-    BesideCall, Facts, Finding, FindingKind, FindingsReport, Gap, Halved, Place, SharedTag,
+    BesideCall, Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, Gap, Halved, SharedTag,
 };
 
 /// Writes both ends of an interval.
@@ -44,13 +44,13 @@ pub fn kind_name(kind: FindingKind) -> &'static str {
     }
 }
 
-fn place(sentence: Sentence, place: &Place) -> Sentence {
+fn place(sentence: Sentence, place: &FindingPlace) -> Sentence {
     match place {
-        Place::Endpoint(endpoint) => sentence.name(endpoint),
-        Place::RequestType(kind) => sentence.name(&kind.name()),
-        Place::Service(service) => sentence.service(service),
-        Place::Tag { key, value } => sentence.text(&format::printable(&format!("{key} = {value}"))),
-        Place::Data => sentence.text("the data"),
+        FindingPlace::Endpoint(endpoint) => sentence.name(endpoint),
+        FindingPlace::RequestType(kind) => sentence.name(&kind.name()),
+        FindingPlace::Service(service) => sentence.service(service),
+        FindingPlace::Tag { key, value } => sentence.text(&format::printable(&format!("{key} = {value}"))),
+        FindingPlace::Data => sentence.text("the data"),
     }
 }
 
@@ -62,8 +62,8 @@ pub fn sentence(finding: &Finding) -> Sentence {
         out.number(count(finding.n)).text(" of ").number(counted(finding.of, noun))
     };
     match &finding.facts {
-        Facts::Changed(report) => changed(out, report),
-        Facts::SlowTail {
+        FindingFacts::Changed(report) => changed(out, report),
+        FindingFacts::SlowTail {
             root,
             latency_us,
             p50_us,
@@ -111,12 +111,12 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 n => out.text(" The same holds in ").number(counted(*n, "other request type")).text("."),
             }
         }
-        Facts::Waiting { callee, wait_us, p50_us, .. } => {
+        FindingFacts::Waiting { callee, wait_us, p50_us, .. } => {
             let out = at(out.text("Calls of ")).text(" wait ").number(duration(*wait_us)).text(" for ");
             let out = some(out.service(callee).text(" to begin or to answer, in "), "request");
             out.text("; the median is ").number(duration(*p50_us)).text(".")
         }
-        Facts::Bursts { bursts, .. } => {
+        FindingFacts::Bursts { bursts, .. } => {
             let lengths: Vec<String> =
                 bursts.iter().map(|burst| format::duration_us(burst.to_us - burst.from_us - 1)).collect();
             let windows = match lengths.split_last() {
@@ -135,11 +135,11 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(counted(held, "request"))
                 .text(" of all started.")
         }
-        Facts::WorthMakingFaster(halved) => {
+        FindingFacts::WorthMakingFaster(halved) => {
             let out = saved(at(out.text("Halving the self time of ")), halved);
             some(out.text("; "), "request").text(" would be faster.")
         }
-        Facts::Abnormal { by_chance, has_drifted, reasons, .. } => {
+        FindingFacts::Abnormal { by_chance, has_drifted, reasons, .. } => {
             let out = if *has_drifted { out.text("The load or the release has changed: ") } else { out };
             let out = some(out, "request").text(if *has_drifted {
                 " are unlike those of A; by chance, "
@@ -153,7 +153,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             })
             .text(".")
         }
-        Facts::HotSpot {
+        FindingFacts::HotSpot {
             share: of_all,
             mean_us,
             latency_us,
@@ -206,7 +206,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out,
             }
         }
-        Facts::NotInstrumented { share: of_all, gap } => {
+        FindingFacts::NotInstrumented { share: of_all, gap } => {
             let out = at(out.number(share(*of_all)).text(" of the latency is self time of "));
             let out = out.text(" before, between and after its calls: nothing is recorded there");
             match gap {
@@ -214,7 +214,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out.text("."),
             }
         }
-        Facts::OutsideRequests { share: of_all, us, missing, tops, mean_us } => {
+        FindingFacts::OutsideRequests { share: of_all, us, missing, tops, mean_us } => {
             let out = out.number(share(*of_all)).text(" of the recorded time ");
             let out = match missing {
                 None => out.text("is work that no request waits for: "),
@@ -232,7 +232,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 Some(_) => out.text(". Export whole traces, or choose it as root endpoint."),
             }
         }
-        Facts::OneAfterTheOther {
+        FindingFacts::OneAfterTheOther {
             caller,
             calls,
             saving_us,
@@ -271,7 +271,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out.text(" Such runs have ").number(format!("{least} to {most}")).text(" calls."),
             }
         }
-        Facts::Timeout { duration_us, p50_us, is_stretch, stopped, .. } => {
+        FindingFacts::Timeout { duration_us, p50_us, is_stretch, stopped, .. } => {
             let out = at(some(out, "call").text(" of "));
             let out =
                 out.text(if *is_stretch { " work or wait, with no call of their own, " } else { " take " });
@@ -287,7 +287,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
             };
             out.text(". That looks like a timeout, or the delay of a retry.")
         }
-        Facts::Retries { calls, cost_us } => {
+        FindingFacts::Retries { calls, cost_us } => {
             let out = some(at(out).text(" is called again after an error in "), "request");
             out.text("; each of the ")
                 .number(counted(*calls, "repeat"))
@@ -295,7 +295,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 .number(duration(*cost_us))
                 .text(".")
         }
-        Facts::Errors { requests, ratio, saved } => {
+        FindingFacts::Errors { requests, ratio, saved } => {
             let out = out.number(count(*requests)).text(" of ").number(counted(finding.of, "request"));
             let out = match requests {
                 1 => out.text(" contains errors; one begins in "),
@@ -319,7 +319,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out,
             }
         }
-        Facts::Who { root, ratio, ratio_interval, means_us, only_with } => {
+        FindingFacts::Who { root, ratio, ratio_interval, means_us, only_with } => {
             let out = at(out.text("Requests ").name(&root.name()).text(" with "))
                 .text(" take ")
                 .number(times(*ratio));
@@ -340,7 +340,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out.text("."),
             }
         }
-        Facts::SinceWhen { from_us, p50_us, requests, change } => {
+        FindingFacts::SinceWhen { from_us, p50_us, requests, change } => {
             let out = at(out.text("Since ").number(format!("{} UTC", format::moment(*from_us))).text(" "))
                 .text(" takes ")
                 .number(duration(p50_us.1))
@@ -360,7 +360,7 @@ pub fn sentence(finding: &Finding) -> Sentence {
                 None => out.text("."),
             }
         }
-        Facts::ReadWithCare { orphans, dropped, clipped, spans, rootless, skew } => {
+        FindingFacts::ReadWithCare { orphans, dropped, clipped, spans, rootless, skew } => {
             let out = out.text("Of ").number(counted(*spans, "span"));
             let facts = [
                 (orphans, ["lacks its parent", "lack their parent"]),
@@ -476,7 +476,7 @@ fn few(n: f64) -> String {
 }
 
 /// Returns how the second set differs from the first, and which service explains it.
-fn changed(out: Sentence, report: &CulpritReport) -> Sentence {
+fn changed(out: Sentence, report: &ServicesReport) -> Sentence {
     let [a, b] = report.mean_us;
     let out = out.text(match (b > a, report.looks_faster()) {
         (true, _) => "B is slower",

@@ -7,5 +7,5 @@ pub(crate) mod table;
 pub mod tree;
 
 pub use table::{
-    FlameSource, Row, callees, callees_words, inverted_tip, services, table, tip, title, waiting_tip,
+    FlameRow, FlameSource, callees, callees_words, inverted_tip, services, table, tip, title, waiting_tip,
 };

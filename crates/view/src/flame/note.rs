@@ -7,7 +7,7 @@ use crate::table::Number;
 use pathlight_base::format::{DASH, count, counted, duration, markdown, printable, share_of};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_trace::{Endpoint, Pseudonyms};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,18 +16,26 @@ use std::fmt::Write as _;
 const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 
 /// Pseudonyms of names, if names are left out.
-pub type Names<'a> = Option<&'a Pseudonyms>;
+pub type NamesLeftOut<'a> = Option<&'a Pseudonyms>;
 
 /// How a name is written: by [`printable`], [`markdown`] or as it is.
 #[derive(Clone, Copy)]
-struct Spelling<'a>(fn(&str) -> String, Names<'a>);
+struct Spelling<'a>(fn(&str) -> String, NamesLeftOut<'a>);
 
-fn shown<'a>(report: &'a EndpointsReport, number: EndpointId, names: Names<'_>) -> Cow<'a, Endpoint> {
+fn shown<'a>(
+    report: &'a EndpointsReport,
+    number: ReportEndpoint,
+    names: NamesLeftOut<'_>,
+) -> Cow<'a, Endpoint> {
     let endpoint = &report.endpoints[number.index()];
     names.map_or(Cow::Borrowed(endpoint), |names| Cow::Owned(names.endpoint(endpoint)))
 }
 
-fn endpoint(report: &EndpointsReport, number: EndpointId, Spelling(spell, names): Spelling<'_>) -> String {
+fn endpoint(
+    report: &EndpointsReport,
+    number: ReportEndpoint,
+    Spelling(spell, names): Spelling<'_>,
+) -> String {
     let endpoint = shown(report, number, names);
     format!("[{}] {}", spell(&endpoint.service), spell(&endpoint.operation))
 }
@@ -58,7 +66,7 @@ struct Cells {
     requests: String,
 }
 
-fn cells(report: &EndpointsReport, number: EndpointId, stat: RowStat) -> Cells {
+fn cells(report: &EndpointsReport, number: ReportEndpoint, stat: RowStat) -> Cells {
     let row = &report.rows[number.index()];
     Cells {
         time: duration(stat.of(&row.exclusive_us)),
@@ -136,7 +144,7 @@ pub fn to_text(
     at: &[EndpointsReport],
     by: ListsBy,
     top: usize,
-    names: Names<'_>,
+    names: NamesLeftOut<'_>,
 ) -> String {
     let spell = Spelling(printable, names);
     let mut out = heading(report) + "\n";
@@ -178,7 +186,7 @@ pub fn to_markdown(
     at: &[EndpointsReport],
     by: ListsBy,
     top: usize,
-    names: Names<'_>,
+    names: NamesLeftOut<'_>,
 ) -> String {
     let spell = Spelling(markdown, names);
     let mut out = heading(report) + "\n";
@@ -219,7 +227,7 @@ fn field(text: &str) -> String {
 /// Returns every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about
 /// the requests that have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
 /// `share_low` and `share_high` are empty from 1,000 requests on.
-pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: Names<'_>) -> String {
+pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: NamesLeftOut<'_>) -> String {
     let spell = Spelling(str::to_owned, names);
     let mut out = String::from("service,operation");
     for time in ["exclusive", "inclusive"] {

@@ -167,17 +167,17 @@ pub fn inverted_tip(share: f64, us: u128, callee: Option<&Endpoint>) -> TipLine 
 }
 
 /// A calling context.
-pub struct Row {
+pub struct FlameRow {
     /// Number of the node.
     pub at: NodeId,
     /// The report that has the node.
     pub report: Rc<CriticalPathReport>,
 }
 
-impl Row {
+impl FlameRow {
     /// Returns the rows of a report, in the order of the tree.
-    pub fn of(report: &Rc<CriticalPathReport>) -> Vec<Row> {
-        (0..report.nodes.len() as u32).map(|at| Row { at: NodeId(at), report: report.clone() }).collect()
+    pub fn of(report: &Rc<CriticalPathReport>) -> Vec<FlameRow> {
+        (0..report.nodes.len() as u32).map(|at| FlameRow { at: NodeId(at), report: report.clone() }).collect()
     }
 
     fn node(&self) -> &ContextNode {
@@ -229,18 +229,18 @@ pub fn services(report: &CriticalPathReport) -> Vec<(String, f64)> {
 }
 
 /// Returns the companion table. Files have a line for every calling context, in the order of the tree.
-pub fn table() -> Table<Row> {
+pub fn table() -> Table<FlameRow> {
     let columns = vec![
-        Column::field("node", |row: &Row| row.at.0.into()),
-        Column::field("parent", |row: &Row| row.node().parent.map(|at| at.0).into()),
+        Column::field("node", |row: &FlameRow| row.at.0.into()),
+        Column::field("parent", |row: &FlameRow| row.node().parent.map(|at| at.0).into()),
         Column::endpoint(
             "Frame",
             "The endpoint of the frame; the tip of a row has all of its path",
-            |row: &Row| row.name(),
+            |row: &FlameRow| row.name(),
         )
-        .tip(|row: &Row| (tree::lines_of(&*row.report, row.at), 0))
+        .tip(|row: &FlameRow| (tree::lines_of(&*row.report, row.at), 0))
         .csv(&["service", "operation"]),
-        Column::text("caller", "Called by", "The endpoint above it", |row: &Row| {
+        Column::text("caller", "Called by", "The endpoint above it", |row: &FlameRow| {
             caller_words(row.caller()).into()
         })
         .by(|a, b| {
@@ -249,12 +249,12 @@ pub fn table() -> Table<Row> {
         })
         .low(3)
         .width(Width::Caller),
-        Column::field("exclusive_us", |row: &Row| row.node().exclusive_us.sum.into()),
+        Column::field("exclusive_us", |row: &FlameRow| row.node().exclusive_us.sum.into()),
         Column::share(
             "share",
             "Self share",
             "Self time on the critical path, of all latency",
-            |row: &Row| row.share().into(),
+            |row: &FlameRow| row.share().into(),
         )
         .group(PER_REQUEST)
         .csv(&["exclusive_share"]),
@@ -262,11 +262,11 @@ pub fn table() -> Table<Row> {
             "mean",
             "Self mean",
             "Self time on the critical path, mean over all requests",
-            |row: &Row| row.node().exclusive_us.mean.into(),
+            |row: &FlameRow| row.node().exclusive_us.mean.into(),
         )
         .group(PER_REQUEST)
         .csv(&["exclusive_mean_us"]),
-        Column::duration("p50", "Self p50", "Median over the requests that contain it", |row: &Row| {
+        Column::duration("p50", "Self p50", "Median over the requests that contain it", |row: &FlameRow| {
             row.node().exclusive_us.p50.into()
         })
         .group(WHEN_PRESENT)
@@ -276,7 +276,7 @@ pub fn table() -> Table<Row> {
             "p95",
             "Self p95",
             "95th percentile over the requests that contain it",
-            |row: &Row| row.node().exclusive_us.p95.into(),
+            |row: &FlameRow| row.node().exclusive_us.p95.into(),
         )
         .group(WHEN_PRESENT)
         .low(2)
@@ -285,12 +285,12 @@ pub fn table() -> Table<Row> {
             "p99",
             "Self p99",
             "99th percentile over the requests that contain it",
-            |row: &Row| row.node().exclusive_us.p99.into(),
+            |row: &FlameRow| row.node().exclusive_us.p99.into(),
         )
         .group(WHEN_PRESENT)
         .low(2)
         .csv(&["exclusive_p99_us"]),
-        waiting_column(|row: &Row| waiting_us(&row.node().waiting, row.report.facts.requests)).csv_as(
+        waiting_column(|row: &FlameRow| waiting_us(&row.node().waiting, row.report.facts.requests)).csv_as(
             &["waiting_mean_us", "waiting_for"],
             |row| {
                 let requests = row.report.facts.requests;
@@ -298,44 +298,51 @@ pub fn table() -> Table<Row> {
                 vec![mean, waiting_words(&row.node().waiting, requests)]
             },
         ),
-        Column::field("inclusive_us", |row: &Row| row.node().inclusive_us.sum.into()),
-        Column::duration("whole", "Total", "Duration of its spans, mean over all requests", |row: &Row| {
-            row.node().inclusive_us.mean.into()
-        })
+        Column::field("inclusive_us", |row: &FlameRow| row.node().inclusive_us.sum.into()),
+        Column::duration(
+            "whole",
+            "Total",
+            "Duration of its spans, mean over all requests",
+            |row: &FlameRow| row.node().inclusive_us.mean.into(),
+        )
         .group(PER_REQUEST)
         .low(2)
         .csv(&["inclusive_mean_us"]),
-        Column::field("inclusive_p50_us", |row: &Row| row.node().inclusive_us.p50.into()),
-        Column::field("inclusive_p95_us", |row: &Row| row.node().inclusive_us.p95.into()),
-        Column::field("inclusive_p99_us", |row: &Row| row.node().inclusive_us.p99.into()),
-        Column::field("subtree_us", |row: &Row| row.node().subtree_us.into()),
-        Column::count("requests", "In", "Requests that contain it", |row: &Row| row.node().requests.into())
-            .low(2)
-            .tiny()
-            .csv(&["requests"]),
-        Column::count("spans", "Spans", "Its spans", |row: &Row| row.node().spans.into())
+        Column::field("inclusive_p50_us", |row: &FlameRow| row.node().inclusive_us.p50.into()),
+        Column::field("inclusive_p95_us", |row: &FlameRow| row.node().inclusive_us.p95.into()),
+        Column::field("inclusive_p99_us", |row: &FlameRow| row.node().inclusive_us.p99.into()),
+        Column::field("subtree_us", |row: &FlameRow| row.node().subtree_us.into()),
+        Column::count("requests", "In", "Requests that contain it", |row: &FlameRow| {
+            row.node().requests.into()
+        })
+        .low(2)
+        .tiny()
+        .csv(&["requests"]),
+        Column::count("spans", "Spans", "Its spans", |row: &FlameRow| row.node().spans.into())
             .low(3)
             .tiny()
             .csv(&["spans"]),
-        Column::count("errors", "Errors", "Error spans among them", |row: &Row| row.node().errors.into())
-            .low(3)
-            .tiny()
-            .csv(&["errors"]),
+        Column::count("errors", "Errors", "Error spans among them", |row: &FlameRow| {
+            row.node().errors.into()
+        })
+        .low(3)
+        .tiny()
+        .csv(&["errors"]),
     ];
     Table::new("flame-table", "Calling contexts on the critical path", ("share", true), columns)
-        .with_attributes(Row::attributes)
+        .with_attributes(FlameRow::attributes)
         .search(|row, finder| finder.fits_endpoint(row.name()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::ids::EndpointId;
+    use pathlight_engine::ids::ReportEndpoint;
 
     fn report(endpoints: &[(&str, &str)], nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
         let node = |&(parent, endpoint, subtree_us): &(Option<u32>, u32, u64)| ContextNode {
             parent: parent.map(NodeId),
-            endpoint: EndpointId(endpoint),
+            endpoint: ReportEndpoint(endpoint),
             subtree_us: subtree_us.into(),
             exclusive_us: Weight::default(),
             inclusive_us: Weight::default(),

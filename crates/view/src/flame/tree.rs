@@ -1,9 +1,9 @@
 //! Finding one's way in the tree of calling contexts.
 
 use pathlight_base::format;
-use pathlight_engine::compare::DiffReport;
+use pathlight_engine::compare::CompareReport;
 use pathlight_engine::flame::CriticalPathReport;
-use pathlight_engine::ids::{EndpointId, NodeId};
+use pathlight_engine::ids::{NodeId, ReportEndpoint};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ pub trait Calls {
 
     /// Returns the caller of a node, and its endpoint as a place in [`names`](Self::names); `None` if there is no such
     /// node.
-    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)>;
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, ReportEndpoint)>;
 
     /// Returns the endpoints.
     fn names(&self) -> &[Endpoint];
@@ -25,7 +25,7 @@ impl<T: Calls> Calls for Rc<T> {
         T::nodes(self)
     }
 
-    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, ReportEndpoint)> {
         T::call(self, at)
     }
 
@@ -39,7 +39,7 @@ impl Calls for CriticalPathReport {
         self.nodes.len() as u32
     }
 
-    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, ReportEndpoint)> {
         self.nodes.get(at.index()).map(|node| (node.parent, node.endpoint))
     }
 
@@ -48,12 +48,12 @@ impl Calls for CriticalPathReport {
     }
 }
 
-impl Calls for DiffReport {
+impl Calls for CompareReport {
     fn nodes(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+    fn call(&self, at: NodeId) -> Option<(Option<NodeId>, ReportEndpoint)> {
         self.nodes.get(at.index()).map(|node| (node.parent, node.endpoint))
     }
 
@@ -102,7 +102,7 @@ pub fn find(calls: &impl Calls, path: &[Endpoint]) -> Option<NodeId> {
         // Nodes are in pre-order, so the search can stay behind the parent.
         let found = (from..calls.nodes())
             .map(NodeId)
-            .find(|at| calls.call(*at) == Some((here, EndpointId(wanted as u32))));
+            .find(|at| calls.call(*at) == Some((here, ReportEndpoint(wanted as u32))));
         here = Some(found?);
     }
     here
@@ -120,9 +120,9 @@ mod tests {
             4
         }
 
-        fn call(&self, at: NodeId) -> Option<(Option<NodeId>, EndpointId)> {
+        fn call(&self, at: NodeId) -> Option<(Option<NodeId>, ReportEndpoint)> {
             let calls = [(None, 0), (Some(0), 1), (Some(1), 1), (Some(1), 0)];
-            calls.get(at.index()).map(|&(caller, endpoint)| (caller.map(NodeId), EndpointId(endpoint)))
+            calls.get(at.index()).map(|&(caller, endpoint)| (caller.map(NodeId), ReportEndpoint(endpoint)))
         }
 
         fn names(&self) -> &[Endpoint] {

@@ -1,7 +1,7 @@
 //! Execution flows, how well they predict, and what-if.
 
 use crate::json::parts::{Text, pretty, public_json};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{
     ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode, FlowParent, FlowReport, SavingsReport, SyncNode,
     TargetReport, TimeoutReport, WhatIfReport,
@@ -19,9 +19,9 @@ public_json! {
         /// Its spans that wait for none.
         childless: u64 = report.childless,
         /// Latency of the invocations.
-        latency_us: Summary = report.latency_us,
+        latency_us: Percentiles = report.latency_us,
         /// Time from the end of the last call to the end of the invocation.
-        return_us: Summary = report.return_us,
+        return_us: Percentiles = report.return_us,
         /// Repeats of a callee above this one are folded into one node `#rest`; `null` if nothing is. A flow has at most 512
         /// nodes: first the repeats above #8 fold, then those above #1, then all calls of a callee; beyond that the rarest
         /// callees share the node `(other callees)`.
@@ -49,9 +49,9 @@ public_json! {
         /// Invocations that have it.
         invocations: u64 = node.invocations,
         /// Latencies of the node.
-        latency_us: Summary = node.latency_us,
+        latency_us: Percentiles = node.latency_us,
         /// Time to its start from the latest end before it (or from the parent's start).
-        wait_us: Summary = node.wait_us,
+        wait_us: Percentiles = node.wait_us,
         /// Share of the invocations that have it in which it is on the parent's critical path.
         critical_share: f64 = node.critical_share(),
     }

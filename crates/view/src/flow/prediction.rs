@@ -19,30 +19,30 @@ pub const HEADS: [&str; 4] = ["50 %", "90 %", "95 %", "99 %"];
 
 /// The plots of Figure 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plot {
+pub enum PredictionPlot {
     /// Estimate by actual latency, in order.
     Ratios,
     /// The share of predictions within a factor.
     Errors,
 }
 
-impl Plot {
+impl PredictionPlot {
     /// Both, in the order of the figure.
-    pub const ALL: [Plot; 2] = [Plot::Ratios, Plot::Errors];
+    pub const ALL: [PredictionPlot; 2] = [PredictionPlot::Ratios, PredictionPlot::Errors];
 
     /// Returns what screen readers call it.
     pub fn label(self) -> &'static str {
         match self {
-            Plot::Ratios => "Estimated by actual latency of every prediction, in order",
-            Plot::Errors => "Share of the predictions that are off by at most a factor",
+            PredictionPlot::Ratios => "Estimated by actual latency of every prediction, in order",
+            PredictionPlot::Errors => "Share of the predictions that are off by at most a factor",
         }
     }
 
     /// Returns the title of the exported chart.
     pub fn title(self) -> &'static str {
         match self {
-            Plot::Ratios => "Estimated by actual latency",
-            Plot::Errors => "Errors of predictions",
+            PredictionPlot::Ratios => "Estimated by actual latency",
+            PredictionPlot::Errors => "Errors of predictions",
         }
     }
 }
@@ -67,19 +67,19 @@ pub fn is_flow(method: usize) -> bool {
 /// Returns what a plot shows, with a legend for where the table does not stand beside it.
 pub fn curves<'a>(
     report: &'a EvaluationReport,
-    plot: Plot,
+    plot: PredictionPlot,
     has_legend: bool,
     theme: &Theme,
 ) -> CurvesView<'a> {
     let curve = |(number, method): (usize, &'a MethodErrors)| {
         let values = match plot {
-            Plot::Ratios => &method.ratios,
-            Plot::Errors => &method.errors,
+            PredictionPlot::Ratios => &method.ratios,
+            PredictionPlot::Errors => &method.errors,
         };
         let last = values.len().saturating_sub(1).max(1) as f64;
         let points = values.iter().enumerate().map(|(at, value)| match plot {
-            Plot::Ratios => (at as f64 / last, *value),
-            Plot::Errors => (1.0 + *value, at as f64 / last),
+            PredictionPlot::Ratios => (at as f64 / last, *value),
+            PredictionPlot::Errors => (1.0 + *value, at as f64 / last),
         });
         NamedCurve {
             name: &method.name,
@@ -92,14 +92,14 @@ pub fn curves<'a>(
     let predictions = (Axis::Share, "share of predictions");
     let legend = |of| if has_legend { of } else { Legend::Elsewhere };
     match plot {
-        Plot::Ratios => CurvesView {
+        PredictionPlot::Ratios => CurvesView {
             x: predictions,
             y: (Axis::Ratio { from: 0.1, to: 10.0 }, "estimated / actual"),
             curves,
             rule: Some(1.0),
             legend: legend(Legend::TopLeft),
         },
-        Plot::Errors => CurvesView {
+        PredictionPlot::Errors => CurvesView {
             x: (Axis::Ratio { from: 1.0, to: 10.0 }, "off by at most this factor"),
             y: predictions,
             curves,

@@ -8,7 +8,7 @@ use crate::search::finder::Finder;
 use crate::table::{Column, Number, Table};
 use crate::views::WORKING;
 use pathlight_base::format::{self, count, counted, duration, printable, share};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::{FlowNode, FlowParent, FlowReport};
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::queries::most_time;
@@ -177,7 +177,7 @@ pub fn found(report: &FlowReport, finder: &Finder) -> Option<Vec<bool>> {
     (!finder.is_empty()).then(|| report.nodes.iter().map(is_found).collect())
 }
 
-fn durations(us: &Summary) -> [f64; 4] {
+fn durations(us: &Percentiles) -> [f64; 4] {
     [us.mean, us.p50, us.p95, us.p99]
 }
 
@@ -311,10 +311,10 @@ impl CallLine {
 
 /// Returns the table of calls.
 pub fn table() -> Table<CallLine> {
-    fn latency(line: &CallLine) -> &Summary {
+    fn latency(line: &CallLine) -> &Percentiles {
         &line.node().latency_us
     }
-    fn wait(line: &CallLine) -> &Summary {
+    fn wait(line: &CallLine) -> &Percentiles {
         &line.node().wait_us
     }
     let columns = vec![

@@ -264,7 +264,7 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Cell, Rows as _};
+    use crate::table::{CellText, Rows as _};
     use pathlight_engine::flow::ChangeOf;
 
     fn way(operations: &[&str], faster_percent: Option<u32>, at_best_us: f64) -> TargetWay {
@@ -357,12 +357,12 @@ mod tests {
         let mut table = table();
         table.set_rows(TargetLine::of(&report));
         assert_eq!(table.order(None, None), [0, 1, 2, 3]);
-        assert_eq!(table.cell(0, 0), Cell::Call(Some(Endpoint::new("s", "a")), String::new()));
-        assert_eq!(table.cell(0, 3), Cell::Call(None, "a, b and c".to_owned()));
-        assert_eq!(table.cell(1, 0), Cell::Number("38\u{202f}%".to_owned(), "38".to_owned()));
-        assert_eq!(table.cell(1, 1), Cell::Text(DASH.to_owned()));
-        assert_eq!(table.cell(3, 1), Cell::Bar(0.25, "25.0\u{202f}%".to_owned()));
-        assert_eq!(table.cell(3, 0), Cell::Bar(1.0, "100.0\u{202f}%".to_owned()));
+        assert_eq!(table.cell(0, 0), CellText::Call(Some(Endpoint::new("s", "a")), String::new()));
+        assert_eq!(table.cell(0, 3), CellText::Call(None, "a, b and c".to_owned()));
+        assert_eq!(table.cell(1, 0), CellText::Number("38\u{202f}%".to_owned(), "38".to_owned()));
+        assert_eq!(table.cell(1, 1), CellText::Text(DASH.to_owned()));
+        assert_eq!(table.cell(3, 1), CellText::Bar(0.25, "25.0\u{202f}%".to_owned()));
+        assert_eq!(table.cell(3, 0), CellText::Bar(1.0, "100.0\u{202f}%".to_owned()));
         assert_eq!(
             table.csv().lines().collect::<Vec<_>>()[..4],
             [

@@ -5,13 +5,13 @@ use crate::draw::Theme;
 use crate::draw::curves::{Axis, Legend};
 use crate::flow::changes::ChangeAt;
 use crate::flow::chart::{DagHit, DagItem, DagLayout, DagSizes};
-use crate::flow::prediction::Plot;
+use crate::flow::prediction::PredictionPlot;
 use crate::flow::savings::SavingLine;
 use crate::flow::{self, CallLine};
 use crate::say::tip::TipLine;
 use crate::search::finder::Finder;
-use crate::table::{Cell, Rows as _};
-use pathlight_base::statistics::{LogHistogram, Summary};
+use crate::table::{CellText, Rows as _};
+use pathlight_base::statistics::{LogHistogram, Percentiles};
 use pathlight_engine::flow::paper::METHOD_NAMES;
 use pathlight_engine::flow::{
     CallTimeout, ChangeOf, Changes, EndpointSaving, ErrorQuantiles, EvaluationReport, FlowEdge, FlowNode,
@@ -22,8 +22,8 @@ use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
-fn summary(mean: f64) -> Summary {
-    Summary { mean, p50: mean + 1.0, p95: mean + 2.0, p99: mean + 3.0, max: 9 }
+fn summary(mean: f64) -> Percentiles {
+    Percentiles { mean, p50: mean + 1.0, p95: mean + 2.0, p99: mean + 3.0, max: 9 }
 }
 
 fn node(label: &str, operation: &str, index: u32) -> FlowNode {
@@ -200,9 +200,9 @@ fn calls_are_lines_with_what_they_wait_for() {
     assert!(lines[3].ends_with(",\"a, b\""), "{}", lines[3]);
     assert!(lines[4].starts_with("(other callees),,,4,"), "{}", lines[4]);
     let b = Some(Endpoint::new("s", "b"));
-    assert_eq!(table.cell(0, 1), Cell::Call(b.clone(), String::new()));
-    assert_eq!(table.cell(0, 2), Cell::Call(b, "call 2".to_owned()));
-    assert_eq!(table.cell(0, 3), Cell::Call(None, "All rarer calls".to_owned()));
+    assert_eq!(table.cell(0, 1), CellText::Call(b.clone(), String::new()));
+    assert_eq!(table.cell(0, 2), CellText::Call(b, "call 2".to_owned()));
+    assert_eq!(table.cell(0, 3), CellText::Call(None, "All rarer calls".to_owned()));
     let by_call = crate::address::Sort { column: "call".to_owned(), descending: false };
     assert_eq!(table.order(Some(&by_call), None), [3, 0, 1, 2]);
 }
@@ -276,7 +276,7 @@ fn a_what_if_says_before_and_after() {
         requests: 1_200,
         changed: 3,
         before_us: summary(10.0),
-        after_us: Summary { p50: 6.0, ..summary(10.0) },
+        after_us: Percentiles { p50: 6.0, ..summary(10.0) },
         before_curve_us: vec![4.0, 8.0, 16.0],
         after_curve_us: vec![2.5, 8.0],
         endpoints: vec![share("a", 3), share("b", 5)],
@@ -344,9 +344,9 @@ fn predictions_are_told_with_their_errors() {
     let csv = flow::prediction::prediction_csv(&report);
     assert!(csv.starts_with("method,p50,p90,p95,p99\r\nserial,0.125,0.5,1,inf\r\n"), "{csv}");
     let theme = Theme::light();
-    let ratios = flow::prediction::curves(&report, Plot::Ratios, false, &theme);
+    let ratios = flow::prediction::curves(&report, PredictionPlot::Ratios, false, &theme);
     assert_eq!((ratios.legend, ratios.curves[5].points[1]), (Legend::Elsewhere, (1.0, 2.0)));
-    let errors = flow::prediction::curves(&report, Plot::Errors, true, &theme);
+    let errors = flow::prediction::curves(&report, PredictionPlot::Errors, true, &theme);
     assert_eq!((errors.legend, errors.curves[0].points[1]), (Legend::BottomRight, (2.0, 1.0)));
     assert!(errors.curves[4].strong && !errors.curves[3].strong);
     report.test = 0;
@@ -380,7 +380,7 @@ fn savings_are_ranked_at_one_level_and_written_at_all() {
     let mut table = flow::savings::table();
     table.set_rows(SavingLine::of(&report, 1));
     assert_eq!(table.order(None, None), [1, 0]);
-    assert_eq!(table.cell(1, 1), Cell::Bar(0.1, "10.0\u{202f}%".to_owned()));
+    assert_eq!(table.cell(1, 1), CellText::Bar(0.1, "10.0\u{202f}%".to_owned()));
     assert_eq!(table.attributes(1)[3], ("data-value", "10".to_owned()));
     assert_eq!(table.rows()[0].change(), (Endpoint::new("s", "a"), (ChangeOf::OwnWork, -50, 0)));
     let csv = table.csv();
@@ -391,5 +391,5 @@ fn savings_are_ranked_at_one_level_and_written_at_all() {
     );
     assert!(csv.starts_with("service,operation,spans,requests,affected,saved_10_mean_us,saved_10_p50_us,"));
     table.set_rows(SavingLine::of(&report, 2));
-    assert_eq!(table.cell(1, 0), Cell::Bar(0.0, "\u{2212}1.0\u{202f}%".to_owned()));
+    assert_eq!(table.cell(1, 0), CellText::Bar(0.0, "\u{2212}1.0\u{202f}%".to_owned()));
 }

@@ -3,7 +3,7 @@
 use crate::say::tip::Numbers;
 use crate::table::{Column, csv};
 use pathlight_base::format::{count, counted, duration, duration_us, share};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::TimeoutReport;
 
 /// What a panel says as long as no call is selected.
@@ -13,13 +13,13 @@ pub const NO_CALL: &str = "Select a call in the chart above or under Calls to gi
 const HEADS: [&str; 3] = ["as it is", "failing fast", "retried once"];
 
 /// A number of a latency.
-type Figure = fn(&Summary) -> f64;
+type Figure = fn(&Percentiles) -> f64;
 
 /// Numbers of a latency, with their names.
 const ROWS: [(&str, Figure); 4] =
     [("p50", |of| of.p50), ("p95", |of| of.p95), ("p99", |of| of.p99), ("mean", |of| of.mean)];
 
-fn latencies(report: &TimeoutReport) -> [&Summary; 3] {
+fn latencies(report: &TimeoutReport) -> [&Percentiles; 3] {
     [&report.latency_us, &report.failing_fast_us, &report.retried_us]
 }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn report() -> TimeoutReport {
-        let summary = |us: f64| Summary { mean: us, p50: us + 1.0, p95: us + 2.0, p99: us + 3.0, max: 9 };
+        let summary = |us: f64| Percentiles { mean: us, p50: us + 1.0, p95: us + 2.0, p99: us + 3.0, max: 9 };
         TimeoutReport {
             requests: 320,
             calls: 2_000,

@@ -4,7 +4,7 @@ use crate::json::parts::{Requests, Text, WaitingFor, compact, ends, pretty, publ
 use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
 use pathlight_engine::flame::Weight;
 use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_engine::queries::AtLatencies;
 use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
@@ -45,7 +45,7 @@ public_json! {
 
 public_json! {
     /// One endpoint.
-    EndpointOnPath<'a>(report: &'a EndpointsReport, id: EndpointId) {
+    EndpointOnPath<'a>(report: &'a EndpointsReport, id: ReportEndpoint) {
         /// Its place among the endpoints by (service, operation), from 0.
         id: u32 = id.0,
         /// Service name.

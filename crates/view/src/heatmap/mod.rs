@@ -4,4 +4,4 @@ pub mod chart;
 pub(crate) mod json;
 mod table;
 
-pub use table::{Row, cells_csv, endpoints_csv, head_tip, json, legend, table, tip, title};
+pub use table::{HeatmapRow, cells_csv, endpoints_csv, head_tip, json, legend, table, tip, title};

@@ -6,9 +6,9 @@ use crate::heatmap::chart::{HeatModel, heat_of_share};
 use crate::say::tip::TipLine;
 use crate::table::{Column, Number, PER_REQUEST, Table, WHEN_PRESENT, csv, endpoint_attributes};
 use pathlight_base::format::{self, counted};
-use pathlight_engine::endpoints::{EndpointRow, RowStat, RowTime};
+use pathlight_engine::endpoints::{EndpointTotals, RowStat, RowTime};
 use pathlight_engine::heatmap::HeatmapReport;
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_trace::Endpoint;
 use std::ops::Range;
 use std::rc::Rc;
@@ -21,20 +21,20 @@ const CHAINS: usize = 5;
 const CHAIN_END: usize = 6;
 
 /// An endpoint on the critical path.
-pub struct Row {
-    at: EndpointId,
+pub struct HeatmapRow {
+    at: ReportEndpoint,
     report: Rc<HeatmapReport>,
 }
 
-impl Row {
+impl HeatmapRow {
     /// Returns the rows of a report, in its order.
-    pub fn of(report: &Rc<HeatmapReport>) -> Vec<Row> {
+    pub fn of(report: &Rc<HeatmapReport>) -> Vec<HeatmapRow> {
         (0..report.rows.rows.len() as u32)
-            .map(|at| Row { at: EndpointId(at), report: report.clone() })
+            .map(|at| HeatmapRow { at: ReportEndpoint(at), report: report.clone() })
             .collect()
     }
 
-    fn row(&self) -> &EndpointRow {
+    fn row(&self) -> &EndpointTotals {
         &self.report.rows.rows[self.at.index()]
     }
 
@@ -49,62 +49,71 @@ impl Row {
 }
 
 /// Returns the companion table.
-pub fn table() -> Table<Row> {
+pub fn table() -> Table<HeatmapRow> {
     let columns = vec![
-        Column::endpoint("Endpoint", "On the critical path of some request", |row: &Row| row.name()),
+        Column::endpoint("Endpoint", "On the critical path of some request", |row: &HeatmapRow| row.name()),
         Column::share(
             "share",
             "Self share",
             "Self time on the critical path, of all latency",
-            |row: &Row| row.share().into(),
+            |row: &HeatmapRow| row.share().into(),
         )
         .group(PER_REQUEST),
         Column::duration(
             "mean",
             "Self mean",
             "Self time on the critical path, mean over all requests",
-            |row: &Row| row.row().exclusive_us.mean.into(),
+            |row: &HeatmapRow| row.row().exclusive_us.mean.into(),
         )
         .group(PER_REQUEST),
-        Column::duration("p50", "Self p50", "Median over the requests that have it", |row: &Row| {
+        Column::duration("p50", "Self p50", "Median over the requests that have it", |row: &HeatmapRow| {
             row.row().exclusive_us.p50.into()
         })
         .group(WHEN_PRESENT)
         .low(2),
-        Column::duration("p95", "Self p95", "95th percentile over the requests that have it", |row: &Row| {
-            row.row().exclusive_us.p95.into()
-        })
+        Column::duration(
+            "p95",
+            "Self p95",
+            "95th percentile over the requests that have it",
+            |row: &HeatmapRow| row.row().exclusive_us.p95.into(),
+        )
         .group(WHEN_PRESENT)
         .low(2),
-        Column::duration("p99", "Self p99", "99th percentile over the requests that have it", |row: &Row| {
-            row.row().exclusive_us.p99.into()
-        })
+        Column::duration(
+            "p99",
+            "Self p99",
+            "99th percentile over the requests that have it",
+            |row: &HeatmapRow| row.row().exclusive_us.p99.into(),
+        )
         .group(WHEN_PRESENT)
         .low(2),
         Column::duration(
             "whole",
             "Total",
             "Summed durations of its spans on the path, nested ones counted too; mean over all requests",
-            |row: &Row| row.row().inclusive_us.mean.into(),
+            |row: &HeatmapRow| row.row().inclusive_us.mean.into(),
         )
         .group(PER_REQUEST)
         .low(3),
-        Column::duration("whole-p99", "Total p99", "99th percentile of the same", |row: &Row| {
+        Column::duration("whole-p99", "Total p99", "99th percentile of the same", |row: &HeatmapRow| {
             row.row().inclusive_us.p99.into()
         })
         .group(WHEN_PRESENT)
         .low(3),
-        waiting_column(|row: &Row| waiting_us(&row.row().waiting, row.report.rows.facts.requests)),
-        Column::count("requests", "In", "Requests that have it on their critical path", |row: &Row| {
-            row.row().requests.into()
-        })
+        waiting_column(|row: &HeatmapRow| waiting_us(&row.row().waiting, row.report.rows.facts.requests)),
+        Column::count(
+            "requests",
+            "In",
+            "Requests that have it on their critical path",
+            |row: &HeatmapRow| row.row().requests.into(),
+        )
         .low(2)
         .tiny(),
     ];
     Table::new("heat-table", "Endpoints on the critical path", ("share", true), columns)
         .with_attributes(|row| endpoint_attributes("heat-row", row.name(), row.row().exclusive_us.sum))
         .search(|row, finder| finder.fits_endpoint(row.name()))
-        .share(Row::share)
+        .share(HeatmapRow::share)
 }
 
 /// Returns the title of the view; `label` says which requests it speaks of.
@@ -124,7 +133,7 @@ pub fn legend() -> [(f64, String); 4] {
 pub fn tip(
     report: &HeatmapReport,
     model: &HeatModel,
-    row: EndpointId,
+    row: ReportEndpoint,
     columns: Option<&Range<u32>>,
 ) -> Vec<TipLine> {
     let (service, operation) = report.rows.name(row);
@@ -154,7 +163,7 @@ pub fn tip(
 fn cell_lines(
     report: &HeatmapReport,
     model: &HeatModel,
-    row: EndpointId,
+    row: ReportEndpoint,
     columns: &Range<u32>,
 ) -> [TipLine; 2] {
     let (mut us, mut weight) = (0, 0);
@@ -212,7 +221,7 @@ pub fn cells_csv(report: &HeatmapReport) -> String {
             row.report.column_example[row.column].root_span_id.as_str().into()
         }),
         Column::endpoint("", "", |row: &CellRow| {
-            row.report.rows.name(EndpointId(row.report.cell_row[row.cell]))
+            row.report.rows.name(ReportEndpoint(row.report.cell_row[row.cell]))
         })
         .csv(&["service", "operation"]),
         number("exclusive_us", |row| row.report.cell_us[row.cell].into()),

@@ -1,6 +1,6 @@
 //! What the public JSON of several reports shares: how a struct of keys is declared, and the keys that many have.
 
-use pathlight_base::statistics::{Interval, Summary};
+use pathlight_base::statistics::{Interval, Percentiles};
 use pathlight_engine::flame::Waiting;
 use pathlight_engine::requests::{PercentileRange, RangeFacts};
 use serde::Serialize;
@@ -55,7 +55,7 @@ public_json! {
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(range),
         /// Latencies of the requests.
-        latency_us: Summary = facts.latency_us,
+        latency_us: Percentiles = facts.latency_us,
         /// Sum of their latencies.
         latency_sum_us: u128 = facts.latency_sum_us,
     }

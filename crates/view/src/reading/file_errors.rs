@@ -56,7 +56,7 @@ pub fn file_errors(files: &[FileReport]) -> Vec<UserError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use pathlight_ingest::{IngestError, Keep};
+    use pathlight_ingest::{IngestError, KeptTraces};
 
     /// Returns the report of a file of two traces that ended so.
     pub(crate) fn file(name: &str, ended: Ended) -> FileReport {
@@ -68,7 +68,7 @@ pub(crate) mod tests {
             spans: 9,
             problems: Vec::new(),
             ended,
-            keep: Keep::All,
+            keep: KeptTraces::All,
             chunk: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Traces that come when others are loaded already: added, replaced or compared.
 
-use crate::address::comparing::Side;
+use crate::address::comparing::ComparedSide;
 use pathlight_base::format::counted;
 
 /// What a person can do with traces that come.
@@ -11,7 +11,7 @@ pub enum Intake {
     /// New traces join what is loaded.
     Add,
     /// They join one side of a comparison.
-    AddTo(Side),
+    AddTo(ComparedSide),
     /// New traces replace what is loaded.
     Replace,
 }
@@ -21,7 +21,7 @@ impl Intake {
     /// a second one it can come now.
     pub fn choices(has_both_sets: bool) -> [Intake; 3] {
         if has_both_sets {
-            [Intake::AddTo(Side::A), Intake::AddTo(Side::B), Intake::Replace]
+            [Intake::AddTo(ComparedSide::A), Intake::AddTo(ComparedSide::B), Intake::Replace]
         } else {
             [Intake::Compare, Intake::Add, Intake::Replace]
         }
@@ -29,7 +29,7 @@ impl Intake {
 
     /// Returns what is done with files that are dropped on the box of side B.
     pub fn on_side_b(has_both_sets: bool) -> Intake {
-        if has_both_sets { Intake::AddTo(Side::B) } else { Intake::Compare }
+        if has_both_sets { Intake::AddTo(ComparedSide::B) } else { Intake::Compare }
     }
 
     /// Returns the name that tests and styles know it by.
@@ -37,8 +37,8 @@ impl Intake {
         match self {
             Intake::Compare => "compare",
             Intake::Add => "add",
-            Intake::AddTo(Side::A) => "add-a",
-            Intake::AddTo(Side::B) => "add-b",
+            Intake::AddTo(ComparedSide::A) => "add-a",
+            Intake::AddTo(ComparedSide::B) => "add-b",
             Intake::Replace => "replace",
         }
     }
@@ -48,8 +48,8 @@ impl Intake {
         match self {
             Intake::Compare => "Compare as B",
             Intake::Add => "Add",
-            Intake::AddTo(Side::A) => "Add to A",
-            Intake::AddTo(Side::B) => "Add to B",
+            Intake::AddTo(ComparedSide::A) => "Add to A",
+            Intake::AddTo(ComparedSide::B) => "Add to B",
             Intake::Replace => "Replace",
         }
     }
@@ -59,8 +59,8 @@ impl Intake {
         match self {
             Intake::Compare => "What is loaded is side A.",
             Intake::Add => "Joined with what is loaded into one set.",
-            Intake::AddTo(Side::A) => "Joined with side A into one set.",
-            Intake::AddTo(Side::B) => "Joined with side B into one set.",
+            Intake::AddTo(ComparedSide::A) => "Joined with side A into one set.",
+            Intake::AddTo(ComparedSide::B) => "Joined with side B into one set.",
             Intake::Replace => "What is loaded now is removed.",
         }
     }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn what_was_done_is_said_with_the_number_of_files() {
         assert_eq!(Intake::Compare.done(1), "Compared with 1 file as side B.");
-        assert_eq!(Intake::AddTo(Side::B).done(3), "Added 3 files to side B.");
+        assert_eq!(Intake::AddTo(ComparedSide::B).done(3), "Added 3 files to side B.");
         assert_eq!(Intake::Replace.done(2), "Replaced what was loaded by 2 files.");
     }
 }

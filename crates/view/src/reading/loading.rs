@@ -1,7 +1,7 @@
 //! Sentences about what is being loaded or was fetched.
 
 use pathlight_backend::Outcome;
-use pathlight_backend::source::{Search, Wanted};
+use pathlight_backend::source::{TraceSearch, Wanted};
 use pathlight_base::format::{self, agreeing, counted};
 use pathlight_engine::load::MemoryForecast;
 
@@ -24,7 +24,7 @@ pub fn will_not_fit(forecast: &MemoryForecast) -> [String; 2] {
 /// Returns what a fetch of this brought, in a sentence or two; `lost_files` could not be fetched.
 pub fn fetched(wanted: &Wanted, outcome: &Outcome, lost_files: usize) -> String {
     let limit = match wanted {
-        Wanted::Search(search) => Some(u64::from(search.limit.unwrap_or(Search::LIMIT))),
+        Wanted::Search(search) => Some(u64::from(search.limit.unwrap_or(TraceSearch::LIMIT))),
         _ => None,
     };
     let mut words = match (outcome.traces, limit) {
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_fetch_says_what_it_brought() {
-        let search = Wanted::Search(Box::new(Search { limit: Some(20), ..Search::default() }));
+        let search = Wanted::Search(Box::new(TraceSearch { limit: Some(20), ..TraceSearch::default() }));
         let ids = Wanted::Traces(["ab".to_owned()].into());
         let of = |traces| Outcome { traces, ..Outcome::default() };
         let none = "No trace fits this search: try a longer time range, fewer tags or another service.";

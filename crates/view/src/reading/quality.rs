@@ -4,7 +4,7 @@ use super::words::{self, Note};
 use pathlight_base::format::{self, agreeing, counted};
 use pathlight_engine::queries::OverviewReport;
 use pathlight_ingest::{Ended, FileReport};
-use pathlight_trace::{Found, FoundCount};
+use pathlight_trace::{FoundCount, ReadingFinding};
 
 /// Sums over requests are of 128 bits. What one request spends in one endpoint is of 64: exact, unless all spans together
 /// last longer than this.
@@ -39,17 +39,17 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
         what: what.into(),
         meaning: meaning.to_owned(),
         example: match key {
-            "orphan-roots" => example(Found::OrphanRoots).to_owned(),
-            "multi-root-traces" => example(Found::SeveralRoots).to_owned(),
+            "orphan-roots" => example(ReadingFinding::OrphanRoots).to_owned(),
+            "multi-root-traces" => example(ReadingFinding::SeveralRoots).to_owned(),
             _ => String::new(),
         },
     };
     let several = format!(
         "The root that starts first is a request; the others are if the rule for roots applies and they stand for \
          themselves: {} of them. Any endpoint can be chosen as root endpoint.",
-        format::count(found(Found::Roots).map_or(0, |of| of.spans))
+        format::count(found(ReadingFinding::Roots).map_or(0, |of| of.spans))
     );
-    let requests = found(Found::Incomplete).map_or(0, |of| of.spans);
+    let requests = found(ReadingFinding::Incomplete).map_or(0, |of| of.spans);
     let incomplete = match (requests, overview.outside.coverage.left_out) {
         (0, 0) => {
             "Every span names a parent, so they have no root; their longest part stands for the whole trace."
@@ -70,7 +70,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
         fact("clipped-spans", quality.clipped_spans, "spans clipped to their parent", &clipped),
         fact("dropped-spans", quality.dropped_spans, "spans dropped", &dropped),
         Note {
-            example: example(Found::Incomplete).to_owned(),
+            example: example(ReadingFinding::Incomplete).to_owned(),
             ..fact("incomplete-traces", quality.incomplete_traces, "incomplete traces", &incomplete)
         },
         fact("orphan-roots", quality.orphan_roots, "spans whose parent is missing", &orphans),
@@ -145,7 +145,7 @@ pub(crate) fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::reading::file_errors::tests::file;
-    use pathlight_ingest::{ErrorKind, IngestError, Keep};
+    use pathlight_ingest::{ErrorKind, IngestError, KeptTraces};
 
     #[test]
     fn facts_are_those_that_are_not_zero() {
@@ -158,7 +158,7 @@ mod tests {
         quality.orphan_us = 10_000;
         quality.async_spans = 7;
         let orphans = FoundCount { spans: 2, example: "ab".to_owned() };
-        overview.reading.found.insert(Found::OrphanRoots, orphans);
+        overview.reading.found.insert(ReadingFinding::OrphanRoots, orphans);
         let found = facts(&overview);
         let examples: Vec<&str> = found.iter().map(|fact| &*fact.example).collect();
         assert_eq!(examples, ["", "", "ab", ""]);
@@ -211,7 +211,7 @@ mod tests {
             next: "Export it again.".to_owned(),
         };
         let failed = file("d.json", Ended::Failed(error));
-        let sampled = FileReport { keep: Keep::Sample(4), ..whole.clone() };
+        let sampled = FileReport { keep: KeptTraces::Sample(4), ..whole.clone() };
         assert_eq!(ending(&whole), None);
         let words =
             format!("Ends at byte {} in the middle; everything complete is kept.", format::count(12_345));

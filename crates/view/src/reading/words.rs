@@ -2,7 +2,7 @@
 
 use pathlight_base::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_engine::queries::OverviewReport;
-use pathlight_trace::{Coverage, Found, NameCount, Quality, ReadingCounts, Rule};
+use pathlight_trace::{Coverage, NameCount, Quality, ReadingCounts, ReadingFinding, ReadingRule};
 use std::borrow::Cow;
 
 /// What was found in traces, and what it means for the numbers.
@@ -86,11 +86,11 @@ const CLOCKS_NAMED: usize = 5;
 /// Returns a note for all that was found, in the order of the rules; clocks that are wrong come last.
 pub fn notes(counts: &ReadingCounts) -> Vec<Note> {
     // Of roots the notes on what was odd speak.
-    let mut notes: Vec<Note> = (counts.found.iter().filter(|(found, _)| found.rule() != Rule::Roots))
+    let mut notes: Vec<Note> = (counts.found.iter().filter(|(found, _)| found.rule() != ReadingRule::Roots))
         .map(|(&found, of)| {
             let (what, meaning) = words(found);
             let (mut count, mut what, mut meaning) = (of.spans, what.into(), meaning.to_owned());
-            if found == Found::Templates {
+            if found == ReadingFinding::Templates {
                 (count, what) = (counts.names.names, names_words(counts.names).into());
                 let spans = counted(of.spans, "span");
                 meaning = format!("{meaning} They are those of {spans}.");
@@ -128,63 +128,68 @@ fn names_words(of: NameCount) -> String {
     format!("{more}names became {}", counted(of.templates, "template"))
 }
 
-fn words(found: Found) -> (&'static str, &'static str) {
+fn words(found: ReadingFinding) -> (&'static str, &'static str) {
     match found {
-        Found::Overlay => (
+        ReadingFinding::Overlay => (
             "spans that cover the calls beside them",
             "A second span for the same work: the critical path goes through the calls. Local work that runs beside calls \
              for as long as they take is hidden too.",
         ),
-        Found::Callees => (
+        ReadingFinding::Callees => (
             "calls that are named with what they call",
             "Their own name says too little: the same span name calls several services or operations. Where the callee was \
              not recorded, it is named by tags.",
         ),
-        Found::SeveralCallees => {
+        ReadingFinding::SeveralCallees => {
             ("calls with several callees", "The first of them is taken for what the call waits for.")
         }
-        Found::Waiting => (
+        ReadingFinding::Waiting => (
             "calls that take longer than their callee",
             "What they take on the critical path before it starts and after it ends is shown as waiting for its service: network \
              or queue, not work of the caller.",
         ),
         // [`names_words`] says of how many.
-        Found::Templates => {
+        ReadingFinding::Templates => {
             ("names", "More than 100 names that differ in a number, an id or an address count as one.")
         }
-        Found::NobodyWaits => (
+        ReadingFinding::NobodyWaits => (
             "spans that outlive their parent in the same process",
             "Nobody waits for them: they count as asynchronous.",
         ),
-        Found::Consumers => (
+        ReadingFinding::Consumers => (
             "consumers whose parent is no producer",
             "Whoever sends a message does not wait until it is handled: they count as asynchronous. Choose their endpoint \
              as root endpoint to look at them.",
         ),
-        Found::Clocks => (
+        ReadingFinding::Clocks => (
             "spans of processes whose clock was corrected",
             "Callees that lay outside their call are moved into it, with all below them.",
         ),
-        Found::GaveUp => ("callees that began after their caller gave up", "They count as asynchronous."),
-        Found::StoppedWaiting => (
+        ReadingFinding::GaveUp => {
+            ("callees that began after their caller gave up", "They count as asynchronous.")
+        }
+        ReadingFinding::StoppedWaiting => (
             "callees that go on after their caller stopped waiting",
             "That is what a timeout looks like. They are cut at the end of the call.",
         ),
-        Found::Roots | Found::Incomplete | Found::SeveralRoots | Found::OrphanRoots => ("", ""),
+        ReadingFinding::Roots
+        | ReadingFinding::Incomplete
+        | ReadingFinding::SeveralRoots
+        | ReadingFinding::OrphanRoots => ("", ""),
     }
 }
 
 /// Returns what a rule does, for a switch.
-pub fn rule_words(rule: Rule) -> &'static str {
+pub fn rule_words(rule: ReadingRule) -> &'static str {
     match rule {
-        Rule::Overlay => "Skip spans that only cover the calls beside them",
-        Rule::Callees => "Name calls by what they call where the name says too little",
-        Rule::Waiting => "Show what calls take outside their callee as waiting for it",
-        Rule::Templates => "Treat names that differ only in values as one",
-        Rule::NobodyWaits => "Do not wait for spans that outlive their parent in the same process",
-        Rule::Consumers => "Do not wait for consumers, whatever their parent",
-        Rule::Clocks => "Correct clocks that differ between processes",
-        Rule::Roots => {
+        ReadingRule::Overlay => "Skip spans that only cover the calls beside them",
+        ReadingRule::Callees => "Name calls by what they call where the name says too little",
+        ReadingRule::Waiting => "Show what calls take outside their callee as waiting for it",
+        ReadingRule::Templates => "Treat names that differ only in values as one",
+        ReadingRule::NobodyWaits => "Do not wait for spans that outlive their parent in the same process",
+        ReadingRule::Consumers => "Do not wait for consumers, whatever their parent",
+        ReadingRule::Clocks => "Correct clocks that differ between processes",
+        ReadingRule::Roots => {
             "Treat further roots of a trace, and spans whose caller is missing, as requests of their own"
         }
     }
@@ -255,7 +260,9 @@ mod tests {
     fn names_with_values_are_counted_by_what_became_of_them() {
         let note = |names, templates, is_at_least| {
             let mut counts = ReadingCounts::default();
-            counts.found.insert(Found::Templates, FoundCount { spans: 20_000, example: "1".to_owned() });
+            counts
+                .found
+                .insert(ReadingFinding::Templates, FoundCount { spans: 20_000, example: "1".to_owned() });
             counts.names = NameCount { names, templates, is_at_least };
             let note = notes(&counts).remove(0);
             assert!(note.meaning.ends_with(&format!("those of {}.", counted(20_000, "span"))), "{note:?}");

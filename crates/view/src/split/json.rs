@@ -1,7 +1,7 @@
 //! Times split by the values of a tag, and the tags worth splitting by.
 
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
-use pathlight_base::statistics::Summary;
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::split::{
     NotProposed, ProposalsReport, ProposedValue, Ratio, SplitOf, SplitReport, SplitValue, TagProposal,
 };
@@ -69,7 +69,7 @@ public_json! {
         /// Number of samples.
         n: u64 = value.n,
         #[serde(flatten)]
-        times: Summary = value.us,
+        times: Percentiles = value.us,
         /// Its percentiles over those of the first value.
         ratio: Ratios = Ratios::of(value.ratios),
         /// The violin: densities at `points_us`, a Gaussian kernel on the logarithms (Silverman's rule), the greatest being 1.

@@ -2,8 +2,8 @@
 
 use crate::errors::json::Errors;
 use crate::json::parts::{Text, percent, pretty, public_json};
-use crate::summaries::{EndpointRow, Node, Selected};
-use pathlight_base::statistics::Summary as Percentiles;
+use crate::summaries::{Node, Selected, SummedEndpointRow};
+use pathlight_base::statistics::Percentiles;
 use pathlight_engine::compare::services::{CallSums, ServiceSums};
 use pathlight_engine::requests::RequestRef;
 use pathlight_engine::summaries::{RootPart, Sketch, Summary};
@@ -95,7 +95,7 @@ public_json! {
 
 public_json! {
     /// An endpoint on the critical paths of requests.
-    EndpointTimes<'a>(row: &EndpointRow<'a>) {
+    EndpointTimes<'a>(row: &SummedEndpointRow<'a>) {
         /// Service name.
         service: &'a str = &row.endpoint.service,
         /// Operation name.

@@ -4,6 +4,6 @@ pub(crate) mod json;
 mod words;
 
 pub use words::{
-    COMPARES_ALL, DIAGNOSIS_ONLY, EndpointRow, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES,
-    NO_FINDINGS, Node, Selected, facts, known_requests, lacking, lacks, notes,
+    COMPARES_ALL, DIAGNOSIS_ONLY, FLOW_ONLY, Known, NO_AGGREGATE, NO_CHANGED_PLACES, NO_FINDINGS, Node,
+    Selected, SummedEndpointRow, facts, known_requests, lacking, lacks, notes,
 };

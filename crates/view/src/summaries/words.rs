@@ -4,7 +4,7 @@ use crate::reading::quality::capital;
 use crate::views::View;
 use pathlight_base::format::{self, counted};
 use pathlight_engine::anomalies::MOST_NORMAL;
-use pathlight_engine::compare::services::CulpritPart;
+use pathlight_engine::compare::services::ServicesPartial;
 use pathlight_engine::diagnosis::MOST_PLACES;
 use pathlight_engine::endpoints::SummedEndpoint;
 use pathlight_engine::errors::ErrorsReport;
@@ -179,7 +179,7 @@ pub struct Selected<'a> {
     /// Endpoints on critical paths of the requests of any latency; likewise.
     pub endpoints: Option<BTreeMap<Endpoint, SummedEndpoint>>,
     /// Calls between services and visits of services, likewise.
-    pub services: Option<CulpritPart>,
+    pub services: Option<ServicesPartial>,
     /// Errors in the requests of any latency; likewise.
     pub errors: Option<ErrorsReport>,
 }
@@ -207,7 +207,7 @@ pub struct Node<'a> {
 }
 
 /// An endpoint on critical paths, over requests of any latency.
-pub struct EndpointRow<'a> {
+pub struct SummedEndpointRow<'a> {
     /// Service and operation.
     pub endpoint: &'a Endpoint,
     /// Mean self time per request, in microseconds.
@@ -244,10 +244,11 @@ impl<'a> Selected<'a> {
     }
 
     /// Returns the endpoints, the one with the most self time first (ties: by name); `None` if the summary lacks them.
-    pub fn endpoint_rows(&self) -> Option<Vec<EndpointRow<'_>>> {
+    pub fn endpoint_rows(&self) -> Option<Vec<SummedEndpointRow<'_>>> {
         let requests = self.part.requests();
-        let row = |(endpoint, part)| EndpointRow::of(endpoint, part, requests, self.part.latency_us.sum);
-        let mut rows: Vec<EndpointRow> = self.endpoints.as_ref()?.iter().map(row).collect();
+        let row =
+            |(endpoint, part)| SummedEndpointRow::of(endpoint, part, requests, self.part.latency_us.sum);
+        let mut rows: Vec<SummedEndpointRow> = self.endpoints.as_ref()?.iter().map(row).collect();
         rows.sort_by(|a, b| {
             b.part.self_us.sum.cmp(&a.part.self_us.sum).then_with(|| a.endpoint.cmp(b.endpoint))
         });
@@ -314,14 +315,14 @@ fn nodes<'a>(summary: &'a Summary, root: Option<&Endpoint>, cut: &LatencyBinRang
     Some(nodes)
 }
 
-impl<'a> EndpointRow<'a> {
+impl<'a> SummedEndpointRow<'a> {
     fn of(
         endpoint: &'a Endpoint,
         part: &'a SummedEndpoint,
         requests: u64,
         latency_sum_us: u128,
-    ) -> EndpointRow<'a> {
-        EndpointRow {
+    ) -> SummedEndpointRow<'a> {
+        SummedEndpointRow {
             endpoint,
             mean_us: part.self_us.mean(requests),
             share: if latency_sum_us == 0 { 0.0 } else { part.self_us.sum as f64 / latency_sum_us as f64 },

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 /// What a cell shows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum CellText {
     /// Text.
     Text(String),
     /// A number in words, and with all of its digits.
@@ -35,10 +35,10 @@ pub enum Cell {
     Spark(LogHistogram),
 }
 
-impl Cell {
+impl CellText {
     /// Returns whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        matches!(self, Cell::Text(text) if text.is_empty())
+        matches!(self, CellText::Text(text) if text.is_empty())
     }
 }
 
@@ -317,27 +317,32 @@ impl<R> Column<R> {
         Column { fields: Some(fields), ..self.csv(heads) }
     }
 
-    pub(crate) fn cell(&self, row: &R) -> Cell {
+    pub(crate) fn cell(&self, row: &R) -> CellText {
         match &self.content {
-            Content::Text(of) => Cell::Text(of(row).into_owned()),
+            Content::Text(of) => CellText::Text(of(row).into_owned()),
             Content::Number(of, unit) => number_cell(of(row), |number| unit.words(number)),
             Content::Said(of, words) => number_cell(of(row), |_| words(row)),
             Content::Bar(of, words) => match (of(row), words) {
-                (Number::None, _) => Cell::Text(format::DASH.to_owned()),
-                (share, Some(words)) => Cell::Bar(share.real(), words(row)),
-                (share, None) => Cell::Bar(share.real(), format::share(share.real())),
+                (Number::None, _) => CellText::Text(format::DASH.to_owned()),
+                (share, Some(words)) => CellText::Bar(share.real(), words(row)),
+                (share, None) => CellText::Bar(share.real(), format::share(share.real())),
             },
             Content::Endpoint(of, tip) => {
                 let (service, operation) = of(row);
                 let (tip, depth) = tip.map_or_else(Default::default, |tip| tip(row));
-                Cell::Endpoint { service: service.to_owned(), operation: operation.to_owned(), tip, depth }
+                CellText::Endpoint {
+                    service: service.to_owned(),
+                    operation: operation.to_owned(),
+                    tip,
+                    depth,
+                }
             }
             Content::Call(of) => {
                 let (endpoint, words) = of(row);
-                Cell::Call(endpoint.map(|(service, operation)| Endpoint::new(service, operation)), words)
+                CellText::Call(endpoint.map(|(service, operation)| Endpoint::new(service, operation)), words)
             }
-            Content::Service(of) => Cell::Service(of(row).to_owned()),
-            Content::Spark(of) => Cell::Spark(of(row).cloned().unwrap_or_default()),
+            Content::Service(of) => CellText::Service(of(row).to_owned()),
+            Content::Spark(of) => CellText::Spark(of(row).cloned().unwrap_or_default()),
         }
     }
 
@@ -377,9 +382,9 @@ impl<R> Column<R> {
     }
 }
 
-fn number_cell(number: Number, words: impl FnOnce(Number) -> String) -> Cell {
+fn number_cell(number: Number, words: impl FnOnce(Number) -> String) -> CellText {
     match number {
-        Number::None => Cell::Text(format::DASH.to_owned()),
-        number => Cell::Number(words(number), number.digits()),
+        Number::None => CellText::Text(format::DASH.to_owned()),
+        number => CellText::Number(words(number), number.digits()),
     }
 }

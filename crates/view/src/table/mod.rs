@@ -22,7 +22,7 @@ mod number;
 #[cfg(test)]
 mod tests;
 
-pub use column::{Cell, Column, Head, PER_REQUEST, WHEN_PRESENT, Width};
+pub use column::{CellText, Column, Head, PER_REQUEST, WHEN_PRESENT, Width};
 pub use columns::{ColumnChoices, groups};
 pub use number::{Number, Unit};
 
@@ -48,7 +48,7 @@ pub struct Table<R> {
 
 /// What a search finds in a table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct TableMatches {
     /// For each row, whether it is found; `None` if nothing is searched for.
     pub hits: Option<Vec<bool>>,
     /// Rows that the search finds.
@@ -128,15 +128,15 @@ impl<R> Table<R> {
     }
 
     /// Returns what a search finds.
-    pub fn find(&self, finder: &Finder) -> Found {
+    pub fn find(&self, finder: &Finder) -> TableMatches {
         if finder.is_empty() {
-            return Found::default();
+            return TableMatches::default();
         }
         let rows = self.rows();
         let hits: Vec<bool> = rows.iter().map(|row| (self.fits)(row, finder)).collect();
         let found = || rows.iter().zip(&hits).filter(|(_, hit)| **hit).map(|(row, _)| row);
         let share = self.share.map(|share| found().map(share).sum());
-        Found { matches: found().count() as u64, share, hits: Some(hits) }
+        TableMatches { matches: found().count() as u64, share, hits: Some(hits) }
     }
 
     /// Returns all rows, in the order they came, as comma-separated values.
@@ -166,7 +166,7 @@ pub trait Rows {
     fn attributes(&self, row: usize) -> Attributes;
 
     /// Returns what a row shows in a column.
-    fn cell(&self, column: usize, row: usize) -> Cell;
+    fn cell(&self, column: usize, row: usize) -> CellText;
 
     /// Compares two rows by a column, the smallest first.
     fn compare(&self, column: usize, a: usize, b: usize) -> Ordering;
@@ -197,7 +197,7 @@ impl<R> Rows for Table<R> {
         (self.attributes)(&self.rows()[row])
     }
 
-    fn cell(&self, column: usize, row: usize) -> Cell {
+    fn cell(&self, column: usize, row: usize) -> CellText {
         self.columns[column].cell(&self.rows()[row])
     }
 

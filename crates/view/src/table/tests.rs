@@ -44,9 +44,9 @@ fn from_one_column_follow_head_cell_order_and_csv() {
         [("endpoint", true, 1), ("requests", true, 1), ("share", true, 2), ("why", false, 1)]
     );
     assert_eq!(heads[0].2, 0, "what stands in files only is not shown");
-    assert_eq!(table.cell(2, 1), Cell::Number("1\u{202f}000".to_owned(), "1000".to_owned()));
-    assert_eq!(table.cell(3, 0), Cell::Bar(0.25, format::share(0.25)));
-    assert_eq!(table.cell(3, 1), Cell::Text(format::DASH.to_owned()));
+    assert_eq!(table.cell(2, 1), CellText::Number("1\u{202f}000".to_owned(), "1000".to_owned()));
+    assert_eq!(table.cell(3, 0), CellText::Bar(0.25, format::share(0.25)));
+    assert_eq!(table.cell(3, 1), CellText::Text(format::DASH.to_owned()));
     assert_eq!(table.attributes(2)[3], ("data-value", "3".to_owned()));
     assert_eq!(
         table.csv(),
@@ -74,13 +74,13 @@ fn rows_are_sorted_as_asked_for_else_naturally_and_equal_ones_stay_as_they_came(
 #[test]
 fn a_search_marks_rows_and_says_which_share_they_are() {
     let table = table();
-    assert_eq!(table.find(&Finder::of_text("  ")), Found::default());
+    assert_eq!(table.find(&Finder::of_text("  ")), TableMatches::default());
     let found = table.find(&Finder::of_text("get X"));
-    assert_eq!(found, Found { hits: Some(vec![false, false, true]), matches: 1, share: Some(0.5) });
+    assert_eq!(found, TableMatches { hits: Some(vec![false, false, true]), matches: 1, share: Some(0.5) });
     assert_eq!(table.find(&Finder::of_text("/Y")).matches, 2);
     assert_eq!(
         table.find(&Finder::of_text("nowhere")),
-        Found { hits: Some(vec![false; 3]), matches: 0, share: Some(0.0) }
+        TableMatches { hits: Some(vec![false; 3]), matches: 0, share: Some(0.0) }
     );
 }
 

@@ -277,7 +277,7 @@ pub fn table() -> Table<SpanRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{Cell, Rows as _};
+    use crate::table::{CellText, Rows as _};
 
     fn report() -> TraceReport {
         let endpoint = |operation: &str| Endpoint::new("shop", operation);
@@ -310,10 +310,10 @@ mod tests {
              0,,shop,GET /cart,0,100,40,100,0,path\r\n\
              1,0,shop,query,10,60,0,,,\"error, async\"\r\n"
         );
-        let cells: Vec<Cell> = [5, 6].map(|column| table.cell(column, 0)).to_vec();
-        assert_eq!(cells[0], Cell::Bar(0.4, duration_us(40_u64)));
-        assert_eq!(table.cell(5, 1), Cell::Bar(0.0, DASH.to_owned()));
-        assert_eq!(table.cell(6, 1), Cell::Text(DASH.to_owned()));
+        let cells: Vec<CellText> = [5, 6].map(|column| table.cell(column, 0)).to_vec();
+        assert_eq!(cells[0], CellText::Bar(0.4, duration_us(40_u64)));
+        assert_eq!(table.cell(5, 1), CellText::Bar(0.0, DASH.to_owned()));
+        assert_eq!(table.cell(6, 1), CellText::Text(DASH.to_owned()));
         assert_eq!(table.order(None, None), [0, 1]);
     }
 

@@ -1,7 +1,7 @@
 //! Numbers over time: a panel for each, with a line for each statistic and the levels before and after a change.
 
-use crate::draw::axis::{Scale, Unit, ValueAxis};
-use crate::draw::multiples::Grid;
+use crate::draw::axis::{AxisUnit, Scale, ValueAxis};
+use crate::draw::multiples::MultiplesGrid;
 use crate::draw::plot::{self, Area, ChartError, ChartSize, rgba, words};
 use crate::draw::text::elide_middle;
 use crate::draw::{Rgba, Theme};
@@ -21,7 +21,7 @@ const NAME_PX: f64 = 28.0;
 
 /// One number over the days.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct TrendLine {
     /// Its name, at its end; empty where the panel has one line only.
     pub name: String,
     /// By day its value in microseconds and how far it may be off to both sides; `None`: there is none.
@@ -42,7 +42,7 @@ pub struct Panel {
     /// Whether a search finds others and not this one: it is drawn in grey.
     pub is_dimmed: bool,
     /// The lines, the highest last.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TrendLine>,
 }
 
 /// What the chart shows.
@@ -69,7 +69,7 @@ pub fn draw<DB: DrawingBackend>(
         if let Some(one) = enlarged.and_then(|at| of.panels.get(at)) {
             return panel(root, one, &of.days, size, theme);
         }
-        let grid = Grid::new(of.panels.len(), size);
+        let grid = MultiplesGrid::new(of.panels.len(), size);
         let each = ChartSize { width: grid.width(), height: grid.row_height(), ..size };
         for (at, one) in of.panels.iter().enumerate() {
             let area = root.clone().shrink(grid.place(at), (each.width, each.height));
@@ -101,7 +101,8 @@ fn panel<DB: DrawingBackend>(
     let highest = points().fold(0.0, |most: f64, (value, off)| most.max(value + off));
     let (top, bottom) = (px(HEAD_PX), size.height - px(FOOT_PX));
     // The axis runs downwards: its right end is the top.
-    let Some(axis) = ValueAxis::new((0, bottom - top), (0.0, highest.max(1.0)), Scale::Linear, Unit::Time)
+    let Some(axis) =
+        ValueAxis::new((0, bottom - top), (0.0, highest.max(1.0)), Scale::Linear, AxisUnit::Time)
     else {
         return Ok(());
     };
@@ -146,7 +147,7 @@ type Places<'a> = (&'a dyn Fn(usize) -> i32, &'a dyn Fn(f64) -> i32);
 
 fn draw_line<DB: DrawingBackend>(
     area: &Area<DB>,
-    line: &Line,
+    line: &TrendLine,
     (x, y): Places<'_>,
     (days, color): (usize, Rgba),
     size: ChartSize,
@@ -192,7 +193,8 @@ pub fn export_svg(
     theme: &Theme,
     title: &str,
 ) -> Result<String, ChartError> {
-    let height = if enlarged.is_some() { size.height } else { Grid::new(of.panels.len(), size).height() };
+    let height =
+        if enlarged.is_some() { size.height } else { MultiplesGrid::new(of.panels.len(), size).height() };
     let size = ChartSize { height, ..size };
     plot::document(size, title, |backend| draw(backend, of, enlarged, size, theme))
 }
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_picture_names_panels_days_and_lines() {
-        let line = |name: &str, by: f64| Line {
+        let line = |name: &str, by: f64| TrendLine {
             name: name.to_owned(),
             points: (0..7).map(|day| (day != 3).then_some((by * (100.0 + f64::from(day)), by))).collect(),
             change: Some((4, 100.0 * by, 106.0 * by)),

@@ -2,12 +2,12 @@
 
 use crate::compare::services_json::Service;
 use crate::json::parts::{Text, pretty, public_json};
-use pathlight_engine::trend::{DayChange, Moved, Series, Trend};
+use pathlight_engine::trend::{DayChange, Moved, Series, TrendOfSummaries};
 use pathlight_trace::Endpoint;
 
 public_json! {
     /// Numbers over time and the days on which they changed.
-    TrendOf<'a>(trend: &'a Trend, days: &'a [String]) {
+    TrendOf<'a>(trend: &'a TrendOfSummaries, days: &'a [String]) {
         /// Names of the days, in the order given.
         days: &'a [String] = days,
         /// Root endpoints with a change that is told, the clearest first.
@@ -69,6 +69,6 @@ public_json! {
 ///
 /// # Errors
 /// Only if serde_json refuses a value, which no trend holds.
-pub fn trend(trend: &Trend, days: &[String]) -> Text {
+pub fn trend(trend: &TrendOfSummaries, days: &[String]) -> Text {
     pretty(&TrendOf::of(trend, days))
 }

@@ -3,12 +3,12 @@
 use crate::compare;
 use crate::say::tip::TipLine;
 use crate::table::{Column, Number, Table, Width, csv, endpoint_attributes};
-use crate::trend::chart::{Line, Panel, TrendPanels};
+use crate::trend::chart::{Panel, TrendLine, TrendPanels};
 use pathlight_base::format::{self, counted};
 use pathlight_engine::queries::TrendReport;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_engine::summaries::Statistic;
-use pathlight_engine::trend::{DayChange, Moved, Series, Trend};
+use pathlight_engine::trend::{DayChange, Moved, Series, TrendOfSummaries};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -36,7 +36,7 @@ fn growth(change: &DayChange) -> String {
 
 /// Returns a change that is told in a sentence, `duration` writes times; `None` of one that was not worked out.
 pub fn moved_words(
-    trend: &Trend,
+    trend: &TrendOfSummaries,
     moved: &Moved,
     days: &[String],
     duration: fn(f64) -> String,
@@ -56,7 +56,7 @@ pub fn moved_words(
 
 /// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
 /// no service stands out.
-pub fn explanation(trend: &Trend, moved: &Moved, duration: fn(f64) -> String) -> String {
+pub fn explanation(trend: &TrendOfSummaries, moved: &Moved, duration: fn(f64) -> String) -> String {
     if moved.culprit.culprit().is_some() {
         return compare::services::summary(&moved.culprit);
     }
@@ -133,7 +133,7 @@ pub fn day_names(report: &TrendReport) -> Vec<String> {
 
 /// A series as a row of the table.
 #[derive(Clone)]
-pub struct Row {
+pub struct TrendRow {
     report: Rc<TrendReport>,
     at: usize,
     /// `p95 latency`, `self time`.
@@ -141,13 +141,13 @@ pub struct Row {
     panel: usize,
 }
 
-impl Row {
+impl TrendRow {
     /// Returns the rows of a root endpoint, or of all, the clearest change first (ties: by name).
-    pub fn of(report: &Rc<TrendReport>, root: &RootEndpoint) -> Vec<Row> {
+    pub fn of(report: &Rc<TrendReport>, root: &RootEndpoint) -> Vec<TrendRow> {
         let series = report.trend.series.iter().enumerate();
-        let mut rows: Vec<Row> = series
+        let mut rows: Vec<TrendRow> = series
             .filter(|(_, series)| is_of(root, &series.root))
-            .map(|(at, series)| Row {
+            .map(|(at, series)| TrendRow {
                 report: report.clone(),
                 at,
                 number: match &series.endpoint {
@@ -197,7 +197,7 @@ fn real(value: Option<f64>) -> Number {
 }
 
 /// Returns the panels of rows, in their order, and tells each row its panel: latency is one panel for all its percentiles.
-pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
+pub fn panels(report: &TrendReport, rows: &mut [TrendRow]) -> TrendPanels {
     let days = day_names(report);
     let mut keys: Vec<(Endpoint, Option<Endpoint>)> = Vec::new();
     let mut panels: Vec<Panel> = Vec::new();
@@ -231,7 +231,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
             let off = if point.error.is_finite() { 1.96 * point.error } else { 0.0 };
             (point.value, off.min(point.value))
         };
-        panels[place].lines.push(Line {
+        panels[place].lines.push(TrendLine {
             name: if series.endpoint.is_none() { series.statistic.to_string() } else { String::new() },
             points: series.points.iter().map(|of| of.as_ref().map(point)).collect(),
             change: row.certain().map(|change| (change.day, change.before_us, change.after_us)),
@@ -245,7 +245,7 @@ pub fn panels(report: &TrendReport, rows: &mut [Row]) -> TrendPanels {
 }
 
 /// Dims the panels without a row that a search finds (`hits`; `None`: nothing is searched for).
-pub fn dim(panels: &mut TrendPanels, rows: &[Row], hits: Option<&[bool]>) {
+pub fn dim(panels: &mut TrendPanels, rows: &[TrendRow], hits: Option<&[bool]>) {
     for (at, panel) in panels.panels.iter_mut().enumerate() {
         let mut own = rows.iter().zip(hits.unwrap_or_default()).filter(|(row, _)| row.panel() == Some(at));
         panel.is_dimmed = hits.is_some() && !own.any(|(_, hit)| *hit);
@@ -297,15 +297,15 @@ pub fn tip(of: &TrendPanels, at: usize, is_enlarged: bool) -> Vec<TipLine> {
 }
 
 /// Returns the table of series.
-pub fn table() -> Table<Row> {
+pub fn table() -> Table<TrendRow> {
     let columns = vec![
-        Column::text("number", "Number", "Which number", |row: &Row| row.number.as_str().into()),
+        Column::text("number", "Number", "Which number", |row: &TrendRow| row.number.as_str().into()),
         Column::endpoint(
             "Endpoint",
             "The endpoint whose latency or self time per request it is",
-            |row: &Row| row.endpoint().names(),
+            |row: &TrendRow| row.endpoint().names(),
         ),
-        Column::text("request", "In requests of", "Root endpoint of the requests", |row: &Row| {
+        Column::text("request", "In requests of", "Root endpoint of the requests", |row: &TrendRow| {
             let Endpoint { service, operation } = &row.series().root;
             format::endpoint(service, operation).into()
         })
@@ -315,10 +315,10 @@ pub fn table() -> Table<Row> {
             "change",
             "Change",
             "How much higher or lower it is since then; a dash if not beyond chance",
-            |row: &Row| real(row.certain().map(|change| change.growth())),
+            |row: &TrendRow| real(row.certain().map(|change| change.growth())),
             |row| row.certain().map_or(String::new(), |change| format!("{:+.1} %", 100.0 * change.growth())),
         ),
-        Column::text("since", "Since", "The first day of the new level", |row: &Row| {
+        Column::text("since", "Since", "The first day of the new level", |row: &TrendRow| {
             let day = row.certain().and_then(|change| row.report.days.get(change.day));
             day.map_or(String::new(), |day| format::printable(&day.name)).into()
         })
@@ -327,21 +327,24 @@ pub fn table() -> Table<Row> {
             "p",
             "p",
             "How likely a change this clear is by chance, on any day",
-            |row: &Row| Number::Real(clearness(row.series())),
+            |row: &TrendRow| Number::Real(clearness(row.series())),
             |row| row.series().change.map_or(String::new(), |change| format::probability(change.p)),
         )
         .low(2),
-        Column::duration("before", "Before", "Level before, over all days", |row: &Row| {
+        Column::duration("before", "Before", "Level before, over all days", |row: &TrendRow| {
             real(row.series().change.map(|change| change.before_us))
         })
         .low(2),
-        Column::duration("after", "Since then", "Level from that day on", |row: &Row| {
+        Column::duration("after", "Since then", "Level from that day on", |row: &TrendRow| {
             real(row.series().change.map(|change| change.after_us))
         })
         .low(2),
-        Column::duration("latest", "Last day", "The number of the last day that has one", |row: &Row| {
-            real(row.latest())
-        })
+        Column::duration(
+            "latest",
+            "Last day",
+            "The number of the last day that has one",
+            |row: &TrendRow| real(row.latest()),
+        )
         .low(2),
     ];
     Table::new("trend", "Numbers over time", ("p", false), columns)
@@ -355,7 +358,7 @@ pub fn table() -> Table<Row> {
 
 /// Returns every number of every day as comma-separated values.
 pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
-    struct Point(Row, usize);
+    struct Point(TrendRow, usize);
     let columns = [
         Column::text_field("number", |of: &Point| of.0.number.as_str().into()),
         Column::text_field("service", |of: &Point| of.0.endpoint().service.as_str().into()),
@@ -371,7 +374,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
         }),
     ];
     let days = report.days.len();
-    let points: Vec<Point> = Row::of(report, root)
+    let points: Vec<Point> = TrendRow::of(report, root)
         .into_iter()
         .flat_map(|row| (0..days).map(move |day| Point(row.clone(), day)))
         .collect();
@@ -381,7 +384,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::compare::services::CulpritReport;
+    use pathlight_engine::compare::services::ServicesReport;
 
     #[test]
     fn where_no_service_stands_out_the_largest_change_of_self_time_does() {
@@ -393,7 +396,7 @@ mod tests {
             points: Vec::new(),
             change: Some(DayChange { day: 1, before_us, after_us, p: 1e-9, is_certain }),
         };
-        let mut trend = Trend {
+        let mut trend = TrendOfSummaries {
             series: vec![
                 series(None, 9000.0, 9400.0, true),
                 series(Some("faster"), 5000.0, 1000.0, true),
@@ -403,7 +406,7 @@ mod tests {
             ],
             moved: Vec::new(),
         };
-        let moved = Moved { root: root.clone(), day: 1, series: 0, culprit: CulpritReport::default() };
+        let moved = Moved { root: root.clone(), day: 1, series: 0, culprit: ServicesReport::default() };
         let words = explanation(&trend, &moved, format::duration);
         let most = format!("of read @ large: +{} per request.", format::duration(400.0));
         assert!(
@@ -426,9 +429,9 @@ mod tests {
         let of =
             [("shop", "buy", "db"), ("shop", "look", "db"), ("app", "look", "db"), ("shop", "buy", "cache")];
         let series = of.map(|(service, root, endpoint)| series(service, root, endpoint)).to_vec();
-        let trend = Trend { series, moved: Vec::new() };
+        let trend = TrendOfSummaries { series, moved: Vec::new() };
         let report = Rc::new(TrendReport { days: Vec::new(), trend });
-        let mut rows = Row::of(&report, &RootEndpoint::TraceRoots);
+        let mut rows = TrendRow::of(&report, &RootEndpoint::TraceRoots);
         let mut drawn = panels(&report, &mut rows);
         dim(&mut drawn, &rows, Some(&[false, true, false, false]));
         assert_eq!([0, 1, 2, 3].map(|at| drawn.panels[at].is_dimmed), [true, false, true, true]);

@@ -1,6 +1,6 @@
 //! The surprise of a category among those of training (`docs/definitions/anomaly.md` section 2).
 
-use super::Kind;
+use super::FactKind;
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::ln;
@@ -17,12 +17,12 @@ pub fn without(counts: &Counts, fold: usize) -> u32 {
 /// Good-Turing's share of categories not seen yet, by kind and fold left out.
 #[derive(Clone, Debug, Default)]
 pub struct Unseen {
-    by_kind: BTreeMap<Kind, [(u64, u64); FOLDS]>,
+    by_kind: BTreeMap<FactKind, [(u64, u64); FOLDS]>,
 }
 
 impl Unseen {
     /// Takes note of a category.
-    pub fn add(&mut self, kind: Kind, counts: &Counts) {
+    pub fn add(&mut self, kind: FactKind, counts: &Counts) {
         let sums = self.by_kind.entry(kind).or_default();
         for (fold, (singletons, calls)) in sums.iter_mut().enumerate() {
             let here = without(counts, fold);
@@ -32,7 +32,7 @@ impl Unseen {
     }
 
     /// Returns the share of calls of a kind that have a category never seen before.
-    pub fn share(&self, kind: Kind, fold: usize) -> f64 {
+    pub fn share(&self, kind: FactKind, fold: usize) -> f64 {
         let (singletons, calls) = self.by_kind.get(&kind).map_or((0, 0), |sums| sums[fold]);
         (singletons as f64 + 1.0) / (calls as f64 + 1.0)
     }
@@ -192,10 +192,10 @@ mod tests {
     #[test]
     fn the_share_of_the_unseen_is_that_of_what_was_seen_once() {
         let mut unseen = Unseen::default();
-        unseen.add(Kind::After, &[1, 0, 0, 0, 0]);
-        unseen.add(Kind::After, &[4, 4, 0, 0, 0]);
-        assert_eq!(unseen.share(Kind::After, 4), 2.0 / 10.0);
-        assert_eq!(unseen.share(Kind::After, 0), 1.0 / 5.0);
-        assert_eq!(unseen.share(Kind::Calls, 0), 1.0);
+        unseen.add(FactKind::After, &[1, 0, 0, 0, 0]);
+        unseen.add(FactKind::After, &[4, 4, 0, 0, 0]);
+        assert_eq!(unseen.share(FactKind::After, 4), 2.0 / 10.0);
+        assert_eq!(unseen.share(FactKind::After, 0), 1.0 / 5.0);
+        assert_eq!(unseen.share(FactKind::Calls, 0), 1.0);
     }
 }

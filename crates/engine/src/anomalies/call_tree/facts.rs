@@ -1,6 +1,6 @@
 //! Facts of requests over one dictionary of call paths (`docs/definitions/anomaly.md` section 1).
 
-use crate::anomalies::paper::{Cell, RowFacts};
+use crate::anomalies::paper::{FeatureCell, RowFacts};
 use crate::flame::Contexts;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Kind {
+pub enum FactKind {
     /// Which endpoints a span calls; the condition is the set.
     Calls,
     /// How often it calls one of them; the call path is that of the call.
@@ -32,16 +32,16 @@ pub enum Kind {
     Outside,
 }
 
-impl Kind {
+impl FactKind {
     /// Returns whether facts of it are one of several possibilities and not numbers.
     pub fn is_category(self) -> bool {
-        matches!(self, Kind::Calls | Kind::After | Kind::Error | Kind::Critical)
+        matches!(self, FactKind::Calls | FactKind::After | FactKind::Error | FactKind::Critical)
     }
 }
 
 /// What part of a request a fact belongs to. The order is that of the views.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Part {
+pub enum PartOfRequest {
     /// What was called, in which order, and what failed.
     #[default]
     Structure,
@@ -49,23 +49,23 @@ pub enum Part {
     OnPath,
     /// Times off the critical path.
     OffPath,
-    /// Times of a span off the critical path that covers a sibling; judged as those of [`Part::OffPath`].
+    /// Times of a span off the critical path that covers a sibling; judged as those of [`PartOfRequest::OffPath`].
     Covering,
 }
 
-impl Part {
+impl PartOfRequest {
     /// Returns a value with the part it belongs to.
     pub(super) fn mark(self, value: u64) -> u64 {
         value << 2 | self as u64
     }
 
     /// Returns a value and the part that [`mark`](Self::mark) put beside it.
-    pub(super) fn unmark(marked: u64) -> (Part, u64) {
+    pub(super) fn unmark(marked: u64) -> (PartOfRequest, u64) {
         let part = match marked & 3 {
-            0 => Part::Structure,
-            1 => Part::OnPath,
-            2 => Part::OffPath,
-            _ => Part::Covering,
+            0 => PartOfRequest::Structure,
+            1 => PartOfRequest::OnPath,
+            2 => PartOfRequest::OffPath,
+            _ => PartOfRequest::Covering,
         };
         (part, marked >> 2)
     }
@@ -80,7 +80,7 @@ impl Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CellKey {
     /// The kind of the fact.
-    pub kind: Kind,
+    pub kind: FactKind,
     /// Number of the call path.
     pub context: u32,
     /// As the kind says; [`NO_ROW`] where it has none.
@@ -89,7 +89,7 @@ pub struct CellKey {
 
 impl CellKey {
     /// Returns the kind and call path: what training calls are compared by.
-    pub fn key(&self) -> (Kind, u32) {
+    pub fn key(&self) -> (FactKind, u32) {
         (self.kind, self.context)
     }
 }
@@ -175,7 +175,7 @@ pub(super) type Numbers = (Vec<u32>, Vec<u32>);
 
 /// Facts of many requests over one dictionary, with rows by request id.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct RequestFacts {
     /// The names.
     pub dictionary: Dictionary,
     /// The requests, those made abnormal last, by trace id and root span id; roots are call paths of the dictionary.
@@ -229,10 +229,10 @@ impl Dictionary {
             for cell in cells {
                 cell.context = nodes[cell.context as usize];
                 cell.condition = match cell.kind {
-                    Kind::Calls | Kind::SelfTime | Kind::TotalTime | Kind::Latency => {
+                    FactKind::Calls | FactKind::SelfTime | FactKind::TotalTime | FactKind::Latency => {
                         sets[&part_sets[cell.condition as usize]]
                     }
-                    Kind::After | Kind::Wait if cell.condition != NO_ROW => {
+                    FactKind::After | FactKind::Wait if cell.condition != NO_ROW => {
                         number_of(&names[cell.condition as usize])
                     }
                     _ => cell.condition,
@@ -250,10 +250,10 @@ impl Dictionary {
     }
 }
 
-impl Facts {
+impl RequestFacts {
     /// Joins the parts of disjoint requests; the result does not depend on their order.
-    pub fn merge(parts: Vec<FactPart>) -> Facts {
-        let mut facts = Facts::default();
+    pub fn merge(parts: Vec<FactPart>) -> RequestFacts {
+        let mut facts = RequestFacts::default();
         let (mut dictionaries, mut rows, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         for (number, part) in parts.into_iter().enumerate() {
             facts.lost = (facts.lost.0 + part.lost.0, facts.lost.1 + part.lost.1);
@@ -305,16 +305,16 @@ impl Facts {
     }
 
     /// Returns the self times of a row by call path, ascending; `facts` are those of the row.
-    pub fn self_times(&self, facts: &[Fact]) -> Vec<Cell> {
+    pub fn self_times(&self, facts: &[Fact]) -> Vec<FeatureCell> {
         let mut by_path: BTreeMap<u32, u64> = BTreeMap::new();
         for fact in facts {
             let cell = self.dictionary.cells[fact.cell as usize];
-            if cell.kind == Kind::SelfTime {
+            if cell.kind == FactKind::SelfTime {
                 let us = by_path.entry(cell.context).or_default();
-                *us = us.saturating_add(Part::unmark(fact.value).1);
+                *us = us.saturating_add(PartOfRequest::unmark(fact.value).1);
             }
         }
-        by_path.into_iter().map(|(path, us)| Cell { path, us }).collect()
+        by_path.into_iter().map(|(path, us)| FeatureCell { path, us }).collect()
     }
 }
 
@@ -334,9 +334,11 @@ mod tests {
 
     #[test]
     fn a_value_keeps_its_part() {
-        for part in [Part::Structure, Part::OnPath, Part::OffPath, Part::Covering] {
-            assert_eq!(Part::unmark(part.mark(77)), (part, 77));
+        for part in
+            [PartOfRequest::Structure, PartOfRequest::OnPath, PartOfRequest::OffPath, PartOfRequest::Covering]
+        {
+            assert_eq!(PartOfRequest::unmark(part.mark(77)), (part, 77));
         }
-        assert_eq!(Part::Covering.place(), Part::OffPath.place());
+        assert_eq!(PartOfRequest::Covering.place(), PartOfRequest::OffPath.place());
     }
 }

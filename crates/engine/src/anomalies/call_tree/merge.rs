@@ -6,7 +6,7 @@ use super::categories::Counts;
 use super::facts::Dictionary;
 use super::model::{State, offset_us};
 use super::tails::{Histogram, Quantiser, amount, join};
-use super::{FactPart, Facts, Kind, Tables, TreeModel};
+use super::{FactKind, FactPart, RequestFacts, Tables, TreeModel};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 
@@ -25,7 +25,7 @@ fn moved(histogram: &Histogram, from_us: u64, to_us: u64, quantiser: &Quantiser)
 
 impl TreeModel {
     /// Keeps the facts of some of the rows that it has learned from, so that it can be merged.
-    pub fn keep(&mut self, facts: &Facts, rows: &[u32]) {
+    pub fn keep(&mut self, facts: &RequestFacts, rows: &[u32]) {
         self.kept = facts.sample(rows, FACTS_KEPT);
     }
 
@@ -42,7 +42,7 @@ impl TreeModel {
             all.ticks.iter_mut().zip(model.ticks).for_each(|(sum, n)| *sum += n);
         }
         all.offset_us = offset_us(&all.ticks);
-        let empty = |kind: Kind| match kind.is_category() {
+        let empty = |kind: FactKind| match kind.is_category() {
             true => State::Category(Counts::default()),
             false => State::Numbers(Histogram::new()),
         };
@@ -56,7 +56,7 @@ impl TreeModel {
                         into.iter_mut().zip(counts).for_each(|(into, n)| *into += n);
                     }
                     (State::Numbers(numbers), State::Numbers(into)) => {
-                        let is_same = key.kind == Kind::Count || model.offset_us == all.offset_us;
+                        let is_same = key.kind == FactKind::Count || model.offset_us == all.offset_us;
                         *into = match is_same {
                             true => join([&*into, numbers].into_iter()),
                             false => {
@@ -76,7 +76,7 @@ impl TreeModel {
         all.kept = FactPart::sample(models.into_iter().map(|model| model.kept).collect(), FACTS_KEPT);
         // With names that no kept request has, the numbers are those of the dictionary.
         let names = FactPart { dictionary: dictionary.clone(), ..FactPart::default() };
-        let facts = Facts::merge(vec![names, all.kept.clone()]);
+        let facts = RequestFacts::merge(vec![names, all.kept.clone()]);
         if facts.dictionary != dictionary {
             return None;
         }

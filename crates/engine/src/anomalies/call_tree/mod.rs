@@ -11,7 +11,7 @@ mod sample;
 mod tails;
 mod views;
 
-pub use facts::{Fact, FactPart, FactRow, Facts, Kind, Part};
+pub use facts::{Fact, FactKind, FactPart, FactRow, PartOfRequest, RequestFacts};
 pub use model::{Located, Scratch, Tables, Trained, TreeModel};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};

@@ -1,11 +1,11 @@
 //! The model of normal requests, and the distance of another request from it (`docs/definitions/anomaly.md` sections 2 and 3).
 
-use super::super::Part;
+use super::super::PartOfRequest;
 use super::categories::{Categories, Counts, Unseen};
 use super::facts::{CellKey, Dictionary};
-use super::tails::{COUNTS, Histogram, Quantiser, TIMES, Tail, join};
+use super::tails::{COUNTS, Histogram, Quantiser, TIMES, TailCounts, join};
 use super::views::{ViewScores, Views};
-use super::{Fact, FactPart, Facts, Kind, TreeVerdict};
+use super::{Fact, FactKind, FactPart, RequestFacts, TreeVerdict};
 use crate::anomalies::examples::Examples;
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::sort::CompactSort as _;
@@ -77,7 +77,7 @@ pub struct Tables {
     pub(super) key_of: Vec<u32>,
     pub(super) keys: Vec<KeyTable>,
     /// Of few cells; the others have none.
-    cell_tails: Vec<Option<Box<Tail>>>,
+    cell_tails: Vec<Option<Box<TailCounts>>>,
     pub(super) categories: Vec<[f64; FOLDS]>,
     pub(super) unseen: Unseen,
     quantiser: Quantiser,
@@ -86,7 +86,7 @@ pub struct Tables {
 
 /// What is looked up of all possibilities of a kind and call path.
 pub(super) enum KeyTable {
-    Numbers(Box<Tail>),
+    Numbers(Box<TailCounts>),
     Categories(Categories),
 }
 
@@ -107,7 +107,7 @@ pub struct Located {
 /// Where a possibility stands in a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    pub kind: Kind,
+    pub kind: FactKind,
     /// Its key and cell; [`NO_ROW`] where training has none.
     pub key: u32,
     pub cell: u32,
@@ -135,7 +135,7 @@ pub fn fold(trace_id: &str) -> u8 {
 }
 
 /// Counts the durations of some rows above 0, and those of them that 10, 100 and 1,000 us divide.
-fn ticks(facts: &Facts, rows: &[u32]) -> [u64; 4] {
+fn ticks(facts: &RequestFacts, rows: &[u32]) -> [u64; 4] {
     let mut sums = [0u64; 4];
     for &row in rows {
         let ticks = facts.rows[row as usize].ticks;
@@ -156,7 +156,7 @@ impl TreeModel {
     /// of the most anomalous are left out, and the rest is learned again, twice. Also returns the verdict of each row
     /// that was learned from.
     pub async fn train(
-        facts: &Facts,
+        facts: &RequestFacts,
         rows: &[u32],
         contaminated_ppm: u32,
         pace: &mut Pace,
@@ -180,7 +180,7 @@ impl TreeModel {
     }
 
     /// Learns from rows, all of which are normal.
-    async fn fit(facts: &Facts, rows: &[u32], pace: &mut Pace) -> (TreeModel, Tables, Vec<Trained>) {
+    async fn fit(facts: &RequestFacts, rows: &[u32], pace: &mut Pace) -> (TreeModel, Tables, Vec<Trained>) {
         let quantiser = Quantiser::default();
         let ticks = ticks(facts, rows);
         let mut model = TreeModel {
@@ -241,7 +241,7 @@ impl TreeModel {
     pub(super) async fn calibrate(
         &mut self,
         tables: &mut Tables,
-        facts: &Facts,
+        facts: &RequestFacts,
         rows: &[u32],
         pace: &mut Pace,
     ) -> Vec<Trained> {
@@ -291,9 +291,9 @@ impl TreeModel {
         alpha.max(1.0 / (self.len() as f64 + 1.0))
     }
 
-    pub(super) fn quantise(&self, quantiser: &Quantiser, kind: Kind, value: u64) -> u16 {
-        let (_, amount) = Part::unmark(value);
-        quantiser.of(if kind == Kind::Count { amount } else { amount.saturating_add(self.offset_us) })
+    pub(super) fn quantise(&self, quantiser: &Quantiser, kind: FactKind, value: u64) -> u16 {
+        let (_, amount) = PartOfRequest::unmark(value);
+        quantiser.of(if kind == FactKind::Count { amount } else { amount.saturating_add(self.offset_us) })
     }
 
     /// Gets ready to judge.
@@ -307,7 +307,7 @@ impl TreeModel {
 /// Returns the scores of rows: those learned from by the other folds, the rest by all.
 async fn score_rows(
     (model, tables, trained): &(TreeModel, Tables, Vec<Trained>),
-    facts: &Facts,
+    facts: &RequestFacts,
     rows: &[u32],
     pace: &mut Pace,
 ) -> Vec<(u32, f64)> {
@@ -357,7 +357,7 @@ impl Tables {
                         State::Numbers(_) => None,
                     })
                     .collect();
-                let categories = Categories::new(&all, kind == Kind::Calls);
+                let categories = Categories::new(&all, kind == FactKind::Calls);
                 for (place, (set, counts)) in all.iter().enumerate() {
                     tables.categories[at + place] =
                         categories.surprises(set, counts, |fold| tables.unseen.share(kind, fold));
@@ -366,7 +366,7 @@ impl Tables {
                 tables.keys.push(KeyTable::Categories(categories));
                 pace.spend(100 * same.len()).await;
             } else {
-                let prior = if kind == Kind::Count { COUNTS } else { TIMES };
+                let prior = if kind == FactKind::Count { COUNTS } else { TIMES };
                 let histograms = || {
                     states.iter().filter_map(|state| match state {
                         State::Numbers(histogram) => Some(histogram),
@@ -374,11 +374,11 @@ impl Tables {
                     })
                 };
                 let all = join(histograms());
-                tables.keys.push(KeyTable::Numbers(Box::new(Tail::new(&all, prior))));
+                tables.keys.push(KeyTable::Numbers(Box::new(TailCounts::new(&all, prior))));
                 for histogram in histograms() {
                     let n: u32 = histogram.iter().flat_map(|(_, counts)| counts).sum();
                     let is_apart = same.len() > 1 && n >= ENOUGH;
-                    tables.cell_tails.push(is_apart.then(|| Box::new(Tail::new(histogram, prior))));
+                    tables.cell_tails.push(is_apart.then(|| Box::new(TailCounts::new(histogram, prior))));
                 }
                 pace.spend(20 * all.len()).await;
             }
@@ -438,14 +438,14 @@ impl Tables {
             here.context = paths[cell.context as usize];
             let mut set: &[u32] = &[];
             match cell.kind {
-                Kind::Calls | Kind::SelfTime | Kind::TotalTime | Kind::Latency => {
+                FactKind::Calls | FactKind::SelfTime | FactKind::TotalTime | FactKind::Latency => {
                     let number = set_numbers[cell.condition as usize];
                     here.condition = if number == NO_ROW { unknown } else { number };
-                    if cell.kind == Kind::Calls {
+                    if cell.kind == FactKind::Calls {
                         set = &sets[cell.condition as usize];
                     }
                 }
-                Kind::After | Kind::Wait if cell.condition != NO_ROW => {
+                FactKind::After | FactKind::Wait if cell.condition != NO_ROW => {
                     let number = names[cell.condition as usize];
                     here.condition = if number == NO_ROW { unknown } else { number };
                 }
@@ -483,7 +483,7 @@ impl Tables {
         &self,
         model: &TreeModel,
         located: &Located,
-        facts: &Facts,
+        facts: &RequestFacts,
         row: usize,
         scratch: &mut Scratch,
     ) {
@@ -491,7 +491,7 @@ impl Tables {
         for fact in &mut scratch.facts {
             let kind = located.cells[fact.cell as usize].kind;
             if !kind.is_category() {
-                let (part, _) = Part::unmark(fact.value);
+                let (part, _) = PartOfRequest::unmark(fact.value);
                 fact.value = part.mark(u64::from(model.quantise(&self.quantiser, kind, fact.value)));
             }
         }
@@ -511,19 +511,21 @@ impl Tables {
         }) else {
             return 0.0;
         };
-        match tail.only_value(fold).filter(|_| place.kind == Kind::Count) {
+        match tail.only_value(fold).filter(|_| place.kind == FactKind::Count) {
             Some(only) if only == q => 0.0,
-            Some(_) => -ln(self.unseen.share(Kind::Calls, fold).min(1.0 / (f64::from(tail.len(fold)) + 1.0))),
+            Some(_) => {
+                -ln(self.unseen.share(FactKind::Calls, fold).min(1.0 / (f64::from(tail.len(fold)) + 1.0)))
+            }
             None => tail.surprise(fold, q),
         }
     }
 
     /// Returns the part that a fact counts in: critical calls are a matter of the path, other categories of structure.
-    pub(super) fn part(kind: Kind, value: u64) -> Part {
+    pub(super) fn part(kind: FactKind, value: u64) -> PartOfRequest {
         match kind {
-            Kind::Critical => Part::OnPath,
-            _ if kind.is_category() => Part::Structure,
-            _ => Part::unmark(value).0,
+            FactKind::Critical => PartOfRequest::OnPath,
+            _ if kind.is_category() => PartOfRequest::Structure,
+            _ => PartOfRequest::unmark(value).0,
         }
     }
 
@@ -567,12 +569,12 @@ impl Tables {
         &self,
         model: &TreeModel,
         located: &Located,
-        facts: &Facts,
+        facts: &RequestFacts,
         row: usize,
         scratch: &mut Scratch,
     ) -> TreeVerdict {
         if !located.is_root[facts.rows[row].root as usize] {
-            return TreeVerdict { score: 0.0, p: 1.0, part: Part::Structure, is_unknown: true };
+            return TreeVerdict { score: 0.0, p: 1.0, part: PartOfRequest::Structure, is_unknown: true };
         }
         self.read(model, located, facts, row, scratch);
         let scores = std::array::from_fn(|fold| self.scores(model, located, scratch, fold));
@@ -600,9 +602,9 @@ impl TreeModel {
     }
 
     /// Returns the endpoints of a set of calls; none of other categories.
-    pub(super) fn members(&self, kind: Kind, condition: u32) -> &[u32] {
+    pub(super) fn members(&self, kind: FactKind, condition: u32) -> &[u32] {
         match kind {
-            Kind::Calls => &self.dictionary.sets[condition as usize],
+            FactKind::Calls => &self.dictionary.sets[condition as usize],
             _ => &[],
         }
     }

@@ -1,8 +1,8 @@
 //! Facts of the whole tree of each request, collected by a worker (`docs/definitions/anomaly.md` section 1).
 
-use super::super::Part;
+use super::super::PartOfRequest;
 use super::facts::{CellKey, Dictionary, push_fact};
-use super::{FactPart, FactRow, Kind};
+use super::{FactKind, FactPart, FactRow};
 use crate::anomalies::paper::RowFacts;
 use crate::flame::{Context, Contexts, Observer, PathFinder, PathTable};
 use crate::requests::RequestRef;
@@ -88,7 +88,7 @@ impl FactObserver {
         new
     }
 
-    fn fact(&mut self, kind: Kind, context: u32, condition: u32, value: Option<u64>) {
+    fn fact(&mut self, kind: FactKind, context: u32, condition: u32, value: Option<u64>) {
         let key = CellKey { kind, context, condition };
         let cells = &mut self.cells;
         let cell = *self.cell_index.entry(key).or_insert_with(|| {
@@ -98,11 +98,11 @@ impl FactObserver {
         push_fact(&mut self.part.bytes, cell, value);
     }
 
-    fn time(&mut self, kind: Kind, context: u32, condition: u32, us: u64, of: SpanFacts) {
+    fn time(&mut self, kind: FactKind, context: u32, condition: u32, us: u64, of: SpanFacts) {
         let part = match (of.is_on_path, of.covers) {
-            (true, _) => Part::OnPath,
-            (false, true) => Part::Covering,
-            (false, false) => Part::OffPath,
+            (true, _) => PartOfRequest::OnPath,
+            (false, true) => PartOfRequest::Covering,
+            (false, false) => PartOfRequest::OffPath,
         };
         self.fact(kind, context, condition, Some(part.mark(us)));
     }
@@ -165,23 +165,28 @@ impl FactObserver {
         let set_with_repeats = self.called.clone();
         self.called.dedup();
         let calls = self.set_of_calls();
-        self.fact(Kind::Calls, facts.context, calls, None);
+        self.fact(FactKind::Calls, facts.context, calls, None);
         for same in set_with_repeats.chunk_by(|a, b| a == b) {
             let called = self.context(facts.context, EndpointId(same[0]));
-            self.fact(Kind::Count, called, NO_ROW, Some(Part::Structure.mark(same.len() as u64)));
+            self.fact(
+                FactKind::Count,
+                called,
+                NO_ROW,
+                Some(PartOfRequest::Structure.mark(same.len() as u64)),
+            );
         }
         let is_error = set.flags(row).has(Flags::ERROR);
         if !(is_error && facts.has_error_below) {
-            self.fact(Kind::Error, facts.context, u32::from(is_error), None);
+            self.fact(FactKind::Error, facts.context, u32::from(is_error), None);
         }
-        self.time(Kind::SelfTime, facts.context, calls, length_us - covered_us, facts);
+        self.time(FactKind::SelfTime, facts.context, calls, length_us - covered_us, facts);
         if span == root {
-            self.time(Kind::Latency, facts.context, calls, length_us, facts);
+            self.time(FactKind::Latency, facts.context, calls, length_us, facts);
         } else if !self.calls.is_empty() {
-            self.time(Kind::TotalTime, facts.context, calls, length_us, facts);
+            self.time(FactKind::TotalTime, facts.context, calls, length_us, facts);
         }
         if has_waited_for {
-            self.time(Kind::Outside, facts.context, NO_ROW, outside_us + length_us / 100, facts);
+            self.time(FactKind::Outside, facts.context, NO_ROW, outside_us + length_us / 100, facts);
         }
         self.calls_made(set, tree, root, span);
     }
@@ -212,14 +217,14 @@ impl FactObserver {
                 Some(last) => (last.endpoint, last.end_us, tree.row(last.span)),
                 None => (NO_ROW, set.start_us(row), row),
             };
-            self.fact(Kind::After, facts.context, after, None);
+            self.fact(FactKind::After, facts.context, after, None);
             if parent.is_on_path {
-                self.fact(Kind::Critical, facts.context, u32::from(facts.is_on_path), None);
+                self.fact(FactKind::Critical, facts.context, u32::from(facts.is_on_path), None);
             }
             // Clocks of two services differ.
             if service(before) == service(tree.row(call.span)) {
                 let waited_us = call.start_us.saturating_sub(from_us);
-                self.time(Kind::Wait, facts.context, after, waited_us, facts);
+                self.time(FactKind::Wait, facts.context, after, waited_us, facts);
             }
         }
         (self.calls, self.by_end) = (calls, by_end);
@@ -265,7 +270,7 @@ impl Observer for FactObserver {
         let named = |endpoint: &u32| names.get(endpoint).copied().unwrap_or(NO_ROW);
         let sets = self.sets.iter().map(|set| set.iter().map(named).collect()).collect();
         let cells = self.cells.into_iter().map(|cell| match cell.kind {
-            Kind::After | Kind::Wait => CellKey { condition: named(&cell.condition), ..cell },
+            FactKind::After | FactKind::Wait => CellKey { condition: named(&cell.condition), ..cell },
             _ => cell,
         });
         FactPart { dictionary: Dictionary { paths, sets, cells: cells.collect() }, ..self.part }

@@ -1,13 +1,13 @@
 //! Why a request is anomalous, in terms of calls (`docs/definitions/anomaly.md` section 5).
 
-use super::super::Part;
+use super::super::PartOfRequest;
 use super::categories::Counts;
 use super::facts::Dictionary;
 use super::model::{State, fold};
 use super::tails::{Histogram, amount, join, percentile};
-use super::{Facts, Kind, Located, Scratch, Tables, TreeModel, TreeVerdict};
-use crate::anomalies::paper::Cell;
-use crate::anomalies::sets::{FOLDS, Search};
+use super::{FactKind, Located, RequestFacts, Scratch, Tables, TreeModel, TreeVerdict};
+use crate::anomalies::paper::FeatureCell;
+use crate::anomalies::sets::{FOLDS, NearestSet};
 use crate::requests::RequestRef;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW};
@@ -61,7 +61,7 @@ pub struct TreeReason {
     /// What it says.
     pub kind: ReasonKind,
     /// The part of the request it is about.
-    pub part: Part,
+    pub part: PartOfRequest,
     /// The call path it is about, from the root.
     pub path: Vec<Endpoint>,
     /// Of an order what the call begins after; `None` for the start of its span.
@@ -80,12 +80,12 @@ pub struct TreeReason {
 }
 
 /// Why a request has its verdict.
-pub struct Explanation<'a> {
+pub struct Reasons<'a> {
     /// Structure first.
     pub reasons: Vec<TreeReason>,
-    /// The part that leads: that of the verdict, or [`Part::Covering`] if it is off the path and a span with an anomalous
+    /// The part that leads: that of the verdict, or [`PartOfRequest::Covering`] if it is off the path and a span with an anomalous
     /// time covers a sibling.
-    pub part: Part,
+    pub part: PartOfRequest,
     /// The normal request most like it.
     pub nearest: Option<&'a RequestRef>,
 }
@@ -95,8 +95,8 @@ pub struct Explainer<'a> {
     model: &'a TreeModel,
     tables: &'a Tables,
     located: &'a Located,
-    facts: &'a Facts,
-    search: Search,
+    facts: &'a RequestFacts,
+    search: NearestSet,
     /// Of each call path of the facts its number in the model.
     paths: Vec<u32>,
 }
@@ -116,7 +116,7 @@ impl<'a> Explainer<'a> {
         model: &'a TreeModel,
         tables: &'a Tables,
         located: &'a Located,
-        facts: &'a Facts,
+        facts: &'a RequestFacts,
     ) -> Explainer<'a> {
         let search = model.examples.search(model.dictionary.paths.nodes.len());
         let paths = facts.dictionary.paths.numbers_in(&model.dictionary.paths);
@@ -130,18 +130,19 @@ impl<'a> Explainer<'a> {
         verdict: &TreeVerdict,
         is_trained: bool,
         scratch: &mut Scratch,
-    ) -> Explanation<'a> {
+    ) -> Reasons<'a> {
         let request = &self.facts.rows[row].facts.request;
         let folds = match is_trained {
             true => vec![usize::from(fold(&request.trace_id))],
             false => (0..FOLDS).collect(),
         };
         self.facts.row(row, &mut scratch.facts);
-        let amounts: Vec<u64> = scratch.facts.iter().map(|fact| Part::unmark(fact.value).1).collect();
+        let amounts: Vec<u64> =
+            scratch.facts.iter().map(|fact| PartOfRequest::unmark(fact.value).1).collect();
         let times = self.facts.self_times(&scratch.facts);
         self.tables.read(self.model, self.located, self.facts, row, scratch);
         // The most surprising fact of each kind and call path.
-        let mut most: BTreeMap<(Kind, u32), (f64, usize)> = BTreeMap::new();
+        let mut most: BTreeMap<(FactKind, u32), (f64, usize)> = BTreeMap::new();
         let mut strongest: Option<(f64, usize)> = None;
         for (at, fact) in scratch.facts.iter().enumerate() {
             let place = &self.located.cells[fact.cell as usize];
@@ -166,14 +167,14 @@ impl<'a> Explainer<'a> {
         // Of all facts: those that are said may be others.
         let covers = facts.iter().any(|&(_, at)| {
             let fact = scratch.facts[at];
-            Tables::part(self.located.cells[fact.cell as usize].kind, fact.value) == Part::Covering
+            Tables::part(self.located.cells[fact.cell as usize].kind, fact.value) == PartOfRequest::Covering
         });
         let mut reasons: Vec<(u32, TreeReason)> = Vec::new();
         for (s, at) in facts {
             let fact = scratch.facts[at];
             let cell = self.facts.dictionary.cells[fact.cell as usize];
             let part = Tables::part(cell.kind, fact.value);
-            let found = match cell.kind.is_category() || cell.kind == Kind::Count {
+            let found = match cell.kind.is_category() || cell.kind == FactKind::Count {
                 true => self.of_structure(fact.cell, amounts[at]),
                 false => self.of_time(fact.cell, amounts[at]).into_iter().collect(),
             };
@@ -185,7 +186,7 @@ impl<'a> Explainer<'a> {
         let strength = |reason: &TreeReason| {
             let certainty = (10.0 * reason.surprise.min(CERTAIN)) as u64;
             let beyond_us = reason.beyond_us as u64;
-            let order = if reason.part == Part::Structure { Some(reason.kind) } else { None };
+            let order = if reason.part == PartOfRequest::Structure { Some(reason.kind) } else { None };
             (
                 reason.part.place(),
                 Reverse(beyond_us),
@@ -195,8 +196,12 @@ impl<'a> Explainer<'a> {
         };
         reasons.compact_sort_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
         reasons.truncate(REASONS);
-        let part = if verdict.part == Part::OffPath && covers { Part::Covering } else { verdict.part };
-        Explanation { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
+        let part = if verdict.part == PartOfRequest::OffPath && covers {
+            PartOfRequest::Covering
+        } else {
+            verdict.part
+        };
+        Reasons { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
     }
 
     /// Leaves out the time of a call or request that something in it explains.
@@ -222,12 +227,12 @@ impl<'a> Explainer<'a> {
         kept.map(|((_, reason), _)| reason).collect()
     }
 
-    fn nearest(&self, times: &[Cell], not: Option<&RequestRef>) -> Option<&'a RequestRef> {
+    fn nearest(&self, times: &[FeatureCell], not: Option<&RequestRef>) -> Option<&'a RequestRef> {
         let known = times.iter().filter_map(|cell| {
             let path = self.paths[cell.path as usize];
-            (path != NO_ROW).then_some(Cell { path, ..*cell })
+            (path != NO_ROW).then_some(FeatureCell { path, ..*cell })
         });
-        let known: Vec<Cell> = known.collect();
+        let known: Vec<FeatureCell> = known.collect();
         let unknown = (times.len() - known.len()) as u32;
         self.model.examples.nearest(&self.search, &known, unknown, not)
     }
@@ -259,7 +264,7 @@ impl<'a> Explainer<'a> {
         let own = self.located.cells[number as usize].cell;
         let plain = TreeReason {
             kind: ReasonKind::Combination,
-            part: Part::Structure,
+            part: PartOfRequest::Structure,
             path: chain(dictionary, cell.context),
             after: None,
             calls,
@@ -270,13 +275,13 @@ impl<'a> Explainer<'a> {
             surprise: 0.0,
         };
         match cell.kind {
-            Kind::Calls => self.of_calls(cell.condition, same, plain),
-            Kind::After => {
+            FactKind::Calls => self.of_calls(cell.condition, same, plain),
+            FactKind::After => {
                 let after = dictionary.paths.endpoints.get(cell.condition as usize).cloned();
                 vec![TreeReason { kind: ReasonKind::Order, after, ..plain }]
             }
-            Kind::Error => vec![TreeReason { kind: ReasonKind::Error, ..plain }],
-            Kind::Critical => vec![TreeReason { kind: ReasonKind::CriticalPath, ..plain }],
+            FactKind::Error => vec![TreeReason { kind: ReasonKind::Error, ..plain }],
+            FactKind::Critical => vec![TreeReason { kind: ReasonKind::CriticalPath, ..plain }],
             _ => {
                 let histogram = self.histogram(same);
                 let number_of = |q: u16| amount(q).round();
@@ -331,10 +336,10 @@ impl<'a> Explainer<'a> {
     fn of_time(&self, number: u32, us: u64) -> Option<TreeReason> {
         let cell = self.facts.dictionary.cells[number as usize];
         let kind = match cell.kind {
-            Kind::SelfTime => ReasonKind::SelfTime,
-            Kind::TotalTime => ReasonKind::TotalTime,
-            Kind::Latency => ReasonKind::Latency,
-            Kind::Wait => ReasonKind::Wait,
+            FactKind::SelfTime => ReasonKind::SelfTime,
+            FactKind::TotalTime => ReasonKind::TotalTime,
+            FactKind::Latency => ReasonKind::Latency,
+            FactKind::Wait => ReasonKind::Wait,
             _ => ReasonKind::Outside,
         };
         let own = self.located.cells[number as usize].cell as usize;
@@ -347,7 +352,7 @@ impl<'a> Explainer<'a> {
         let us_f = us as f64;
         Some(TreeReason {
             kind,
-            part: Part::OnPath,
+            part: PartOfRequest::OnPath,
             path: chain(&self.facts.dictionary, cell.context),
             after: None,
             calls: histogram.iter().map(|(_, counts)| total(counts)).sum(),

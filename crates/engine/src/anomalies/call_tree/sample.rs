@@ -2,9 +2,9 @@
 //!
 //! Which ones they are depends on ids alone, so the sample of all requests is the sample of the samples of any parts.
 
-use super::super::Part;
+use super::super::PartOfRequest;
 use super::facts::{CellKey, Dictionary, next_number, push_fact};
-use super::{FactPart, FactRow, Facts, Kind};
+use super::{FactKind, FactPart, FactRow, RequestFacts};
 use crate::flame::{Context, Contexts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Endpoint, NO_ROW, hash_text};
@@ -24,12 +24,12 @@ fn number(used: &[bool]) -> Vec<u32> {
 }
 
 /// Returns whether the condition of such a cell is a set of calls.
-fn names_set(kind: Kind) -> bool {
-    matches!(kind, Kind::Calls | Kind::SelfTime | Kind::TotalTime | Kind::Latency)
+fn names_set(kind: FactKind) -> bool {
+    matches!(kind, FactKind::Calls | FactKind::SelfTime | FactKind::TotalTime | FactKind::Latency)
 }
 
 fn names_endpoint(cell: &CellKey) -> bool {
-    matches!(cell.kind, Kind::After | Kind::Wait) && cell.condition != NO_ROW
+    matches!(cell.kind, FactKind::After | FactKind::Wait) && cell.condition != NO_ROW
 }
 
 impl FactPart {
@@ -52,7 +52,7 @@ impl FactPart {
             part.only(&rows)
         });
         // Merging brings names and requests into their order, which does not depend on that of the parts.
-        let facts = Facts::merge(kept.collect());
+        let facts = RequestFacts::merge(kept.collect());
         facts.part(&(0..facts.len()).collect::<Vec<_>>())
     }
 
@@ -164,7 +164,7 @@ impl FactPart {
             each_fact(bytes.unwrap_or_default(), |cell, value| {
                 let kind = cells.get(cell as usize).map(|cell| cell.kind);
                 is_sound &= kind.is_some_and(|kind| kind.is_category() == value.is_none());
-                is_sound &= value.is_none_or(|value| Part::unmark(value).1 <= MOST);
+                is_sound &= value.is_none_or(|value| PartOfRequest::unmark(value).1 <= MOST);
             });
             is_sound
         };
@@ -185,8 +185,8 @@ impl Dictionary {
         let is_cell = |cell: &CellKey| {
             let is_condition = match cell.kind {
                 kind if names_set(kind) => (cell.condition as usize) < sets.len(),
-                Kind::After | Kind::Wait => cell.condition == NO_ROW || cell.condition < endpoints,
-                Kind::Error | Kind::Critical => cell.condition < 2,
+                FactKind::After | FactKind::Wait => cell.condition == NO_ROW || cell.condition < endpoints,
+                FactKind::Error | FactKind::Critical => cell.condition < 2,
                 _ => cell.condition == NO_ROW,
             };
             cell.context < nodes && is_condition
@@ -204,7 +204,7 @@ fn each_fact(mut bytes: &[u8], mut each: impl FnMut(u32, Option<u64>)) {
     }
 }
 
-impl Facts {
+impl RequestFacts {
     /// Returns those of some rows (ascending) whose trace ids have the smallest hashes, at most so many, as one part.
     pub(super) fn sample(&self, rows: &[u32], most: usize) -> FactPart {
         let request = |row: u32| &self.rows[row as usize].facts.request;

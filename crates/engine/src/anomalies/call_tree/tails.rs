@@ -130,7 +130,7 @@ fn places(values: &[u16]) -> Vec<u16> {
 
 /// Numbers of training, for any fold left out.
 #[derive(Clone, Debug)]
-pub struct Tail {
+pub struct TailCounts {
     prior: Prior,
     /// Numbers seen, ascending.
     values: Vec<u16>,
@@ -145,16 +145,16 @@ pub struct Tail {
     low: [End; FOLDS],
 }
 
-impl Tail {
+impl TailCounts {
     /// Learns from a histogram.
-    pub fn new(histogram: &Histogram, prior: Prior) -> Tail {
+    pub fn new(histogram: &Histogram, prior: Prior) -> TailCounts {
         let mut total = [0u32; FOLDS];
         for (_, counts) in histogram {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
         let all: u32 = total.iter().sum();
         let values: Vec<u16> = histogram.iter().map(|(q, _)| *q).collect();
-        let mut tail = Tail {
+        let mut tail = TailCounts {
             prior,
             places: places(&values),
             values,
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn within_the_numbers_of_training_a_surprise_is_a_rank_on_both_sides() {
-        let tail = Tail::new(&of(&[10, 20, 30, 40, 50, 60, 70]), TIMES);
+        let tail = TailCounts::new(&of(&[10, 20, 30, 40, 50, 60, 70]), TIMES);
         // 20: 2 of 7 are at most as great, so p = 3/8; 6 at least as great.
         assert!((tail.surprise(1, 20) - (ln(8.0 / 3.0) - LN_2)).abs() < 1e-6);
         // Between two: 2 are below.
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn beyond_them_a_surprise_grows_by_a_pareto_tail() {
-        let tail = Tail::new(&of(&[100, 110, 120, 130, 140, 150, 160]), TIMES);
+        let tail = TailCounts::new(&of(&[100, 110, 120, 130, 140, 150, 160]), TIMES);
         // k = 3: from the fourth greatest, 130, the excesses are .1, .2 and .3.
         let by_hand = |x: f64| ln(8.0 / 4.0) + 5.0 * ln(1.0 + x / (0.6 + 0.8)) - LN_2;
         assert!((tail.surprise(1, 330) - by_hand(2.0)).abs() < 1e-9);
@@ -326,13 +326,13 @@ mod tests {
         // Never less than one beyond all others.
         assert!((tail.surprise(1, 161) - (ln(8.0) - LN_2)).abs() < 1e-9);
         assert_eq!(tail.only_value(1), None);
-        assert_eq!(Tail::new(&of(&[7, 7]), COUNTS).only_value(1), Some(7));
+        assert_eq!(TailCounts::new(&of(&[7, 7]), COUNTS).only_value(1), Some(7));
     }
 
     #[test]
     fn a_number_is_found_by_a_table_as_by_a_search() {
         for values in [vec![5], vec![7, 8, 10, 13, 14, 20], vec![3, 400, 4000], vec![]] {
-            let tail = Tail::new(&of(&values), TIMES);
+            let tail = TailCounts::new(&of(&values), TIMES);
             assert_eq!(tail.places.is_empty(), values.is_empty() || values[0] == 3);
             for q in (0..30).chain([399, 400, 401, 3999, 4000, 4436]) {
                 assert_eq!(tail.place(q), values.partition_point(|&value| value < q), "{q} in {values:?}");
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_fold_left_out_takes_its_numbers_along() {
         let histogram = vec![(10, [1, 0, 0, 0, 0]), (20, [0, 4, 0, 0, 0]), (90, [3, 0, 0, 0, 0])];
-        let tail = Tail::new(&histogram, TIMES);
+        let tail = TailCounts::new(&histogram, TIMES);
         assert_eq!((tail.len(0), tail.len(1), tail.len(2)), (4, 4, 8));
         // Without fold 0 all are 20, and 90 is beyond: excesses are 0.
         assert_eq!(tail.only_value(0), Some(20));

@@ -1,6 +1,6 @@
 //! Six ways to look at a request, made one score, and the conformal test (`docs/definitions/anomaly.md` section 3).
 
-use super::super::Part;
+use super::super::PartOfRequest;
 use crate::anomalies::sets::FOLDS;
 use pathlight_base::statistics::ln;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct TreeVerdict {
     /// Share of training requests at least as anomalous, 1 / (n + 1) at least.
     pub p: f64,
     /// The part of the request that leads.
-    pub part: Part,
+    pub part: PartOfRequest,
     /// Its root was never seen in training: there is no verdict.
     pub is_unknown: bool,
 }
@@ -105,14 +105,14 @@ fn score(surprises: &ViewScores) -> f64 {
     surprises.iter().fold(0.0f64, |most, s| most.max(*s)) + SUM_SHARE * surprises.iter().sum::<f64>()
 }
 
-fn part(surprises: &ViewScores) -> Part {
+fn part(surprises: &ViewScores) -> PartOfRequest {
     let mut leading = 0;
     for view in 1..surprises.len() {
         if surprises[view] > surprises[leading] {
             leading = view;
         }
     }
-    [Part::Structure, Part::OnPath, Part::OffPath][leading / 2]
+    [PartOfRequest::Structure, PartOfRequest::OnPath, PartOfRequest::OffPath][leading / 2]
 }
 
 impl Views {
@@ -187,9 +187,9 @@ mod tests {
         assert_eq!(of(0.0).p, 1.0);
         // 49 of 99 are greater than 49.5.
         assert!((of(49.5).p - 0.5).abs() < 0.011, "{}", of(49.5).p);
-        assert!(of(500.0).score > of(200.0).score && of(200.0).part == Part::Structure);
+        assert!(of(500.0).score > of(200.0).score && of(200.0).part == PartOfRequest::Structure);
         let path = views.verdict(&[[0.0, 0.0, 0.0, 9.0, 0.0, 0.0]; FOLDS]);
-        assert_eq!((path.part, path.p), (Part::OnPath, 0.01));
+        assert_eq!((path.part, path.p), (PartOfRequest::OnPath, 0.01));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What a vector holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Encoding {
+pub enum FeatureEncoding {
     /// Exclusive time on the critical path, by critical call path: the paper's.
     #[default]
     Scpv,
@@ -17,12 +17,12 @@ pub enum Encoding {
     Stv,
 }
 
-impl Encoding {
+impl FeatureEncoding {
     /// Returns its name in the paper.
     pub fn name(self) -> &'static str {
         match self {
-            Encoding::Scpv => "SCPV",
-            Encoding::Stv => "STV",
+            FeatureEncoding::Scpv => "SCPV",
+            FeatureEncoding::Stv => "STV",
         }
     }
 }
@@ -38,7 +38,7 @@ pub struct RowFacts {
 
 /// A time on a call path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct FeatureCell {
     /// Number of the call path.
     pub path: u32,
     /// Microseconds; 0 is a value, absence is not.
@@ -169,7 +169,7 @@ pub struct Features {
     pub lost: (u64, u64),
     /// One past the last cell of each row.
     ends: Vec<usize>,
-    cells: Vec<Cell>,
+    cells: Vec<FeatureCell>,
 }
 
 impl Features {
@@ -203,11 +203,11 @@ impl Features {
             total += *end;
             *end = total;
         }
-        let mut cells = vec![Cell { path: 0, us: 0 }; total];
+        let mut cells = vec![FeatureCell { path: 0, us: 0 }; total];
         for (path, node) in columns.nodes.iter().enumerate() {
             for &(row, us) in &node.value {
                 let at = &mut next[place[row as usize] as usize];
-                cells[*at] = Cell { path: path as u32, us };
+                cells[*at] = FeatureCell { path: path as u32, us };
                 *at += 1;
             }
         }
@@ -217,7 +217,7 @@ impl Features {
     }
 
     /// Returns the cells of a row, by call path.
-    pub fn row(&self, row: usize) -> &[Cell] {
+    pub fn row(&self, row: usize) -> &[FeatureCell] {
         let from = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.cells[from..self.ends[row]]
     }
@@ -248,8 +248,9 @@ impl Features {
         }
         for row in kept {
             out.rows.push(self.rows[row].clone());
-            out.cells
-                .extend(self.row(row).iter().map(|cell| Cell { path: new[cell.path as usize], ..*cell }));
+            out.cells.extend(
+                self.row(row).iter().map(|cell| FeatureCell { path: new[cell.path as usize], ..*cell }),
+            );
             out.ends.push(out.cells.len());
         }
         out

@@ -9,7 +9,7 @@ pub mod vae;
 mod vectors;
 
 pub use accuracy::{Accuracy, Judged, compare_ranks};
-pub use features::{Cell, Encoding, FeaturePart, Features, RowFacts, StvObserver};
+pub use features::{FeatureCell, FeatureEncoding, FeaturePart, Features, RowFacts, StvObserver};
 pub use inject::{Injected, Injection, Victims, inject, is_held_out};
-pub use rule::{Judge, Lookup, Rule, RuleTraining, Scores, Verdict};
+pub use rule::{Judge, Lookup, RuleTraining, RuleVerdict, Scores, TrainedRule};
 pub use vectors::{VectorRow, VectorsReport};

@@ -1,7 +1,7 @@
 //! The baseline of a call path: robust centre and width of the logarithms of its times.
 
 use super::super::sets::{FOLDS, LeftOut, PathSets};
-use super::{Cell, Features};
+use super::{FeatureCell, Features};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::ln;
 
@@ -120,7 +120,7 @@ impl PathBaselines {
     }
 
     /// Returns the mean of the greatest min(3, known) distances of the known paths of a row; 0 if none is known.
-    pub fn score(&self, known: &[Cell], set: Option<u32>, without: LeftOut) -> f64 {
+    pub fn score(&self, known: &[FeatureCell], set: Option<u32>, without: LeftOut) -> f64 {
         let mut greatest = [0.0f64; 3];
         let mut count = 0;
         for (place, cell) in known.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The detector that was the default before: vectors, judged by structure and time (`docs/definitions/anomaly.md` section 6).
 
-use super::super::sets::{FOLDS, LeftOut, PathSets, Search, Similarity};
+use super::super::sets::{FOLDS, LeftOut, NearestSet, PathSets, Similarity};
 use super::path_baseline::PathBaselines;
-use super::{Cell, Features};
+use super::{FeatureCell, Features};
 use crate::flame::Contexts;
 use crate::requests::RequestRef;
 use pathlight_base::statistics::Random;
@@ -16,7 +16,7 @@ const ROWS_PER_STEP: usize = 256;
 
 /// A trained detector: judges requests of any other set by the names of their call paths.
 #[derive(Clone, Debug, Default)]
-pub struct Rule {
+pub struct TrainedRule {
     /// The call paths seen in training.
     pub paths: Contexts<()>,
     sets: PathSets,
@@ -39,7 +39,7 @@ pub struct Scores {
 
 /// What the rule says of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub struct RuleVerdict {
     /// Scores of the request.
     pub scores: Scores,
     /// Share of training requests at least as anomalous in structure.
@@ -51,14 +51,14 @@ pub struct Verdict {
 /// What judging looks up, made once for a rule and the features it judges.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
-    search: Search,
+    search: NearestSet,
     /// Of each call path of the features its number in the rule, [`NO_ROW`] where it has none.
     numbers: Vec<u32>,
 }
 
 /// Judges rows of features by a rule.
 pub struct Judge<'a> {
-    rule: &'a Rule,
+    rule: &'a TrainedRule,
     lookup: &'a Lookup,
     own: &'a Features,
 }
@@ -66,14 +66,14 @@ pub struct Judge<'a> {
 /// One row in the numbers of a rule.
 struct Known {
     /// Cells of known paths, by path.
-    cells: Vec<Cell>,
+    cells: Vec<FeatureCell>,
     unknown: u32,
 }
 
 /// A training under way.
 pub struct RuleTraining {
-    rule: Rule,
-    search: Search,
+    rule: TrainedRule,
+    search: NearestSet,
     folds: Vec<u8>,
     set_of: Vec<u32>,
     /// Requests of one set and one fold have one structure score.
@@ -86,14 +86,14 @@ impl RuleTraining {
         let folds: Vec<u8> = features.rows.iter().map(|row| fold(&row.request.trace_id)).collect();
         let rows = (0..features.len()).map(|row| (features.row(row), folds[row]));
         let (sets, set_of) = PathSets::of(rows);
-        let rule = Rule {
+        let rule = TrainedRule {
             paths: features.paths.clone(),
             baselines: PathBaselines::learn(features, &folds, &sets, &set_of),
             trained: Vec::with_capacity(features.len()),
             sets,
-            ..Rule::default()
+            ..TrainedRule::default()
         };
-        let search = Search::new(&rule.sets, features.paths.nodes.len());
+        let search = NearestSet::new(&rule.sets, features.paths.nodes.len());
         RuleTraining { rule, search, folds, set_of, structure_of: BTreeMap::new() }
     }
 
@@ -117,7 +117,7 @@ impl RuleTraining {
     }
 
     /// Returns the trained rule.
-    pub fn finish(self) -> Rule {
+    pub fn finish(self) -> TrainedRule {
         let mut rule = self.rule;
         let sorted = |of: fn(&Scores) -> f64| {
             let mut scores: Vec<f64> = rule.trained.iter().map(|(_, scores)| of(scores)).collect();
@@ -129,9 +129,9 @@ impl RuleTraining {
     }
 }
 
-impl Rule {
+impl TrainedRule {
     /// Trains on normal requests.
-    pub fn train(features: &Features) -> Rule {
+    pub fn train(features: &Features) -> TrainedRule {
         let mut training = RuleTraining::new(features);
         while !training.step(features) {}
         training.finish()
@@ -157,7 +157,7 @@ impl Rule {
     /// Gets ready to judge features.
     pub fn lookup(&self, features: &Features) -> Lookup {
         Lookup {
-            search: Search::new(&self.sets, self.paths.nodes.len()),
+            search: NearestSet::new(&self.sets, self.paths.nodes.len()),
             numbers: features.paths.numbers_in(&self.paths),
         }
     }
@@ -188,7 +188,7 @@ fn p_value(sorted: &[f64], score: f64) -> f64 {
     (1 + at_least) as f64 / (sorted.len() + 1) as f64
 }
 
-impl Verdict {
+impl RuleVerdict {
     /// Returns whether it is abnormal at a rate of false alarms.
     pub fn is_abnormal(&self, alpha: f64) -> bool {
         self.p_structure < alpha / 2.0 || self.p_time < alpha / 2.0
@@ -207,7 +207,7 @@ impl Judge<'_> {
         for cell in self.own.row(row) {
             match self.lookup.numbers[cell.path as usize] {
                 NO_ROW => known.unknown += 1,
-                path => known.cells.push(Cell { path, ..*cell }),
+                path => known.cells.push(FeatureCell { path, ..*cell }),
             }
         }
         // Both dictionaries are in pre-order with siblings by name, so the numbers ascend already.
@@ -220,7 +220,7 @@ impl Judge<'_> {
     }
 
     /// Judges a request. One of the training requests has the scores it was calibrated with.
-    pub fn verdict(&self, row: usize) -> Verdict {
+    pub fn verdict(&self, row: usize) -> RuleVerdict {
         let trained = self.rule.trained_scores(&self.own.rows[row].request);
         let scores = trained.unwrap_or_else(|| {
             let known = self.known(row);
@@ -229,7 +229,7 @@ impl Judge<'_> {
             let structure = nearest.map_or(1.0, |(_, like)| like.distance());
             Scores { structure, time: self.rule.baselines.score(&known.cells, same, None) }
         });
-        Verdict {
+        RuleVerdict {
             scores,
             p_structure: p_value(&self.rule.structure, scores.structure),
             p_time: p_value(&self.rule.time, scores.time),

@@ -1,6 +1,6 @@
 //! Vectors of requests as a table, for models of others.
 
-use super::{Encoding, Features};
+use super::{FeatureEncoding, Features};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub struct VectorRow {
 
 impl VectorsReport {
     /// Makes the report of sets of vectors, each with its name, over the call paths that any of them has.
-    pub fn of(encoding: Encoding, sets: Vec<(&str, Features)>) -> VectorsReport {
+    pub fn of(encoding: FeatureEncoding, sets: Vec<(&str, Features)>) -> VectorsReport {
         let chains = |features: &Features| -> Vec<Vec<Endpoint>> {
             let paths = &features.paths;
             let chain =

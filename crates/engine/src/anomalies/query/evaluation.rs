@@ -2,9 +2,11 @@
 
 use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
 use crate::EngineError;
-use crate::anomalies::call_tree::{Explainer, FactPart, Facts, Located, Scratch, Tables, TreeModel};
+use crate::anomalies::call_tree::{Explainer, FactPart, Located, RequestFacts, Scratch, Tables, TreeModel};
 use crate::anomalies::paper::vae::Vae;
-use crate::anomalies::paper::{Accuracy, Encoding, Features, Injection, Judged, Rule, Victims, is_held_out};
+use crate::anomalies::paper::{
+    Accuracy, FeatureEncoding, Features, Injection, Judged, TrainedRule, Victims, is_held_out,
+};
 use crate::anomalies::query::{FactsPass, InjectionPlan, VectorsPass};
 use crate::anomalies::{AnomalySettings, Detector, EvaluationRow, EvaluationTable, FalseAlarmRow};
 use crate::requests::Selection;
@@ -49,7 +51,7 @@ impl Query for AnomalyEvaluation {
         whole(&workers, &requests, (seed, splits), alpha, &mut table).await?;
         let mut detectors = vec![Detector::Rule];
         detectors.extend(matches!(settings.detector, Detector::Vae(_)).then_some(settings.detector));
-        let encodings = [Encoding::Scpv, Encoding::Stv];
+        let encodings = [FeatureEncoding::Scpv, FeatureEncoding::Stv];
         for (detector, encoding) in detectors.into_iter().flat_map(|d| encodings.map(|e| (d, e))) {
             let vectors = |plan| VectorsPass { encoding, plan };
             let all = Features::merge(requests.partials(vectors(None)).await?);
@@ -113,7 +115,7 @@ struct Trained {
 }
 
 impl Trained {
-    async fn on(facts: &Facts, rows: &[u32], contaminated_ppm: u32) -> Trained {
+    async fn on(facts: &RequestFacts, rows: &[u32], contaminated_ppm: u32) -> Trained {
         let from = clock::now_ms();
         let (model, tables, _) = TreeModel::train(facts, rows, contaminated_ppm, &mut Pace::default()).await;
         Trained { model, tables, train_ms: clock::since(from) }
@@ -123,7 +125,7 @@ impl Trained {
     /// many it could.
     async fn judge(
         &self,
-        facts: &Facts,
+        facts: &RequestFacts,
         located: &Located,
         rows: &[u32],
         (alpha, is_abnormal): (f64, bool),
@@ -151,7 +153,7 @@ impl Trained {
 }
 
 /// Returns the rows that are judged, and those that are learned from.
-fn halves(all: &Facts, seed: u64) -> (Vec<u32>, Vec<u32>) {
+fn halves(all: &RequestFacts, seed: u64) -> (Vec<u32>, Vec<u32>) {
     let is_out = |row: &u32| is_held_out(seed, &all.rows[*row as usize].facts.request.trace_id);
     (0..all.len() as u32).partition(is_out)
 }
@@ -160,7 +162,7 @@ fn halves(all: &Facts, seed: u64) -> (Vec<u32>, Vec<u32>) {
 /// from, and where all are.
 async fn false_alarms(
     workers: &Workers,
-    all: &Facts,
+    all: &RequestFacts,
     (seed, splits): (u64, u32),
     asked_alpha: f64,
 ) -> Vec<FalseAlarmRow> {
@@ -199,7 +201,7 @@ async fn whole(
     asked_alpha: f64,
     table: &mut EvaluationTable,
 ) -> Result<(), EngineError> {
-    let all = Facts::merge(parts(requests, None).await?);
+    let all = RequestFacts::merge(parts(requests, None).await?);
     table.false_alarms = false_alarms(workers, &all, (seed, splits), asked_alpha).await;
     let (held_out, learned) = halves(&all, seed);
     (table.trained, table.held_out) = (learned.len() as u64, held_out.len() as u64);
@@ -207,7 +209,7 @@ async fn whole(
     // Some of the training requests give way to abnormal copies of themselves.
     let mut both = parts(requests, None).await?;
     both.extend(parts(requests, Some((Injection::Recipe, seed, Victims::Training))).await?);
-    let mixed = Facts::merge(both);
+    let mixed = RequestFacts::merge(both);
     let is_learned = |row: &u32| {
         let row = &mixed.rows[*row as usize];
         let id = &row.facts.request.trace_id;
@@ -220,7 +222,8 @@ async fn whole(
         let located = trained.tables.locate(&trained.model, &all.dictionary);
         let (normal, _) = trained.judge(&all, &located, &held_out, (alpha, false)).await;
         for injection in Injection::ALL {
-            let copies = Facts::merge(parts(requests, Some((injection, seed, Victims::HeldOut))).await?);
+            let copies =
+                RequestFacts::merge(parts(requests, Some((injection, seed, Victims::HeldOut))).await?);
             if injection == Injection::Structure && copies.lost.1 > 0 {
                 table.dropped_share = copies.lost.0 as f64 / copies.lost.1 as f64;
             }
@@ -247,7 +250,7 @@ async fn whole(
 
 /// A trained detector of vectors.
 enum Vectors {
-    Rule(Rule),
+    Rule(TrainedRule),
     Vae(Vae),
 }
 

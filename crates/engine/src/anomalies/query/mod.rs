@@ -9,16 +9,19 @@ pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
 use crate::EngineError;
-use crate::anomalies::call_tree::{Explainer, Facts, Scratch, Tables, Trained, TreeModel, TreeVerdict};
+use crate::anomalies::call_tree::{
+    Explainer, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict,
+};
 use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
-use crate::anomalies::paper::{Encoding, Features, VectorsReport};
+use crate::anomalies::paper::{FeatureEncoding, Features, VectorsReport};
 use crate::anomalies::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, Model, Part, ReasonNames, Thresholds,
+    AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED_P, PartOfRequest,
+    ReasonNames, Thresholds,
 };
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
-use crate::summaries::Settings;
+use crate::summaries::SummarySettings;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
@@ -166,7 +169,8 @@ impl Query for Anomalies {
                 };
                 into.score = -found.log_likelihood;
                 into.p = if found.is_unseen { 0.0 } else { found.p };
-                into.verdict.part = if found.is_unseen { Part::Structure } else { Part::OnPath };
+                into.verdict.part =
+                    if found.is_unseen { PartOfRequest::Structure } else { PartOfRequest::OnPath };
             }
             if let Some(vae) = vae {
                 report.baseline = vae.likelihoods().iter().rev().map(|l| -f64::from(*l)).collect();
@@ -246,7 +250,7 @@ pub struct AnomalyVectors {
     /// Those to judge.
     pub test: Option<Selection>,
     /// What the vectors hold.
-    pub encoding: Encoding,
+    pub encoding: FeatureEncoding,
 }
 
 impl Query for AnomalyVectors {
@@ -265,17 +269,17 @@ impl Query for AnomalyVectors {
 }
 
 /// Returns the saved model of these settings.
-fn saved_model(settings: &AnomalySettings) -> Result<Option<Model>, EngineError> {
-    Ok(settings.model.as_ref().map(|bytes| Model::from_bytes(bytes)).transpose()?)
+fn saved_model(settings: &AnomalySettings) -> Result<Option<AnomalyBaseline>, EngineError> {
+    Ok(settings.model.as_ref().map(|bytes| AnomalyBaseline::from_bytes(bytes)).transpose()?)
 }
 
 /// Learns from all requests of a selection, whose facts these are.
 async fn learn(
     workers: &Workers,
     selection: &Selection,
-    facts: &Facts,
+    facts: &RequestFacts,
     settings: &AnomalySettings,
-) -> Result<(Model, Tables, Vec<Trained>, Option<TrainingProgress>), EngineError> {
+) -> Result<(AnomalyBaseline, Tables, Vec<Trained>, Option<TrainingProgress>), EngineError> {
     let rows: Vec<u32> = (0..facts.len() as u32).collect();
     let mut pace = Pace::default();
     let (tree, tables, trained) = TreeModel::train(facts, &rows, settings.contaminated_ppm, &mut pace).await;
@@ -290,7 +294,7 @@ async fn learn(
             (vae, progress) = (Some((settings.encoding, trained)), Some(went));
         }
     }
-    Ok((Model { tree, vae }, tables, trained, progress))
+    Ok((AnomalyBaseline { tree, vae }, tables, trained, progress))
 }
 
 /// What the auto-encoder does.
@@ -306,7 +310,7 @@ impl Workers {
     ) -> Result<(Selection, Selection), EngineError> {
         let (normal, mut test) = (normal.with_recorded_calls(), test.with_recorded_calls());
         if let Some((summary, _)) = self.summary_of(&normal).await? {
-            let Settings { root, path } = &summary.settings;
+            let SummarySettings { root, path } = &summary.settings;
             (test.overlap, test.reading) = (path.overlap, path.reading);
             if matches!(test.root, RootEndpoint::TraceRoots) {
                 test.root = root.clone();
@@ -327,19 +331,19 @@ impl Workers {
 }
 
 /// Returns the facts of the requests of a selection; of a summary those of the requests that it keeps.
-async fn facts(workers: &Workers, selection: &Selection) -> Result<Facts, EngineError> {
+async fn facts(workers: &Workers, selection: &Selection) -> Result<RequestFacts, EngineError> {
     if let Some((summary, choice)) = workers.summary_of(selection).await? {
-        return Ok(Facts::merge(vec![summary.normal(choice.root.as_ref())?]));
+        return Ok(RequestFacts::merge(vec![summary.normal(choice.root.as_ref())?]));
     }
     let pass = FactsPass { plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
-    Ok(Facts::merge(parts))
+    Ok(RequestFacts::merge(parts))
 }
 
 async fn vectors(
     workers: &Workers,
     selection: &Selection,
-    encoding: Encoding,
+    encoding: FeatureEncoding,
 ) -> Result<Features, EngineError> {
     let pass = VectorsPass { encoding, plan: None };
     let (parts, _) = workers.request_partials(selection, pass).await?;
@@ -347,7 +351,7 @@ async fn vectors(
 }
 
 /// Writes the judged requests, the most anomalous first; returns the row of the facts of each.
-fn rank(report: &mut AnomalyReport, facts: &Facts, judgements: &[Judgement]) -> Vec<usize> {
+fn rank(report: &mut AnomalyReport, facts: &RequestFacts, judgements: &[Judgement]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..judgements.len()).collect();
     // What the auto-encoder has never seen comes first, what has no verdict last. Stable: the rows come by id.
     let key = |row: usize| {

@@ -3,14 +3,14 @@
 use crate::anomalies::paper::vae::{
     Training, TrainingProgress, Vae, VaeJudge, VaeSettings, VaeVerdict, WINDOW,
 };
-use crate::anomalies::paper::{Features, Rule, RuleTraining, Verdict};
+use crate::anomalies::paper::{Features, RuleTraining, RuleVerdict, TrainedRule};
 use crate::run::workers::Workers;
 
 /// Requests judged in one step.
 const ROWS_PER_STEP: usize = 512;
 
 /// Trains the rule.
-pub(crate) async fn train_rule(workers: &Workers, features: &Features) -> Rule {
+pub(crate) async fn train_rule(workers: &Workers, features: &Features) -> TrainedRule {
     let mut rule = RuleTraining::new(features);
     loop {
         workers.pause().await;
@@ -40,7 +40,11 @@ pub(crate) async fn train_vae(
 }
 
 /// Judges vectors by the rule.
-pub(crate) async fn judge_by_rule(workers: &Workers, rule: &Rule, features: &Features) -> Vec<Verdict> {
+pub(crate) async fn judge_by_rule(
+    workers: &Workers,
+    rule: &TrainedRule,
+    features: &Features,
+) -> Vec<RuleVerdict> {
     let lookup = rule.lookup(features);
     let judge = rule.judge(features, &lookup);
     let mut verdicts = Vec::with_capacity(features.len());

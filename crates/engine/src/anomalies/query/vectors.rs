@@ -1,7 +1,9 @@
 //! A worker's part: the facts or the vectors of its requests, or of abnormal copies of them.
 
 use crate::anomalies::call_tree::{FactObserver, FactPart};
-use crate::anomalies::paper::{Encoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject};
+use crate::anomalies::paper::{
+    FeatureEncoding, FeaturePart, Injected, Injection, StvObserver, Victims, inject,
+};
 use crate::flame::{PathTable, TableBuilder, Walk};
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use pathlight_base::encoding;
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum VectorKind {
     /// A vector.
-    Vectors(Encoding),
+    Vectors(FeatureEncoding),
     /// The facts of its whole tree.
     Facts,
 }
@@ -100,12 +102,12 @@ impl VectorRun {
             .iter()
             .fold((0, 0), |(lost, of), (made, spans)| (lost + u64::from(made.lost), of + u64::from(*spans)));
         match self.kind {
-            VectorKind::Vectors(Encoding::Scpv) => {
+            VectorKind::Vectors(FeatureEncoding::Scpv) => {
                 let mut part = FeaturePart::observe(set, table, &requests);
                 part.lost = lost;
                 self.done = encoding::write(&part);
             }
-            VectorKind::Vectors(Encoding::Stv) => {
+            VectorKind::Vectors(FeatureEncoding::Stv) => {
                 let walk = self.vectors.take();
                 let mut walk = walk.unwrap_or_else(|| Walk::new(StvObserver::new(), self.settings, requests));
                 if !walk.step(set, table, time_is_up) {
@@ -196,7 +198,7 @@ impl RequestPass for FactsPass {
 /// Vectors of requests, or of abnormal copies of some.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct VectorsPass {
-    pub encoding: Encoding,
+    pub encoding: FeatureEncoding,
     pub plan: Option<InjectionPlan>,
 }
 

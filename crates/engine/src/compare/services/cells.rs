@@ -27,7 +27,7 @@ pub(super) enum CellKey {
 
 /// The request and span of a cell's greatest value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct CulpritExemplar {
+pub struct ServiceExemplar {
     /// The request.
     pub request: RequestRef,
     /// The calling span, or the span where the service was entered.
@@ -46,7 +46,7 @@ pub(super) struct Cell {
     /// How many values lie in each [`bin`].
     pub histogram: BTreeMap<u16, u64>,
     /// The greatest value (ties: the smaller ids); `None` if all are 0.
-    pub exemplar: Option<CulpritExemplar>,
+    pub exemplar: Option<ServiceExemplar>,
 }
 
 /// What is counted of one service.
@@ -99,14 +99,14 @@ pub struct CallSums<'a> {
 
 /// The times of some requests by call and visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CulpritPart {
+pub struct ServicesPartial {
     pub(super) requests: u64,
     pub(super) latency_sum_us: u128,
     pub(super) cells: BTreeMap<CellKey, Cell>,
     pub(super) services: BTreeMap<String, ServiceCounts>,
 }
 
-impl CulpritPart {
+impl ServicesPartial {
     /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
     pub fn is_sound(&self) -> bool {
         self.services.values().all(|counts| counts.failed <= counts.visits)
@@ -147,7 +147,7 @@ impl Cell {
         for (bin, count) in other.histogram {
             *self.histogram.entry(bin).or_default() += count;
         }
-        let key = |kept: &CulpritExemplar| std::cmp::Reverse(kept.time_us);
+        let key = |kept: &ServiceExemplar| std::cmp::Reverse(kept.time_us);
         if let Some(new) = other.exemplar
             && self.exemplar.as_ref().is_none_or(|kept| (key(&new), &new) < (key(kept), kept))
         {
@@ -156,10 +156,10 @@ impl Cell {
     }
 }
 
-impl CulpritPart {
+impl ServicesPartial {
     /// Joins parts of disjoint requests.
-    pub fn merge(parts: Vec<CulpritPart>) -> CulpritPart {
-        let mut out = CulpritPart::default();
+    pub fn merge(parts: Vec<ServicesPartial>) -> ServicesPartial {
+        let mut out = ServicesPartial::default();
         for part in parts {
             out.requests += part.requests;
             out.latency_sum_us = out.latency_sum_us.saturating_add(part.latency_sum_us);

@@ -1,12 +1,13 @@
 //! Services in which errors begin: failing requests are often faster, so times do not show them.
 
 use super::cells::ServiceCounts;
-use super::{CulpritPart, FailingService};
+use super::{FailingService, ServicesPartial};
 use pathlight_base::sort::CompactSort as _;
 
 /// Returns the services with errors on either side, the greatest growth first (ties: more failures, then names).
-pub(super) fn failing(a: &CulpritPart, b: &CulpritPart) -> Vec<FailingService> {
-    let of = |part: &CulpritPart, service: &String| part.services.get(service).copied().unwrap_or_default();
+pub(super) fn failing(a: &ServicesPartial, b: &ServicesPartial) -> Vec<FailingService> {
+    let of =
+        |part: &ServicesPartial, service: &String| part.services.get(service).copied().unwrap_or_default();
     let only_a = a.services.keys().filter(|service| !b.services.contains_key(*service));
     let mut rows: Vec<FailingService> = b
         .services

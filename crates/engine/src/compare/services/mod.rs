@@ -1,7 +1,7 @@
 //! The service that explains why one set of requests is slower than another (`docs/definitions/culprit.md`).
 //!
-//! [`CulpritObserver`] fills a [`CulpritPart`] with times on critical paths: one value per call between two services, and
-//! one per visit of a service. Parts merge in any order; [`CulpritReport::of`] compares those of two sets.
+//! [`ServicesObserver`] fills a [`ServicesPartial`] with times on critical paths: one value per call between two services, and
+//! one per visit of a service. Parts merge in any order; [`ServicesReport::of`] compares those of two sets.
 
 mod cells;
 mod failing;
@@ -11,9 +11,9 @@ mod rank;
 mod report;
 mod summed;
 
-pub use cells::{CallSums, CulpritPart, ServiceSums};
-pub use observe::CulpritObserver;
+pub use cells::{CallSums, ServiceSums, ServicesPartial};
+pub use observe::ServicesObserver;
 pub use report::{
-    CulpritExemplar, CulpritPlace, CulpritReport, CulpritService, Excess, FailingService, Lead, ServicePart,
+    Excess, FailingService, Lead, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
     Vanished,
 };

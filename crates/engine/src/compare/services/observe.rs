@@ -1,7 +1,7 @@
 //! The part of one request: a value for each call between services, and one for each visit of a service.
 
-use super::CulpritPart;
-use super::cells::{Cell, CellKey, CulpritExemplar, ServiceCounts};
+use super::ServicesPartial;
+use super::cells::{Cell, CellKey, ServiceCounts, ServiceExemplar};
 use crate::flame::{Observer, PathFinder, PathTable};
 use crate::requests::{RequestEntry, RequestRef};
 use pathlight_trace::calls::callee;
@@ -44,7 +44,7 @@ struct SpanState {
 }
 
 /// Observes the requests of one worker.
-pub struct CulpritObserver {
+pub struct ServicesObserver {
     overlap: Overlap,
     finder: PathFinder,
     /// Service number of every endpoint, and service names.
@@ -60,9 +60,9 @@ pub struct CulpritObserver {
     visits: Vec<Visit>,
 }
 
-impl CulpritObserver {
+impl ServicesObserver {
     /// Returns an observer of requests of this set.
-    pub fn new(set: &TraceSet, overlap: Overlap) -> CulpritObserver {
+    pub fn new(set: &TraceSet, overlap: Overlap) -> ServicesObserver {
         let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
         let mut names = Vec::new();
         let service_of = set.endpoints().map(|(service, _)| {
@@ -71,7 +71,7 @@ impl CulpritObserver {
                 names.len() as u32 - 1
             })
         });
-        CulpritObserver {
+        ServicesObserver {
             overlap,
             finder: PathFinder::default(),
             service_of: service_of.collect(),
@@ -144,8 +144,8 @@ impl CulpritObserver {
     }
 }
 
-impl Observer for CulpritObserver {
-    type Part = CulpritPart;
+impl Observer for ServicesObserver {
+    type Part = ServicesPartial;
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
         let facts = &table.requests[request as usize];
@@ -199,14 +199,14 @@ impl Observer for CulpritObserver {
         self.visits = visits;
     }
 
-    fn finish(self, set: &TraceSet) -> CulpritPart {
+    fn finish(self, set: &TraceSet) -> ServicesPartial {
         let endpoint = |number: u32| set.owned_endpoint(EndpointId(number));
         let cells = self.cells.into_iter().map(|((caller, to, makes_calls), counted)| {
             let key = match self.names.get(caller as usize) {
                 Some(caller) => CellKey::Edge { caller: caller.clone(), callee: endpoint(to) },
                 None => CellKey::Own { entry: endpoint(to), makes_calls },
             };
-            let exemplar = counted.greatest.map(|(time_us, request, row)| CulpritExemplar {
+            let exemplar = counted.greatest.map(|(time_us, request, row)| ServiceExemplar {
                 request: RequestRef::of(set, &request),
                 span_id: set.span_id_text(row),
                 time_us,
@@ -214,7 +214,7 @@ impl Observer for CulpritObserver {
             (key, Cell { exemplar, ..counted.cell })
         });
         let services = self.names.iter().cloned().zip(self.services);
-        CulpritPart {
+        ServicesPartial {
             requests: self.requests,
             latency_sum_us: self.latency_sum_us,
             cells: cells.collect(),

@@ -1,7 +1,7 @@
 //! The service that explains the difference of two sides.
 
 use crate::EngineError;
-use crate::compare::services::{CulpritObserver, CulpritPart, CulpritReport};
+use crate::compare::services::{ServicesObserver, ServicesPartial, ServicesReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 
 /// Reports which service explains that one side is slower than the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Culprit {
+pub struct ServiceChanges {
     /// The requests of side A.
     pub a: Selection,
     /// The selected requests of side B.
     pub b: Selection,
 }
 
-impl Query for Culprit {
-    type Report = CulpritReport;
+impl Query for ServiceChanges {
+    type Report = ServicesReport;
 
-    async fn run(self, workers: Workers) -> Result<CulpritReport, EngineError> {
+    async fn run(self, workers: Workers) -> Result<ServicesReport, EngineError> {
         let side = async |selection: &Selection| times(&workers.cut(selection).await?.0).await;
         let (a, b) = try_join(side(&self.a), side(&self.b)).await?;
         Ok(culprit((&self.a, &a), (&self.b, &b)))
@@ -30,13 +30,16 @@ impl Query for Culprit {
 }
 
 /// Returns the times of the requests of one side.
-pub(crate) async fn times(requests: &RangeRequests<'_>) -> Result<CulpritPart, EngineError> {
-    Ok(CulpritPart::merge(requests.partials(ServicesPass).await?))
+pub(crate) async fn times(requests: &RangeRequests<'_>) -> Result<ServicesPartial, EngineError> {
+    Ok(ServicesPartial::merge(requests.partials(ServicesPass).await?))
 }
 
 /// Returns the ranking of two sides.
-pub(crate) fn culprit(a: (&Selection, &CulpritPart), b: (&Selection, &CulpritPart)) -> CulpritReport {
-    CulpritReport { is_of_one_set: is_of_one_set(a.0, b.0), ..CulpritReport::of(a.1, b.1) }
+pub(crate) fn culprit(
+    a: (&Selection, &ServicesPartial),
+    b: (&Selection, &ServicesPartial),
+) -> ServicesReport {
+    ServicesReport { is_of_one_set: is_of_one_set(a.0, b.0), ..ServicesReport::of(a.1, b.1) }
 }
 
 /// Returns whether two sides are slow and fast requests of one set: the same filters, other percentile ranges. What other
@@ -50,10 +53,10 @@ fn is_of_one_set(a: &Selection, b: &Selection) -> bool {
 pub(crate) struct ServicesPass;
 
 impl RequestPass for ServicesPass {
-    type Part = CulpritPart;
+    type Part = ServicesPartial;
 
     fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
-        let observer = CulpritObserver::new(over.set, over.settings.overlap);
+        let observer = ServicesObserver::new(over.set, over.settings.overlap);
         over.walk(observer)
     }
 }

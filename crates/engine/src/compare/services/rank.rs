@@ -2,7 +2,9 @@
 
 use super::cells::{Cell, CellKey};
 use super::failing::failing;
-use super::{CulpritPart, CulpritPlace, CulpritReport, CulpritService, Excess, Lead, ServicePart, Vanished};
+use super::{
+    Excess, Lead, ServiceChange, ServicePart, ServicePlace, ServicesPartial, ServicesReport, Vanished,
+};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Moments, exp, fisher_p};
 use pathlight_trace::Endpoint;
@@ -91,7 +93,7 @@ struct Baselines<'a> {
 }
 
 impl<'a> Baselines<'a> {
-    fn of(part: &'a CulpritPart) -> Baselines<'a> {
+    fn of(part: &'a ServicesPartial) -> Baselines<'a> {
         let mut out = Baselines::default();
         for (key, cell) in &part.cells {
             out.exact.entry(key).or_default().add(cell);
@@ -146,7 +148,7 @@ struct Pair {
 struct Parts {
     sums: [Sum; 3],
     /// Places, each with the number of its cell among those compared.
-    places: Vec<(CulpritPlace, usize)>,
+    places: Vec<(ServicePlace, usize)>,
     callees: BTreeSet<String>,
     only_caller: Option<String>,
 }
@@ -196,9 +198,9 @@ fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> BTreeMap<(&'a str,
     pairs
 }
 
-impl CulpritReport {
+impl ServicesReport {
     /// Compares the times of two sets: B with its baseline A.
-    pub fn of(a: &CulpritPart, b: &CulpritPart) -> CulpritReport {
+    pub fn of(a: &ServicesPartial, b: &ServicesPartial) -> ServicesReport {
         let baselines = Baselines::of(a);
         let compared: Vec<Compared> = b
             .cells
@@ -241,7 +243,7 @@ impl CulpritReport {
         }
         let services = ranked(parts, a, b, &compared);
         let mean_us = [a.mean_us(), b.mean_us()];
-        CulpritReport {
+        ServicesReport {
             is_of_one_set: false,
             requests: [a.requests, b.requests],
             mean_us,
@@ -255,7 +257,7 @@ impl CulpritReport {
 
 /// Returns the services that at most half as large a share of the requests of B use, by no chance; the greatest fall
 /// first.
-fn vanished(a: &CulpritPart, b: &CulpritPart) -> Vec<Vanished> {
+fn vanished(a: &ServicesPartial, b: &ServicesPartial) -> Vec<Vanished> {
     let mut found = Vec::new();
     for (service, before) in &a.services {
         let after = b.services.get(service).map_or(0, |counts| counts.requests);
@@ -285,7 +287,7 @@ impl Parts {
         if let Some(sum) = sum {
             self.sums[part as usize].add(sum);
         }
-        let place = CulpritPlace {
+        let place = ServicePlace {
             part,
             other,
             operation: operation.to_owned(),
@@ -311,11 +313,11 @@ fn best_ratio(parts: impl IntoIterator<Item = Excess>) -> Option<f64> {
 
 fn ranked(
     parts: BTreeMap<&str, Parts>,
-    a: &CulpritPart,
-    b: &CulpritPart,
+    a: &ServicesPartial,
+    b: &ServicesPartial,
     compared: &[Compared],
-) -> Vec<CulpritService> {
-    let mut rows: Vec<(CulpritService, Parts)> = parts
+) -> Vec<ServiceChange> {
+    let mut rows: Vec<(ServiceChange, Parts)> = parts
         .into_iter()
         .map(|(service, mut parts)| {
             let counts = b.services.get(service).copied().unwrap_or_default();
@@ -329,7 +331,7 @@ fn ranked(
                 };
                 by_excess(key(x.excess), key(y.excess))
             });
-            let row = CulpritService {
+            let row = ServiceChange {
                 service: service.to_owned(),
                 // Filled in below, where there is a baseline.
                 rank: None,
@@ -349,8 +351,8 @@ fn ranked(
             (row, parts)
         })
         .collect();
-    let has_baseline = |row: &CulpritService| a.services.contains_key(&row.service);
-    let key = |row: &CulpritService| (row.score_us, best_ratio(row.parts().map(|(_, part)| part)));
+    let has_baseline = |row: &ServiceChange| a.services.contains_key(&row.service);
+    let key = |row: &ServiceChange| (row.score_us, best_ratio(row.parts().map(|(_, part)| part)));
     // Stable: equal ones stay by name.
     rows.compact_sort_by(|(x, _), (y, _)| {
         has_baseline(y).cmp(&has_baseline(x)).then_with(|| by_excess(key(x), key(y)))
@@ -389,7 +391,7 @@ impl Lead {
 
 /// Returns what the sentence of a service says: of the part that explains most, or of the largest suspicion.
 fn lead(
-    row: &CulpritService,
+    row: &ServiceChange,
     parts: Parts,
     grown: &BTreeMap<String, f64>,
     compared: &[Compared],
@@ -454,8 +456,8 @@ mod tests {
     use super::*;
 
     /// Returns ten requests, each a visit of `f` of 5 ms that calls others; times in milliseconds.
-    fn set(calls: &[(&str, u64)]) -> CulpritPart {
-        let mut part = CulpritPart { requests: 10, ..CulpritPart::default() };
+    fn set(calls: &[(&str, u64)]) -> ServicesPartial {
+        let mut part = ServicesPartial { requests: 10, ..ServicesPartial::default() };
         let mut add = |key: CellKey, us: u64| {
             let cell = part.cells.entry(key).or_default();
             (0..10).for_each(|_| cell.add(us));
@@ -479,7 +481,7 @@ mod tests {
         part
     }
 
-    fn find<'a>(report: &'a CulpritReport, service: &str) -> &'a CulpritService {
+    fn find<'a>(report: &'a ServicesReport, service: &str) -> &'a ServiceChange {
         report.services.iter().find(|row| row.service == service).unwrap()
     }
 
@@ -491,7 +493,7 @@ mod tests {
     #[test]
     fn one_slow_call_is_the_callees_and_all_slow_calls_are_the_callers() {
         let a = set(&[("cart", 2), ("pay", 2)]);
-        let report = CulpritReport::of(&a, &set(&[("cart", 52), ("pay", 2)]));
+        let report = ServicesReport::of(&a, &set(&[("cart", 52), ("pay", 2)]));
         let cart = report.culprit().unwrap();
         assert_eq!((cart.service.as_str(), cart.rank, cart.is_weak), ("cart", Some(1), false));
         is_near(cart.incoming.excess_us, 50_000.0);
@@ -508,7 +510,7 @@ mod tests {
         assert_eq!((lead.slower, &lead.slower_callees, &lead.only_caller), (Some(1.0), &None, &None));
         assert_eq!((cart.places[0].other.as_deref(), cart.places[0].operation.as_str()), (Some("f"), "ask"));
 
-        let report = CulpritReport::of(&a, &set(&[("cart", 52), ("pay", 52)]));
+        let report = ServicesReport::of(&a, &set(&[("cart", 52), ("pay", 52)]));
         let first = report.culprit().unwrap();
         assert_eq!(first.service, "f");
         is_near(first.outgoing.excess_us, 100_000.0);
@@ -529,7 +531,7 @@ mod tests {
             }
             part
         };
-        let report = CulpritReport::of(&slow(2), &slow(50));
+        let report = ServicesReport::of(&slow(2), &slow(50));
         let first = &report.services[0];
         // Those twelve and where the service is entered.
         assert_eq!((first.places.len(), first.places_in_all), (10, 13));
@@ -537,7 +539,7 @@ mod tests {
 
     #[test]
     fn one_caller_and_one_callee_cannot_be_told_apart() {
-        let report = CulpritReport::of(&set(&[("pay", 2)]), &set(&[("pay", 52)]));
+        let report = ServicesReport::of(&set(&[("pay", 2)]), &set(&[("pay", 52)]));
         let first = report.culprit().unwrap();
         assert_eq!(first.service, "pay");
         assert_eq!(first.lead.as_ref().unwrap().only_caller.as_deref(), Some("f"));
@@ -563,7 +565,7 @@ mod tests {
     #[test]
     fn what_did_not_change_is_below_what_did_and_above_what_got_faster() {
         let a = set(&[("faster", 60), ("same", 3), ("slower", 4)]);
-        let report = CulpritReport::of(&a, &set(&[("faster", 2), ("same", 4), ("slower", 54), ("new", 90)]));
+        let report = ServicesReport::of(&a, &set(&[("faster", 2), ("same", 4), ("slower", 54), ("new", 90)]));
         let order: Vec<(&str, Option<u32>)> =
             report.services.iter().map(|row| (row.service.as_str(), row.rank)).collect();
         // Of what is not significant, `same` is nearest to it.
@@ -572,7 +574,7 @@ mod tests {
             [("slower", Some(1)), ("same", Some(2)), ("f", Some(3)), ("faster", Some(4)), ("new", None)]
         );
         is_near(report.mix_us, 90_000.0);
-        let same = CulpritReport::of(&a, &a);
+        let same = ServicesReport::of(&a, &a);
         assert!(same.culprit().is_none() && same.services.iter().all(|row| row.score_us == 0.0));
     }
 
@@ -583,7 +585,7 @@ mod tests {
         let edge =
             |operation: &str| CellKey::Edge { caller: "s".to_owned(), callee: Endpoint::new("t", operation) };
         let part = |cells: &[(CellKey, u64)]| {
-            let mut part = CulpritPart { requests: 1, ..CulpritPart::default() };
+            let mut part = ServicesPartial { requests: 1, ..ServicesPartial::default() };
             cells.iter().for_each(|(key, us)| part.cells.entry(key.clone()).or_default().add(*us));
             part
         };

@@ -1,6 +1,6 @@
 //! The ranking as plain data. Times are microseconds per request of set B unless a field says otherwise.
 
-pub use super::cells::CulpritExemplar;
+pub use super::cells::ServiceExemplar;
 use serde::{Deserialize, Serialize};
 
 /// Extra time per request of set B, and what drift and chance could make of it.
@@ -25,7 +25,7 @@ pub enum ServicePart {
 
 /// Which service explains that set B is slower than set A.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CulpritReport {
+pub struct ServicesReport {
     /// Both sides are requests of one set: B its slow ones. Set by whoever asks; the numbers are the same.
     pub is_of_one_set: bool,
     /// Requests of A and of B.
@@ -35,7 +35,7 @@ pub struct CulpritReport {
     /// What of the change of the mean latency no service took longer for: B makes other calls, or other numbers of them.
     pub mix_us: f64,
     /// Services that set B uses, the best explanation first; those without a baseline last.
-    pub services: Vec<CulpritService>,
+    pub services: Vec<ServiceChange>,
     /// Services that far fewer requests of B use, what is missed most first.
     pub vanished: Vec<Vanished>,
     /// Services in which errors begin, those that fail more often than in A first.
@@ -53,7 +53,7 @@ pub struct Vanished {
 
 /// What one service has to do with the difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CulpritService {
+pub struct ServiceChange {
     /// Name of the service.
     pub service: String,
     /// Place in the list from 1; `None` if A has nothing to compare with.
@@ -79,7 +79,7 @@ pub struct CulpritService {
     /// What there is to say of it; `None` without a part that changed at all, or without a baseline.
     pub lead: Option<Lead>,
     /// Where in it, what explains most first; at most 10.
-    pub places: Vec<CulpritPlace>,
+    pub places: Vec<ServicePlace>,
     /// How many places there are.
     pub places_in_all: u64,
 }
@@ -106,7 +106,7 @@ pub struct Lead {
 
 /// A kind of call or of visit: a place in a service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CulpritPlace {
+pub struct ServicePlace {
     /// Which part of the service it belongs to.
     pub part: ServicePart,
     /// The service on the other side of a call; `None` for own work.
@@ -118,7 +118,7 @@ pub struct CulpritPlace {
     /// The service's part of its excess; `None` without a baseline.
     pub excess: Option<Excess>,
     /// The request of B in which it took longest.
-    pub exemplar: Option<CulpritExemplar>,
+    pub exemplar: Option<ServiceExemplar>,
 }
 
 /// How often the calls of a service fail.
@@ -161,7 +161,7 @@ impl Excess {
     }
 }
 
-impl CulpritService {
+impl ServiceChange {
     /// Returns its three parts with their names.
     pub fn parts(&self) -> [(ServicePart, Excess); 3] {
         [(ServicePart::Own, self.own), (ServicePart::In, self.incoming), (ServicePart::Out, self.outgoing)]
@@ -173,7 +173,7 @@ impl CulpritService {
     }
 }
 
-impl CulpritReport {
+impl ServicesReport {
     /// Returns whether B looks faster because requests no longer make calls that they made before.
     pub fn looks_faster(&self) -> bool {
         let change_us = self.mean_us[1] - self.mean_us[0];
@@ -182,8 +182,8 @@ impl CulpritReport {
 
     /// Returns the service that explains best that B is slower; `None` if none does beyond the usual drift: what is
     /// weak or may be chance is a suspicion only.
-    pub fn culprit(&self) -> Option<&CulpritService> {
-        let is_sure = |row: &&CulpritService| row.score_us > 0.0 && !row.is_weak && !row.may_be_chance;
+    pub fn culprit(&self) -> Option<&ServiceChange> {
+        let is_sure = |row: &&ServiceChange| row.score_us > 0.0 && !row.is_weak && !row.may_be_chance;
         self.services.iter().find(is_sure)
     }
 }

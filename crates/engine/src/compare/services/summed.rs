@@ -1,19 +1,19 @@
 //! Calls between services and visits of services: what explains a change.
 
-use crate::compare::services::CulpritPart;
+use crate::compare::services::ServicesPartial;
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::{Lacks, Summary};
 use pathlight_trace::Endpoint;
 
-impl RootSums for CulpritPart {
+impl RootSums for ServicesPartial {
     const KIND: Kind = Kind { name: "services", version: 1, words: "calls between services" };
 
-    fn join(parts: Vec<CulpritPart>) -> CulpritPart {
-        CulpritPart::merge(parts)
+    fn join(parts: Vec<ServicesPartial>) -> ServicesPartial {
+        ServicesPartial::merge(parts)
     }
 
     fn is_sound(&self) -> bool {
-        CulpritPart::is_sound(self)
+        ServicesPartial::is_sound(self)
     }
 }
 
@@ -22,7 +22,7 @@ impl Summary {
     ///
     /// # Errors
     /// [`Lacks`].
-    pub fn services(&self, root: Option<&Endpoint>) -> Result<CulpritPart, Lacks> {
+    pub fn services(&self, root: Option<&Endpoint>) -> Result<ServicesPartial, Lacks> {
         self.sections.services.of(root)
     }
 }

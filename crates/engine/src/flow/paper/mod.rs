@@ -5,5 +5,7 @@ mod predict;
 mod regression;
 
 pub use nearest::{Clusters, InvocationKey, Metric, Neighbours};
-pub use predict::{FlowSettings, METHOD_NAMES, METHODS, PredictScratch, Predictors, Training, error};
+pub use predict::{
+    FlowSettings, METHOD_NAMES, METHODS, PredictScratch, PredictorTraining, Predictors, error,
+};
 pub use regression::Products;

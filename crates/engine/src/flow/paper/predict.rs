@@ -1,6 +1,6 @@
 //! The six predictors of a parent's latency (`docs/definitions/execution-flow.md` section 3).
 
-use super::super::{Flow, Order, PairCounts};
+use super::super::{FlowGraph, Order, PairCounts};
 use super::{Clusters, InvocationKey, Metric, Neighbours, Products};
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub const METHOD_NAMES: [&str; METHODS] = [
 
 /// All that the predictors of one parent endpoint learn from: the accumulator.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Training {
+pub struct PredictorTraining {
     pairs: PairCounts,
     clusters: Clusters,
     products: Products,
@@ -56,10 +56,14 @@ pub struct Training {
     scratch: (Vec<u32>, Vec<u32>),
 }
 
-impl Training {
+impl PredictorTraining {
     /// Creates a training of no invocations yet, of a parent with so many nodes.
-    pub fn new(nodes: u32) -> Training {
-        Training { pairs: PairCounts::new(nodes), products: Products::new(nodes), ..Training::default() }
+    pub fn new(nodes: u32) -> PredictorTraining {
+        PredictorTraining {
+            pairs: PairCounts::new(nodes),
+            products: Products::new(nodes),
+            ..PredictorTraining::default()
+        }
     }
 
     /// Adds one invocation, ordered without overlaps. `key` makes its key, its start is `start_us`.
@@ -78,7 +82,7 @@ impl Training {
     }
 
     /// Adds other invocations of the same parent.
-    pub fn merge(&mut self, other: Training) {
+    pub fn merge(&mut self, other: PredictorTraining) {
         self.pairs.merge(&other.pairs);
         self.clusters.merge(other.clusters);
         self.products.merge(&other.products);
@@ -101,7 +105,7 @@ impl Training {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Predictors {
     /// The aggregate flow.
-    pub flow: Flow,
+    pub flow: FlowGraph,
     /// The clusters.
     pub neighbours: Neighbours,
     /// By node, its weight in the regression.

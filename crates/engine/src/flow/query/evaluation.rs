@@ -2,7 +2,7 @@
 
 use super::parent_of;
 use crate::EngineError;
-use crate::flow::paper::{FlowSettings, InvocationKey, Training};
+use crate::flow::paper::{FlowSettings, InvocationKey, PredictorTraining};
 use crate::flow::passes::FlowPass;
 use crate::flow::{Estimates, EvaluationReport, NodeTable};
 use crate::requests::Selection;
@@ -56,9 +56,10 @@ impl Query for FlowEvaluation {
                 keys.into_iter().nth(rank)
             })
             .collect();
-        let mut trainings: Vec<Training> = tables.iter().map(|table| Training::new(table.len)).collect();
+        let mut trainings: Vec<PredictorTraining> =
+            tables.iter().map(|table| PredictorTraining::new(table.len)).collect();
         let pass = FlowPass::Train { tables: tables.clone(), cuts: cuts.clone() };
-        for part in workers.flow::<Vec<Training>>(&selection, pass).await? {
+        for part in workers.flow::<Vec<PredictorTraining>>(&selection, pass).await? {
             trainings.iter_mut().zip(part).for_each(|(into, from)| into.merge(from));
         }
         let predictors = trainings.into_iter().map(|training| training.finish(settings)).collect();

@@ -19,7 +19,7 @@ use crate::EngineError;
 use crate::flame::unpack_sorted;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::{CalleesPartial, FlowPass};
-use crate::flow::{Bindings, FlowReport, FlowSample, Model, NodeTable, PairCounts};
+use crate::flow::{Bindings, FlowModel, FlowReport, FlowSample, NodeTable, PairCounts};
 use crate::requests::{RootEndpoint, Selection};
 use crate::run::pass::Pass;
 use crate::run::query::Query;
@@ -111,7 +111,7 @@ async fn model(
     workers: &Workers,
     selection: &Selection,
     settings: FlowSettings,
-) -> Result<Model, EngineError> {
+) -> Result<FlowModel, EngineError> {
     let selection = selection.of_all_requests();
     let found = workers.callees(&selection, None, false).await?;
     let tables: Vec<NodeTable> =
@@ -121,7 +121,7 @@ async fn model(
     for part in workers.flow::<Vec<PairCounts>>(&selection, pass).await? {
         pairs.iter_mut().zip(&part).for_each(|(into, from)| into.merge(from));
     }
-    Ok(Model::new(tables, &pairs, settings.tau_ppm))
+    Ok(FlowModel::new(tables, &pairs, settings.tau_ppm))
 }
 
 fn merge_callees(parts: Vec<CalleesPartial>) -> CalleesPartial {

@@ -25,6 +25,6 @@ impl Query for Savings {
     async fn run(self, workers: Workers) -> Result<SavingsReport, EngineError> {
         let Savings { selection, settings } = self;
         let model = model(&workers, &selection, settings).await?;
-        Ok(flow::Savings::merge(workers.flow(&selection, FlowPass::Savings { model }).await?).finish())
+        Ok(flow::SavingsPart::merge(workers.flow(&selection, FlowPass::Savings { model }).await?).finish())
     }
 }

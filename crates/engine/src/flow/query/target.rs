@@ -6,7 +6,7 @@ use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::flow::paper::FlowSettings;
 use crate::flow::query::Savings;
-use crate::flow::{self, CallsOf, Model, Quantile, ShareChange, TargetReport, TargetWay};
+use crate::flow::{self, CallsOf, FlowModel, Quantile, ShareChange, TargetReport, TargetWay};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -77,7 +77,7 @@ struct Grown {
 
 struct Search {
     workers: Workers,
-    model: Model,
+    model: FlowModel,
     selection: Selection,
     quantile: Quantile,
     target_us: u64,
@@ -95,7 +95,7 @@ impl Search {
         way: &TargetWay,
         percent: u32,
         calls: CallsOf,
-    ) -> Result<flow::WhatIf, EngineError> {
+    ) -> Result<flow::WhatIfLatencies, EngineError> {
         let (done, of) = (self.done, self.of);
         self.workers.working(TrainingProgress { done, of, ..TrainingProgress::default() }).await;
         self.done += 1;

@@ -4,7 +4,7 @@ use super::model;
 use crate::EngineError;
 use crate::flow::paper::FlowSettings;
 use crate::flow::passes::FlowPass;
-use crate::flow::{self, CallsOf, Changes, Model, WhatIfReport};
+use crate::flow::{self, CallsOf, Changes, FlowModel, WhatIfReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::workers::Workers;
@@ -36,10 +36,10 @@ impl Query for WhatIf {
 pub(crate) async fn what_if(
     workers: &Workers,
     selection: &Selection,
-    model: Model,
+    model: FlowModel,
     changes: Changes,
     calls: CallsOf,
-) -> Result<flow::WhatIf, EngineError> {
+) -> Result<flow::WhatIfLatencies, EngineError> {
     let pass = FlowPass::WhatIf { model, changes, calls };
-    Ok(flow::WhatIf::merge(workers.flow(selection, pass).await?))
+    Ok(flow::WhatIfLatencies::merge(workers.flow(selection, pass).await?))
 }

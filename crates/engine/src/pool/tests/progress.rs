@@ -11,7 +11,7 @@ fn progress_is_told_four_times_a_second_and_memory_looked_at_more_often() {
         sim.pool.now_us = now_us;
         sim.pool.tell_progress();
         let told = sim.pool.commands.drain(..);
-        if told.filter(|command| matches!(command, Command::Tell(PoolEvent::Progress(_)))).count() > 0 {
+        if told.filter(|command| matches!(command, PoolCommand::Tell(PoolEvent::Progress(_)))).count() > 0 {
             told_us.push(now_us);
         }
         looks.extend(sim.pool.load.as_ref().and_then(|load| load.looked_us));

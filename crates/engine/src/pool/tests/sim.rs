@@ -2,13 +2,13 @@
 //! decides.
 
 use crate::load::{ReadResult, SplitSearch};
-use crate::pool::messages::{Call, Done, FromWorker, Piece, Progress};
+use crate::pool::messages::{Call, CallDone, FromWorker, Piece, WorkerProgress};
 use crate::pool::*;
 use crate::requests::{PercentileRange, Selection};
 use crate::run::Session;
 use crate::run::query::Query as _;
 use crate::{EngineError, queries};
-use pathlight_ingest::{ErrorKind, Options, Reader};
+use pathlight_ingest::{ErrorKind, ReadOptions, Reader};
 use pathlight_trace::PathSettings;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,9 +21,9 @@ pub struct SimWorker {
 }
 
 impl SimWorker {
-    fn progress(&self, bytes: u64) -> Progress {
+    fn progress(&self, bytes: u64) -> WorkerProgress {
         let set = &self.session.set;
-        Progress {
+        WorkerProgress {
             bytes,
             pieces: 0,
             traces: set.traces().len() as u64,
@@ -36,7 +36,7 @@ impl SimWorker {
     fn read(&mut self, piece: &Piece, bytes: &[u8]) -> ReadResult {
         let set = &mut self.session.set;
         set.loading_group = piece.group;
-        let options = Options { keep: piece.keep.clone(), ..Options::default() };
+        let options = ReadOptions { keep: piece.keep.clone(), ..ReadOptions::default() };
         let mut reader = match &piece.chunk {
             None => Reader::new(&piece.name, options),
             Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
@@ -74,7 +74,7 @@ impl SimWorker {
                     results.push(if is_full { ReadResult::Untouched } else { self.read(piece, bytes) });
                 }
                 self.session.invalidate();
-                (Done::Read(results, self.progress(0)), vec![])
+                (CallDone::Read(results, self.progress(0)), vec![])
             }
             Call::FindSplitPoints(places) => {
                 let (mut search, text) = (SplitSearch::new(places.clone()), &attachments[0]);
@@ -82,19 +82,19 @@ impl SimWorker {
                     let end = text.len().min(wanted.end as usize);
                     search.show(&text[(wanted.start as usize).min(end)..end]);
                 }
-                (Done::SplitPoints(search.finish()), vec![])
+                (CallDone::SplitPoints(search.finish()), vec![])
             }
             Call::Seal => {
                 self.session.set.seal().unwrap();
                 self.session.invalidate();
                 let progress = FromWorker::Progress(number, self.progress(0));
-                return vec![(progress, vec![]), (FromWorker::Done(number, Done::Nothing), vec![])];
+                return vec![(progress, vec![]), (FromWorker::Done(number, CallDone::Nothing), vec![])];
             }
-            Call::Pass { .. } => (Done::Nothing, vec![self.session.run_pass(&attachments[0]).unwrap()]),
-            Call::WriteDemo => (Done::Nothing, vec![b"demo".to_vec()]),
+            Call::Pass { .. } => (CallDone::Nothing, vec![self.session.run_pass(&attachments[0]).unwrap()]),
+            Call::WriteDemo => (CallDone::Nothing, vec![b"demo".to_vec()]),
             Call::CopyColumns { from, .. } => {
                 let next = (*from < 2).then_some(from + 1);
-                (Done::Columns(next), vec![vec![*from as u8]])
+                (CallDone::Columns(next), vec![vec![*from as u8]])
             }
             call => return posted(self.server.serve(&mut self.session, number, call, attachments)),
         };
@@ -102,7 +102,7 @@ impl SimWorker {
     }
 }
 
-fn posted(answers: Vec<(u64, Answer)>) -> Vec<(FromWorker, Vec<Vec<u8>>)> {
+fn posted(answers: Vec<(u64, CallAnswer)>) -> Vec<(FromWorker, Vec<Vec<u8>>)> {
     let message = |(number, answer)| match answer {
         Ok((done, buffers)) => (FromWorker::Done(number, done), buffers),
         Err(EngineError::Ended) => panic!("a call about a plan that has ended"),
@@ -117,7 +117,7 @@ pub struct Sim {
     pub files: Vec<Vec<u8>>,
     pub workers: BTreeMap<usize, SimWorker>,
     /// Events that are on their way.
-    pub events: VecDeque<Event<Vec<u8>>>,
+    pub events: VecDeque<PoolInput<Vec<u8>>>,
     pub told: Vec<PoolEvent>,
     pub answers: BTreeMap<u64, Result<Vec<u8>, QueryError>>,
     pub saved: Vec<Result<Vec<Vec<Vec<u8>>>, String>>,
@@ -152,30 +152,30 @@ impl Sim {
         sim
     }
 
-    pub fn handle(&mut self, event: Event<Vec<u8>>) {
+    pub fn handle(&mut self, event: PoolInput<Vec<u8>>) {
         let commands = self.pool.handle(u64::from(self.steps) * 10_000, event);
         self.execute(commands);
     }
 
-    fn execute(&mut self, commands: Vec<Command<Vec<u8>>>) {
+    fn execute(&mut self, commands: Vec<PoolCommand<Vec<u8>>>) {
         for command in commands {
             match command {
-                Command::Start { slot, serial } if self.refuses => {
+                PoolCommand::Start { slot, serial } if self.refuses => {
                     let reason = "not here".to_owned();
-                    self.events.push_back(Event::StartRefused { slot, serial, reason });
+                    self.events.push_back(PoolInput::StartRefused { slot, serial, reason });
                 }
-                Command::Start { slot, serial } => {
+                PoolCommand::Start { slot, serial } => {
                     self.starts += 1;
                     let (session, server) = (Session::new(), Server::default());
                     let worker = SimWorker { serial, session, server, inbox: VecDeque::new() };
                     assert!(self.workers.insert(slot, worker).is_none(), "slot {slot} was taken");
                     let message = FromWorker::Hello;
-                    self.events.push_back(Event::Message { slot, serial, message, attachments: vec![] });
+                    self.events.push_back(PoolInput::Message { slot, serial, message, attachments: vec![] });
                 }
-                Command::Stop { slot } => {
+                PoolCommand::Stop { slot } => {
                     self.workers.remove(&slot);
                 }
-                Command::Post { slot, message, attachments } => {
+                PoolCommand::Post { slot, message, attachments } => {
                     let attachments = attachments.into_iter().map(|attachment| match attachment {
                         Attachment::Move(bytes) | Attachment::Copy(bytes) | Attachment::Bytes(bytes) => bytes,
                         Attachment::File { source, range } => {
@@ -188,13 +188,13 @@ impl Sim {
                         worker.inbox.push_back((message, attachments));
                     }
                 }
-                Command::Tell(event) => self.told.push(event),
-                Command::Wake => self.events.push_back(Event::Wake),
-                Command::Working { .. } => {}
-                Command::Answer { query, result } => {
+                PoolCommand::Tell(event) => self.told.push(event),
+                PoolCommand::Wake => self.events.push_back(PoolInput::Wake),
+                PoolCommand::Working { .. } => {}
+                PoolCommand::Answer { query, result } => {
                     assert!(self.answers.insert(query, result).is_none(), "query {query} is answered twice");
                 }
-                Command::Saved { result, .. } => self.saved.push(result),
+                PoolCommand::Saved { result, .. } => self.saved.push(result),
             }
         }
     }
@@ -223,7 +223,7 @@ impl Sim {
         let serial = worker.serial;
         for (message, attachments) in worker.do_next() {
             self.messages += 1;
-            self.events.push_back(Event::Message { slot, serial, message, attachments });
+            self.events.push_back(PoolInput::Message { slot, serial, message, attachments });
         }
         true
     }
@@ -238,7 +238,7 @@ impl Sim {
         self.files.extend(texts.iter().map(|text| text.clone().into_bytes()));
         let files = texts.iter().zip(first..).map(|(text, at)| (format!("file {at}"), text.len() as u64));
         let files = files.collect();
-        self.handle(Event::Load { files, group });
+        self.handle(PoolInput::Load { files, group });
     }
 
     pub fn load(&mut self, texts: &[String]) -> LoadOutcome {
@@ -258,7 +258,7 @@ impl Sim {
     }
 
     pub fn query(&mut self, number: u64, message: &[u8]) {
-        self.handle(Event::Query { query: number, message: message.to_vec() });
+        self.handle(PoolInput::Query { query: number, message: message.to_vec() });
     }
 
     /// Returns packed reports about all that is loaded.
@@ -288,8 +288,8 @@ impl Sim {
 
     pub fn kill(&mut self, slot: usize) {
         let Some(worker) = self.workers.remove(&slot) else { return };
-        self.events.retain(|event| !matches!(event, Event::Message { slot: of, .. } if *of == slot));
-        self.handle(Event::WorkerLost { slot, serial: worker.serial, reason: "killed".to_owned() });
+        self.events.retain(|event| !matches!(event, PoolInput::Message { slot: of, .. } if *of == slot));
+        self.handle(PoolInput::WorkerLost { slot, serial: worker.serial, reason: "killed".to_owned() });
     }
 
     pub fn limit(&mut self, large_file: u64, memory: u64) {

@@ -1,5 +1,5 @@
 use crate::EngineError;
-use crate::endpoints::impact_query::BottomUp;
+use crate::endpoints::impact_query::Impact;
 use crate::flame::histograms_query::Histograms;
 use crate::flame::query::CriticalPath;
 use crate::requests::query::Range;
@@ -8,7 +8,7 @@ use crate::run::cuts::CUTS_KEPT;
 use crate::run::partials::{opened, parts};
 use crate::run::pass::{NamedPass, Pass};
 use crate::run::query::Query;
-use crate::run::{Cuts, Next, Plan, Session};
+use crate::run::{Cuts, Plan, PlanStep, Session};
 use pathlight_base::encoding;
 use pathlight_trace::{Flags, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
 
@@ -47,7 +47,7 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
     let (mut partials, mut cutting) = (Vec::new(), 0);
     loop {
         partials = match plan.next(partials)? {
-            Next::Pass(pass) => {
+            PlanStep::Pass(pass) => {
                 let message = [opened(&pass)?];
                 for pass in parts(&message)? {
                     let read: NamedPass = encoding::read(pass)?;
@@ -55,9 +55,9 @@ fn run<R>(mut plan: Plan<R>, session: &mut Session) -> Result<(R, usize), Engine
                 }
                 vec![session.run_pass(&pass)?]
             }
-            Next::Working(_) => Vec::new(),
-            Next::Waiting => return Err(EngineError::Ended),
-            Next::Done(report) => return Ok((report, cutting)),
+            PlanStep::Working(_) => Vec::new(),
+            PlanStep::Waiting => return Err(EngineError::Ended),
+            PlanStep::Done(report) => return Ok((report, cutting)),
         };
     }
 }
@@ -89,7 +89,7 @@ fn a_known_cut_changes_no_report() -> Result<(), EngineError> {
     }
     check(Range { selection: tail() })?;
     check(CriticalPath { selection: tail() })?;
-    check(BottomUp { selection: tail() })?;
+    check(Impact { selection: tail() })?;
     check(Histograms { selection: Selection::default() })
 }
 
@@ -107,16 +107,16 @@ fn a_session_forgets_cuts_when_its_data_changes() -> Result<(), EngineError> {
 fn a_plan_waits_for_the_cut_of_another_and_takes_its_place_if_that_ends() -> Result<(), EngineError> {
     let (mut session, cuts) = (session()?, Cuts::default());
     let mut first = Plan::new(Range { selection: tail() }, &cuts);
-    let Next::Pass(pass) = first.next(Vec::new())? else { return Err(EngineError::Ended) };
+    let PlanStep::Pass(pass) = first.next(Vec::new())? else { return Err(EngineError::Ended) };
     let mut second = Plan::new(Histograms { selection: tail() }, &cuts);
-    assert!(matches!(second.next(Vec::new())?, Next::Waiting));
+    assert!(matches!(second.next(Vec::new())?, PlanStep::Waiting));
     let ties = first.next(vec![session.run_pass(&pass)?])?;
-    assert!(matches!(ties, Next::Pass(_)));
-    assert!(matches!(second.next(Vec::new())?, Next::Waiting));
+    assert!(matches!(ties, PlanStep::Pass(_)));
+    assert!(matches!(second.next(Vec::new())?, PlanStep::Waiting));
     drop(first);
     let (report, passes) = run(second, &mut session)?;
     assert_eq!((report.facts.requests, passes), (5, 2));
-    let third = Plan::new(BottomUp { selection: tail() }, &cuts);
+    let third = Plan::new(Impact { selection: tail() }, &cuts);
     assert_eq!(run(third, &mut session)?.1, 0);
     Ok(())
 }

@@ -3,7 +3,9 @@
 use super::{FlameTree, Frame, NONE};
 use crate::draw::Shade;
 use pathlight_base::format;
-use pathlight_engine::compare::{Basis, Change, DiffReport, DiffSide, FrameSums, Measure, Presence};
+use pathlight_engine::compare::{
+    Basis, Change, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence,
+};
 use pathlight_engine::ids::NodeId;
 
 /// Which side decides the width of a frame.
@@ -22,7 +24,7 @@ pub struct DiffOptions {
     /// Mean time per request, or share of a side's latency.
     pub basis: Basis,
     /// Total time of a frame, or its self time.
-    pub measure: Measure,
+    pub measure: MeasuredTime,
     /// Width of frames.
     pub width: DiffWidth,
     /// Changes smaller than this part of side A's mean latency, in millionths, are grey.
@@ -43,7 +45,7 @@ pub struct DiffFlame {
 }
 
 /// Returns whether a frame is coloured as changed: the change was tested, is more than noise, and is not smaller than the options say.
-pub fn counts_as_changed(report: &DiffReport, options: &DiffOptions, change: &Change) -> bool {
+pub fn counts_as_changed(report: &CompareReport, options: &DiffOptions, change: &Change) -> bool {
     let unit = match options.basis {
         Basis::Mean => report.a.facts.latency_sum_us as f64 / report.a.facts.requests.max(1) as f64,
         Basis::Share => 1.0,
@@ -53,7 +55,7 @@ pub fn counts_as_changed(report: &DiffReport, options: &DiffOptions, change: &Ch
 }
 
 /// Returns the self time of a frame on one side, in the unit of widths.
-fn own(sums: &FrameSums, side: &DiffSide, basis: Basis) -> u64 {
+fn own(sums: &FrameSums, side: &CompareSide, basis: Basis) -> u64 {
     let (unit, whole) = match basis {
         Basis::Mean => (1000, side.facts.requests.into()),
         Basis::Share => (1_000_000_000, side.facts.latency_sum_us),
@@ -65,7 +67,7 @@ impl DiffFlame {
     /// Returns the differential flame graph of a report.
     ///
     /// A frame is as wide as its self time and all frames below it. [`DiffWidth`] says whose self time counts.
-    pub fn new(report: &DiffReport, options: &DiffOptions) -> DiffFlame {
+    pub fn new(report: &CompareReport, options: &DiffOptions) -> DiffFlame {
         let nodes = &report.nodes;
         let mut widths: Vec<u64> = nodes
             .iter()
@@ -116,14 +118,14 @@ impl DiffFlame {
 mod tests {
     use super::*;
     use pathlight_base::statistics::Moments;
-    use pathlight_engine::compare::DiffNode;
-    use pathlight_engine::ids::EndpointId;
+    use pathlight_engine::compare::CompareNode;
+    use pathlight_engine::ids::ReportEndpoint;
     use pathlight_engine::requests::RangeFacts;
     use pathlight_trace::Endpoint;
 
-    fn side(requests: u64, latency_sum_us: u128) -> DiffSide {
+    fn side(requests: u64, latency_sum_us: u128) -> CompareSide {
         let facts = RangeFacts { requests, latency_sum_us, ..RangeFacts::default() };
-        DiffSide { facts, ..DiffSide::default() }
+        CompareSide { facts, ..CompareSide::default() }
     }
 
     /// Returns sums over requests that all take the same times.
@@ -137,15 +139,15 @@ mod tests {
 
     /// Returns a report in which r calls steady, gone (A only) and new (B only). A: 4 requests of 100 us, B: 2 of 150
     /// us.
-    fn report() -> DiffReport {
-        let node = |parent: Option<u32>, endpoint, a, b| DiffNode {
+    fn report() -> CompareReport {
+        let node = |parent: Option<u32>, endpoint, a, b| CompareNode {
             parent: parent.map(NodeId),
-            endpoint: EndpointId(endpoint),
+            endpoint: ReportEndpoint(endpoint),
             a,
             b,
         };
         let none = FrameSums::default();
-        DiffReport {
+        CompareReport {
             a: side(4, 400),
             b: side(2, 300),
             endpoints: ["gone", "new", "r", "steady"].map(|o| Endpoint::new("s", o)).to_vec(),
@@ -155,7 +157,7 @@ mod tests {
                 node(Some(0), 1, none, sums(2, 90, 90)),
                 node(Some(0), 3, sums(4, 50, 50), sums(2, 50, 50)),
             ],
-            ..DiffReport::default()
+            ..CompareReport::default()
         }
         .judged()
     }
@@ -192,7 +194,7 @@ mod tests {
     #[test]
     fn shares_are_of_each_sides_own_latency() {
         let options =
-            DiffOptions { basis: Basis::Share, measure: Measure::Exclusive, ..DiffOptions::default() };
+            DiffOptions { basis: Basis::Share, measure: MeasuredTime::Exclusive, ..DiffOptions::default() };
         let flame = DiffFlame::new(&report(), &options);
         // r 10 % against 6.7 %, steady 50 % against 33.3 %.
         assert_eq!(widths(&flame), [1_600_000_000, 400_000_000, 600_000_000, 500_000_000]);
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn nothing_compared_is_an_empty_picture() {
-        let flame = DiffFlame::new(&DiffReport::default(), &DiffOptions::default());
+        let flame = DiffFlame::new(&CompareReport::default(), &DiffOptions::default());
         assert_eq!((flame.tree.len(), flame.scale), (0, 0.0));
     }
 }

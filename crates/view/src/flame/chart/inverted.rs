@@ -4,7 +4,7 @@ use super::tree::{frames_of, shift_of};
 use super::{FlameTree, Frame, NONE};
 use crate::draw::Window;
 use pathlight_engine::flame::CriticalPathReport;
-use pathlight_engine::ids::{EndpointId, NodeId};
+use pathlight_engine::ids::{NodeId, ReportEndpoint};
 use std::cmp::Reverse;
 
 /// Nodes of a report, each with the time that was reached through it.
@@ -15,7 +15,7 @@ type Members = Vec<(NodeId, u64)>;
 pub struct Inverted {
     frames: Vec<Frame>,
     parent: Vec<u32>,
-    endpoint: Vec<EndpointId>,
+    endpoint: Vec<ReportEndpoint>,
     depth: Vec<u32>,
     left_us: Vec<u64>,
     width_us: Vec<u64>,
@@ -44,13 +44,13 @@ impl Inverted {
         let groups = members.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
         Inverted::of_roots(
             report,
-            groups.map(|(endpoint, list)| (EndpointId(endpoint as u32), list)).collect(),
+            groups.map(|(endpoint, list)| (ReportEndpoint(endpoint as u32), list)).collect(),
         )
     }
 
     /// Returns the callers of one endpoint alone: the upper half of a sandwich. Its width is the time on the path in
     /// the endpoint and below it, each microsecond once.
-    pub fn callers_of(report: &CriticalPathReport, endpoint: EndpointId) -> Inverted {
+    pub fn callers_of(report: &CriticalPathReport, endpoint: ReportEndpoint) -> Inverted {
         let (topmost, shift) = (super::table::topmost(report), shift_of(report));
         let list: Members = report
             .nodes
@@ -62,7 +62,7 @@ impl Inverted {
         Inverted::of_roots(report, if list.is_empty() { Vec::new() } else { vec![(endpoint, list)] })
     }
 
-    fn of_roots(report: &CriticalPathReport, groups: Vec<(EndpointId, Members)>) -> Inverted {
+    fn of_roots(report: &CriticalPathReport, groups: Vec<(ReportEndpoint, Members)>) -> Inverted {
         let mut tree = Inverted { frames: frames_of(report), shift: shift_of(report), ..Inverted::default() };
         tree.add(NONE, 0, groups);
         tree.roots = tree.parent.len() as u32;
@@ -79,7 +79,7 @@ impl Inverted {
     }
 
     /// Returns the endpoint of a node.
-    pub fn endpoint(&self, node: u32) -> Option<EndpointId> {
+    pub fn endpoint(&self, node: u32) -> Option<ReportEndpoint> {
         self.endpoint.get(node as usize).copied()
     }
 
@@ -105,9 +105,9 @@ impl Inverted {
             let parent = report.nodes.get(at.index())?.parent?;
             Some((report.nodes.get(parent.index())?.endpoint, parent, us))
         };
-        let mut callers: Vec<(EndpointId, NodeId, u64)> = members.iter().filter_map(caller).collect();
+        let mut callers: Vec<(ReportEndpoint, NodeId, u64)> = members.iter().filter_map(caller).collect();
         callers.sort();
-        let mut groups: Vec<(EndpointId, Members)> = Vec::new();
+        let mut groups: Vec<(ReportEndpoint, Members)> = Vec::new();
         for (endpoint, at, us) in callers {
             match groups.last_mut() {
                 Some((last, list)) if *last == endpoint => match list.last_mut() {
@@ -146,7 +146,7 @@ impl Inverted {
         self.len() > before
     }
 
-    fn add(&mut self, parent: u32, left_us: u64, groups: Vec<(EndpointId, Members)>) {
+    fn add(&mut self, parent: u32, left_us: u64, groups: Vec<(ReportEndpoint, Members)>) {
         let sum = |list: &Members| list.iter().map(|(_, us)| us).sum::<u64>();
         let mut groups: Vec<_> =
             groups.into_iter().map(|(endpoint, list)| (sum(&list), endpoint, list)).collect();
@@ -172,12 +172,12 @@ impl Inverted {
 
 /// Returns what an endpoint calls, over all its contexts: the lower half of a sandwich. One root; nodes below it are
 /// merged by the path from the endpoint on.
-pub fn callees_of(report: &CriticalPathReport, endpoint: EndpointId) -> FlameTree {
+pub fn callees_of(report: &CriticalPathReport, endpoint: ReportEndpoint) -> FlameTree {
     let (topmost, shift) = (super::table::topmost(report), shift_of(report));
-    let mut merged: Vec<(u32, EndpointId, u64)> = Vec::new();
+    let mut merged: Vec<(u32, ReportEndpoint, u64)> = Vec::new();
     // Report node -> merged node, for what is in the subtree of a topmost node of the endpoint.
     let mut place = vec![NONE; report.nodes.len()];
-    let mut known = hashbrown::HashMap::<(u32, EndpointId), u32, rustc_hash::FxBuildHasher>::default();
+    let mut known = hashbrown::HashMap::<(u32, ReportEndpoint), u32, rustc_hash::FxBuildHasher>::default();
     for (i, node) in report.nodes.iter().enumerate() {
         let above = node.parent.map_or(NONE, |parent| place[parent.index()]);
         if above == NONE && !(node.endpoint == endpoint && topmost[i]) {
@@ -289,13 +289,13 @@ mod tests {
     #[test]
     fn a_sandwich_has_the_same_width_above_and_below() {
         for report in [small(), large(3_000)] {
-            for endpoint in (0..report.endpoints.len() as u32).map(EndpointId) {
+            for endpoint in (0..report.endpoints.len() as u32).map(ReportEndpoint) {
                 let callers = Inverted::callers_of(&report, endpoint);
                 let callees = callees_of(&report, endpoint);
                 assert_eq!(callers.total_us(), callees.total_us(), "{endpoint:?}");
             }
         }
-        let callees = callees_of(&small(), EndpointId(3));
+        let callees = callees_of(&small(), ReportEndpoint(3));
         assert_eq!(callees.total_us(), 17);
         assert_eq!(callees.row(0).len(), 1);
         assert_eq!(callees.row(1).iter().map(|&n| callees.interval_us(n)).collect::<Vec<_>>(), [(0, 5)]);
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_calls_itself_is_counted_once_in_its_callees() {
         let report = report(&[(None, 0, 1), (Some(0), 1, 2), (Some(1), 1, 3), (Some(2), 2, 4)]);
-        let callees = callees_of(&report, EndpointId(1));
+        let callees = callees_of(&report, ReportEndpoint(1));
         assert_eq!(callees.total_us(), 9);
         assert_eq!(callees.rows(), 3);
     }

@@ -3,7 +3,7 @@
 use super::{FlameTree, Matches};
 use crate::draw::text::elide_name;
 use crate::draw::window::skip_while;
-use crate::draw::{Measure, Metrics, Shade, Window};
+use crate::draw::{MeasureText, Metrics, Shade, Window};
 
 /// More boxes than this are never laid out; narrow ones are merged further instead.
 const MOST_BOXES: usize = 4_000;
@@ -112,7 +112,12 @@ pub struct FlameLayout {
 
 /// Lays out what a view shows of a tree. Labels are measured by `measure`, whose font is
 /// [`Metrics::font_px`](crate::draw::Metrics::font_px) large.
-pub fn layout(tree: &FlameTree, view: &FlameView, size: FlameSize, measure: &mut dyn Measure) -> FlameLayout {
+pub fn layout(
+    tree: &FlameTree,
+    view: &FlameView,
+    size: FlameSize,
+    measure: &mut dyn MeasureText,
+) -> FlameLayout {
     let row_px = size.row_px();
     let scroll_px = view.scroll_px.max(0);
     let first_row = (scroll_px / i64::from(row_px)).min(i64::from(u32::MAX)) as u32;
@@ -220,7 +225,7 @@ fn lay_row(
     }
 }
 
-fn label(tree: &FlameTree, size: FlameSize, measure: &mut dyn Measure, out: &mut FlameLayout) {
+fn label(tree: &FlameTree, size: FlameSize, measure: &mut dyn MeasureText, out: &mut FlameLayout) {
     let pad = size.metrics.px(4.0);
     let least = size.metrics.px(24.0);
     for item in &mut out.boxes {

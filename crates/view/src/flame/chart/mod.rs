@@ -16,5 +16,5 @@ pub use inverted::{Inverted, callees_of};
 pub use layout::{FlameBox, FlameHit, FlameLayout, FlameSize, FlameView, layout};
 pub use paint::{FlameWords, export_svg, scene};
 pub use search::Matches;
-pub use table::{EndpointRow, endpoint_rows, node_depths};
+pub use table::{FlameEndpointRow, endpoint_rows, node_depths};
 pub use tree::{FlameTree, Frame, NONE};

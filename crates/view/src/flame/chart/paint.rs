@@ -3,7 +3,7 @@
 use super::{FlameLayout, FlameSize, FlameTree, FlameView, layout};
 use crate::draw::color::ink_on;
 use crate::draw::scene::Align;
-use crate::draw::svg::{self, Words};
+use crate::draw::svg::{self, SvgText};
 use crate::draw::text::Advances;
 use crate::draw::{Layer, Metrics, Scene, Shade, Text, Theme};
 use pathlight_base::format;
@@ -102,7 +102,7 @@ pub fn export_svg(
         }
         Some((words.tip)(item.node))
     };
-    let words = Words { title: &words.title, description: &words.description, tip: &tip };
+    let words = SvgText { title: &words.title, description: &words.description, tip: &tip };
     svg::write(&scene(&layout, theme, metrics), &words)
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn text_never_leaves_its_box() {
-        use crate::draw::Measure as _;
+        use crate::draw::MeasureText as _;
         let tree = FlameTree::of_report(&large(5_000));
         let view =
             FlameView { window: tree.full(), scroll_px: 0, selected: None, hovered: None, matches: None };

@@ -1,14 +1,14 @@
 //! The numbers of a flame graph per endpoint: its companion table.
 
 use pathlight_engine::flame::CriticalPathReport;
-use pathlight_engine::ids::{EndpointId, NodeId};
+use pathlight_engine::ids::{NodeId, ReportEndpoint};
 
 /// One endpoint over all its calling contexts. Sums and means only: percentiles of several contexts together do not
 /// follow from those of each.
 #[derive(Clone, PartialEq, Debug)]
-pub struct EndpointRow {
+pub struct FlameEndpointRow {
     /// Index into [`CriticalPathReport::endpoints`].
-    pub endpoint: EndpointId,
+    pub endpoint: ReportEndpoint,
     /// Time on the critical path in its own spans.
     pub exclusive_us: u128,
     /// The same per request of the percentile range.
@@ -34,15 +34,15 @@ pub struct EndpointRow {
 }
 
 /// Returns one row per endpoint on the critical path, most exclusive time first (ties: by endpoint).
-pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
+pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<FlameEndpointRow> {
     let requests = report.facts.requests;
     let total_us: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
     let share = |us: u128| us as f64 / if total_us == 0 { f64::NAN } else { total_us as f64 };
     let topmost = topmost(report);
-    let mut rows: Vec<Option<EndpointRow>> = vec![None; report.endpoints.len()];
+    let mut rows: Vec<Option<FlameEndpointRow>> = vec![None; report.endpoints.len()];
     for (i, node) in report.nodes.iter().enumerate() {
         let Some(slot) = rows.get_mut(node.endpoint.index()) else { continue };
-        let row = slot.get_or_insert_with(|| EndpointRow {
+        let row = slot.get_or_insert_with(|| FlameEndpointRow {
             endpoint: node.endpoint,
             exclusive_us: 0,
             exclusive_mean_us: 0.0,
@@ -68,7 +68,7 @@ pub fn endpoint_rows(report: &CriticalPathReport) -> Vec<EndpointRow> {
             row.requests_most = (row.requests_most + node.requests).min(requests.max(row.requests));
         }
     }
-    let mut rows: Vec<EndpointRow> = rows.into_iter().flatten().collect();
+    let mut rows: Vec<FlameEndpointRow> = rows.into_iter().flatten().collect();
     for row in &mut rows {
         row.exclusive_mean_us = if requests == 0 { 0.0 } else { row.exclusive_us as f64 / requests as f64 };
         row.exclusive_share = share(row.exclusive_us);

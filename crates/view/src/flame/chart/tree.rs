@@ -322,7 +322,7 @@ fn waiting_frame(service: &str, is_certain: bool) -> Frame {
 pub(crate) mod tests {
     use super::*;
     use pathlight_engine::flame::{ContextNode, Waiting, Weight};
-    use pathlight_engine::ids::{EndpointId, NodeId};
+    use pathlight_engine::ids::{NodeId, ReportEndpoint};
 
     /// Returns a report of nodes (parent, endpoint, exclusive us); endpoints are named by letters of two services.
     pub(crate) fn report(nodes: &[(Option<u32>, u32, u64)]) -> CriticalPathReport {
@@ -342,7 +342,7 @@ pub(crate) mod tests {
                 .zip(subtree)
                 .map(|(&(parent, endpoint, exclusive), subtree_us)| ContextNode {
                     parent: parent.map(NodeId),
-                    endpoint: EndpointId(endpoint),
+                    endpoint: ReportEndpoint(endpoint),
                     exclusive_us: Weight { sum: exclusive.into(), ..Weight::default() },
                     inclusive_us: Weight { sum: subtree_us.into(), ..Weight::default() },
                     subtree_us: subtree_us.into(),

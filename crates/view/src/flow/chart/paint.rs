@@ -3,9 +3,9 @@
 use super::{DagBox, DagHit, DagItem, DagLayout, DagLine, DagSizes, DagWindow};
 use crate::draw::color::ink_on;
 use crate::draw::scene::{Align, Curve};
-use crate::draw::svg::{self, Words};
+use crate::draw::svg::{self, SvgText};
 use crate::draw::text::{Advances, elide_middle};
-use crate::draw::{Layer, Measure, Metrics, Rgba, Scene, Shade, Text, Theme};
+use crate::draw::{Layer, MeasureText, Metrics, Rgba, Scene, Shade, Text, Theme};
 use pathlight_base::format;
 use pathlight_engine::flow::{FlowNode, FlowReport};
 use pathlight_engine::ids::NodeId;
@@ -78,7 +78,7 @@ pub fn scene(
     (width, height): (i32, i32),
     metrics: Metrics,
     theme: &Theme,
-    [label, small]: [&mut dyn Measure; 2],
+    [label, small]: [&mut dyn MeasureText; 2],
 ) -> Scene {
     let [mut lines, mut over, mut boxes, mut marks] = <[Layer; 4]>::default();
     let critical = critical_lines(&layout.lines);
@@ -119,8 +119,8 @@ struct Painter<'a> {
     view: &'a DagView<'a>,
     metrics: Metrics,
     theme: &'a Theme,
-    label: &'a mut dyn Measure,
-    small: &'a mut dyn Measure,
+    label: &'a mut dyn MeasureText,
+    small: &'a mut dyn MeasureText,
 }
 
 impl Painter<'_> {
@@ -281,13 +281,13 @@ pub fn export_svg(report: &FlowReport, changed: &[bool], theme: &Theme, title: &
         DagItem::Sync(_) => Some("synchronisation".to_owned()),
     };
     let description = "Calls from left to right; a line means that the call at its right end waits for the one at its left.";
-    svg::write(&scene, &Words { title, description, tip: &tip })
+    svg::write(&scene, &SvgText { title, description, tip: &tip })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_base::statistics::{LogHistogram, Summary};
+    use pathlight_base::statistics::{LogHistogram, Percentiles};
     use pathlight_engine::flow::FlowEdge;
 
     fn node(name: &str, mean: f64, critical: u64) -> FlowNode {
@@ -297,8 +297,8 @@ mod tests {
             operation: name.to_owned(),
             index: 1,
             invocations: 100,
-            latency_us: Summary { mean, ..Summary::default() },
-            wait_us: Summary { mean: 500.0, ..Summary::default() },
+            latency_us: Percentiles { mean, ..Percentiles::default() },
+            wait_us: Percentiles { mean: 500.0, ..Percentiles::default() },
             histogram: LogHistogram::default(),
             critical,
             has_calls: name == "b",

@@ -6,7 +6,7 @@
 
 use super::heat_of_share;
 use pathlight_engine::heatmap::HeatmapReport;
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use std::cmp::Reverse;
 
 /// Rows that columns are compared by, those with most time; ranges of columns that rows are compared by.
@@ -146,7 +146,7 @@ fn brightness(ppm: u32) -> f32 {
 
 /// Returns the rows of a report such that those stand side by side whose shares rise and fall together over its columns,
 /// however large they are. Beyond the 4,096 with most time they follow by their time.
-pub fn alike_rows(report: &HeatmapReport) -> Vec<EndpointId> {
+pub fn alike_rows(report: &HeatmapReport) -> Vec<ReportEndpoint> {
     let mut rows = by_time(report);
     let rest = rows.split_off(rows.len().min(MOST_ROWS));
     let mut place = vec![usize::MAX; report.rows.rows.len()];
@@ -169,7 +169,7 @@ pub fn alike_rows(report: &HeatmapReport) -> Vec<EndpointId> {
         of.iter_mut().for_each(|value| *value /= length.max(f32::MIN_POSITIVE));
     }
     let alike = points.order(rows.len() as u32).into_iter().map(|at| rows[at as usize]);
-    alike.chain(rest).map(EndpointId).collect()
+    alike.chain(rest).map(ReportEndpoint).collect()
 }
 
 /// Returns a report whose columns stand side by side if they spend their time in the same rows.
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn rows_that_rise_together_stand_together_however_large_they_are() {
-        assert_eq!(alike_rows(&mixed()), [0, 2, 1, 3].map(EndpointId));
+        assert_eq!(alike_rows(&mixed()), [0, 2, 1, 3].map(ReportEndpoint));
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         for rows in cases {
             let report = report(rows);
             let order = alike_rows(&report);
-            assert_eq!(order, (0..rows.len() as u32).map(EndpointId).collect::<Vec<_>>());
+            assert_eq!(order, (0..rows.len() as u32).map(ReportEndpoint).collect::<Vec<_>>());
             assert_eq!(with_alike_columns(&report).column_start_us, report.column_start_us);
         }
     }
@@ -265,10 +265,10 @@ mod tests {
             row.exclusive_us.sum = at;
         }
         let order = alike_rows(&report);
-        assert_eq!(order[MOST_ROWS..], (0..100).rev().map(EndpointId).collect::<Vec<_>>());
+        assert_eq!(order[MOST_ROWS..], (0..100).rev().map(ReportEndpoint).collect::<Vec<_>>());
         let mut sorted = order.clone();
         sorted.sort_unstable();
-        assert_eq!(sorted, (0..rows.len() as u32).map(EndpointId).collect::<Vec<_>>());
+        assert_eq!(sorted, (0..rows.len() as u32).map(ReportEndpoint).collect::<Vec<_>>());
     }
 
     #[test]

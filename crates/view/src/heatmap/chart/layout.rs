@@ -2,8 +2,8 @@
 
 use super::{HeatModel, heat_of_share};
 use crate::draw::text::elide_operation;
-use crate::draw::{Measure, Metrics, Window};
-use pathlight_engine::ids::EndpointId;
+use crate::draw::{MeasureText, Metrics, Window};
+use pathlight_engine::ids::ReportEndpoint;
 use std::ops::Range;
 
 /// The room for a heat map.
@@ -49,7 +49,7 @@ impl HeatSize {
 #[derive(Clone, Copy, Debug)]
 pub struct HeatView<'a> {
     /// Rows from top to bottom, as numbers of the model.
-    pub order: &'a [EndpointId],
+    pub order: &'a [ReportEndpoint],
     /// The columns that are shown.
     pub window: Window,
     /// How far it is scrolled down, in device pixels.
@@ -57,14 +57,14 @@ pub struct HeatView<'a> {
     /// The narrowest run of columns that is told apart, in device pixels.
     pub step_px: i32,
     /// The selected row.
-    pub selected: Option<EndpointId>,
+    pub selected: Option<ReportEndpoint>,
 }
 
 /// A row in sight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HeatRow {
     /// Number of the row in the model.
-    pub row: EndpointId,
+    pub row: ReportEndpoint,
     /// Upper edge.
     pub y: i32,
     /// Name of the row, cut to fit.
@@ -120,15 +120,20 @@ pub struct HeatLayout {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeatHit {
     /// Cells: the row, and the columns that share the pixel.
-    Cells(EndpointId, Range<u32>),
+    Cells(ReportEndpoint, Range<u32>),
     /// The latency of columns.
     Head(Range<u32>),
     /// The name of a row.
-    Label(EndpointId),
+    Label(ReportEndpoint),
 }
 
 /// Lays out what a view shows of a model. Names are measured by `measure`.
-pub fn layout(model: &HeatModel, view: &HeatView, size: HeatSize, measure: &mut dyn Measure) -> HeatLayout {
+pub fn layout(
+    model: &HeatModel,
+    view: &HeatView,
+    size: HeatSize,
+    measure: &mut dyn MeasureText,
+) -> HeatLayout {
     let (row_px, gutter, head) = (size.row_px(), size.gutter_px(), size.head_px());
     let bins = bins(model, view, size.plot_px());
     let mut out =
@@ -252,7 +257,7 @@ mod tests {
         HeatSize { width, height, metrics: Metrics::default() }
     }
 
-    fn view(order: &[EndpointId], window: Window) -> HeatView<'_> {
+    fn view(order: &[ReportEndpoint], window: Window) -> HeatView<'_> {
         HeatView { order, window, scroll_px: 0, step_px: 1, selected: None }
     }
 
@@ -270,19 +275,19 @@ mod tests {
     fn a_small_map_has_exactly_these_runs() {
         let model = HeatModel::new(&report(&[&[25, 25, 0, 1], &[0, 0, 100, 0]]));
         // 500 px: 200 for names, 300 for 4 columns; row 1 first.
-        let all = lay(&model, &view(&[1, 0].map(EndpointId), Window::full(4)), size(500, 200));
+        let all = lay(&model, &view(&[1, 0].map(ReportEndpoint), Window::full(4)), size(500, 200));
         assert_eq!((all.gutter, all.head, all.row_px), (200, 34, 18));
         assert_eq!(sketch(&all), ["1:150+75 1000", "0:0+150 500", "0:225+75 100"]);
         assert_eq!(all.rows.iter().map(|row| row.y).collect::<Vec<_>>(), [34, 52]);
         assert_eq!(all.bars, [[0, 75, 30], [75, 75, 30], [150, 75, 30], [225, 75, 30]]);
-        assert_eq!(all.hit(10, 40), Some(HeatHit::Label(EndpointId(1))));
-        assert_eq!(all.hit(200, 60), Some(HeatHit::Cells(EndpointId(0), 0..1)));
+        assert_eq!(all.hit(10, 40), Some(HeatHit::Label(ReportEndpoint(1))));
+        assert_eq!(all.hit(200, 60), Some(HeatHit::Cells(ReportEndpoint(0), 0..1)));
         assert_eq!(all.hit(499, 10), Some(HeatHit::Head(3..4)));
         assert_eq!(all.hit(300, 80), None, "below the last row");
         assert_eq!(all.columns_between(499, 280), Some(1..4));
         assert_eq!(all.columns_between(-50, 9_000), Some(0..4));
         assert_eq!(all.place_of(&(1..3)), Some((275, 150)));
-        let zoomed = lay(&model, &view(&[EndpointId(0)], Window { from: 1.0, to: 2.0 }), size(500, 200));
+        let zoomed = lay(&model, &view(&[ReportEndpoint(0)], Window { from: 1.0, to: 2.0 }), size(500, 200));
         assert_eq!(sketch(&zoomed), ["0:0+300 500"]);
     }
 
@@ -291,7 +296,7 @@ mod tests {
         // 30 columns on 3 pixels: every third has all the time.
         let row: Vec<u32> = (0..30).map(|c| if c % 3 == 0 { 100 } else { 0 }).collect();
         let model = HeatModel::new(&report(&[&row]));
-        let narrow = lay(&model, &view(&[EndpointId(0)], Window::full(30)), size(5, 100));
+        let narrow = lay(&model, &view(&[ReportEndpoint(0)], Window::full(30)), size(5, 100));
         assert_eq!(narrow.gutter, 2);
         assert_eq!(
             narrow.bins.iter().map(|bin| bin.columns.clone()).collect::<Vec<_>>(),
@@ -306,14 +311,14 @@ mod tests {
         let rows = vec![[100u32]; 1000];
         let rows: Vec<&[u32]> = rows.iter().map(|row| &row[..]).collect();
         let model = HeatModel::new(&report(&rows));
-        let order: Vec<_> = (0..1000).rev().map(EndpointId).collect();
+        let order: Vec<_> = (0..1000).rev().map(ReportEndpoint).collect();
         let view = HeatView {
             scroll_px: 18 * 100 + 5,
-            selected: Some(EndpointId(898)),
+            selected: Some(ReportEndpoint(898)),
             ..view(&order, Window::full(1))
         };
         let layout = lay(&model, &view, size(400, 100));
-        assert_eq!(layout.rows[0].row, EndpointId(899));
+        assert_eq!(layout.rows[0].row, ReportEndpoint(899));
         assert_eq!((layout.rows[0].y, layout.rows.len()), (29, 4));
         assert!(layout.rows[1].selected && !layout.rows[0].selected);
         assert_eq!(size(400, 100).scroll_end(1000), 18_000 - 66);
@@ -325,7 +330,7 @@ mod tests {
             (0..40u32).map(|r| (0..10_000u32).map(|c| (c * (r + 7)) % 101).collect()).collect();
         let rows: Vec<&[u32]> = cells.iter().map(Vec::as_slice).collect();
         let model = HeatModel::new(&report(&rows));
-        let order: Vec<_> = (0..40).map(EndpointId).collect();
+        let order: Vec<_> = (0..40).map(ReportEndpoint).collect();
         for (from, to) in [(0.0, 10_000.0), (123.4, 9_876.5), (5_000.0, 5_900.0), (9_990.5, 10_000.0)] {
             let layout = lay(&model, &view(&order, Window { from, to }), size(1400, 700));
             let bins = &layout.bins;

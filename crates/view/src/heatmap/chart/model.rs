@@ -2,7 +2,7 @@
 
 use pathlight_base::format;
 use pathlight_engine::heatmap::HeatmapReport;
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use pathlight_trace::Endpoint;
 
 /// Cells by row. Columns are counted from 0; shares are kept as millionths times requests.
@@ -76,7 +76,7 @@ impl HeatModel {
     }
 
     /// Returns what a row is called.
-    pub fn label(&self, row: EndpointId) -> &str {
+    pub fn label(&self, row: ReportEndpoint) -> &str {
         self.labels.get(row.index()).map_or("", String::as_str)
     }
 
@@ -105,7 +105,7 @@ impl HeatModel {
     /// ranges where it has no time are left out.
     pub fn shares<'a>(
         &'a self,
-        row: EndpointId,
+        row: ReportEndpoint,
         ranges: impl Iterator<Item = std::ops::Range<u32>> + 'a,
     ) -> impl Iterator<Item = (usize, u32)> + 'a {
         let cells = match (self.starts.get(row.index()), self.starts.get(row.index() + 1)) {
@@ -146,7 +146,7 @@ pub fn share_of_heat(thousandths: u16) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use pathlight_engine::endpoints::{EndpointRow, EndpointsReport};
+    use pathlight_engine::endpoints::{EndpointTotals, EndpointsReport};
 
     /// Returns a report of shares in percent by row and column, every column one request of 1 ms.
     pub(crate) fn report(rows: &[&[u32]]) -> HeatmapReport {
@@ -156,7 +156,7 @@ pub(crate) mod tests {
                 endpoints: (0..rows.len())
                     .map(|r| Endpoint::new(format!("s{r}"), format!("op{r}")))
                     .collect(),
-                rows: vec![EndpointRow::default(); rows.len()],
+                rows: vec![EndpointTotals::default(); rows.len()],
                 ..EndpointsReport::default()
             },
             column_requests: vec![1; columns],
@@ -181,7 +181,7 @@ pub(crate) mod tests {
         let mut report = report(&[&[50, 0, 30, 10], &[0, 0, 0, 90]]);
         let model = HeatModel::new(&report);
         let shares = |model: &HeatModel, row, ranges: &[(u32, u32)]| {
-            model.shares(EndpointId(row), ranges.iter().map(|&(from, to)| from..to)).collect::<Vec<_>>()
+            model.shares(ReportEndpoint(row), ranges.iter().map(|&(from, to)| from..to)).collect::<Vec<_>>()
         };
         assert_eq!(shares(&model, 0, &[(0, 2), (2, 4)]), [(0, 250_000), (1, 200_000)]);
         assert_eq!(shares(&model, 1, &[(0, 1), (1, 3), (3, 4)]), [(2, 900_000)]);

@@ -2,11 +2,11 @@
 
 use super::{HeatLayout, HeatModel, HeatSize, HeatView, layout, share_of_heat};
 use crate::draw::scene::Align;
-use crate::draw::svg::{self, Words};
+use crate::draw::svg::{self, SvgText};
 use crate::draw::text::Advances;
 use crate::draw::{Layer, Metrics, Scene, Shade, Text, Theme, Window};
 use pathlight_base::format;
-use pathlight_engine::ids::EndpointId;
+use pathlight_engine::ids::ReportEndpoint;
 use std::ops::Range;
 
 /// Rows of an exported picture at most; the table holds the others.
@@ -118,7 +118,7 @@ pub fn marks(
     layout: &HeatLayout,
     theme: &Theme,
     metrics: Metrics,
-    hovered: Option<(EndpointId, Range<u32>)>,
+    hovered: Option<(ReportEndpoint, Range<u32>)>,
     column: Option<u32>,
     brush: Option<Range<u32>>,
 ) -> Scene {
@@ -151,7 +151,7 @@ pub fn marks(
 /// Returns the rows in order, at most 1,000 of them, as an SVG document `width` pixels wide; deterministic.
 pub fn export_svg(
     model: &HeatModel,
-    order: &[EndpointId],
+    order: &[ReportEndpoint],
     window: Window,
     width: i32,
     theme: &Theme,
@@ -189,7 +189,7 @@ pub fn export_svg(
         "Heat map of {shown} endpoints against {} requests: the share of each request's latency, lighter for more.",
         format::count(model.requests_before(model.columns()))
     );
-    svg::write(&picture, &Words { title, description: &description, tip: &tip })
+    svg::write(&picture, &SvgText { title, description: &description, tip: &tip })
 }
 
 #[cfg(test)]
@@ -203,11 +203,11 @@ mod tests {
 
     fn layout_of(model: &HeatModel, scroll_px: i64) -> HeatLayout {
         let view = HeatView {
-            order: &[EndpointId(0), EndpointId(1)],
+            order: &[ReportEndpoint(0), ReportEndpoint(1)],
             window: Window::full(4),
             scroll_px,
             step_px: 1,
-            selected: Some(EndpointId(1)),
+            selected: Some(ReportEndpoint(1)),
         };
         let size = HeatSize { width: 500, height: 80, metrics: Metrics::default() };
         layout(model, &view, size, &mut Advances { font_px: 12.0 })
@@ -240,7 +240,7 @@ mod tests {
         let (theme, model) = (Theme::light(), small());
         let layout = layout_of(&model, 0);
         let marks =
-            marks(&layout, &theme, Metrics::default(), Some((EndpointId(0), 3..4)), Some(2), Some(1..3));
+            marks(&layout, &theme, Metrics::default(), Some((ReportEndpoint(0), 3..4)), Some(2), Some(1..3));
         let fills = &marks.layers[0].fills;
         assert!(fills.iter().any(|f| (f.x, f.w, f.h) == (275, 150, 80)), "the brush");
         assert!(fills.iter().any(|f| (f.x, f.y, f.w) == (424, 33, 77) && f.color == theme.text), "the cell");
@@ -255,7 +255,14 @@ mod tests {
     fn an_exported_map_is_whole_and_the_same_every_time() {
         let model = small();
         let svg = || {
-            export_svg(&model, &[1, 0].map(EndpointId), Window::full(4), 500, &Theme::light(), "P95 & more")
+            export_svg(
+                &model,
+                &[1, 0].map(ReportEndpoint),
+                Window::full(4),
+                500,
+                &Theme::light(),
+                "P95 & more",
+            )
         };
         let text = svg();
         assert_eq!(text, svg());
@@ -264,7 +271,7 @@ mod tests {
         assert!(text.contains("height=\"70\""));
         assert!(text.contains("<desc>Heat map of 2 endpoints against "), "{text}");
         let many = HeatModel::new(&report(&[&[1, 0, 3, 4][..]; 1_001]));
-        let order: Vec<EndpointId> = (0..1_001).map(EndpointId).collect();
+        let order: Vec<ReportEndpoint> = (0..1_001).map(ReportEndpoint).collect();
         let text = export_svg(&many, &order, Window::full(4), 500, &Theme::light(), "P95");
         let said = format!("the first {} of {} endpoints ", format::count(1_000), format::count(1_001));
         assert!(text.contains(&said), "what is left out is said");

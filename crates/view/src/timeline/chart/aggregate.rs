@@ -1,9 +1,9 @@
 //! Aggregate traces as timelines: spans at their means, with their subspans as named parts of bars.
 
 use super::parts::place;
-use super::{Bar, Sign, SpanPart, Timeline, TimelineSize, part_name};
+use super::{Sign, SpanBar, SpanPart, Timeline, TimelineSize, part_name};
 use crate::draw::text::elide_middle;
-use crate::draw::{Measure, Window};
+use crate::draw::{MeasureText, Window};
 use pathlight_base::format;
 use pathlight_engine::diagnosis::AggregateTrace;
 use pathlight_engine::flame::TraceReport;
@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PartBox {
     /// The part as a bar.
-    pub bar: Bar,
+    pub bar: SpanBar,
     /// Left edge and text of what stands on it.
     pub label: Option<(i32, String)>,
     /// Whether it is the problematic part.
@@ -133,7 +133,7 @@ pub(crate) fn boxes(
     window: Window,
     size: TimelineSize,
     span: u32,
-    small: &mut dyn Measure,
+    small: &mut dyn MeasureText,
     out: &mut Vec<PartBox>,
 ) -> usize {
     let (plot, pad) = (size.plot_px(), size.metrics.px(3.0));
@@ -151,7 +151,7 @@ pub(crate) fn boxes(
             continue;
         }
         filled = filled.max(x + w);
-        let bar = Bar { x: size.column_px + x, w };
+        let bar = SpanBar { x: size.column_px + x, w };
         let mark = if part.is_problem { "! " } else { "" };
         let text = format!("{mark}{}", part.place);
         let text = elide_middle(text.trim_end(), f64::from(w - 2 * pad), small);
@@ -163,12 +163,12 @@ pub(crate) fn boxes(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{TimelineView, export_svg, layout, scene};
+    use super::super::{TimelineShown, export_svg, layout, scene};
     use super::*;
     use crate::draw::text::Advances;
     use crate::draw::{Metrics, Theme};
     use pathlight_engine::diagnosis::{
-        AggregateSegment, AggregateSpan, AggregateSubspan, Problem, Statistic,
+        AggregateSegment, AggregateSpan, AggregateSubspan, ProblemSubspan, TimeStatistics,
     };
 
     /// Returns an aggregate trace: A over [0, 1000] with B over [200, 400] and C over [100, 150]; A 2 is slow.
@@ -183,7 +183,11 @@ mod tests {
                 end_us: end as f64,
                 start_rounded_us: start,
                 end_rounded_us: end,
-                duration_us: Statistic { count: 7, mean: (end - start) as f64, ..Statistic::default() },
+                duration_us: TimeStatistics {
+                    count: 7,
+                    mean: (end - start) as f64,
+                    ..TimeStatistics::default()
+                },
                 subspans: subspans
                     .iter()
                     .enumerate()
@@ -192,13 +196,17 @@ mod tests {
                         after: Some(around[0].to_owned()).filter(|name| !name.is_empty()),
                         before: Some(around[1].to_owned()).filter(|name| !name.is_empty()),
                         end_us: end,
-                        duration_us: Statistic { count: 7, mean: end - start, ..Statistic::default() },
+                        duration_us: TimeStatistics {
+                            count: 7,
+                            mean: end - start,
+                            ..TimeStatistics::default()
+                        },
                     })
                     .collect(),
             };
         AggregateTrace {
             traces: 7,
-            problem: Some(Problem { span: 0, subspan: 2 }),
+            problem: Some(ProblemSubspan { span: 0, subspan: 2 }),
             spans: vec![
                 span(
                     None,
@@ -240,7 +248,7 @@ mod tests {
         let size = TimelineSize::new(1200, 200, 200, Metrics::default());
         let mut measure = [Advances { font_px: 12.0 }, Advances { font_px: 11.0 }];
         let mut lay = |window| {
-            let view = TimelineView {
+            let view = TimelineShown {
                 window,
                 scroll_px: 0,
                 selected: None,
@@ -280,7 +288,7 @@ mod tests {
     #[test]
     fn an_exported_aggregate_trace_names_its_parts() {
         let (timeline, _) = Timeline::of_aggregate(&aggregate());
-        let view = TimelineView {
+        let view = TimelineShown {
             window: timeline.full(),
             scroll_px: 0,
             selected: None,

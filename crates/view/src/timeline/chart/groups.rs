@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 
 /// Siblings of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct SiblingGroup {
     /// The spans, ascending.
     pub members: Vec<u32>,
     /// Start of the first and end of the last to end.
@@ -31,7 +31,7 @@ pub struct Group {
 /// All groups of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    groups: Vec<Group>,
+    groups: Vec<SiblingGroup>,
     /// The group of each span.
     of: Vec<u32>,
 }
@@ -55,7 +55,7 @@ impl Groups {
         sort_by_number(&mut keys);
         let mut found = Groups { groups: Vec::new(), of: vec![NONE; n] };
         let mut add_group = |run: &[(u64, u32)]| {
-            let mut group = Group { interval_us: (u64::MAX, 0), ..Group::default() };
+            let mut group = SiblingGroup { interval_us: (u64::MAX, 0), ..SiblingGroup::default() };
             in_blocks(run.len(), &mut |block| {
                 for &(_, span) in &run[block] {
                     let (start, duration) =
@@ -94,7 +94,7 @@ impl Groups {
     }
 
     /// Returns the group of a span.
-    pub fn of(&self, span: u32) -> Option<&Group> {
+    pub fn of(&self, span: u32) -> Option<&SiblingGroup> {
         self.groups.get(*self.of.get(span as usize)? as usize)
     }
 

@@ -4,7 +4,7 @@ use super::{TimelineLayout, Toggle};
 
 /// The part of a timeline under a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum TimelinePart {
     /// The axis.
     Axis,
     /// The sign that opens and closes a row.
@@ -25,7 +25,7 @@ pub struct TimelineHit {
     /// It is the first of siblings that share the row.
     pub is_group: bool,
     /// The part of the row.
-    pub part: Part,
+    pub part: TimelinePart,
     /// The time there, relative to the trace; between whole microseconds when zoomed in.
     pub at_us: f64,
 }
@@ -49,21 +49,21 @@ impl TimelineLayout {
         }
         let at_us = self.window.at(f64::from((x - size.column_px).max(0)), size.plot_px());
         if y < size.axis_px() {
-            return Some(TimelineHit { span: None, is_group: false, part: Part::Axis, at_us });
+            return Some(TimelineHit { span: None, is_group: false, part: TimelinePart::Axis, at_us });
         }
         let Some(row) = self.row_at(y).map(|i| &self.rows[i]) else {
-            return Some(TimelineHit { span: None, is_group: false, part: Part::Plot, at_us });
+            return Some(TimelineHit { span: None, is_group: false, part: TimelinePart::Plot, at_us });
         };
         let slop = size.metrics.px(2.0);
         let part = if x < size.column_px {
             let (left, width) = row.toggle_x(size);
             let on_toggle =
                 row.toggle != Toggle::Leaf && (left - 2 * slop..left + width + 2 * slop).contains(&x);
-            if on_toggle { Part::Toggle } else { Part::Label }
+            if on_toggle { TimelinePart::Toggle } else { TimelinePart::Label }
         } else if row.bar.is_some_and(|bar| (bar.x - slop..bar.x + bar.w + slop).contains(&x)) {
-            Part::Bar
+            TimelinePart::Bar
         } else {
-            Part::Plot
+            TimelinePart::Plot
         };
         Some(TimelineHit { span: Some(row.span), is_group: row.is_group, part, at_us })
     }

@@ -3,16 +3,16 @@
 use super::aggregate::boxes;
 use super::model::Marks;
 use super::tail::tail;
-use super::{Bar, NUMBERS, PartBox, Row, Sign, SpanMatches, Tick, Timeline, TimelineSize, ticks};
+use super::{NUMBERS, PartBox, Sign, SpanBar, SpanMatches, SpansRow, Tick, Timeline, TimelineSize, ticks};
 use crate::draw::text::{elide, elide_middle};
 use crate::draw::window::skip_while;
-use crate::draw::{Measure, Shade, Window};
+use crate::draw::{MeasureText, Shade, Window};
 use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 
 /// What of a timeline is shown, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct TimelineView<'a> {
+pub struct TimelineShown<'a> {
     /// The part of the time axis that is shown.
     pub window: Window,
     /// How far the rows are scrolled up, in device pixels.
@@ -80,9 +80,9 @@ pub struct TimelineRow {
     /// The label in the column, cut to fit.
     pub label: Option<String>,
     /// Its bar, if any of it is in the window.
-    pub bar: Option<Bar>,
+    pub bar: Option<SpanBar>,
     /// How much longer it may take, as a tail of its bar.
-    pub tail: Option<Bar>,
+    pub tail: Option<SpanBar>,
     /// Text at the bar.
     pub text: Option<BarText>,
     /// Stretches of the critical path on the bar: a range of [`TimelineLayout::marks`].
@@ -115,7 +115,7 @@ pub struct TimelineLayout {
     /// The rows.
     pub rows: Vec<TimelineRow>,
     /// Stretches of the critical path, by row and time.
-    pub marks: Vec<Bar>,
+    pub marks: Vec<SpanBar>,
     /// Named parts of bars, by row and time.
     pub parts: Vec<PartBox>,
     /// Upper edge and height of what is in sight, in the scrollbar.
@@ -128,10 +128,10 @@ pub struct TimelineLayout {
 /// [`TimelineSize::small_px`].
 pub fn layout(
     timeline: &Timeline,
-    view: &TimelineView,
+    view: &TimelineShown,
     size: TimelineSize,
-    label: &mut dyn Measure,
-    small: &mut dyn Measure,
+    label: &mut dyn MeasureText,
+    small: &mut dyn MeasureText,
 ) -> TimelineLayout {
     let row_px = size.row_px();
     let scroll_px = view.scroll_px.max(0);
@@ -217,7 +217,8 @@ pub fn layout(
             hovered: is_row_of(timeline, of, first + i, view.hovered),
         };
         let name = frame.map_or("", |frame| frame.label.as_str());
-        let times = |group: &super::Group| format!(" \u{d7} {}", format::count(group.members.len() as u64));
+        let times =
+            |group: &super::SiblingGroup| format!(" \u{d7} {}", format::count(group.members.len() as u64));
         let times = group.map(times).unwrap_or_default();
         if wide_column {
             let room = size.column_px - size.numbers_px - row.label_x(size) - size.metrics.px(4.0);
@@ -247,7 +248,7 @@ pub fn layout(
 }
 
 /// Returns a name cut to its room, with what stands behind it; without the service if that is needed.
-fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn Measure) -> Option<String> {
+fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn MeasureText) -> Option<String> {
     let room = room - measure.text_px(behind);
     let (service, operation) = name.split_once(": ").unwrap_or(("", name));
     let cut = if measure.text_px(name) > room && !service.is_empty() { operation } else { name };
@@ -256,7 +257,7 @@ fn label_in(name: &str, behind: &str, room: f64, measure: &mut dyn Measure) -> O
 }
 
 /// Returns whether a span is that of a row, or hidden in it.
-fn is_row_of(timeline: &Timeline, row: Row, at: usize, span: Option<u32>) -> bool {
+fn is_row_of(timeline: &Timeline, row: SpansRow, at: usize, span: Option<u32>) -> bool {
     span.is_some_and(|span| (span == row.span && !row.is_group) || timeline.row_of(span) == Some(at))
 }
 
@@ -278,7 +279,7 @@ fn arrow(
     (start, end): (u64, u64),
     window: Window,
     size: TimelineSize,
-    measure: &mut dyn Measure,
+    measure: &mut dyn MeasureText,
 ) -> Option<BarText> {
     let is_before = (end as f64) < window.from;
     let far = if is_before { window.from - end as f64 } else { start as f64 - window.to };
@@ -293,7 +294,7 @@ fn arrow(
 }
 
 /// Returns the visible part of a span as a bar, at least 2 CSS pixels wide.
-fn bar((start, end): (u64, u64), window: Window, size: TimelineSize) -> Option<Bar> {
+fn bar((start, end): (u64, u64), window: Window, size: TimelineSize) -> Option<SpanBar> {
     if (end as f64) < window.from || start as f64 > window.to {
         return None;
     }
@@ -301,7 +302,7 @@ fn bar((start, end): (u64, u64), window: Window, size: TimelineSize) -> Option<B
     let x = window.pixel(start, plot).clamp(0, plot);
     let right = window.pixel(end, plot).clamp(0, plot);
     let w = (right - x).max(size.metrics.px(2.0)).min(plot);
-    Some(Bar { x: size.column_px + x.min(plot - w), w })
+    Some(SpanBar { x: size.column_px + x.min(plot - w), w })
 }
 
 /// Adds the stretches of the critical path in a row, merged where pixels do not tell them apart; returns their end.
@@ -310,7 +311,7 @@ fn mark(
     segments: Marks,
     window: Window,
     size: TimelineSize,
-    out: &mut Vec<Bar>,
+    out: &mut Vec<SpanBar>,
 ) -> usize {
     let (plot, column) = (size.plot_px(), size.column_px);
     let pixels = window.pixels(plot);
@@ -326,7 +327,7 @@ fn mark(
             Some(last) if started && last.x + last.w >= column + x => {
                 last.w = last.w.max(column + right - last.x);
             }
-            _ => out.push(Bar { x: column + x, w: right - x }),
+            _ => out.push(SpanBar { x: column + x, w: right - x }),
         }
         Some(right)
     };
@@ -357,10 +358,10 @@ fn mark(
 /// Puts text on a bar if it fits there, else to its right, else to its left, else cut where there is most room.
 fn place(
     text: &str,
-    bar: Bar,
+    bar: SpanBar,
     may_stand_on: bool,
     size: TimelineSize,
-    measure: &mut dyn Measure,
+    measure: &mut dyn MeasureText,
 ) -> Option<BarText> {
     let pad = size.metrics.px(4.0);
     let after = bar.x + bar.w + pad;
@@ -408,7 +409,7 @@ impl TimelineRow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Part;
+    use super::super::TimelinePart;
     use super::super::model::tests::{small, trace};
     use super::*;
     use crate::draw::Metrics;
@@ -420,11 +421,11 @@ mod tests {
         TimelineSize::new(width, height, column_px, Metrics::default())
     }
 
-    fn view(window: Window) -> TimelineView<'static> {
-        TimelineView { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: false }
+    fn view(window: Window) -> TimelineShown<'static> {
+        TimelineShown { window, scroll_px: 0, selected: None, hovered: None, matches: None, slack: false }
     }
 
-    fn lay(timeline: &Timeline, view: &TimelineView, size: TimelineSize) -> TimelineLayout {
+    fn lay(timeline: &Timeline, view: &TimelineShown, size: TimelineSize) -> TimelineLayout {
         layout(timeline, view, size, &mut Advances { font_px: 12.0 }, &mut Advances { font_px: 11.0 })
     }
 
@@ -479,7 +480,7 @@ mod tests {
             (0..50_000u32).map(|i| (if i == 0 { NONE } else { 0 }, u64::from(i), 100, 0)).collect();
         let timeline = Timeline::new(trace(&spans, &[]));
         let size = size(1000, 244, 200);
-        let view = TimelineView { scroll_px: 22 * 1000 + 11, ..view(timeline.full()) };
+        let view = TimelineShown { scroll_px: 22 * 1000 + 11, ..view(timeline.full()) };
         let out = lay(&timeline, &view, size);
         assert_eq!(out.rows.len(), 11, "ten rows fit, and two halves");
         assert_eq!((out.rows[0].span, out.rows[0].y), (1000, 13));
@@ -542,17 +543,17 @@ mod tests {
             let bar = row.bar.unwrap();
             for x in [bar.x, bar.x + bar.w - 1] {
                 let hit = out.hit(x, row.y + 11).unwrap();
-                assert_eq!((hit.span, hit.part), (Some(row.span), Part::Bar));
+                assert_eq!((hit.span, hit.part), (Some(row.span), TimelinePart::Bar));
             }
             let (x, w) = row.toggle_x(out.size);
             let hit = out.hit(x + w / 2, row.y).unwrap();
-            let want = if row.toggle == Toggle::Leaf { Part::Label } else { Part::Toggle };
+            let want = if row.toggle == Toggle::Leaf { TimelinePart::Label } else { TimelinePart::Toggle };
             assert_eq!((hit.span, hit.part), (Some(row.span), want));
         }
         assert_eq!(out.rows[1].toggle, Toggle::Closed);
         let axis = out.hit(700, 5).unwrap();
-        assert_eq!((axis.span, axis.part, axis.at_us), (None, Part::Axis, 500.0));
-        assert_eq!(out.hit(300, 290).map(|h| (h.span, h.part)), Some((None, Part::Plot)));
+        assert_eq!((axis.span, axis.part, axis.at_us), (None, TimelinePart::Axis, 500.0));
+        assert_eq!(out.hit(300, 290).map(|h| (h.span, h.part)), Some((None, TimelinePart::Plot)));
         assert_eq!(out.hit(1200, 50), None);
         assert_eq!(out.hit(300, 100).map(|h| h.span), Some(Some(4)));
     }
@@ -561,7 +562,7 @@ mod tests {
     fn deep_rows_keep_room_for_their_labels() {
         let spans: Vec<_> = (0..5_000u32).map(|i| (i.wrapping_sub(1), 0, 100, 0)).collect();
         let timeline = Timeline::new(trace(&spans, &[]));
-        let view = TimelineView { scroll_px: 22 * 4000, ..view(timeline.full()) };
+        let view = TimelineShown { scroll_px: 22 * 4000, ..view(timeline.full()) };
         let out = lay(&timeline, &view, size(1000, 500, 240));
         assert!(out.rows.iter().all(|row| row.indent <= 144 && row.label.is_some()));
         assert_eq!(out.rows[0].indent, 0);
@@ -586,7 +587,7 @@ mod tests {
         for column in [0, 30, 150, 400] {
             for (from, to) in [(0.0, 1.2e6), (5e5, 5.1e5), (3.5, 3.75), (1_190_000.0, 1_200_000.0)] {
                 let size = size(800, 600, column);
-                let view = TimelineView { scroll_px: 12_345, ..view(Window { from, to }) };
+                let view = TimelineShown { scroll_px: 12_345, ..view(Window { from, to }) };
                 let out = lay(&timeline, &view, size);
                 for row in &out.rows {
                     assert!(row.y + 22 > size.axis_px() && row.y < size.height);

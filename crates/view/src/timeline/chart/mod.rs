@@ -18,16 +18,16 @@ mod tail;
 mod ticks;
 
 pub use aggregate::PartBox;
-pub use groups::Group;
-pub use hit::{Part, TimelineHit};
-pub use layout::{BarKind, BarText, TimelineLayout, TimelineRow, TimelineView, Toggle, layout};
+pub use groups::SiblingGroup;
+pub use hit::{TimelineHit, TimelinePart};
+pub use layout::{BarKind, BarText, TimelineLayout, TimelineRow, TimelineShown, Toggle, layout};
 pub use marks::{Mark, marks};
 pub use matches::SpanMatches;
 pub use minimap::Minimap;
-pub use model::{Row, Sign, Timeline};
+pub use model::{Sign, SpansRow, Timeline};
 pub use paint::{export_svg, scene};
 pub use parts::{SpanPart, between, part_name};
-pub use size::{Bar, NUMBERS, TimelineSize};
+pub use size::{NUMBERS, SpanBar, TimelineSize};
 pub use ticks::{Tick, nice_step, ticks};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A trace prepared for its timeline: which spans have rows, and which segments belong to each.
 
 use super::groups::Groups;
-use super::{Group, SpanMatches, SpanPart};
+use super::{SiblingGroup, SpanMatches, SpanPart};
 use crate::draw::{Shade, Window};
 use crate::flame::chart::Frame;
 use pathlight_base::format;
@@ -29,7 +29,7 @@ pub struct Timeline {
     path_only: bool,
     /// Signs by span, ascending.
     signs: Vec<(u32, Sign)>,
-    rows: Vec<Row>,
+    rows: Vec<SpansRow>,
     /// By span: its row, or that of the group it is hidden in; [`NONE`] without one.
     row_of: Vec<u32>,
     groups: Groups,
@@ -52,7 +52,7 @@ pub struct Sign {
 
 /// A row: a span, or siblings of one name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct SpansRow {
     /// The span, or the first of the siblings.
     pub span: u32,
     /// How far it is set in.
@@ -194,7 +194,7 @@ impl Timeline {
     }
 
     /// Returns the rows from top to bottom.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[SpansRow] {
         &self.rows
     }
 
@@ -209,12 +209,12 @@ impl Timeline {
     }
 
     /// Returns the siblings that a row stands for.
-    pub fn group(&self, row: Row) -> Option<&Group> {
+    pub fn group(&self, row: SpansRow) -> Option<&SiblingGroup> {
         self.group_of(row.span).filter(|_| row.is_group)
     }
 
     /// Returns the siblings of one name that a span is one of.
-    pub fn group_of(&self, span: u32) -> Option<&Group> {
+    pub fn group_of(&self, span: u32) -> Option<&SiblingGroup> {
         self.groups.of(span)
     }
 
@@ -394,7 +394,7 @@ impl Timeline {
         self.row_of.clear();
         self.row_of.resize(self.len(), NONE);
         // Rows with the end of what lies below them: within that of the row above, whatever order spans came in.
-        let mut due: Vec<(Row, u32)> = Vec::new();
+        let mut due: Vec<(SpansRow, u32)> = Vec::new();
         let mut list = Vec::new();
         self.list(0, self.len() as u32, 0, &mut list);
         due.extend(list.drain(..).rev());
@@ -404,7 +404,7 @@ impl Timeline {
     }
 
     #[inline(never)]
-    fn list_some_rows(&mut self, due: &mut Vec<(Row, u32)>, list: &mut Vec<(Row, u32)>) {
+    fn list_some_rows(&mut self, due: &mut Vec<(SpansRow, u32)>, list: &mut Vec<(SpansRow, u32)>) {
         for _ in 0..BLOCK {
             let Some((row, end)) = due.pop() else { return };
             let (at, span) = (self.rows.len() as u32, row.span as usize);
@@ -412,7 +412,7 @@ impl Timeline {
                 self.rows.push(row);
                 if group.is_open {
                     let member = |&span: &u32| {
-                        (Row { span, depth: row.depth + 1, is_group: false }, self.end[span as usize])
+                        (SpansRow { span, depth: row.depth + 1, is_group: false }, self.end[span as usize])
                     };
                     due.extend(group.members.iter().rev().map(member));
                 } else {
@@ -433,7 +433,7 @@ impl Timeline {
     }
 
     /// Lists the rows of the topmost spans from `span` to before `end`.
-    fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<(Row, u32)>) {
+    fn list(&self, mut span: u32, end: u32, depth: u32, out: &mut Vec<(SpansRow, u32)>) {
         let may_group = self.grouped && !self.path_only;
         while span < end {
             let below = self.end[span as usize].min(end);
@@ -441,10 +441,10 @@ impl Timeline {
             if !self.path_only || self.bit(span, TraceReport::ON_PATH) {
                 match self.groups.of(span).filter(|_| may_group) {
                     Some(group) if group.members.first() == Some(&span) => {
-                        out.push((Row { span, depth, is_group: true }, below));
+                        out.push((SpansRow { span, depth, is_group: true }, below));
                     }
                     Some(_) => {}
-                    None => out.push((Row { span, depth, is_group: false }, below)),
+                    None => out.push((SpansRow { span, depth, is_group: false }, below)),
                 }
             }
             span = below;
@@ -628,7 +628,7 @@ pub(crate) mod tests {
         assert_eq!(timeline.rows().len(), 1 + 1 + 20 + 1);
         assert_eq!(spans(&timeline)[..6], [0, 1, 1, 2, 4, 5]);
         assert_eq!((timeline.row_of(1), timeline.row_of(3)), (Some(2), Some(22)));
-        assert_eq!(timeline.rows()[3], Row { span: 2, depth: 3, is_group: false });
+        assert_eq!(timeline.rows()[3], SpansRow { span: 2, depth: 3, is_group: false });
         timeline.open_group(4, false);
         timeline.reveal(5);
         assert_eq!(timeline.rows().len(), 23, "what is looked for is brought to light");

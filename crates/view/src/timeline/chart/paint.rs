@@ -1,14 +1,14 @@
 //! A timeline with colours.
 
 use super::{
-    BarKind, NUMBERS, SpanPart, Timeline, TimelineLayout, TimelineRow, TimelineSize, TimelineView, Toggle,
+    BarKind, NUMBERS, SpanPart, Timeline, TimelineLayout, TimelineRow, TimelineShown, TimelineSize, Toggle,
     layout, marks,
 };
 use crate::draw::color::ink_on;
 use crate::draw::scene::Align;
-use crate::draw::svg::{self, Words};
+use crate::draw::svg::{self, SvgText};
 use crate::draw::text::Advances;
-use crate::draw::{Layer, Measure as _, Metrics, Rgba, Scene, Shade, Text, Theme};
+use crate::draw::{Layer, MeasureText as _, Metrics, Rgba, Scene, Shade, Text, Theme};
 use pathlight_base::format;
 
 /// Returns the picture of a layout; items are indices of its rows.
@@ -215,7 +215,7 @@ fn paint_parts(
 /// view's window: all of them, or the first thousand; deterministic.
 pub fn export_svg(
     timeline: &Timeline,
-    view: &TimelineView,
+    view: &TimelineShown,
     width: i32,
     theme: &Theme,
     title: &str,
@@ -228,7 +228,7 @@ pub fn export_svg(
     // Whole rows, and no empty space below them.
     let row_px = i64::from(size.row_px());
     let scroll_px = view.scroll_px.clamp(0, size.scroll_end(timeline)) / row_px * row_px;
-    let view = TimelineView { scroll_px, hovered: None, ..*view };
+    let view = TimelineShown { scroll_px, hovered: None, ..*view };
     let mut label = Advances { font_px: f64::from(metrics.font_px()) };
     let mut small = Advances { font_px: f64::from(size.small_px()) };
     let layout = layout(timeline, &view, size, &mut label, &mut small);
@@ -260,7 +260,7 @@ pub fn export_svg(
         format::count(timeline.len() as u64),
         format::duration_us(timeline.report().end_us)
     );
-    svg::write(&scene(&layout, theme), &Words { title, description: &description, tip: &tip })
+    svg::write(&scene(&layout, theme), &SvgText { title, description: &description, tip: &tip })
 }
 
 #[cfg(test)]
@@ -274,7 +274,7 @@ mod tests {
 
     fn picture(timeline: &Timeline, theme: &Theme) -> (TimelineLayout, Scene) {
         let size = TimelineSize::new(1200, 200, 200, Metrics::default());
-        let view = TimelineView {
+        let view = TimelineShown {
             window: timeline.full(),
             scroll_px: 0,
             selected: Some(1),
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn an_exported_timeline_names_its_spans_and_is_the_same_every_time() {
         let timeline = small();
-        let view = TimelineView {
+        let view = TimelineShown {
             window: Window::full(1000),
             scroll_px: 7,
             selected: None,

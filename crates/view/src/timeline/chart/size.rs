@@ -72,7 +72,7 @@ pub const NUMBERS: [&str; 3] = ["Start", "Duration", "Self on path"];
 
 /// The visible part of a span's interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bar {
+pub struct SpanBar {
     /// Left edge.
     pub x: i32,
     /// Width, at least 1.

@@ -1,6 +1,6 @@
 //! Drag and slack of the spans of a timeline (`docs/definitions/critical-path.md` section 8).
 
-use super::{Bar, Timeline, TimelineSize};
+use super::{SpanBar, Timeline, TimelineSize};
 use crate::draw::Window;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::flow::RequestPressure;
@@ -24,14 +24,14 @@ impl Timeline {
 }
 
 /// Returns the visible part of a span's slack, from its end on; `None` if it has none.
-pub(crate) fn tail(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Option<Bar> {
+pub(crate) fn tail(timeline: &Timeline, window: Window, size: TimelineSize, span: u32) -> Option<SpanBar> {
     let (_, slack) = timeline.pressure_us(span)?;
     let (_, end) = timeline.interval_us(span);
     let plot = size.plot_px();
     let last = end.saturating_add(slack).min(timeline.report().end_us);
     let x = window.pixel(end, plot).clamp(0, plot);
     let right = window.pixel(last, plot).clamp(0, plot);
-    (right > x).then(|| Bar { x: size.column_px + x, w: right - x })
+    (right > x).then(|| SpanBar { x: size.column_px + x, w: right - x })
 }
 
 #[cfg(test)]
@@ -60,11 +60,11 @@ mod tests {
     fn a_tail_is_as_long_as_the_slack_and_stays_in_sight() {
         let size = TimelineSize::new(1000, 100, 0, Metrics::default());
         let bar = |slack_us, from, to| tail(&timeline(slack_us), Window { from, to }, size, 1);
-        assert_eq!(bar(20, 0.0, 100.0), Some(Bar { x: 400, w: 200 }));
-        assert_eq!(bar(20, 0.0, 50.0), Some(Bar { x: 800, w: 200 }));
+        assert_eq!(bar(20, 0.0, 100.0), Some(SpanBar { x: 400, w: 200 }));
+        assert_eq!(bar(20, 0.0, 50.0), Some(SpanBar { x: 800, w: 200 }));
         assert_eq!(bar(0, 0.0, 100.0), None);
         assert_eq!(bar(TraceReport::NOT_WAITED, 0.0, 100.0), None);
-        assert_eq!(bar(u64::MAX - 1, 0.0, 100.0), Some(Bar { x: 400, w: 600 }));
+        assert_eq!(bar(u64::MAX - 1, 0.0, 100.0), Some(SpanBar { x: 400, w: 600 }));
         assert_eq!(timeline(20).pressure_us(1), Some((0, 20)));
         assert_eq!(timeline(20).pressure_us(2), None);
     }

@@ -2,7 +2,7 @@
 
 use super::Vae;
 use super::model::Pass;
-use crate::anomalies::paper::{Cell, Features};
+use crate::anomalies::paper::{FeatureCell, Features};
 use pathlight_trace::NO_ROW;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ impl VaeJudge {
         let (mut input, mut is_unseen) = (Vec::new(), Vec::new());
         for row in rows.clone() {
             let cells = features.row(row).iter();
-            let cells = cells.map(|cell| Cell { path: numbers[cell.path as usize], ..*cell });
+            let cells = cells.map(|cell| FeatureCell { path: numbers[cell.path as usize], ..*cell });
             is_unseen.push(cells.clone().any(|cell| cell.path == NO_ROW));
             vae.standardise(cells.filter(|cell| cell.path != NO_ROW), &mut input);
         }

@@ -51,12 +51,12 @@ impl Prepared {
 
 /// Scratch space of products.
 #[derive(Clone, Default)]
-pub struct Packed {
+pub struct PackedMatrix {
     left: Vec<f32>,
     right: Prepared,
 }
 
-impl Packed {
+impl PackedMatrix {
     /// Adds a product, `out += a b`, where `out` has `rows` x `columns` and `a` has `depth` columns. The order of sums
     /// depends on the sizes alone, so the result is the same on every machine.
     pub fn add_product(
@@ -157,7 +157,7 @@ mod tests {
     fn products_are_those_of_the_definition() {
         let mut random = pathlight_base::statistics::Random::new(3, 0, 0);
         let mut matrix = |n: usize| (0..n).map(|_| random.unit() as f32 - 0.5).collect::<Vec<f32>>();
-        let mut packed = Packed::default();
+        let mut packed = PackedMatrix::default();
         for (rows, depth, columns) in [(1, 1, 1), (4, 8, 8), (5, 300, 9), (3, 2, 17), (9, 513, 3)] {
             let (a, b) = (matrix(rows * depth), matrix(depth * columns));
             let expected: Vec<f64> = (0..rows * columns)

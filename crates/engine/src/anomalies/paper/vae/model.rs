@@ -1,7 +1,7 @@
 //! The network: its parameters, what it gives, and the gradients (paper appendix B).
 
 use super::functions::{ln, lns, sigmoid, softplus, softplus_and_slope, tanh};
-use super::kernels::{Factor, Packed, Prepared};
+use super::kernels::{Factor, PackedMatrix, Prepared};
 use super::lanes::{Lanes, WIDTH, add_scaled};
 use pathlight_base::statistics::Random;
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,7 @@ struct Weights {
 /// Everything between input and loss of some rows.
 #[derive(Clone, Default)]
 pub struct Pass {
-    packed: Packed,
+    packed: PackedMatrix,
     weights: Weights,
     rows: usize,
     hidden_in: Vec<f32>,
@@ -171,7 +171,7 @@ fn give(x: &[f32], mean: &mut [f32], raw: &mut [f32]) -> f32 {
 }
 
 fn dense(
-    packed: &mut Packed,
+    packed: &mut PackedMatrix,
     out: &mut Vec<f32>,
     rows: usize,
     input: &[f32],
@@ -186,7 +186,7 @@ fn dense(
 
 /// Adds a layer's gradients of weights and biases to `gradient`, and, by its weights turned round, that of its input.
 fn dense_back(
-    packed: &mut Packed,
+    packed: &mut PackedMatrix,
     (rows, layer): (usize, Layer),
     (input, d_out): (&[f32], &[f32]),
     gradient: &mut [f32],

@@ -4,7 +4,7 @@ use super::Sizes;
 use super::functions::{exp, ln};
 use super::lanes::{Lanes, WIDTH};
 use super::model::{ABSENT, Pass};
-use crate::anomalies::paper::{Cell, Features};
+use crate::anomalies::paper::{FeatureCell, Features};
 use crate::flame::Contexts;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Random;
@@ -119,7 +119,7 @@ pub struct TrainingProgress {
 pub struct Training {
     vae: Vae,
     settings: VaeSettings,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<FeatureCell>>,
     order: Vec<u32>,
     at: usize,
     /// Requests of the batch under way; the gradient of those before `at` is summed.
@@ -140,7 +140,7 @@ pub struct Training {
 impl Training {
     /// Starts a training on normal requests.
     pub fn new(features: &Features, settings: VaeSettings) -> Training {
-        let rows: Vec<Vec<Cell>> = (0..features.len()).map(|row| features.row(row).to_vec()).collect();
+        let rows: Vec<Vec<FeatureCell>> = (0..features.len()).map(|row| features.row(row).to_vec()).collect();
         let mut is_held_out: Vec<bool> =
             features.rows.iter().map(|row| is_held_out(&row.request.trace_id)).collect();
         if is_held_out.iter().all(|out| *out) {
@@ -374,7 +374,7 @@ impl Vae {
     }
 
     /// Adds a row of the network's input: its known cells as deviations from the columns' means.
-    pub(crate) fn standardise(&self, cells: impl Iterator<Item = Cell>, out: &mut Vec<f32>) {
+    pub(crate) fn standardise(&self, cells: impl Iterator<Item = FeatureCell>, out: &mut Vec<f32>) {
         let from = out.len();
         out.resize(from + self.columns.len(), ABSENT);
         for cell in cells {
@@ -418,8 +418,8 @@ impl Vae {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::anomalies::Model;
-    use crate::anomalies::paper::Encoding;
+    use crate::anomalies::AnomalyBaseline;
+    use crate::anomalies::paper::FeatureEncoding;
     use crate::flame::Context;
     use pathlight_base::encoding;
     use pathlight_trace::{Endpoint, NO_ROW};
@@ -463,14 +463,15 @@ mod tests {
 
     #[test]
     fn a_model_from_before_held_out_likelihoods_is_read() {
-        let model = Model { vae: Some((Encoding::Scpv, toy())), ..Model::default() };
+        let model =
+            AnomalyBaseline { vae: Some((FeatureEncoding::Scpv, toy())), ..AnomalyBaseline::default() };
         let mut bytes = encoding::write(&model);
         assert_eq!(bytes.pop(), Some(0), "the empty list of held-out likelihoods comes last");
         let file = [b"pathlight anomaly model 2\n", bytes.as_slice()].concat();
-        let mut read = Model::from_bytes(&file).unwrap();
+        let mut read = AnomalyBaseline::from_bytes(&file).unwrap();
         assert!(std::mem::take(&mut read.tree.is_raw), "it judges as its version did");
         assert_eq!(read, model);
-        assert!(Model::from_bytes(&file[..file.len() - 1]).is_err());
+        assert!(AnomalyBaseline::from_bytes(&file[..file.len() - 1]).is_err());
     }
 
     #[test]

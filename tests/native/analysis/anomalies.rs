@@ -5,15 +5,16 @@ use crate::common::{Span, set_of, span};
 use pathlight::base::statistics::Random;
 use pathlight::engine::anomalies::paper::vae::VaeSettings;
 use pathlight::engine::anomalies::paper::{
-    Encoding, FeaturePart, Features, Injection, Rule, StvObserver, inject,
+    FeatureEncoding, FeaturePart, Features, Injection, StvObserver, TrainedRule, inject,
 };
 use pathlight::engine::anomalies::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, Model, Part, ReasonKind,
+    AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EvaluationTable, PartOfRequest,
+    ReasonKind,
 };
 use pathlight::engine::flame::{PathTable, Walk};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{PathSettings, TraceSet, Tree};
 use pathlight::view::{anomalies, json};
 use proptest::prelude::*;
@@ -105,7 +106,7 @@ fn ask(sets: Vec<TraceSet>, settings: AnomalySettings) -> AnomalyReport {
         test: Selection { group: 1, ..Selection::default() },
         settings,
     };
-    Pool::of(sets).unwrap().run(query).unwrap()
+    NativePool::of(sets).unwrap().run(query).unwrap()
 }
 
 pub(super) fn alpha(share: f64) -> AnomalySettings {
@@ -143,9 +144,9 @@ fn vectors_are_exported_over_the_call_paths_of_both_sets() {
     let ask = |encoding, workers| {
         let test = Some(Selection { group: 1, ..Selection::default() });
         let query = queries::AnomalyVectors { train: Selection::default(), test, encoding };
-        Pool::of(sets_of(&spans, workers)).unwrap().run(query).unwrap()
+        NativePool::of(sets_of(&spans, workers)).unwrap().run(query).unwrap()
     };
-    let csv = anomalies::vectors_csv(&ask(Encoding::Scpv, 1));
+    let csv = anomalies::vectors_csv(&ask(FeatureEncoding::Scpv, 1));
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[0],
@@ -155,9 +156,9 @@ fn vectors_are_exported_over_the_call_paths_of_both_sets() {
     // D is on no critical path; what a request does not have is empty.
     assert_eq!([cells(lines[1]), cells(lines[2])], ["70,20,10,", "30,30,,40"]);
     assert!(lines[1].starts_with("train,") && lines[2].starts_with("test,"));
-    let stv = ask(Encoding::Stv, 2);
+    let stv = ask(FeatureEncoding::Stv, 2);
     assert_eq!(stv.paths.len(), 5);
-    assert_eq!(stv, ask(Encoding::Stv, 1));
+    assert_eq!(stv, ask(FeatureEncoding::Stv, 1));
     let value: serde_json::Value = serde_json::from_str(&json::vectors(&stv).unwrap()).unwrap();
     assert_eq!(value["encoding"], "STV");
     assert_eq!(value["paths"][3], serde_json::json!([["A", "A"], ["D", "D"]]));
@@ -195,7 +196,7 @@ fn what_is_anomalous_is_found_and_explained() {
     let (kind, name, slow) = first(901);
     assert_eq!(
         (kind, name.as_str(), slow.value, row(901).part),
-        (ReasonKind::SelfTime, "B", 26_000, Part::OnPath)
+        (ReasonKind::SelfTime, "B", 26_000, PartOfRequest::OnPath)
     );
     let (low, high) = slow.baseline.unwrap();
     assert!(low > 800.0 && low < 900.0 && high > 1100.0 && high < 1250.0, "{low} {high}");
@@ -205,7 +206,7 @@ fn what_is_anomalous_is_found_and_explained() {
     assert_eq!((kind, name.as_str(), new.alike, new.calls), (ReasonKind::NewCall, "N", 0, 500));
     let (kind, name, missing) = first(903);
     assert_eq!((kind, name.as_str(), missing.alike, missing.calls), (ReasonKind::MissingCall, "B", 0, 500));
-    assert!(row(903).nearest.is_some() && row(903).part == Part::Structure);
+    assert!(row(903).nearest.is_some() && row(903).part == PartOfRequest::Structure);
     let (kind, name, again) = first(905);
     assert_eq!((kind, name.as_str(), again.value), (ReasonKind::CallCount, "B", 2));
 
@@ -232,7 +233,7 @@ fn each_request_against_all_others_has_a_rank_and_no_verdict() {
     let spans: Vec<(bool, Span)> = spans.into_iter().map(|span| (false, span)).collect();
     let all = Selection::default();
     let query = queries::Anomalies { train: all.clone(), test: all, settings: alpha(0.01) };
-    let report = Pool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
+    let report = NativePool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
     assert_eq!((report.has_verdicts, report.abnormal(), report.rows.len()), (false, 0, 200));
     assert!(report.rows[0].request.trace_id.ends_with("385"));
     assert_eq!(report.rows[0].reasons[0].kind, ReasonKind::SelfTime);
@@ -294,8 +295,8 @@ fn training_with_abnormal_requests_leaves_them_out() {
     let spans: Vec<(bool, Span)> = train.iter().map(|s| (false, s.clone())).collect();
     let settings = AnomalySettings { contaminated_ppm: 30_000, ..alpha(0.01) };
     let query = queries::AnomalyModel { train: Selection::default(), settings };
-    let bytes = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
-    assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes(), bytes);
+    let bytes = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+    assert_eq!(AnomalyBaseline::from_bytes(&bytes).unwrap().to_bytes(), bytes);
     let judged: Vec<(bool, Span)> = odd.iter().map(|s| (true, s.clone())).collect();
     let by_file = ask(sets_of(&judged, 1), AnomalySettings { model: Some(bytes), ..alpha(0.01) });
     assert_eq!((by_file.contaminated, by_file.rows), (0.03, cleaned.rows));
@@ -320,7 +321,7 @@ fn order_waits_what_reaches_out_and_the_critical_path_are_reasons() {
     // C first, then B.
     let report = said(trace(901, 6300, &[("C", 1, 100, 5100), ("B", 1, 5200, 6200)]));
     assert_eq!(reasons(&report)[0].0, ReasonKind::Order, "{:?}", reasons(&report));
-    assert!(report.is_abnormal(&report.rows[0]) && report.rows[0].part == Part::Structure);
+    assert!(report.is_abnormal(&report.rows[0]) && report.rows[0].part == PartOfRequest::Structure);
     // C begins 20 ms after B has ended, where 100 us is normal: nobody works meanwhile but A.
     let report = said(trace(901, 26_200, &[("B", 1, 100, 1100), ("C", 1, 21_100, 26_100)]));
     let waits = reasons(&report).contains(&(ReasonKind::Wait, "C", 20_000));
@@ -376,7 +377,7 @@ fn what_is_off_the_critical_path_does_not_delay_unless_it_covers_a_sibling() {
             // Reasons of structure come first, whatever leads.
             assert_eq!(kinds[0].0 == ReasonKind::NewCall, has_f, "{kinds:?}");
             assert!(kinds.contains(&(ReasonKind::SelfTime, "D", 4000)), "{kinds:?}");
-            assert_eq!(row.part, if is_inside { Part::Covering } else { Part::OffPath });
+            assert_eq!(row.part, if is_inside { PartOfRequest::Covering } else { PartOfRequest::OffPath });
             assert!(report.is_abnormal(row));
             assert_eq!(anomalies::severity(&report, row), severity, "{kinds:?}");
             let value: serde_json::Value = serde_json::from_str(&json::anomaly(&report).unwrap()).unwrap();
@@ -388,7 +389,7 @@ fn what_is_off_the_critical_path_does_not_delay_unless_it_covers_a_sibling() {
 #[test]
 fn the_rule_judges_a_request_of_the_training_set_by_the_rest() {
     let features = scpv(&set_of(&normal(1..200)));
-    let rule = Rule::train(&features);
+    let rule = TrainedRule::train(&features);
     let lookup = rule.lookup(&features);
     let judge = rule.judge(&features, &lookup);
     let mut p_values: Vec<f64> = (0..features.len()).map(|row| judge.verdict(row).p_time).collect();
@@ -408,15 +409,18 @@ fn a_saved_model_judges_as_the_one_that_was_trained() {
         let spans: Vec<(bool, Span)> =
             train.iter().map(|s| (false, s.clone())).chain(test.iter().map(|s| (true, s.clone()))).collect();
         let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
-        let mut pool = Pool::of(sets_of(&spans, 3)).unwrap();
+        let mut pool = NativePool::of(sets_of(&spans, 3)).unwrap();
         let bytes = pool.run(query).unwrap();
-        assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes(), bytes);
+        assert_eq!(AnomalyBaseline::from_bytes(&bytes).unwrap().to_bytes(), bytes);
         let mut direct = ask(sets_of(&spans, 2), settings.clone());
         let saved = ask(sets_of(&spans, 1), AnomalySettings { model: Some(bytes.clone()), ..settings });
         direct.training = None;
         assert_eq!(direct.rows, saved.rows);
         assert_eq!(direct.rows[0].request.trace_id, format!("{:032x}", 990));
-        assert!(Model::from_bytes(&bytes[..bytes.len() - 9]).is_err() && Model::from_bytes(b"{}").is_err());
+        assert!(
+            AnomalyBaseline::from_bytes(&bytes[..bytes.len() - 9]).is_err()
+                && AnomalyBaseline::from_bytes(b"{}").is_err()
+        );
     }
 }
 
@@ -428,7 +432,7 @@ fn a_model_that_somebody_has_changed_is_refused_or_judges() {
         let settings = AnomalySettings { detector, ..alpha(0.05) };
         let spans: Vec<(bool, Span)> = normal(1..40).iter().map(|s| (false, s.clone())).collect();
         let query = queries::AnomalyModel { train: Selection::default(), settings: settings.clone() };
-        let bytes = Pool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
+        let bytes = NativePool::of(sets_of(&spans, 1)).unwrap().run(query).unwrap();
         // A model of the format before has no checksum: 26 bytes of name and 8 of checksum go.
         let body = &bytes[34..];
         let judged: Vec<(bool, Span)> = normal(50..55).iter().map(|s| (true, s.clone())).collect();
@@ -438,7 +442,7 @@ fn a_model_that_somebody_has_changed_is_refused_or_judges() {
             let at = random.below(changed.len() as u64) as usize;
             changed[at] = random.below(256) as u8;
             let changed = [&b"pathlight anomaly model 2\n"[..], &changed].concat();
-            if Model::from_bytes(&changed).is_ok() {
+            if AnomalyBaseline::from_bytes(&changed).is_ok() {
                 accepted += 1;
                 let settings = AnomalySettings { model: Some(changed), ..settings.clone() };
                 assert_eq!(ask(sets_of(&judged, 1), settings).rows.len(), 5);
@@ -498,7 +502,7 @@ fn recipes_change_what_they_say_and_nothing_else() {
     assert_eq!(inject(&alone, &tree, 0, Injection::Recipe, 1, &mut out).unwrap(), None);
 }
 
-fn table(mut pool: Pool) -> EvaluationTable {
+fn table(mut pool: NativePool) -> EvaluationTable {
     let vae = Detector::Vae(VaeSettings { hidden: 4, latent: 2, flow: 0, epochs: 1, parts: 0, seed: 1 });
     let settings = AnomalySettings { detector: vae, ..alpha(0.1) };
     let query = queries::AnomalyEvaluation { selection: Selection::default(), seed: 9, splits: 3, settings };
@@ -510,7 +514,7 @@ fn table(mut pool: Pool) -> EvaluationTable {
 #[test]
 fn the_evaluation_finds_the_injected_and_prints_every_pair() {
     let spans: Vec<(bool, Span)> = normal(1..400).into_iter().map(|s| (false, s)).collect();
-    let table = table(Pool::of(sets_of(&spans, 2)).unwrap());
+    let table = table(NativePool::of(sets_of(&spans, 2)).unwrap());
     // The whole tree, with and without abnormal requests in training, and on two kinds of vectors the rule and the
     // auto-encoder by either of its thresholds.
     assert_eq!(table.rows.len(), (2 + 2 * 3) * Injection::ALL.len());
@@ -529,13 +533,13 @@ fn the_evaluation_finds_the_injected_and_prints_every_pair() {
         assert!(row.mean > 0.0 && row.mean < 0.25 && row.mean < row.greatest, "{row:?}");
     }
     let few = normal(1..90).into_iter().map(|s| (false, s)).collect::<Vec<_>>();
-    let few = self::table(Pool::of(sets_of(&few, 1)).unwrap());
+    let few = self::table(NativePool::of(sets_of(&few, 1)).unwrap());
     let least = few.false_alarms.iter().map(|row| row.trained).fold(f64::MAX, f64::min);
     assert!(least == 20.0 && few.false_alarms.iter().all(|row| row.trained < 100.0), "{few:?}");
     assert!(anomalies::false_alarms(&few)[0].starts_with("With 20 training requests, "), "{few:?}");
     let rule = table.rows.iter().find(|row| {
         (row.detector, row.encoding, row.injection)
-            == (Detector::Rule, Some(Encoding::Scpv), Injection::Structure)
+            == (Detector::Rule, Some(FeatureEncoding::Scpv), Injection::Structure)
     });
     // Dropping a span of three is always seen.
     assert!(rule.unwrap().accuracy.auprc > 1.0 - 1e-9);
@@ -565,8 +569,8 @@ proptest! {
         let one = ask(sets_of(&spans, 1), settings.clone());
         let many = ask(sets_of(&shuffled(&spans, seed), workers), settings);
         prop_assert_eq!(one, many);
-        let one = table(Pool::of(sets_of(&spans, 1)).unwrap());
-        let many = table(Pool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap());
+        let one = table(NativePool::of(sets_of(&spans, 1)).unwrap());
+        let many = table(NativePool::of(sets_of(&shuffled(&spans, seed), workers)).unwrap());
         prop_assert_eq!(one, many);
     }
 }

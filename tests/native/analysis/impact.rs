@@ -2,23 +2,23 @@
 
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{Span, set_of, span};
-use pathlight::engine::endpoints::BottomUpReport;
+use pathlight::engine::endpoints::ImpactReport;
 use pathlight::engine::flame::{HistogramsReport, Quantity};
-use pathlight::engine::ids::EndpointId;
+use pathlight::engine::ids::ReportEndpoint;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::Endpoint;
 use pathlight::view::json;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn bottom_up(pool: &mut Pool) -> BottomUpReport {
-    let query = queries::BottomUp { selection: Selection::default() };
+fn bottom_up(pool: &mut NativePool) -> ImpactReport {
+    let query = queries::Impact { selection: Selection::default() };
     pool.run(query).unwrap()
 }
 
-fn histograms(pool: &mut Pool) -> HistogramsReport {
+fn histograms(pool: &mut NativePool) -> HistogramsReport {
     let query = queries::Histograms { selection: Selection::default() };
     pool.run(query).unwrap()
 }
@@ -41,7 +41,7 @@ fn three() -> Vec<Span> {
 
 #[test]
 fn endpoints_are_ranked_by_what_they_cost_all_roots() {
-    let report = bottom_up(&mut Pool::of(vec![set_of(&three())]).unwrap());
+    let report = bottom_up(&mut NativePool::of(vec![set_of(&three())]).unwrap());
     let roots: Vec<(&str, u64, u128)> =
         report.roots.iter().map(|r| (report.name(r.endpoint).1, r.requests, r.latency_us)).collect();
     assert_eq!(roots, [("P", 2, 200), ("Q", 1, 60)]);
@@ -82,7 +82,7 @@ fn sizes_are_counted_as_the_paper_counts_them() {
     ];
     spans[6].follows_from = true;
     let spans = [spans, in_trace(2, vec![span(1, 0, "A", 0, 10)])].concat();
-    let report = histograms(&mut Pool::of(vec![set_of(&spans)]).unwrap());
+    let report = histograms(&mut NativePool::of(vec![set_of(&spans)]).unwrap());
     let said: BTreeMap<&str, (u64, u64, u64, f64)> =
         report.distributions.iter().map(|(q, d)| (q.key(), (d.n, d.min, d.max, d.mean))).collect();
     assert_eq!(said["spans"], (2, 1, 7, 4.0));
@@ -106,7 +106,7 @@ proptest! {
 
     #[test]
     fn impacts_add_up_to_all_latency_and_to_each_roots_flame_graph(spans in any_traces(80)) {
-        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let mut pool = NativePool::of(sets_of(&spans, 2)).unwrap();
         let report = bottom_up(&mut pool);
         let total = report.facts.latency_sum_us;
         prop_assert_eq!(report.rows.iter().map(|row| row.exclusive_us).sum::<u128>(), total);
@@ -114,7 +114,7 @@ proptest! {
         // By root endpoint: the same sums taken from the flame graph of all requests.
         let flame = pool.run(queries::CriticalPath { selection: Selection::default() }).unwrap();
         let mut by_pair: BTreeMap<(String, String), u128> = BTreeMap::new();
-        let mut root_of: Vec<EndpointId> = Vec::new();
+        let mut root_of: Vec<ReportEndpoint> = Vec::new();
         for node in &flame.nodes {
             root_of.push(node.parent.map_or(node.endpoint, |parent| root_of[parent.index()]));
             let pair = (root_of[root_of.len() - 1], node.endpoint);
@@ -136,7 +136,7 @@ proptest! {
 
     #[test]
     fn histograms_count_every_request_and_every_endpoint_once(spans in any_traces(80)) {
-        let mut pool = Pool::of(sets_of(&spans, 2)).unwrap();
+        let mut pool = NativePool::of(sets_of(&spans, 2)).unwrap();
         let report = histograms(&mut pool);
         for (quantity, of) in &report.distributions {
             prop_assert_eq!(of.counts.iter().sum::<u64>(), of.n, "{:?}", quantity);
@@ -160,12 +160,12 @@ proptest! {
 #[test]
 fn shares_of_few_requests_have_an_interval_whoever_read_them() {
     let spans = three();
-    let whole = bottom_up(&mut Pool::of(vec![set_of(&spans)]).unwrap());
+    let whole = bottom_up(&mut NativePool::of(vec![set_of(&spans)]).unwrap());
     // P has 155 of 260; alone it has 0.6, 0.8 and 0.25 of a request.
     let p = whole.rows[0].share_interval.unwrap();
     assert!(p.low >= 0.25 && p.low < 155.0 / 260.0 && p.high > 155.0 / 260.0 && p.high <= 0.8, "{p:?}");
     let parts = [&spans[5..8], &spans[..2], &spans[2..5]].map(set_of);
-    assert_eq!(bottom_up(&mut Pool::of(parts.into()).unwrap()), whole);
+    assert_eq!(bottom_up(&mut NativePool::of(parts.into()).unwrap()), whole);
     let text = json::endpoints(&whole, 50.0).unwrap();
     assert!(text.contains("share_interval"), "{text}");
     // Of many it is narrow, and not told.
@@ -173,6 +173,6 @@ fn shares_of_few_requests_have_an_interval_whoever_read_them() {
         let request = |i: u64| [span(1, 0, "P", 0, 100 + i), span(2, 1, "X", 10, 50)].to_vec();
         (1..=n).flat_map(|i| in_trace(u128::from(i), request(i))).collect()
     };
-    let interval = |n| bottom_up(&mut Pool::of(vec![set_of(&many(n))]).unwrap()).rows[0].share_interval;
+    let interval = |n| bottom_up(&mut NativePool::of(vec![set_of(&many(n))]).unwrap()).rows[0].share_interval;
     assert!(interval(999).is_some() && interval(1000).is_none());
 }

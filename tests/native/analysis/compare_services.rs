@@ -3,27 +3,27 @@
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{generated, generated_as, load_into, set_of, shared_data, span};
 use pathlight::base::statistics::{Random, mix};
-use pathlight::engine::compare::services::{CulpritReport, ServicePart};
-use pathlight::engine::queries::Culprit;
+use pathlight::engine::compare::services::{ServicePart, ServicesReport};
+use pathlight::engine::queries::ServiceChanges;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
-use pathlight::generate::{Generator, Inject, Options, Place};
+use pathlight::engine::run::native::NativePool;
+use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace};
 use pathlight::trace::{Endpoint, Reading, SpanKind, TraceId, TraceSet};
 use pathlight::view::compare::services::{service_words, verdict};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn two_groups(sets: Vec<TraceSet>) -> CulpritReport {
+fn two_groups(sets: Vec<TraceSet>) -> ServicesReport {
     two_groups_read(sets, Reading::real())
 }
 
-fn two_groups_read(sets: Vec<TraceSet>, reading: Reading) -> CulpritReport {
+fn two_groups_read(sets: Vec<TraceSet>, reading: Reading) -> ServicesReport {
     let a = Selection { reading, ..Selection::default() };
     let b = Selection { group: 1, ..a.clone() };
-    Pool::of(sets).unwrap().run(Culprit { a, b }).unwrap()
+    NativePool::of(sets).unwrap().run(ServiceChanges { a, b }).unwrap()
 }
 
-fn rank(report: &CulpritReport, service: &str) -> u32 {
+fn rank(report: &ServicesReport, service: &str) -> u32 {
     report.services.iter().find(|row| row.service == service).and_then(|row| row.rank).unwrap_or(u32::MAX)
 }
 
@@ -166,7 +166,7 @@ fn the_culprit_of_real_slow_cases_is_the_first_service() {
 }
 
 /// Compares two random halves of a set as two groups.
-fn halves(read: &dyn Fn(u8) -> TraceSet, seed: u64) -> CulpritReport {
+fn halves(read: &dyn Fn(u8) -> TraceSet, seed: u64) -> ServicesReport {
     let is_b = |id: TraceId| mix(seed ^ mix(id.bits as u64)) & 1 == 1;
     let half = |group: u8| {
         let mut set = read(group);
@@ -179,7 +179,7 @@ fn halves(read: &dyn Fn(u8) -> TraceSet, seed: u64) -> CulpritReport {
 #[test]
 fn random_halves_of_a_normal_set_say_that_no_service_changed() {
     let mut said = [0, 0];
-    let mut look = |what: &str, report: &CulpritReport| {
+    let mut look = |what: &str, report: &ServicesReport| {
         said[1] += 1;
         if report.culprit().is_some() {
             println!("{what}: {}", verdict(report).to_text());
@@ -188,7 +188,7 @@ fn random_halves_of_a_normal_set_say_that_no_service_changed() {
         }
     };
     for seed in 0..20 {
-        let options = Options { traces: 400, seed, ..Options::default() };
+        let options = GenerateOptions { traces: 400, seed, ..GenerateOptions::default() };
         look("generated", &halves(&|group| generated_as(&options, group), seed));
     }
     if let Some(data) = shared_data(9) {
@@ -219,19 +219,19 @@ enum Fault {
 }
 
 /// Returns the two services of a gap `client->server:operation gap`.
-fn ends(place: &Place) -> (&str, &str) {
+fn ends(place: &TopologyPlace) -> (&str, &str) {
     let (client, rest) = place.name.split_once("->").unwrap();
     (client, rest.split_once(':').unwrap().0)
 }
 
 /// Returns the services that a fault can be told of, and the places it delays: those in at least a fifth of the traces;
 /// calls out of a service only where it calls two others, since one caller and one callee cannot be told apart.
-fn targets(places: &[Place], fault: Fault) -> Vec<(String, Vec<String>)> {
+fn targets(places: &[TopologyPlace], fault: Fault) -> Vec<(String, Vec<String>)> {
     let names: BTreeSet<&str> = places.iter().map(|place| place.service).collect();
     let mut out = Vec::new();
     for name in names {
         let gaps = places.iter().filter(|place| place.subspan.is_none() && place.name.contains("->"));
-        let hit: Vec<&Place> = match fault {
+        let hit: Vec<&TopologyPlace> = match fault {
             Fault::Own => places
                 .iter()
                 .filter(|p| p.subspan.is_some() && p.service == name && p.share >= 0.2)
@@ -252,7 +252,7 @@ fn targets(places: &[Place], fault: Fault) -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn generated_faults_are_found_where_they_were_put() {
-    let places = Generator::new(&Options::default()).unwrap().places();
+    let places = Generator::new(&GenerateOptions::default()).unwrap().places();
     let mut counts = [[0u32; 2]; 3];
     let mut misses = 0;
     for seed in 0..100u64 {
@@ -265,13 +265,13 @@ fn generated_faults_are_found_where_they_were_put() {
             |extra_us| hit.iter().map(move |place| Inject { place: place.clone(), extra_us, share });
         // Every second pair of faults comes with another mix of request types: larger ones become more common.
         let spans = if seed % 4 < 2 { 50 } else { 60 };
-        let a = generated(&Options { traces: 300, seed: 2 * seed, ..Options::default() });
-        let b = Options {
+        let a = generated(&GenerateOptions { traces: 300, seed: 2 * seed, ..GenerateOptions::default() });
+        let b = GenerateOptions {
             traces: 300,
             seed: 2 * seed + 1,
             spans,
             injects: injects(300_000).collect(),
-            ..Options::default()
+            ..GenerateOptions::default()
         };
         let report = two_groups(vec![a, generated_as(&b, 1)]);
         let rank = rank(&report, service);
@@ -296,13 +296,13 @@ fn generated_faults_are_found_where_they_were_put() {
 /// slow ones of their type, though not of all requests.
 #[test]
 fn the_time_of_slow_requests_goes_where_the_shop_is_made_slow() {
-    let set = generated(&Options { traces: 2000, ..Options::default() });
+    let set = generated(&GenerateOptions { traces: 2000, ..GenerateOptions::default() });
     let root = RootEndpoint::Endpoint(Endpoint::new("edge-gateway", "GET /product/{id}"));
     let selection = Selection { root, ..Selection::default() };
     // What Compare asks of one set unless told otherwise.
     let bulk = selection.with_range(PercentileRange::open(0, 50_000));
-    let query = Culprit { a: bulk, b: selection.with_range(PercentileRange::TAIL) };
-    let report = Pool::of(vec![set]).unwrap().run(query).unwrap();
+    let query = ServiceChanges { a: bulk, b: selection.with_range(PercentileRange::TAIL) };
+    let report = NativePool::of(vec![set]).unwrap().run(query).unwrap();
     let first = report.culprit().unwrap();
     let lead = first.lead.as_ref().unwrap();
     assert_eq!((first.service.as_str(), lead.part), ("catalog", ServicePart::Own), "{:?}", verdict(&report));

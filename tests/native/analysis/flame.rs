@@ -6,7 +6,7 @@ use crate::common::{Span, set_of, span, stage};
 use pathlight::engine::flame::PathFinder;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, GroupBy, PercentileRange, RangeReport, RootEndpoint, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{
     Endpoint, EndpointId, Flags, NO_ROW, Overlap, PathSettings, Quality, RequestRoots, Role, SpanKind,
     TraceSet, TraceShape, Tree,
@@ -112,7 +112,7 @@ fn accepted_overlaps_of_calls_in_sequence_are_counted_with_their_distribution() 
         let overlap = Overlap::preset(preset).unwrap();
         let settings = PathSettings { overlap, ..PathSettings::default() };
         let sets = vec![set_of(&spans[..6]), set_of(&spans[6..])];
-        Pool::of(sets)
+        NativePool::of(sets)
             .unwrap()
             .run(queries::Overview { settings, by: GroupBy::Root, incomplete: false })
             .unwrap()
@@ -398,7 +398,7 @@ proptest! {
         let mut shuffled = spans.clone();
         shuffled.sort_by_key(|s| (s.id ^ s.start_us).wrapping_mul(seed | 1));
         for case in cases(settings) {
-            let report = |sets: Vec<TraceSet>| case(&mut Pool::of(sets).unwrap());
+            let report = |sets: Vec<TraceSet>| case(&mut NativePool::of(sets).unwrap());
             let expected = report(vec![set_of(&spans)]);
             prop_assert_eq!(&expected, &report(vec![set_of(&shuffled)]));
             // Spans dealt out blindly: traces are split over workers and over loads.
@@ -412,7 +412,7 @@ proptest! {
             prop_assert_eq!(&expected, &report(sets));
         }
         let overview = |spans: &[Span]| {
-            let report = Pool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root, incomplete: false }).unwrap();
+            let report = NativePool::of(vec![set_of(spans)]).unwrap().run(queries::Overview { settings, by: GroupBy::Root, incomplete: false }).unwrap();
             (report.reading, report.request_types)
         };
         prop_assert_eq!(overview(&spans), overview(&shuffled));
@@ -422,13 +422,13 @@ proptest! {
     fn the_flame_graph_adds_up_to_the_latencies_of_its_range(spans in any_spans(60), lo in 0u32..100, width in 1u32..100) {
         let range = PercentileRange::open(lo * 1000, (lo + width).min(100) * 1000);
         let query = queries::CriticalPath { selection: Selection::default().with_range(range) };
-        let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+        let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
         let report = pool.run(query).unwrap();
         let own: u128 = report.nodes.iter().map(|n| n.exclusive_us.sum).sum();
         let roots: u128 = report.nodes.iter().filter(|n| n.parent.is_none()).map(|n| n.subtree_us).sum();
         prop_assert_eq!(own, report.facts.latency_sum_us);
         prop_assert_eq!(roots, report.facts.latency_sum_us);
-        let mut pool = Pool::of(vec![set_of(&spans)]).unwrap();
+        let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
         let alone = pool.run(queries::Range { selection: Selection::default().with_range(range) }).unwrap();
         prop_assert_eq!(alone, RangeReport { range, facts: report.facts });
     }

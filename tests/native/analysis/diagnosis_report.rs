@@ -1,12 +1,12 @@
 //! The report of a diagnosis and its words: types, lists, sentences and tables.
 
-use super::tprof::{a_trace, a_type, part, report, report_by};
+use super::diagnosis::{a_trace, a_type, part, report, report_by};
 use crate::common::{Span, generated, set_of, stage};
 use pathlight::base::format::THIN;
-use pathlight::engine::diagnosis::{SetsReport, Settings as TprofSettings, Traces, Verdict};
+use pathlight::engine::diagnosis::{DiagnosisSettings, SetsReport, TailVerdict, Traces};
 use pathlight::engine::queries;
 use pathlight::engine::requests::{GroupBy, Selection};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{SpanKind, TraceSet};
 use pathlight::view::compare::DESCRIPTIVE;
 use pathlight::view::diagnosis::tables::{changed_places, layers_csv, slow_tail};
@@ -29,7 +29,7 @@ fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
             spans
         })
         .collect();
-    let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
+    let settings = DiagnosisSettings { tail_permille: 500, ..DiagnosisSettings::default() };
     let found = report_by(vec![set_of(&spans)], GroupBy::Tag("zone".to_owned()), settings);
     let types: Vec<(&str, u64, Option<u64>)> = found.layers[1]
         .groups
@@ -42,7 +42,7 @@ fn a_tag_makes_the_request_types_and_the_threshold_the_tail() {
     assert_eq!((found.tail.types[0].a_traces, found.tail.types[0].b_traces), (6, 6));
     let kinds = &found.report[0];
     assert_eq!((kinds.types.len(), kinds.types_in_all), (2, 3));
-    assert_eq!(kinds.types[0].verdict, Verdict::Unsplit);
+    assert_eq!(kinds.types[0].verdict, TailVerdict::Unsplit);
     let more: Vec<u64> = lines(&found).iter().filter(|l| l.level == 2).map(|l| l.more).collect();
     assert_eq!(more, [0, 1]);
 }
@@ -61,7 +61,7 @@ fn two_sets_are_compared_by_place_and_by_service() {
     };
     let (a, b) = (Selection::default(), Selection { group: 1, ..Selection::default() });
     let query = queries::CompareDiagnoses { a, b };
-    let report = Pool::of(vec![set(0, 0), set(1, 40)]).unwrap().run(query).unwrap();
+    let report = NativePool::of(vec![set(0, 0), set(1, 40)]).unwrap().run(query).unwrap();
     let kind = &report.places.types[0];
     assert_eq!((kind.a_traces, kind.b_traces), (12, 12));
     let first = &kind.places[0];
@@ -126,15 +126,15 @@ fn the_report_is_a_tree_of_sentences_and_markdown_for_a_ticket() {
 
 #[test]
 fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
-    use pathlight::generate::Options;
-    let set = generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
-    let settings = TprofSettings::default();
+    use pathlight::generate::GenerateOptions;
+    let set = generated(&GenerateOptions { traces: 2000, spans: 20, seed: 3, ..GenerateOptions::default() });
+    let settings = DiagnosisSettings::default();
     let query = queries::Diagnosis { selection: Selection::default(), settings: settings.clone() };
     let mut told = Vec::new();
-    let stepped = Pool::of(vec![set]).unwrap().run_watched(query, &mut |p| told.push((p.done, p.of)));
+    let stepped = NativePool::of(vec![set]).unwrap().run_watched(query, &mut |p| told.push((p.done, p.of)));
     assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
     assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
-    let set = generated(&Options { traces: 2000, spans: 20, seed: 3, ..Options::default() });
+    let set = generated(&GenerateOptions { traces: 2000, spans: 20, seed: 3, ..GenerateOptions::default() });
     assert!(stepped.unwrap() == Traces::merge(vec![part(&set)]).finish(&settings));
 }
 
@@ -179,7 +179,7 @@ fn what_the_lists_of_places_leave_out_is_counted_and_said() {
 #[test]
 fn intervals_of_the_slow_tail_are_labelled_as_descriptive_and_those_of_two_sets_are_not() {
     let traces = (1..=20).flat_map(|number| a_trace(number, 100 * number, &[("B", 10, 20 + number)]));
-    let settings = TprofSettings { tail_permille: 500, ..TprofSettings::default() };
+    let settings = DiagnosisSettings { tail_permille: 500, ..DiagnosisSettings::default() };
     let found = report_by(vec![set_of(&traces.collect::<Vec<Span>>())], GroupBy::default(), settings);
     assert!(found.tail.types[0].places[0].interval.is_some());
     assert_eq!(diagnosis::words::tail_notes(&found.tail), [DESCRIPTIVE]);

@@ -1,14 +1,14 @@
 //! The diagnosis of large traces works in small steps, whatever their shape.
 
 use crate::common::{Span, set_of, span};
-use pathlight::base::steps::{Done, Pace, STEP, all_at_once};
+use pathlight::base::steps::{Pace, STEP, WorkCount, all_at_once};
 use pathlight::engine::diagnosis::{
-    Aggregates, Merging, Settings as TprofSettings, TprofReport, TraceCollector, TracesPart,
+    Aggregates, DiagnosisReport, DiagnosisSettings, Merging, TraceCollector, TracesPart,
 };
 use pathlight::engine::queries::{self, Query};
 use pathlight::engine::requests::{RequestTypes, Selection, TypeNames};
-use pathlight::engine::run::native::Pool;
-use pathlight::engine::run::{Cuts, Next, Plan, Session};
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::run::{Cuts, Plan, PlanStep, Session};
 use pathlight::trace::{PathSettings, TraceSet, Tree};
 use std::sync::Arc;
 
@@ -54,14 +54,14 @@ fn part(set: &TraceSet) -> (TracesPart, usize) {
 }
 
 /// Returns the report, and the most work between two pauses.
-fn report(part: TracesPart) -> (TprofReport, Done) {
-    let done = Done::default();
+fn report(part: TracesPart) -> (DiagnosisReport, WorkCount) {
+    let done = WorkCount::default();
     let told = done.clone();
     let report = all_at_once(async move {
         let (mut merging, mut pace) = (Merging::default(), Pace::telling(&told));
         merging.add(part, &mut pace).await;
         let traces = merging.finish(&mut pace).await;
-        traces.report(&TprofSettings::default(), &mut pace).await
+        traces.report(&DiagnosisSettings::default(), &mut pace).await
     });
     (report, done)
 }
@@ -86,14 +86,14 @@ fn what_is_written_of_a_large_trace_has_a_step_of_its_own() {
     for (name, set) in shapes() {
         let mut session = Session::of(set);
         let query =
-            queries::Diagnosis { selection: Selection::default(), settings: TprofSettings::default() };
+            queries::Diagnosis { selection: Selection::default(), settings: DiagnosisSettings::default() };
         // Requests are found and cut before.
         session.run(query.clone()).unwrap();
         let mut plan = Plan::of_message(&query.to_message(), &Cuts::default()).unwrap();
         let (mut partials, mut most) = (Vec::new(), 0);
         loop {
             match plan.next(std::mem::take(&mut partials)).unwrap() {
-                Next::Pass(pass) => {
+                PlanStep::Pass(pass) => {
                     let (mut task, mut steps) = (session.start(&pass).unwrap(), 1);
                     // The clock never ends a step.
                     partials = loop {
@@ -104,9 +104,9 @@ fn what_is_written_of_a_large_trace_has_a_step_of_its_own() {
                     };
                     most = most.max(steps);
                 }
-                Next::Working(_) => {}
-                Next::Waiting => panic!("{name}: nobody else works"),
-                Next::Done(_) => break,
+                PlanStep::Working(_) => {}
+                PlanStep::Waiting => panic!("{name}: nobody else works"),
+                PlanStep::Done(_) => break,
             }
         }
         // Collected; times written; names and shape written; handed over.
@@ -117,9 +117,9 @@ fn what_is_written_of_a_large_trace_has_a_step_of_its_own() {
 #[test]
 fn an_aggregate_trace_too_large_to_draw_comes_without_spans() {
     let [_, (_, set), _] = shapes();
-    let mut pool = Pool::of(vec![set]).unwrap();
+    let mut pool = NativePool::of(vec![set]).unwrap();
     let mut of = |wanted| {
-        let (selection, settings) = (Selection::default(), TprofSettings::default());
+        let (selection, settings) = (Selection::default(), DiagnosisSettings::default());
         pool.run(queries::AggregateTraces { selection, settings, wanted }).unwrap().remove(0)
     };
     let (drawn, whole) = (of(Aggregates::Drawn(0)), of(Aggregates::One(0)));

@@ -2,12 +2,12 @@
 
 use crate::common::{Span, load, real_files, set_of, span, stage};
 use pathlight::engine::diagnosis::{
-    AggregateTrace, Aggregates, Settings as TprofSettings, TprofReport, TraceCollector, Traces, TracesPart,
-    Verdict, aggregate, recursive, to_jaeger,
+    AggregateTrace, Aggregates, DiagnosisReport, DiagnosisSettings, TailVerdict, TraceCollector, Traces,
+    TracesPart, aggregate, recursive, to_jaeger,
 };
 use pathlight::engine::queries;
 use pathlight::engine::requests::{GroupBy, RequestTypes, Selection, TypeNames};
-use pathlight::engine::run::native::Pool;
+use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{PathSettings, Reading, SpanKind, TraceSet, Tree};
 use pathlight::view::diagnosis::words::{lines, markdown, place_name};
 use pathlight::view::json;
@@ -29,17 +29,17 @@ fn traces(spans: &[Span]) -> Traces {
     Traces::merge(vec![part(&set_of(spans))])
 }
 
-pub(super) fn report(sets: Vec<TraceSet>) -> TprofReport {
-    report_with(sets, TprofSettings::default())
+pub(super) fn report(sets: Vec<TraceSet>) -> DiagnosisReport {
+    report_with(sets, DiagnosisSettings::default())
 }
 
-fn report_with(sets: Vec<TraceSet>, settings: TprofSettings) -> TprofReport {
+fn report_with(sets: Vec<TraceSet>, settings: DiagnosisSettings) -> DiagnosisReport {
     report_by(sets, GroupBy::Automatic, settings)
 }
 
-pub(super) fn report_by(sets: Vec<TraceSet>, by: GroupBy, settings: TprofSettings) -> TprofReport {
+pub(super) fn report_by(sets: Vec<TraceSet>, by: GroupBy, settings: DiagnosisSettings) -> DiagnosisReport {
     let query = queries::Diagnosis { selection: Selection { by, ..Selection::default() }, settings };
-    Pool::of(sets).unwrap().run(query).unwrap()
+    NativePool::of(sets).unwrap().run(query).unwrap()
 }
 
 /// Returns every aggregate trace that the report points at.
@@ -48,8 +48,8 @@ fn aggregates(sets: Vec<TraceSet>) -> Vec<AggregateTrace> {
 }
 
 fn of_groups(sets: Vec<TraceSet>, wanted: Aggregates) -> Vec<AggregateTrace> {
-    let (selection, settings) = (Selection::default(), TprofSettings::default());
-    Pool::of(sets).unwrap().run(queries::AggregateTraces { selection, settings, wanted }).unwrap()
+    let (selection, settings) = (Selection::default(), DiagnosisSettings::default());
+    NativePool::of(sets).unwrap().run(queries::AggregateTraces { selection, settings, wanted }).unwrap()
 }
 
 /// Makes trace `number`: A over `[0, end]` with these children, all moved away from time 0.
@@ -157,7 +157,7 @@ fn t3_a_slow_start_in_one_trace_of_ten_is_a_tail_issue() {
     assert_eq!((a.operation.as_str(), a.own_us, a.total_us), ("A", 16.0, 160));
     assert_eq!((report.report[1].operation.as_str(), report.report[1].total_us), ("B", 30));
     let kind = &a.types[0];
-    assert_eq!(kind.verdict, Verdict::Tail);
+    assert_eq!(kind.verdict, TailVerdict::Tail);
     assert!(near(kind.tail_ratio.unwrap(), 97.0 / 7.0));
     let found: Vec<(&str, f64, u32)> =
         kind.spans.iter().map(|s| (s.metric.as_str(), s.mean_us, s.subspan.unwrap())).collect();
@@ -267,8 +267,8 @@ fn traces_with_orphans_stay_out_and_several_roots_get_one_above() {
     spans.push(Span { trace: 3, ..span(390, 0, "Z", 1004, 1030) });
     // Read plainly: else several roots are several requests.
     let selection = Selection { reading: Reading::PLAIN, ..Selection::default() };
-    let query = queries::Diagnosis { selection, settings: TprofSettings::default() };
-    let report = Pool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
+    let query = queries::Diagnosis { selection, settings: DiagnosisSettings::default() };
+    let report = NativePool::of(vec![set_of(&spans)]).unwrap().run(query).unwrap();
     assert_eq!((report.traces, report.has_orphans), (2, 1));
     let group =
         report.layers[1].groups.iter().find(|g| g.root.as_ref().unwrap().service == "(synthetic)").unwrap();
@@ -433,12 +433,12 @@ fn aggregates_of_shared_data_agree_with_the_recursive_construction() {
 
 #[test]
 fn aggregates_of_generated_data_agree_with_the_recursive_construction() {
-    use pathlight::generate::{Options, write_jaeger};
+    use pathlight::generate::{GenerateOptions, write_jaeger};
     let mut bytes = Vec::new();
-    let options = Options { traces: 300, spans: 20, seed: 77, ..Options::default() };
+    let options = GenerateOptions { traces: 300, spans: 20, seed: 77, ..GenerateOptions::default() };
     write_jaeger(&options, &mut bytes).unwrap();
     let mut set = TraceSet::new();
-    let mut reader = pathlight::ingest::Reader::new("x.json", pathlight::ingest::Options::default());
+    let mut reader = pathlight::ingest::Reader::new("x.json", pathlight::ingest::ReadOptions::default());
     reader.feed(&bytes, &mut set).unwrap();
     reader.finish(&mut set);
     set.seal().unwrap();
@@ -448,7 +448,7 @@ fn aggregates_of_generated_data_agree_with_the_recursive_construction() {
     let built = aggregates(vec![set]);
     let json = to_jaeger(&built).unwrap();
     let mut back = TraceSet::new();
-    let mut reader = pathlight::ingest::Reader::new("y.json", pathlight::ingest::Options::default());
+    let mut reader = pathlight::ingest::Reader::new("y.json", pathlight::ingest::ReadOptions::default());
     reader.feed(json.as_bytes(), &mut back).unwrap();
     reader.finish(&mut back);
     back.seal().unwrap();
