@@ -1,7 +1,9 @@
 //! The queries of the page.
 
-use super::slot::{Slot, Slots};
+use super::slot::{Asker, Slot, Slots};
 use pathlight_engine::queries;
+use pathlight_view::address::Address;
+use pathlight_view::requests_list::LISTED;
 use std::cell::Cell;
 
 /// The queries of the page: a slot for each that may be wanted at the same time as others.
@@ -38,7 +40,7 @@ pub struct Queries {
     /// Times by endpoint.
     pub endpoints: Slot<queries::Endpoints>,
     /// Endpoints over all root endpoints.
-    pub bottom_up: Slot<queries::Impact>,
+    pub impact: Slot<queries::Impact>,
     /// Sizes of requests.
     pub histograms: Slot<queries::Histograms>,
     /// What faster endpoints would save.
@@ -89,4 +91,19 @@ pub struct Queries {
     pub trend: Slot<queries::Trend>,
     /// The selected span.
     pub span: Slot<queries::Span>,
+}
+
+impl Queries {
+    /// Wants the critical paths. They are as many as calling contexts, a million in one deep trace: only whoever shows some
+    /// of them wants them.
+    pub fn want_path(&self, asker: impl Asker, address: &Address) {
+        let selection = address.rolled_up(address.selection());
+        self.path.want(asker, queries::CriticalPath { selection });
+    }
+
+    /// Wants the slowest requests of the selection.
+    pub fn want_requests(&self, asker: impl Asker, address: &Address) {
+        let query = queries::Requests { selection: address.selection(), limit: LISTED };
+        self.requests.want(asker, query);
+    }
 }

@@ -6,7 +6,7 @@ use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::pool::QueryError;
 use pathlight_engine::queries::Query;
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -42,30 +42,51 @@ struct State {
     /// How a long training goes.
     progress: Option<TrainingProgress>,
     is_told: bool,
+    /// The last round in which it was wanted.
+    round: u64,
     /// Counts reports, failures and clearings.
     revision: u64,
 }
 
-/// The slots that were ever wanted, whatever they hold.
+/// The slots that were ever wanted, whatever they hold, and the number of the round of asking.
 #[derive(Default)]
-pub struct Slots(RefCell<Vec<Rc<RefCell<State>>>>);
+pub struct Slots {
+    known: RefCell<Vec<Rc<RefCell<State>>>>,
+    round: Cell<u64>,
+}
 
 impl Slots {
+    /// Lets `ask` want all that is needed now, and stops the queries that it does not want: whoever wanted their reports
+    /// has left.
+    pub fn ask(&self, ask: impl FnOnce()) {
+        self.round.set(self.round.get() + 1);
+        ask();
+        for state in self.known.borrow().iter() {
+            let is_left = state.borrow().round != self.round.get() && state.borrow().is_waiting();
+            let running = is_left.then(|| {
+                let mut state = state.borrow_mut();
+                state.wanted = None;
+                state.running.take()
+            });
+            drop(running);
+        }
+    }
+
     /// Returns why queries have no report; each told once.
     pub fn take_failures(&self) -> Vec<String> {
-        self.0.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
+        self.known.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
     }
 
     /// Returns whether a report about this state of the data is being waited for. One about an earlier state is not coming,
     /// and nobody may want it any more: its view was left meanwhile.
     pub fn is_waiting(&self, generation: u64) -> bool {
         let is_current = |state: &State| state.wanted.as_ref().is_some_and(|wanted| wanted.0 == generation);
-        self.0.borrow().iter().any(|state| state.borrow().is_waiting() && is_current(&state.borrow()))
+        self.known.borrow().iter().any(|state| state.borrow().is_waiting() && is_current(&state.borrow()))
     }
 
     /// Forgets queries and reports.
     pub fn clear(&self) {
-        for state in self.0.borrow().iter() {
+        for state in self.known.borrow().iter() {
             let revision = state.borrow().revision + 1;
             let before = state.replace(State { revision, ..State::default() });
             drop(before);
@@ -73,8 +94,8 @@ impl Slots {
     }
 
     fn add(&self, state: &Rc<RefCell<State>>) {
-        if !self.0.borrow().iter().any(|known| Rc::ptr_eq(known, state)) {
-            self.0.borrow_mut().push(state.clone());
+        if !self.known.borrow().iter().any(|known| Rc::ptr_eq(known, state)) {
+            self.known.borrow_mut().push(state.clone());
         }
     }
 }
@@ -116,6 +137,7 @@ pub trait Asker: Copy + 'static {
 /// Does what [`Slot::want`] does, with one body for all queries.
 fn want(slot: &Rc<RefCell<State>>, asker: impl Asker, query: Vec<u8>, read: Read) {
     let wanted = (asker.generation(), query);
+    slot.borrow_mut().round = asker.slots().round.get();
     if slot.borrow().wanted.as_ref() == Some(&wanted) {
         return;
     }
@@ -219,14 +241,8 @@ impl<Q: Query> Slot<Q> {
         self.0.borrow().revision
     }
 
-    /// Stops the query: whoever wanted the report has left.
-    pub fn stop(&self) {
-        if self.is_waiting() {
-            let mut state = self.0.borrow_mut();
-            state.wanted = None;
-            let running = state.running.take();
-            drop(state);
-            drop(running);
-        }
+    /// Goes on with what was wanted last.
+    pub fn keep(&self, asker: impl Asker) {
+        self.0.borrow_mut().round = asker.slots().round.get();
     }
 }

@@ -454,7 +454,7 @@ impl PagePart for Detail {
             "{view:?} {focus:?} {} {} {} {} {} {} {} {} {} {} {:?} {:?}",
             queries.path.revision(),
             queries.compare.revision(),
-            queries.bottom_up.revision(),
+            queries.impact.revision(),
             queries.savings.revision(),
             queries.trace.revision(),
             queries.pressures.revision(),

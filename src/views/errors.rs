@@ -11,7 +11,8 @@ use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_engine::ids::NodeId;
-use pathlight_view::address::TraceChoice;
+use pathlight_engine::queries;
+use pathlight_view::address::{Address, TraceChoice};
 use pathlight_view::errors::{self, ErrorEndpointRow};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
@@ -84,6 +85,11 @@ fn formats(
 impl PageView for ErrorsView {
     /// Report.
     type Content = u64;
+
+    fn ask(page: Page, address: &Address) {
+        let selection = address.rolled_up(address.selection());
+        page.queries().errors.want(page, queries::Errors { selection });
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

@@ -20,8 +20,9 @@ use crate::dom::{El, Listeners};
 use crate::page::{Page, PagePart};
 use crate::shell::jump::Jump;
 use crate::shell::search::SearchBox;
-use crate::views::view::{AnyView, Shown};
+use crate::views::view::{AnyView, PageView, Shown};
 use crate::widgets::frame;
+use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::views::View;
 
@@ -68,6 +69,25 @@ impl PagePart for LazyView {
 
     fn command(&mut self, page: Page, command: KeyCommand) -> bool {
         self.view.as_mut().is_some_and(|view| view.command(page, command))
+    }
+}
+
+/// Returns what wants the reports of a view, which may not be built yet.
+fn asks(which: View) -> fn(Page, &Address) {
+    match which {
+        View::Findings => findings::FindingsView::ask,
+        View::Flame => flame::Flame::ask,
+        View::Compare => compare::CompareView::ask,
+        View::Heatmap => heatmap::HeatmapView::ask,
+        View::Endpoints => endpoints::EndpointsView::ask,
+        View::Split => split::SplitView::ask,
+        View::Flow => flow::FlowView::ask,
+        View::Diagnosis => diagnosis::DiagnosisView::ask,
+        View::Anomalies => anomalies::AnomaliesView::ask,
+        View::Errors => errors::ErrorsView::ask,
+        View::Requests => requests_list::RequestsView::ask,
+        View::Trace => timeline::TimelineView::ask,
+        View::Trend => trend::TrendView::ask,
     }
 }
 

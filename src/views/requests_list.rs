@@ -6,6 +6,7 @@ use crate::views::view::{PageView, SearchResult};
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::ViewFrame;
 use pathlight_engine::flame::RequestRow;
+use pathlight_view::address::Address;
 use pathlight_view::requests_list;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::views::View;
@@ -33,6 +34,10 @@ impl RequestsView {
 impl PageView for RequestsView {
     /// Report.
     type Content = u64;
+
+    fn ask(page: Page, address: &Address) {
+        page.queries().want_requests(page, address);
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

@@ -10,9 +10,11 @@ use crate::widgets::controls::{self, Segments};
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::plot_chart::{self, PlotLayout, ScrolledPlot};
 use crate::widgets::{export, tip};
+use pathlight_engine::queries;
 use pathlight_engine::requests::Filter;
 use pathlight_engine::split::{SplitOf, SplitReport, SplitValue};
 use pathlight_trace::Endpoint;
+use pathlight_view::address::Address;
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::axis::Scale;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
@@ -196,6 +198,15 @@ fn formats(chart: Chart, table: CompanionTable<SplitValue>) -> Vec<export::Forma
 impl PageView for SplitView {
     /// Report; whether there is a tag to split by, and whether that is known.
     type Content = (u64, bool, bool);
+
+    fn ask(page: Page, address: &Address) {
+        let queries = page.queries();
+        let (selection, of) = (address.selection(), address.split.of.clone());
+        queries.proposals.want(page, queries::Proposals { selection: selection.clone(), of: of.clone() });
+        if let Some(key) = key(page) {
+            queries.split.want(page, queries::Split { selection, of, key });
+        }
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

@@ -5,6 +5,7 @@ use crate::page::{Page, PagePart};
 use crate::shell::search::{self, Last, SearchBox};
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::ViewFrame;
+use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 
@@ -36,6 +37,9 @@ impl SearchResult {
 pub trait PageView: 'static {
     /// What the view shows follows from this: revisions of reports, and choices in the address.
     type Content: Clone + PartialEq + 'static;
+
+    /// Wants the reports that the view shows, while it is in sight.
+    fn ask(page: Page, address: &Address);
 
     /// Returns the elements of the view.
     fn frame(&self) -> &ViewFrame;

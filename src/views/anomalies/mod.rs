@@ -22,6 +22,7 @@ use pathlight_base::format;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
+use pathlight_view::address::Address;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::anomalies::{self, AnomalyLine};
 use pathlight_view::keys::KeyCommand;
@@ -31,28 +32,6 @@ use std::rc::Rc;
 
 /// The seed of the evaluation.
 const SEED: u64 = 1;
-
-/// Asks what the view needs to know.
-pub fn query(page: Page) {
-    let queries = page.queries();
-    let address = page.address().clone();
-    let (train, test) = anomalies::sides(&address);
-    let groups = (train.group, test.group);
-    let settings = anomalies::settings(&address.anomaly, page.model());
-    let selection = train.clone();
-    queries.anomaly.want(page, queries::Anomalies { train, test, settings: settings.clone() });
-    let Some(report) = queries.anomaly.fresh() else { return };
-    if let Some(at) = place(page, &report) {
-        pair::query(page, &report.rows[at], groups);
-    }
-    // What takes long comes last.
-    if address.anomaly.evaluate {
-        let settings = AnomalySettings { model: None, ..settings };
-        queries
-            .anomaly_evaluation
-            .want(page, queries::AnomalyEvaluation { selection, seed: SEED, splits: SPLITS, settings });
-    }
-}
 
 /// Returns the place of the request that has the focus.
 fn place(page: Page, report: &AnomalyReport) -> Option<usize> {
@@ -249,6 +228,26 @@ fn shown(page: Page) -> Option<Rc<AnomalyReport>> {
 impl PageView for AnomaliesView {
     /// Report, and the accepted rate of false alarms.
     type Content = (u64, u32);
+
+    fn ask(page: Page, address: &Address) {
+        let queries = page.queries();
+        let (train, test) = anomalies::sides(address);
+        let groups = (train.group, test.group);
+        let settings = anomalies::settings(&address.anomaly, page.model());
+        let selection = train.clone();
+        queries.anomaly.want(page, queries::Anomalies { train, test, settings: settings.clone() });
+        let Some(report) = queries.anomaly.fresh() else { return };
+        if let Some(at) = place(page, &report) {
+            pair::query(page, &report.rows[at], groups);
+        }
+        // What takes long comes last.
+        if address.anomaly.evaluate {
+            let settings = AnomalySettings { model: None, ..settings };
+            queries
+                .anomaly_evaluation
+                .want(page, queries::AnomalyEvaluation { selection, seed: SEED, splits: SPLITS, settings });
+        }
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

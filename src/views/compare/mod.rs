@@ -15,7 +15,10 @@ use crate::widgets::export;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use pathlight_engine::compare::{Basis, MeasuredTime};
+use pathlight_engine::queries;
+use pathlight_view::address::Address;
 use pathlight_view::address::choices::Choices;
+use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::compare::{self, ChangeRow, DiffSource};
 use pathlight_view::draw::{Shade, Theme};
 use pathlight_view::flame::chart::DiffWidth;
@@ -207,6 +210,11 @@ fn formats(
 impl PageView for CompareView {
     /// Report, switches.
     type Content = (u64, Choices);
+
+    fn ask(page: Page, address: &Address) {
+        let [a, b] = ComparedSide::BOTH.map(|side| address.rolled_up(address.side(side)));
+        page.queries().compare.want(page, queries::Compare { a, b });
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

@@ -39,30 +39,15 @@ use pathlight_view::views::{View, WORKING};
 use pathlight_view::{compare, json, summaries};
 use std::rc::Rc;
 
-/// Asks what the view shows.
-pub fn query(page: Page, address: &Address) {
-    let queries = page.queries();
-    let settings = address.choices.diagnosis.settings.clone();
-    let is_of_sides = address.choices.diagnosis.list.is_of_sides() && !page.has_summary();
-    if is_of_sides && address.comparison.is_some() {
-        let [a, b] = ComparedSide::BOTH.map(|side| address.side(side));
-        queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b });
-    } else {
-        queries.compare_diagnoses.stop();
-    }
-    queries.diagnosis.want(page, queries::Diagnosis { selection: address.selection(), settings });
-}
-
 /// Asks for the aggregate trace of a line, which is built when somebody looks at it.
 fn want_aggregate(page: Page, number: Option<u32>) {
-    let slot = &page.queries().aggregate;
-    let Some(number) = number else { return slot.stop() };
+    let Some(number) = number else { return };
     let (selection, settings) = {
         let address = page.address();
         (address.selection(), address.choices.diagnosis.settings.clone())
     };
     let wanted = Aggregates::Drawn(number);
-    slot.want(page, queries::AggregateTraces { selection, settings, wanted });
+    page.queries().aggregate.want(page, queries::AggregateTraces { selection, settings, wanted });
 }
 
 /// The view.
@@ -290,6 +275,19 @@ impl DiagnosisView {
 impl PageView for DiagnosisView {
     /// Revisions of the report, of the comparison and of the aggregate trace, and the list.
     type Content = (u64, u64, u64, DiagnosisList);
+
+    fn ask(page: Page, address: &Address) {
+        let queries = page.queries();
+        let settings = address.choices.diagnosis.settings.clone();
+        let is_of_sides = address.choices.diagnosis.list.is_of_sides() && !page.has_summary();
+        if is_of_sides && address.comparison.is_some() {
+            let [a, b] = ComparedSide::BOTH.map(|side| address.side(side));
+            queries.compare_diagnoses.want(page, queries::CompareDiagnoses { a, b });
+        }
+        queries.diagnosis.want(page, queries::Diagnosis { selection: address.selection(), settings });
+        // It is wanted when somebody looks at a line.
+        queries.aggregate.keep(page);
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

@@ -15,7 +15,7 @@ const LISTED: usize = 50;
 /// Fills `body` with the root endpoints that `endpoint` takes time of, each a way to its place in the flame graph.
 pub fn fill(page: Page, keep: &Listeners, body: &El, jump: &Jump, endpoint: &Endpoint) {
     let queries = page.queries();
-    let Some(report) = queries.bottom_up.get() else { return };
+    let Some(report) = queries.impact.get() else { return };
     let row = report
         .rows
         .iter()

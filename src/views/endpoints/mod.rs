@@ -13,7 +13,11 @@ use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::{export, plot_chart};
 use pathlight_base::format;
 use pathlight_engine::flame::HistogramsReport;
+use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{FASTER_PERCENT, SavingsReport};
+use pathlight_engine::queries;
+use pathlight_engine::requests::{RootEndpoint, Selection};
+use pathlight_view::address::Address;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::draw::{Theme, multiples};
 use pathlight_view::endpoints::{self, ImpactLine};
@@ -134,7 +138,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             Box::new(move || {
                 let queries = page.queries();
                 let savings = queries.savings.get();
-                let report = queries.bottom_up.get()?;
+                let report = queries.impact.get()?;
                 Some(endpoints::ranking_csv(&report, savings.as_deref(), csv_level.get()))
             }),
         ),
@@ -143,7 +147,7 @@ fn ranking_formats(page: Page, level: &Rc<Cell<usize>>) -> Vec<export::Format> {
             "json",
             Box::new(move || {
                 let percent = f64::from(FASTER_PERCENT[json_level.get()]);
-                json::endpoints(&*page.queries().bottom_up.get()?, percent).ok()
+                json::endpoints(&*page.queries().impact.get()?, percent).ok()
             }),
         ),
     ]
@@ -153,6 +157,18 @@ impl PageView for EndpointsView {
     /// Histograms, ranking, savings where they are known, how much faster.
     type Content = (u64, u64, Option<u64>, usize);
 
+    fn ask(page: Page, address: &Address) {
+        let queries = page.queries();
+        let selection = Selection { root: RootEndpoint::TraceRoots, ..address.selection() };
+        queries.impact.want(page, queries::Impact { selection: address.rolled_up(selection.clone()) });
+        queries.histograms.want(page, queries::Histograms { selection: selection.clone() });
+        // What takes long comes last.
+        let is_rest_there = queries.impact.fresh().is_some() && queries.histograms.fresh().is_some();
+        if !address.by_service && !page.is_summary() && is_rest_there {
+            queries.savings.want(page, queries::Savings { selection, settings: FlowSettings::default() });
+        }
+    }
+
     fn frame(&self) -> &ViewFrame {
         &self.frame
     }
@@ -160,7 +176,7 @@ impl PageView for EndpointsView {
     fn content(&self, page: Page) -> Option<Self::Content> {
         let queries = page.queries();
         let known = savings(page).map(|_| queries.savings.revision());
-        let (sizes, ranking) = (queries.histograms.revision(), queries.bottom_up.revision());
+        let (sizes, ranking) = (queries.histograms.revision(), queries.impact.revision());
         Some((sizes, ranking, known, self.level.get()))
     }
 
@@ -179,7 +195,7 @@ impl PageView for EndpointsView {
             self.title.set_text(&endpoints::sizes_title(range, &report));
             self.chart.renew(|chart| chart.plot.of = Sizes(Some(report)));
         }
-        let Some(report) = queries.bottom_up.get() else { return self.ranking.set_text(WORKING) };
+        let Some(report) = queries.impact.get() else { return self.ranking.set_text(WORKING) };
         let savings = savings(page);
         let is_all = savings.is_some() || page.address().by_service;
         self.ranking.set_text(&endpoints::ranking_title(range, &report, is_all));
@@ -192,7 +208,7 @@ impl PageView for EndpointsView {
         self.levels.press(self.level.get());
         panels::show_choices(self.chart, &self.all);
         // The ranking waits for another report than the histograms.
-        self.table.set_stale(page.queries().bottom_up.is_waiting());
+        self.table.set_stale(page.queries().impact.is_waiting());
         self.table.set_sort(page.address().sort.as_ref());
     }
 

@@ -18,9 +18,10 @@ use crate::widgets::frame::ViewFrame;
 use crate::widgets::{controls, export};
 use pathlight_engine::endpoints::EndpointsReport;
 use pathlight_engine::findings::{Finding, FindingsReport};
-use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::{GroupBy, RequestType, RootEndpoint};
 use pathlight_trace::Endpoint;
+use pathlight_view::address::Address;
 use pathlight_view::export::redacted::{self, ShareKind};
 use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::findings::{self, Cost, ShareBar, TypeLine};
@@ -339,6 +340,26 @@ fn copies(page: Page, keep: &Listeners) -> El {
 impl PageView for FindingsView {
     /// What is loaded, endpoints, findings, tags, late findings.
     type Content = [u64; 5];
+
+    fn ask(page: Page, address: &Address) {
+        let queries = page.queries();
+        let places = address.rolled_up(address.selection());
+        queries.endpoints.want(page, queries::Endpoints { selection: places.clone() });
+        queries.at_latencies.want(page, queries::AtLatencies { selection: places });
+        if page.is_summary() {
+            return;
+        }
+        let (selection, baseline) = page.of_findings();
+        let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
+        queries.findings.want(page, query);
+        // What takes longer comes later, one after the other.
+        let Some(report) = queries.findings.fresh() else { return };
+        queries.tags.want(page, queries::Tags { selection: selection.clone() });
+        if queries.tags.fresh().is_some() || queries.tags.failure().is_some() {
+            let query = queries::LateFindingsQuery::of(selection, baseline, &report);
+            queries.late_findings.want(page, query);
+        }
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

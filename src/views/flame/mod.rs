@@ -13,6 +13,7 @@ use crate::widgets::frame::ViewFrame;
 use crate::widgets::zoom::{self, ZoomTools, svg_format};
 use crate::widgets::{export, service_legend};
 use pathlight_engine::ids::NodeId;
+use pathlight_view::address::Address;
 use pathlight_view::flame::{self, FlameRow, tree};
 use pathlight_view::json;
 use pathlight_view::keys::KeyCommand;
@@ -81,6 +82,10 @@ fn formats(chart: ChartCanvas<FlameChart>, table: CompanionTable<FlameRow>) -> V
 impl PageView for Flame {
     /// Report, direction.
     type Content = (u64, bool);
+
+    fn ask(page: Page, address: &Address) {
+        page.queries().want_path(page, address);
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

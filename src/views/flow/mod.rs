@@ -27,6 +27,7 @@ use learn::Learn;
 use parent::ParentBar;
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
+use pathlight_view::address::Address;
 use pathlight_view::flow::choice::FlowPanel;
 use pathlight_view::flow::{self, CallLine};
 use pathlight_view::keys::KeyCommand;
@@ -41,7 +42,6 @@ use timeout::TimeoutPanel;
 use what_if::WhatIfPanel;
 
 pub use facts::facts;
-pub use queries::query;
 
 /// The view.
 pub struct FlowView {
@@ -205,6 +205,10 @@ fn formats(chart: ChartCanvas<FlowChart>, table: CompanionTable<CallLine>) -> Ve
 impl PageView for FlowView {
     /// Revision of the report.
     type Content = u64;
+
+    fn ask(page: Page, address: &Address) {
+        queries::want(page, address);
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

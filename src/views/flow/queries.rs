@@ -10,7 +10,7 @@ use pathlight_view::flow;
 use pathlight_view::flow::choice::FlowPanel;
 
 /// Asks what the view shows.
-pub fn query(page: Page, address: &Address) {
+pub fn want(page: Page, address: &Address) {
     let queries = page.queries();
     let selection = address.selection();
     let whole = selection.of_all_requests();
@@ -31,19 +31,17 @@ pub fn query(page: Page, address: &Address) {
                 .what_if
                 .want(page, queries::WhatIf { selection, settings, changes: choice.changes.clone() });
         }
-        FlowPanel::Target => match choice.target {
-            Some((quantile, target_us)) => {
+        FlowPanel::Target => {
+            if let Some((quantile, target_us)) = choice.target {
                 queries.target.want(page, queries::Target { selection, settings, quantile, target_us });
             }
-            None => queries.target.stop(),
-        },
-        FlowPanel::Timeout => match timeout::endpoint(page) {
-            Some(endpoint) => {
+        }
+        FlowPanel::Timeout => {
+            if let Some(endpoint) = timeout::endpoint(page) {
                 let timeout_us = choice.timeout_us(Some(&endpoint));
                 queries.timeout.want(page, queries::Timeout { selection, settings, endpoint, timeout_us });
             }
-            None => queries.timeout.stop(),
-        },
+        }
         FlowPanel::Savings => queries.savings.want(page, queries::Savings { selection, settings }),
         FlowPanel::Prediction => {
             // All invocations: a model is tested on what it was not made for.
@@ -57,15 +55,6 @@ pub fn query(page: Page, address: &Address) {
     if !matches!(panel, FlowPanel::Calls | FlowPanel::Prediction) {
         let min_children = if choice.paper { 5 } else { 2 };
         queries.back_test.want(page, queries::FlowEvaluation { selection: whole, settings, min_children });
-    }
-    if panel != FlowPanel::Savings {
-        queries.savings.stop();
-    }
-    if panel != FlowPanel::Target {
-        queries.target.stop();
-    }
-    if panel != FlowPanel::Timeout {
-        queries.timeout.stop();
     }
 }
 

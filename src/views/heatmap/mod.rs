@@ -15,6 +15,8 @@ use crate::widgets::zoom::{self, ZoomTools, ZoomableChart as _, svg_format};
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::ids::ReportEndpoint;
+use pathlight_engine::queries;
+use pathlight_view::address::Address;
 use pathlight_view::address::choices::Choices;
 use pathlight_view::draw::caption::CaptionEntries;
 use pathlight_view::draw::{Shade, Theme};
@@ -26,6 +28,9 @@ use pathlight_view::views::View;
 
 /// The value of the order by likeness.
 const ALIKE: &str = "alike";
+
+/// Columns of the heat map at most; more requests are put together.
+const COLUMNS: u32 = 10_000;
 
 /// The view.
 pub struct HeatmapView {
@@ -171,6 +176,11 @@ fn formats(page: Page, chart: ChartCanvas<HeatmapChart>) -> Vec<export::Format> 
 impl PageView for HeatmapView {
     /// Report, order of rows; whether rows and columns that are alike stand side by side.
     type Content = (u64, RowTime, RowStat, [bool; 2]);
+
+    fn ask(page: Page, address: &Address) {
+        let (selection, order) = (address.rolled_up(address.selection()), address.choices.columns.clone());
+        page.queries().heatmap.want(page, queries::Heatmap { selection, columns: COLUMNS, order });
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

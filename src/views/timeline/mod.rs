@@ -14,7 +14,9 @@ use crate::widgets::{controls, export, links, names, service_legend};
 use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 use pathlight_engine::pool::UserError;
+use pathlight_engine::queries::{self, SpanKey};
 use pathlight_trace::Endpoint;
+use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 use pathlight_view::timeline::{self, SpanRow, spans_csv};
@@ -245,9 +247,41 @@ fn formats(page: Page, chart: ChartCanvas<TimelineChart>) -> Vec<export::Format>
     ]
 }
 
+/// Wants the trace that is shown, the span that has the focus and, once the trace is there, drag and slack.
+fn want_trace(page: Page) {
+    let Some(trace) = page.shown_trace() else { return };
+    let queries = page.queries();
+    let (settings, group) = (page.address().settings(), page.address().group());
+    let trace_id = trace.trace_id;
+    let root_span_id = trace.root_span_id;
+    let (has_pressures, id) = (false, trace_id.clone());
+    let of = queries::Trace { trace_id: id, root_span_id, settings, group, has_pressures };
+    queries.trace.want(page, of.clone());
+    let is_shown = queries.trace.fresh().is_some_and(|report| report.is_some());
+    let selected = match *page.focus() {
+        Focus::Span(index) => Some(SpanKey::Index(index)),
+        // A link to a span: its index is in the report.
+        Focus::Nothing => trace.span_id.map(SpanKey::Id),
+        _ => None,
+    };
+    if let Some(span) = selected {
+        queries.span.want(page, queries::Span { trace_id, span, group });
+    }
+    if is_shown {
+        queries.pressures.want(page, queries::Pressures { of });
+    }
+}
+
 impl PageView for TimelineView {
     /// Report, drag and slack, and why there is no timeline.
     type Content = (u64, u64, &'static str);
+
+    fn ask(page: Page, address: &Address) {
+        if address.trace.is_none() {
+            page.queries().want_requests(page, address);
+        }
+        want_trace(page);
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame

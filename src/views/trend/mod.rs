@@ -11,7 +11,9 @@ use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::panels::{self, DrawPanels, PanelChart};
 use crate::widgets::{export, plot_chart};
+use pathlight_engine::queries;
 use pathlight_engine::requests::RootEndpoint;
+use pathlight_view::address::Address;
 use pathlight_view::draw::Theme;
 use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::json;
@@ -100,6 +102,10 @@ fn formats(page: Page, chart: Chart) -> Vec<export::Format> {
 impl PageView for TrendView {
     /// Report, and whose requests.
     type Content = (u64, RootEndpoint);
+
+    fn ask(page: Page, address: &Address) {
+        page.queries().trend.want(page, queries::Trend { group: address.group() });
+    }
 
     fn frame(&self) -> &ViewFrame {
         &self.frame
