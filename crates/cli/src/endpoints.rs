@@ -1,13 +1,12 @@
 //! `pathlight endpoints`: interior endpoints ranked by what they cost all root endpoints together.
 
 use super::common::{Common, PlacesOption};
-use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
 use super::{Failure, parse};
-use pathlight_base::format::{count, counted, duration, duration_us, share_of};
-use pathlight_engine::endpoints::ImpactReport;
+use pathlight_base::format::{counted, duration_us, endpoint, share};
+use pathlight_engine::endpoints::{Affected, ImpactReport};
 use pathlight_engine::queries;
-use pathlight_view::endpoints::share_range;
+use pathlight_view::endpoints::{self, ImpactLine};
 use pathlight_view::json;
 use std::fmt::Write as _;
 
@@ -44,43 +43,24 @@ fn to_text(report: &ImpactReport, args: &Args, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} of {}, {} in all\n",
+        "{} of {}, {} in all. At most: what a request would save on average if the endpoint were {} % faster.\n",
         counted(report.facts.requests, "request"),
         counted(report.roots.len() as u64, "root endpoint"),
         duration_us(total),
+        args.faster,
     );
-    let saves = format!("-{}% saves <", args.faster);
-    let mut table = TextTable::new([
-        Right("impact"),
-        Right("share"),
-        Right("95 %"),
-        Right("requests"),
-        Right("roots"),
-        Right(&saves),
-        Left("endpoint"),
-    ]);
-    for row in report.rows.iter().filter(|row| row.is_interior).take(top) {
-        let (service, operation) = report.name(row.endpoint);
-        table.row([
-            duration_us(row.exclusive_us),
-            share_of(row.exclusive_us, total),
-            row.share_interval.map(share_range).unwrap_or_default(),
-            count(row.requests),
-            row.affected.len().to_string(),
-            duration(report.saving_at_most_us(row, args.faster)),
-            format!("[{service}] {operation}").trim_end().to_owned(),
-        ]);
-        for affected in row.affected.iter().take(3) {
-            let root = report.roots[affected.root as usize];
-            let (service, operation) = report.name(root.endpoint);
-            let share = share_of(affected.exclusive_us, root.latency_us);
-            table.remark(&format!("{share:>8} of [{service}] {operation}"));
-        }
-        match row.affected.len().saturating_sub(3) {
-            0 => {}
-            left => table.remark(&format!("{:>8} and {}", "", counted(left as u64, "more root endpoint"))),
-        }
-    }
-    let all = report.rows.iter().filter(|row| row.is_interior).count();
-    out + &table.to_string() + &more(all, top, "endpoint")
+    let table = endpoints::ranking().filled(ImpactLine::faster_by(report, args.faster));
+    let roots = |line: &ImpactLine| {
+        let affected = line.affected();
+        let words = |root: &Affected| {
+            let (service, operation) = report.name(report.roots[root.root as usize].endpoint);
+            format!("{:>8} of {}", share(report.share_in(root)), endpoint(service, operation))
+        };
+        let mut remarks: Vec<String> = affected.iter().take(3).map(words).collect();
+        let left = affected.len().saturating_sub(3) as u64;
+        remarks.extend((left > 0).then(|| format!("{:>8} and {}", "", counted(left, "more root endpoint"))));
+        remarks
+    };
+    let printed = TextTable::with_remarks(&table, 3, top, roots);
+    format!("{out}{printed}{}", more(table.rows().len(), top, "endpoint"))
 }

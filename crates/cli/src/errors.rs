@@ -3,13 +3,13 @@
 use super::Failure;
 use super::common::{Common, PlacesOption};
 use super::output::stacks;
-use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
-use pathlight_base::format::{DASH, count, duration_us, share};
 use pathlight_engine::errors::ErrorsReport;
 use pathlight_engine::queries;
+use pathlight_view::errors::ErrorEndpointRow;
 use pathlight_view::{errors, json};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 /// The options of `errors`.
 #[derive(Debug, clap::Args)]
@@ -38,11 +38,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     match format {
         "json" => args.common.print(&(json::errors(&report)? + "\n")),
         "folded" => args.common.print(&stacks(&report.to_folded()?)),
-        _ => args.common.print_text(&to_text(&report, args.top.unwrap_or(args.common.rows()))),
+        _ => args.common.print_text(&to_text(&Rc::new(report), args.top.unwrap_or(args.common.rows()))),
     }
 }
 
-fn to_text(report: &ErrorsReport, top: usize) -> String {
+fn to_text(report: &Rc<ErrorsReport>, top: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = String::new();
     for sentence in errors::sentences(report) {
@@ -51,28 +51,8 @@ fn to_text(report: &ErrorsReport, top: usize) -> String {
     if report.totals.requests == 0 {
         return out;
     }
-    let mut table = TextTable::new([
-        Right("own"),
-        Right("propagated"),
-        Right("stopped"),
-        Right("on path"),
-        Right("path time"),
-        Right("saved"),
-        Left("endpoint"),
-    ]);
-    for row in report.rows.iter().filter(|row| row.has_errors()).take(top) {
-        let (service, operation) = report.name(row.endpoint);
-        table.row([
-            count(row.own),
-            count(row.propagated),
-            count(row.stopped),
-            row.path_share().map_or(DASH.to_owned(), share),
-            duration_us(row.path_error_us),
-            duration_us(row.saved_us),
-            format!("[{service}] {operation}"),
-        ]);
-    }
-    let _ = write!(out, "\n{table}");
-    out.push_str(&more(report.rows.iter().filter(|row| row.has_errors()).count(), top, "endpoint"));
+    let table = errors::table().filled(ErrorEndpointRow::of(report));
+    let _ = write!(out, "\n{}", TextTable::of(&table, 3, top));
+    out.push_str(&more(table.rows().len(), top, "endpoint"));
     out
 }

@@ -17,9 +17,11 @@ use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::{Choice, Summary};
 use pathlight_trace::Endpoint;
-use pathlight_view::flow::called_words;
+use pathlight_view::flow::target::{self, TargetLine};
+use pathlight_view::flow::{self, CallLine, called_words};
 use pathlight_view::json;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 /// The options of `flow`. `--service` and `--operation` choose the parent; without them and without another option
 /// the parents are listed.
@@ -91,7 +93,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if common.json {
             json::flow_target(&report, Some(&test))? + "\n"
         } else {
-            target_text(&report, &test, rows)
+            target_text(&Rc::new(report), &test, rows)
         }
     } else if let Some((name, timeout_us)) = &args.timeout {
         let endpoint = endpoint(&pool, name)?;
@@ -117,7 +119,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     } else {
         let parent = args.parent.as_deref().map(|name| endpoint(&pool, name)).transpose()?;
         let report = pool.run(queries::Flow { selection, parent, settings })?;
-        if common.json { json::flow(&report)? + "\n" } else { flow_text(&report, rows) }
+        if common.json { json::flow(&report)? + "\n" } else { flow_text(&Rc::new(report), rows) }
     };
     if common.json { common.print(&text) } else { common.print_text(&text) }
 }
@@ -224,7 +226,7 @@ fn parents_text(parents: &[FlowParent], rows: usize) -> String {
     table.to_string() + &more(parents.len(), rows, "parent")
 }
 
-fn flow_text(report: &FlowReport, rows: usize) -> String {
+fn flow_text(report: &Rc<FlowReport>, rows: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -239,22 +241,8 @@ fn flow_text(report: &FlowReport, rows: usize) -> String {
     if let Some(kept) = report.repeats_kept {
         let _ = writeln!(out, "repeats of a callee above #{kept} are folded into one");
     }
-    let mut calls = TextTable::new([
-        Right("latency"),
-        Right("wait"),
-        Right("critical"),
-        Right("invocations"),
-        Left("call"),
-    ]);
-    for node in report.nodes.iter().take(rows) {
-        calls.row([
-            duration(node.latency_us.mean),
-            duration(node.wait_us.mean),
-            share(node.critical_share()),
-            node.invocations.to_string(),
-            node.label.clone(),
-        ]);
-    }
+    let calls = flow::table().filled(CallLine::of(report));
+    let calls = TextTable::of(&calls, 2, rows);
     let mut edges = TextTable::new([Right("support"), Right("binding"), Left("edge")]);
     for edge in report.edges.iter().take(rows) {
         let ends = report.labels(edge).join(" -> ");
@@ -330,7 +318,7 @@ fn way_name(way: &TargetWay) -> String {
     names.collect::<Vec<_>>().join(" and ")
 }
 
-fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> String {
+fn target_text(report: &Rc<TargetReport>, test: &EvaluationReport, rows: usize) -> String {
     let name = report.quantile.name();
     let (before, target) = (duration(report.before_us), duration(report.target_us as f64));
     let mut out = format!("{name} of {} requests is {before}", report.requests);
@@ -339,12 +327,9 @@ fn target_text(report: &TargetReport, test: &EvaluationReport, rows: usize) -> S
         return out;
     }
     let _ = writeln!(out, "; for {target} the own work (self time) has to be faster by\n");
-    let best = format!("{name} if gone");
-    let mut table = TextTable::new([Right("faster"), Right(&best), Left("of")]);
-    for way in report.single.iter().take(rows).chain(&report.together) {
-        let faster = way.faster_percent.map_or_else(|| DASH.to_owned(), |percent| format!("{percent}%"));
-        table.row([faster, duration(way.at_best_us), way_name(way)]);
-    }
+    let is_listed = |line: &TargetLine| line.at() < rows || line.at() >= report.single.len();
+    let ways = target::table().filled(TargetLine::of(report).into_iter().filter(is_listed).collect());
+    let table = TextTable::of(&ways, 2, usize::MAX);
     let more_single = more(report.single.len(), rows, "single endpoint");
     let reaching = counted(report.reaching, "endpoint");
     let _ = writeln!(out, "{table}{more_single}\n{reaching} can reach it alone");

@@ -4,11 +4,11 @@ use super::common::Common;
 use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
 use super::{Failure, parse};
-use pathlight_base::format::{DASH, count, counted, duration};
+use pathlight_base::format::{count, counted, duration};
 use pathlight_engine::queries;
 use pathlight_engine::split::{ProposalsReport, ProposedValue, SplitOf, SplitReport, TagProposal};
 use pathlight_trace::Endpoint;
-use pathlight_view::json;
+use pathlight_view::{json, split};
 use std::fmt::Write as _;
 
 /// The options of `split`.
@@ -86,29 +86,8 @@ fn list(report: &ProposalsReport, rows: usize) -> String {
 fn to_text(report: &SplitReport, rows: usize) -> String {
     // Writing to a String cannot fail.
     let mut out = format!("Each sample is the {}.\n\n", report.of.sample_words());
-    let mut table = TextTable::new([
-        Right("n"),
-        Right("p50"),
-        Right("p95"),
-        Right("p99"),
-        Right("p50 x"),
-        Right("95 % interval"),
-        Left(&report.key),
-    ]);
-    for value in report.values.iter().take(rows) {
-        let [median, ..] = value.ratios;
-        let ratio = median.ratio.map_or(DASH.to_owned(), |r| format!("{r:.3}"));
-        let interval = median.interval.map_or(DASH.to_owned(), |i| format!("{:.3} .. {:.3}", i.low, i.high));
-        table.row([
-            count(value.n),
-            duration(value.us.p50),
-            duration(value.us.p95),
-            duration(value.us.p99),
-            ratio,
-            interval,
-            value.value.to_string(),
-        ]);
-    }
+    let table = split::table().filled(report.values.clone());
+    let table = TextTable::of(&table, 3, rows);
     let _ = writeln!(
         out,
         "{table}{}\n{} without the tag",

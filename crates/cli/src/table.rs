@@ -4,7 +4,8 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use pathlight_base::format::{agreeing, counted, harmless};
+use pathlight_base::format::{DASH, agreeing, counted, harmless};
+use pathlight_view::table::{Rows, Table, Width};
 
 use super::terminal::{self, width};
 
@@ -59,6 +60,42 @@ impl TextTable {
             column.set_padding((0, 2)).set_cell_alignment(alignment);
         }
         TextTable { table, has_titles, widths, rows: Vec::new() }
+    }
+
+    /// Returns the first rows of a table of the page in its own order, with the columns that have at most this priority.
+    /// The widest column comes last: a terminal cuts it.
+    pub fn of<R>(table: &Table<R>, priority: u8, rows: usize) -> TextTable {
+        TextTable::with_remarks(table, priority, rows, |_| Vec::new())
+    }
+
+    /// Returns what [`of`](Self::of) returns, with remarks below the rows.
+    pub fn with_remarks<R>(
+        table: &Table<R>,
+        priority: u8,
+        rows: usize,
+        remarks: impl Fn(&R) -> Vec<String>,
+    ) -> TextTable {
+        let heads = table.heads();
+        let is_shown =
+            |at: &usize| (1..=priority).contains(&heads[*at].priority) && heads[*at].width != Width::Spark;
+        let mut columns: Vec<usize> = (0..heads.len()).filter(is_shown).collect();
+        let order: Vec<usize> =
+            table.order(None, None).into_iter().take(rows).map(|row| row as usize).collect();
+        // What this report does not know is left out.
+        let has_content = |at: &usize| {
+            order.iter().any(|&row| !matches!(table.cell(*at, row).to_string().as_str(), "" | DASH))
+        };
+        columns.retain(has_content);
+        columns.sort_by_key(|&at| heads[at].width == Width::Wide);
+        let mut text = TextTable::new(columns.iter().map(|&at| match heads[at] {
+            head if head.width.is_number() => TextColumn::Right(head.title),
+            head => TextColumn::Left(head.title),
+        }));
+        for row in order {
+            text.row(columns.iter().map(|&column| table.cell(column, row).to_string()));
+            remarks(&table.rows()[row]).iter().for_each(|remark| text.remark(remark));
+        }
+        text
     }
 
     /// Adds a row, a cell a column. Control characters of names, which a terminal would obey, become spaces.

@@ -88,10 +88,28 @@ pub struct ImpactLine {
     /// What-if: by how much the mean latency would fall, in microseconds; `None` where that is not known.
     saved_us: Option<f64>,
     /// By how many percent it is faster.
-    percent: u64,
+    percent: f64,
 }
 
 impl ImpactLine {
+    /// Returns the lines of a ranking, with the bound of what is saved if an endpoint is faster by so many percent; interior
+    /// endpoints only.
+    pub fn faster_by(report: &ImpactReport, percent: f64) -> Vec<ImpactLine> {
+        let requests = report.facts.requests.max(1) as f64;
+        let line = |row: &ImpactRow| {
+            let (service, operation) = report.name(row.endpoint);
+            ImpactLine {
+                endpoint: Endpoint::new(service, operation),
+                row: row.clone(),
+                share: report.share(row),
+                at_most_us: report.saving_at_most_us(row, percent) / requests,
+                saved_us: None,
+                percent,
+            }
+        };
+        report.rows.iter().filter(|row| row.is_interior).map(line).collect()
+    }
+
     /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
     pub fn of(report: &ImpactReport, savings: Option<&SavingsReport>, level: usize) -> Vec<ImpactLine> {
         let saved: BTreeMap<(&str, &str), f64> = savings
@@ -101,21 +119,11 @@ impl ImpactLine {
                 ((saving.service.as_str(), saving.operation.as_str()), saving.saved_us.levels()[level].mean)
             })
             .collect();
-        let requests = report.facts.requests.max(1) as f64;
-        let percent = FASTER_PERCENT[level];
-        let rows = report.rows.iter().filter(|row| row.is_interior);
-        rows.map(|row| {
-            let (service, operation) = report.name(row.endpoint);
-            ImpactLine {
-                endpoint: Endpoint::new(service, operation),
-                row: row.clone(),
-                share: report.share(row),
-                at_most_us: report.saving_at_most_us(row, f64::from(percent)) / requests,
-                saved_us: saved.get(&(service, operation)).copied(),
-                percent: u64::from(percent),
-            }
-        })
-        .collect()
+        let mut lines = ImpactLine::faster_by(report, f64::from(FASTER_PERCENT[level]));
+        for line in &mut lines {
+            line.saved_us = saved.get(&line.endpoint.names()).copied();
+        }
+        lines
     }
 
     fn name(&self) -> (&str, &str) {
@@ -224,7 +232,8 @@ pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level
 }
 
 impl ImpactLine {
-    fn affected(&self) -> &[AffectedRoot] {
+    /// Returns the root endpoints whose requests spend time in it, the most first.
+    pub fn affected(&self) -> &[AffectedRoot] {
         &self.row.affected
     }
 }

@@ -6,6 +6,7 @@ use pathlight_base::statistics::LogHistogram;
 use pathlight_trace::Endpoint;
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::fmt;
 
 /// What a cell shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,26 @@ impl CellText {
     /// Returns whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         matches!(self, CellText::Text(text) if text.is_empty())
+    }
+}
+
+/// The cell as text.
+impl fmt::Display for CellText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CellText::Text(text)
+            | CellText::Number(text, _)
+            | CellText::Bar(_, text)
+            | CellText::Call(None, text)
+            | CellText::Service(text) => f.write_str(text),
+            CellText::Endpoint { service, operation, .. } => {
+                f.write_str(&format::endpoint(service, operation))
+            }
+            CellText::Call(Some(Endpoint { service, operation }), words) => {
+                f.write_str(format!("{} {words}", format::endpoint(service, operation)).trim_end())
+            }
+            CellText::Spark(_) => Ok(()),
+        }
     }
 }
 

@@ -97,6 +97,12 @@ impl<R> Table<R> {
         Table { share: Some(share), ..self }
     }
 
+    /// Returns the table with rows.
+    #[must_use]
+    pub fn filled(self, rows: Vec<R>) -> Self {
+        Table { rows: Some(rows), ..self }
+    }
+
     /// Takes new rows.
     pub fn set_rows(&mut self, rows: Vec<R>) {
         self.rows = Some(rows);
