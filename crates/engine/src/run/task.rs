@@ -4,17 +4,18 @@ use super::partials::{frame, opened, parts, sealed};
 use super::pass::{NamedPass, Pass};
 use super::query::Query;
 use super::request_pass::{self, Over, RunningPass};
-use super::session::Naming;
+use super::session::{Naming, Whose};
 use super::set_pass::{OverSet, RunningSetPass};
 use super::{Plan, Session};
 use crate::EngineError;
-use crate::flame::{TableBuilder, pack_sorted};
+use crate::flame::{PathTable, TableBuilder, pack_sorted};
 use crate::flow::passes::FlowTask;
 use crate::passes::{start_over, start_over_set};
-use crate::requests::{RequestKey, TypeFacts};
+use crate::requests::{RequestKey, Selection, TypeFacts};
 use pathlight_base::encoding;
 use pathlight_trace::{PlaceFacts, hash_bytes};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl Session {
     /// Runs a query over these traces alone, in one go.
@@ -123,19 +124,17 @@ impl PassTask {
         if self.named.pass.settings().is_some() {
             session.name_places(self.named.names.as_ref(), self.naming);
         }
+        let NamedPass { types, incomplete, .. } = &self.named;
         match &self.named.pass {
             Pass::Places => Ok(Some(encoding::write(&PlaceFacts::of(&session.set)))),
             Pass::Types { settings } => {
                 Ok(Some(encoding::write(&TypeFacts::of(&session.set, settings.reading))))
             }
             Pass::Set(pass) => {
+                let over = OverSet { types: types.clone(), incomplete: *incomplete };
                 let running = match &mut self.over_set {
                     Some(running) => running,
-                    none => {
-                        let NamedPass { types, incomplete, .. } = &self.named;
-                        let over = OverSet { types: types.clone(), incomplete: *incomplete };
-                        none.insert(start_over_set(pass, over)?)
-                    }
+                    none => none.insert(start_over_set(pass, over)?),
                 };
                 let partial = running.step(&session.set, time_is_up);
                 self.progress = running.progress(&session.set);
@@ -144,14 +143,9 @@ impl PassTask {
             // Of all requests there is no need for the table of paths.
             Pass::Flow { selection, cut: None, pass } if pass.is_of_all(selection) => {
                 let Some(task) = &mut self.flow else { return Err(EngineError::Ended) };
-                let roots = selection.root.of(&session.set, self.named.incomplete);
-                let partial = task.step(
-                    (&session.set, &mut session.flows),
-                    (selection, roots),
-                    pass,
-                    None,
-                    time_is_up,
-                )?;
+                let roots = selection.root.of(&session.set, *incomplete);
+                let (over, of) = ((&session.set, &mut session.flows), (selection, roots));
+                let partial = task.step(over, of, pass, None, time_is_up)?;
                 self.progress = task.progress();
                 Ok(partial)
             }
@@ -159,72 +153,94 @@ impl PassTask {
             | Pass::Ties { selection, .. }
             | Pass::Requests { selection, .. }
             | Pass::Flow { selection, .. } => {
-                let whose = (selection.root.clone(), self.named.incomplete);
-                let key = (self.naming, whose.clone(), selection.settings());
-                let table = match session.table(&key) {
-                    Some(table) => table,
-                    None => {
-                        let builder = self.builder.get_or_insert_with(|| {
-                            let roots = selection.root.of(&session.set, self.named.incomplete);
-                            TableBuilder::new(roots, selection.settings())
-                        });
-                        let done = builder.step(&session.set, time_is_up);
-                        self.progress = builder.progress(&session.set);
-                        let Some(builder) = self.builder.take_if(|_| done) else { return Ok(None) };
-                        session.keep_table(key, builder)
+                let selection = selection.clone();
+                match self.table(session, &selection, time_is_up) {
+                    Some((table, whose)) => {
+                        self.over_table(session, &selection, (&table, &whose), time_is_up)
                     }
-                };
-                let types = self.named.types.as_ref();
-                let selected = session.selected(self.naming, types, selection, (&table, &whose));
-                match (&self.named.pass, &mut self.flow) {
-                    (Pass::Flow { selection, cut, pass }, Some(task)) => {
-                        let cut = cut.clone().unwrap_or_default();
-                        let inside = selected.inside(&session.set, &table.requests, &cut);
-                        let rows = inside.map(|r| table.requests[r as usize].row).collect();
-                        let of = (selection, Some(table.roots));
-                        let partial =
-                            task.step((&session.set, &mut session.flows), of, pass, Some(rows), time_is_up)?;
-                        self.progress = task.progress();
-                        Ok(partial)
-                    }
-                    (Pass::Requests { cut, pass, .. }, _) => {
-                        if self.running.is_none() {
-                            let requests = selected.inside(&session.set, &table.requests, cut).collect();
-                            let types = selected.types().cloned().unwrap_or_default();
-                            let settings = selection.settings();
-                            let over = Over { set: &session.set, settings, types, requests };
-                            self.running = Some(start_over(pass, over)?);
-                        }
-                        let partial = request_pass::step(&mut self.running, &session.set, &table, time_is_up);
-                        if let Some(running) = &self.running {
-                            self.progress = running.progress();
-                        }
-                        Ok(partial)
-                    }
-                    (Pass::Ties { latencies_us, is_by_type, .. }, _) => {
-                        // Requests of one type without a name where types do not matter.
-                        let wanted =
-                            selected.by_type(*is_by_type, |keys: &mut Vec<u32>, request| keys.push(request));
-                        let none = Vec::new();
-                        let ties = wanted.into_iter().map(|(name, requests)| {
-                            let at = latencies_us.get(&name).unwrap_or(&none);
-                            let keys = (requests.into_iter())
-                                .map(|r| &table.requests[r as usize])
-                                .filter(|r| at.contains(&r.latency_us))
-                                .map(|r| RequestKey::of(&session.set, r));
-                            (name, keys.collect::<Vec<_>>())
-                        });
-                        Ok(Some(encoding::write(&ties.collect::<BTreeMap<_, _>>())))
-                    }
-                    _ => {
-                        let is_by_type = matches!(self.named.pass, Pass::Latencies { is_by_type: true, .. });
-                        let latency = |r: u32| table.requests[r as usize].latency_us;
-                        let types = selected
-                            .by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
-                        let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
-                        Ok(Some(encoding::write(&(packed.collect::<BTreeMap<_, _>>(), selected.coverage()))))
-                    }
+                    None => Ok(None),
                 }
+            }
+        }
+    }
+
+    /// Returns the table of the critical paths of the requests of a selection, in whatever range, and whose requests these
+    /// are; `None` if the time is up before it is built.
+    fn table(
+        &mut self,
+        session: &mut Session,
+        selection: &Selection,
+        time_is_up: &mut dyn FnMut() -> bool,
+    ) -> Option<(Arc<PathTable>, Whose)> {
+        let whose = (selection.root.clone(), self.named.incomplete);
+        let key = (self.naming, whose.clone(), selection.settings());
+        if let Some(table) = session.table(&key) {
+            return Some((table, whose));
+        }
+        let builder = self.builder.get_or_insert_with(|| {
+            let roots = selection.root.of(&session.set, self.named.incomplete);
+            TableBuilder::new(roots, selection.settings())
+        });
+        let done = builder.step(&session.set, time_is_up);
+        self.progress = builder.progress(&session.set);
+        let builder = self.builder.take_if(|_| done)?;
+        Some((session.keep_table(key, builder), whose))
+    }
+
+    /// Runs a pass over the requests of a selection.
+    fn over_table(
+        &mut self,
+        session: &mut Session,
+        selection: &Selection,
+        (table, whose): (&PathTable, &Whose),
+        time_is_up: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Vec<u8>>, EngineError> {
+        let selected = session.selected(self.naming, self.named.types.as_ref(), selection, (table, whose));
+        match (&self.named.pass, &mut self.flow) {
+            (Pass::Flow { cut, pass, .. }, Some(task)) => {
+                let cut = cut.clone().unwrap_or_default();
+                let inside = selected.inside(&session.set, &table.requests, &cut);
+                let rows = inside.map(|request| table.requests[request as usize].row).collect();
+                let (over, of) = ((&session.set, &mut session.flows), (selection, Some(table.roots)));
+                let partial = task.step(over, of, pass, Some(rows), time_is_up)?;
+                self.progress = task.progress();
+                Ok(partial)
+            }
+            (Pass::Requests { cut, pass, .. }, _) => {
+                if self.running.is_none() {
+                    let requests = selected.inside(&session.set, &table.requests, cut).collect();
+                    let types = selected.types().cloned().unwrap_or_default();
+                    let settings = selection.settings();
+                    self.running =
+                        Some(start_over(pass, Over { set: &session.set, settings, types, requests })?);
+                }
+                let partial = request_pass::step(&mut self.running, &session.set, table, time_is_up);
+                if let Some(running) = &self.running {
+                    self.progress = running.progress();
+                }
+                Ok(partial)
+            }
+            (Pass::Ties { latencies_us, is_by_type, .. }, _) => {
+                // Requests of one type without a name where types do not matter.
+                let wanted = selected.by_type(*is_by_type, |keys: &mut Vec<u32>, request| keys.push(request));
+                let none = Vec::new();
+                let ties = wanted.into_iter().map(|(name, requests)| {
+                    let at = latencies_us.get(&name).unwrap_or(&none);
+                    let keys = (requests.into_iter())
+                        .map(|request| &table.requests[request as usize])
+                        .filter(|request| at.contains(&request.latency_us))
+                        .map(|request| RequestKey::of(&session.set, request));
+                    (name, keys.collect::<Vec<_>>())
+                });
+                Ok(Some(encoding::write(&ties.collect::<BTreeMap<_, _>>())))
+            }
+            _ => {
+                let is_by_type = matches!(self.named.pass, Pass::Latencies { is_by_type: true, .. });
+                let latency = |request: u32| table.requests[request as usize].latency_us;
+                let types =
+                    selected.by_type(is_by_type, |of: &mut Vec<u64>, request| of.push(latency(request)));
+                let packed = types.into_iter().map(|(name, of)| (name, pack_sorted(of)));
+                Ok(Some(encoding::write(&(packed.collect::<BTreeMap<_, _>>(), selected.coverage()))))
             }
         }
     }
