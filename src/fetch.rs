@@ -330,7 +330,7 @@ async fn part(blob: &Blob, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {
     Ok(Uint8Array::new(&bytes).to_vec())
 }
 
-/// Makes one GET; returns what came of it, and the body. `moved` is told the bytes of every chunk.
+/// Makes one GET; returns what came of it, and the body. `moved` is called with the bytes of every chunk.
 async fn get(
     url: &str,
     connection: &Connection,

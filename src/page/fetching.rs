@@ -23,7 +23,7 @@ const SILENT_MS: f64 = 300_000.0;
 /// How often a search is repeated where the address does not say, in seconds.
 pub const EVERY_S: u32 = 30;
 
-/// How often the page is told of progress at most, in milliseconds.
+/// Shortest time between two reports of progress to the page, in milliseconds.
 const TELL_MS: f64 = 100.0;
 
 /// The phase of a fetch.
@@ -54,8 +54,8 @@ struct Inner {
     /// What was fetched last, or is being fetched.
     source: RefCell<FetchSource>,
     fetch: RefCell<Option<Fetch>>,
-    /// When the page was told of progress last, in milliseconds.
-    told_ms: Cell<f64>,
+    /// Time of the last report of progress to the page, in milliseconds.
+    reported_ms: Cell<f64>,
     /// It goes besides what was loaded before.
     adds: Cell<bool>,
     /// Foreign origins the user has agreed to, until the page is closed.
@@ -439,8 +439,8 @@ impl Fetching {
             FetchEvent::Input(input) => page.load(vec![input]),
             FetchEvent::Moved => {
                 let now_ms = js_sys::Date::now();
-                if now_ms - self.0.told_ms.get() >= TELL_MS {
-                    self.0.told_ms.set(now_ms);
+                if now_ms - self.0.reported_ms.get() >= TELL_MS {
+                    self.0.reported_ms.set(now_ms);
                     page.refresh();
                 }
             }

@@ -41,7 +41,7 @@ struct State {
     failure: Option<String>,
     /// How a long training goes.
     progress: Option<TrainingProgress>,
-    is_told: bool,
+    is_reported: bool,
     /// The last round in which it was wanted.
     round: u64,
     /// Counts reports, failures and clearings.
@@ -72,7 +72,7 @@ impl Slots {
         }
     }
 
-    /// Returns why queries have no report; each told once.
+    /// Returns why queries have no report; each failure once.
     pub fn take_failures(&self) -> Vec<String> {
         self.known.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
     }
@@ -162,7 +162,7 @@ fn want(slot: &Rc<RefCell<State>>, asker: impl Asker, query: Vec<u8>, read: Read
             }
             Err(QueryError::Failed(reason)) => {
                 state.failure = Some(reason);
-                state.is_told = false;
+                state.is_reported = false;
             }
             // What is loaded changes; the query is run again once it has.
             Err(QueryError::Stale | QueryError::WorkerLost) => {}
@@ -189,7 +189,7 @@ impl State {
     }
 
     fn take_failure(&mut self) -> Option<String> {
-        if std::mem::replace(&mut self.is_told, true) { None } else { self.failure.clone() }
+        if std::mem::replace(&mut self.is_reported, true) { None } else { self.failure.clone() }
     }
 }
 

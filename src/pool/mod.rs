@@ -47,7 +47,7 @@ pub struct PagePool(Rc<Inner>);
 struct Inner {
     boot: Boot,
     on_event: Box<dyn Fn(PoolEvent)>,
-    /// To be told; the first is being told.
+    /// Events still to be handled; the first is being handled.
     events: RefCell<VecDeque<PoolEvent>>,
     state: RefCell<PoolState<JsValue>>,
     /// Workers by slot.

@@ -1,4 +1,4 @@
-//! The page around this one: what it sends is followed, what it wants to know is told. The rules are those of
+//! The page around this one: follows its messages and reports to it what it wants to know. The rules are those of
 //! [`contract`](pathlight_view::contract).
 
 use crate::dom::{self, El, Listeners, button, div, span};
@@ -31,19 +31,19 @@ struct Hosts {
     /// Parent and opener, as far as they are there.
     windows: Vec<Window>,
     standings: RefCell<BTreeMap<String, Standing>>,
-    /// Who is told: the window and its origin.
+    /// Receivers of messages: the window and its origin.
     listeners: RefCell<Vec<(Window, String)>>,
     own_origin: String,
 }
 
-/// The row that asks the user, and what the hosts were told last.
+/// The row that asks the user, and the last messages to the hosts.
 pub struct Host {
     element: El,
     hosts: Rc<Hosts>,
     keep: Listeners,
     /// The origin the row is about.
     asking: Option<String>,
-    /// The state of the data that was told.
+    /// The state of the data that was last reported.
     generation: u64,
     selected: Option<(String, Option<String>)>,
 }
@@ -69,10 +69,10 @@ impl Host {
                     heard.hear(event);
                 }
             }));
-            let told = hosts.clone();
+            let notified = hosts.clone();
             keep.add(dom::listen(&window, "keydown", dom::How::default(), move |event| {
                 if keys::is_unused_escape(&event) {
-                    told.publish(&Outgoing::Escape);
+                    notified.publish(&Outgoing::Escape);
                 }
             }));
             // It says nothing but that there is a page, so whoever is there may know.

@@ -117,7 +117,7 @@ fn paint_due() {
 }
 
 impl TableGrid {
-    /// Puts a table into the page; `on_sort` is told how it is to be sorted.
+    /// Puts a table into the page; `on_sort` is called with the order that was chosen.
     pub fn new(rows: Rc<RefCell<dyn Rows>>, on_sort: Rc<dyn Fn(Sort)>) -> Rc<TableGrid> {
         let keep = Listeners::default();
         let (name, label, sort) = {

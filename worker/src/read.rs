@@ -68,8 +68,9 @@ struct Reading<'a> {
     stride: u32,
     bytes: u64,
     finished: u32,
-    told_ms: f64,
-    /// Bytes of heap from which on progress is told at once: whether the rest will fit must be known before memory ends.
+    reported_ms: f64,
+    /// Bytes of heap from which on progress is reported at once: whether the rest will fit must be known before memory
+    /// ends.
     tell_from: u64,
     /// By how much that grows.
     tell_step: u64,
@@ -88,7 +89,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         stride: 64 << 10,
         bytes: 0,
         finished: 0,
-        told_ms: now_ms(),
+        reported_ms: now_ms(),
         tell_from: worker.session.borrow().set.heap_bytes() as u64 + heap_limit / 16,
         tell_step: heap_limit / 16,
         reserve: Reserve::default(),
@@ -213,8 +214,8 @@ impl Reading<'_> {
             return;
         }
         let heap = self.worker.session.borrow().set.heap_bytes() as u64;
-        if now_ms() - self.told_ms > PROGRESS_MS || heap > self.tell_from {
-            self.told_ms = now_ms();
+        if now_ms() - self.reported_ms > PROGRESS_MS || heap > self.tell_from {
+            self.reported_ms = now_ms();
             self.tell_from = heap + self.tell_step;
             self.worker.post(&FromWorker::Progress(self.call, self.progress()), &[]);
         }

@@ -269,10 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_origin_is_told_the_settings_of_both_versions() {
-        let told = Trouble::Lost(Lost::Cors).explain(&place(false));
-        assert!(told.message.starts_with("https://jaeger.example:16686 answers"), "{}", told.message);
-        let cures = told.cures.join("\n");
+    fn a_forbidden_origin_is_shown_the_settings_of_both_versions() {
+        let explanation = Trouble::Lost(Lost::Cors).explain(&place(false));
+        assert!(
+            explanation.message.starts_with("https://jaeger.example:16686 answers"),
+            "{}",
+            explanation.message
+        );
+        let cures = explanation.cures.join("\n");
         for words in [
             r#"`cors: { allowed_origins: ["https://tools.example"] }` under `extensions.jaeger_query.http`"#,
             r#"`--query.additional-headers="Access-Control-Allow-Origin: https://tools.example"`"#,
@@ -310,10 +314,14 @@ mod tests {
             Trouble::Base(text()),
             Trouble::Source(text()),
         ] {
-            let told = trouble.explain(&place(false));
-            assert!(told.message.ends_with('.') && !told.message.contains(".."), "{}", told.message);
-            assert!(!told.cures.is_empty(), "{trouble:?}");
-            for line in told.cures.iter().chain([&told.message]) {
+            let explanation = trouble.explain(&place(false));
+            assert!(
+                explanation.message.ends_with('.') && !explanation.message.contains(".."),
+                "{}",
+                explanation.message
+            );
+            assert!(!explanation.cures.is_empty(), "{trouble:?}");
+            for line in explanation.cures.iter().chain([&explanation.message]) {
                 assert!(line.ends_with('.'), "{line}");
                 assert_eq!(line.matches('`').count() % 2, 0, "{line}");
             }

@@ -122,15 +122,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Returns a function that writes losses of the auto-encoder to standard error, one line an epoch, where somebody is
 /// looking.
 fn watch() -> impl FnMut(&TrainingProgress) {
-    let mut told = 0;
+    let mut reported = 0;
     let is_watched = std::io::stderr().is_terminal();
     move |progress: &TrainingProgress| {
-        for (epoch, loss) in progress.losses.iter().enumerate().skip(told) {
+        for (epoch, loss) in progress.losses.iter().enumerate().skip(reported) {
             if is_watched {
                 eprintln!("pathlight: epoch {}: loss {loss:.3}", epoch + 1);
             }
         }
-        told = told.max(progress.losses.len());
+        reported = reported.max(progress.losses.len());
     }
 }
 

@@ -449,7 +449,7 @@ impl Store {
         self.done.iter().find(|done| done.service == service && done.window == window).map(|done| done.traces)
     }
 
-    /// Puts an answer: a line for each trace that is told apart, else one for all.
+    /// Puts an answer: a line for each trace of a document that lists them, else one for all.
     fn put(&mut self, body: &[u8]) -> Result<(), Failure> {
         let answer: Value = serde_json::from_slice(body)?;
         let mut lines = String::new();
@@ -504,7 +504,7 @@ impl Store {
         self.seen.len() as u64
     }
 
-    /// Puts the file into its place; returns how many traces were found, or lines written where they are told apart.
+    /// Puts the file into its place; returns the number of traces found, or of lines written if each is one trace.
     fn finish(self) -> Result<u64, Failure> {
         let found = self.found();
         if let Some(Growing { place, part, notes, packer }) = self.file {

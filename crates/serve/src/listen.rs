@@ -189,7 +189,7 @@ async fn preflight(State(exports): State<Exports>, headers: HeaderMap) -> Respon
     let mut answer = StatusCode::NO_CONTENT.into_response();
     let out = answer.headers_mut();
     out.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
-    // An SDK may be told to send headers of its own, such as a key.
+    // An SDK may be configured to send headers of its own, such as a key.
     let wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     out.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.unwrap_or(HeaderValue::from_static("content-type")));
     out.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Distinct names of one template up to which each stays as it is.
 const MOST_NAMES: usize = 100;
-/// Operations of one callee that are told apart in facts: one, or several.
+/// Operations of one callee that facts distinguish: one, or several.
 const SEVERAL: usize = 2;
 
 /// The share of traces with their root, in percent, beside which requests whose caller is not recorded do not count.

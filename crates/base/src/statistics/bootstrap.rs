@@ -66,7 +66,8 @@ pub fn ratio(reference: &[u64], values: &[u64], p: f64) -> Option<f64> {
     (below > 0.0 && !values.is_empty()).then(|| percentile(values, p) / below)
 }
 
-/// With fewer requests the share that something has of all latency is told with its interval; from so many on it is narrow.
+/// With fewer requests the share that something has of all latency is shown with its interval; from so many on it is
+/// narrow.
 pub const FEW: usize = 1000;
 
 /// What a share is of: the whole of each request, and the parts of it that something has, as (its number, part).

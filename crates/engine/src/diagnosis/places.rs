@@ -411,7 +411,7 @@ pub struct Comparing(Merging);
 impl Comparing {
     /// Adds a part of set A or B; the parts of a worker come one after the other, as to [`Merging::add`].
     pub async fn add(&mut self, part: TracesPart, is_b: bool, pace: &mut Pace) {
-        // The set is told by a first letter on the trace id, which no report of this kind names.
+        // The set is marked by a first letter on the trace id, which no report of this kind names.
         self.0.add(part.marked(if is_b { "b" } else { "a" }), pace).await;
     }
 

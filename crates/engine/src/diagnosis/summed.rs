@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not told apart.
+/// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not listed one by one.
 pub const MOST_PLACES: usize = 64;
 
 /// Latency bins, each by the difference of its number from the one before.

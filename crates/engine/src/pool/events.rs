@@ -83,7 +83,7 @@ pub enum PoolInput<P> {
         slot: usize,
         /// Its serial number.
         serial: u64,
-        /// Why, as far as the browser told.
+        /// The reason, as far as the browser gave one.
         reason: String,
     },
     /// The browser refuses to start a worker.
@@ -198,7 +198,7 @@ pub enum PoolEvent {
     WorkerLost {
         /// What it was reading, or empty.
         name: String,
-        /// Why, as far as the browser told.
+        /// The reason, as far as the browser gave one.
         reason: String,
     },
     /// The pool cannot work, or not with what it was given.
@@ -222,7 +222,7 @@ pub struct LoadProgress {
     pub files: u32,
     /// Speed, smoothed, in 10^6 bytes a second.
     pub mb_per_s: f64,
-    /// Time left, if it can be told.
+    /// Time left, if it is known.
     pub seconds_left: Option<f64>,
 }
 

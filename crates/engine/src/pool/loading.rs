@@ -63,9 +63,9 @@ pub(super) struct Load {
     pub failed_joins: u32,
     pub errors: Vec<UserError>,
     pub meter: Meter,
-    /// When progress was last looked at, and when the page was last told of it.
+    /// Time when progress was last looked at, and when it was last reported to the page.
     pub looked_us: Option<u64>,
-    pub told_us: Option<u64>,
+    pub reported_us: Option<u64>,
     pub began_us: u64,
     /// When preliminary results are offered next, after the start.
     pub preliminary_us: u64,
@@ -123,7 +123,7 @@ impl<P: Clone> PoolState<P> {
             errors: Vec::new(),
             meter: Meter::default(),
             looked_us: None,
-            told_us: None,
+            reported_us: None,
             began_us: self.now_us,
             preliminary_us: super::progress::PRELIMINARY_US,
         });

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Shapes and routes of one root endpoint that are told apart; of one with more, all requests are of one type.
+/// Shapes and routes of one root endpoint that are counted apart; of one with more, all requests are of one type.
 const MOST_COUNTED: usize = 1000;
 /// Shapes and routes of one root endpoint that are types of their own: the most frequent ones.
 const MOST_NAMED: usize = 50;
@@ -132,10 +132,10 @@ pub struct TypeFacts {
 pub struct TypeNames {
     /// The grouping; never automatic.
     pub by: GroupBy,
-    /// By root endpoint whose requests are told apart, and by hash of the shape: what stands behind its name. A shape that
-    /// is not there is one of the others.
+    /// By root endpoint whose requests are of several types, and by hash of the shape: what stands behind its name. A
+    /// shape that is not there is one of the others.
     shapes: BTreeMap<Endpoint, BTreeMap<u64, String>>,
-    /// By root endpoint whose requests are told apart: the routes that are types.
+    /// By root endpoint whose requests are of several types: the routes that are types.
     routes: BTreeMap<Endpoint, BTreeSet<String>>,
     /// The last source whose routes count, if any; of other groupings none.
     last_source: Option<RouteSource>,

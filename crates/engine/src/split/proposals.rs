@@ -62,7 +62,7 @@ pub enum NotProposed {
     TooManyValues,
     /// Fewer than two values with at least 20 samples each.
     TooFewSamples,
-    /// Its values do not differ, or by too little to be told from chance.
+    /// Its values do not differ, or by too little to rule out chance.
     NoDifference,
 }
 

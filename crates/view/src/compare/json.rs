@@ -33,9 +33,9 @@ public_json! {
         nodes: Vec<Node<'a>> = (0..report.nodes.len())
             .map(|id| Node::of(report, id, &report.change(NodeId(id as u32), basis, measure)))
             .collect(),
-        /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that appeared
-        /// or vanished stands for itself and all below it, every other frame for its self time: each microsecond of the whole
-        /// change is told once, by the frame where it happens.
+        /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that
+        /// appeared or vanished stands for itself and all below it, every other frame for its self time: each
+        /// microsecond of the whole change is counted once, by the frame where it happens.
         changes: Vec<RankedRow<'a>> = report
             .ranking(basis, measure)
             .iter()

@@ -134,7 +134,7 @@ pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgba {
 /// How many service colours there are.
 pub const SERVICE_STEPS: u8 = 36;
 
-/// Services are told apart by a number below this, a multiple of [`SERVICE_STEPS`].
+/// The colour of a service follows from a number below this, a multiple of [`SERVICE_STEPS`].
 const SERVICE_NUMBERS: u64 = 65_520;
 
 /// Returns the number of a service, a pure function of its name: its colour in every view. [`SERVICE_STEPS`] of them
@@ -214,7 +214,7 @@ pub fn sequential(t: f64) -> Rgba {
 }
 
 /// Returns the diverging map: blue at -1, grey at 0, orange at 1. The ends differ in lightness from the grey by as much
-/// on both sides, and blue and orange are told apart by every kind of colour vision.
+/// on both sides, and blue and orange are distinct in every kind of colour vision.
 pub fn diverging(t: f64, dark: bool) -> Rgba {
     let t = if t.is_nan() { 0.0 } else { t.clamp(-1.0, 1.0) };
     let (grey, blue, orange) = if dark {

@@ -12,7 +12,7 @@ pub enum Shade {
     Change(i8),
     /// A place on the sequential map in thousandths, 0 to 1000.
     Heat(u16),
-    /// Many boxes too narrow to be told apart.
+    /// Many boxes too narrow to be drawn one by one.
     Merged,
     /// Left out, or without meaning in this view.
     Grey,

@@ -158,7 +158,7 @@ pub fn ranking() -> Table<ImpactLine> {
         Column::text(
             "share-interval",
             "95\u{202f}%",
-            "Where the share may lie: bootstrap over the requests, told for fewer than 1\u{202f}000",
+            "Where the share may lie: bootstrap over the requests, given for fewer than 1\u{202f}000",
             |line: &ImpactLine| line.row.share_interval.map(share_range).unwrap_or_default().into(),
         )
         .low(3),

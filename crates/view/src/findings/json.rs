@@ -22,7 +22,7 @@ public_json! {
         findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
         /// Differences that were tested.
         tested: u64 = report.tested,
-        /// Findings that hold too, but are not among the ten that are told.
+        /// Findings that hold too, but are not among the ten that are listed.
         left_out: u64 = report.left_out,
         /// Latency over time, in at most 60 bins of equal length.
         over_time: &'a [TimeBin] = &report.over_time,

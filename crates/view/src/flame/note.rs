@@ -57,8 +57,8 @@ fn heading(report: &EndpointsReport) -> String {
     )
 }
 
-/// One line of the summary: the time of an endpoint, its share of all latency with the interval if that is told, requests
-/// that have it.
+/// One line of the summary: the time of an endpoint, its share of all latency with the interval if there is one,
+/// requests that have it.
 struct Cells {
     time: String,
     share: String,
@@ -76,7 +76,7 @@ fn cells(report: &EndpointsReport, number: ReportEndpoint, stat: RowStat) -> Cel
     }
 }
 
-/// Returns whether shares are told with their intervals.
+/// Returns whether shares have intervals.
 fn has_intervals(report: &EndpointsReport) -> bool {
     report.rows.iter().any(|row| row.share_interval.is_some())
 }

@@ -81,7 +81,7 @@ pub struct FlowChoice {
 /// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
 const OWN_WORK: &str = "own";
 
-/// A change as it is written: short, and told apart by its length.
+/// A change as it is written: short; the number of its parts says which kind it is.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum ChangeText {

@@ -94,7 +94,7 @@ impl CellKey {
     }
 }
 
-/// The names that facts are told in.
+/// The names that facts refer to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dictionary {
     /// Call paths from the roots of requests.

@@ -144,7 +144,7 @@ fn ticks(facts: &RequestFacts, rows: &[u32]) -> [u64; 4] {
     sums
 }
 
-/// Returns the least distance of times that can be told apart: what nearly all durations of training are multiples of.
+/// Returns the resolution of times: what nearly all durations of training are multiples of.
 pub(super) fn offset_us(sums: &[u64; 4]) -> u64 {
     let is_tick = |sum: u64| 10 * sum >= 9 * sums[0].max(1);
     let tick = [(sums[3], 1000), (sums[2], 100), (sums[1], 10)].into_iter().find(|(sum, _)| is_tick(*sum));

@@ -46,7 +46,7 @@ pub struct FlameView<'a> {
     pub matches: Option<&'a Matches>,
 }
 
-/// A visible box: one node, or a run of nodes too narrow to be told apart.
+/// A visible box: one node, or a run of nodes too narrow to be drawn one by one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlameBox {
     /// Left edge, within the width.

@@ -54,7 +54,7 @@ pub struct HeatView<'a> {
     pub window: Window,
     /// How far it is scrolled down, in device pixels.
     pub scroll_px: i64,
-    /// The narrowest run of columns that is told apart, in device pixels.
+    /// The narrowest run of columns that is drawn by itself, in device pixels.
     pub step_px: i32,
     /// The selected row.
     pub selected: Option<ReportEndpoint>,

@@ -133,7 +133,7 @@ impl HeatModel {
 }
 
 /// Returns where on the sequential map a share stands, in thousandths. The square root of the share, so that one
-/// percent can be told from nothing and half from all.
+/// percent differs visibly from nothing and half from all.
 pub fn heat_of_share(ppm: u32) -> u16 {
     ((f64::from(ppm.min(1_000_000)) / 1e6).sqrt() * 1000.0 + 0.5) as u16
 }

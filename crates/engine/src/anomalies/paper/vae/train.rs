@@ -26,7 +26,7 @@ const CLIP: f64 = 10.0;
 const RATE: f32 = 1e-3;
 const DECAY: (f32, f32) = (0.9, 0.999);
 
-/// What training may be told.
+/// Settings of training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VaeSettings {
     /// Width of the hidden layers.
