@@ -85,7 +85,7 @@ struct Live {
     /// The end of what was searched so far, in microseconds since the epoch.
     searched_us: Cell<u64>,
     /// The end of what was searched again, later than spans come.
-    settled_us: Cell<u64>,
+    searched_again_us: Cell<u64>,
     /// The end of what was taken of each file, and of what was seen of it.
     ends: RefCell<BTreeMap<String, (u64, u64)>>,
 }
@@ -107,7 +107,7 @@ impl Live {
     /// Notes that a search goes on from here.
     fn searched(&self, end_us: u64) {
         self.searched_us.set(end_us);
-        self.settled_us.set(end_us.saturating_sub(LATE_US));
+        self.searched_again_us.set(end_us.saturating_sub(LATE_US));
     }
 }
 
@@ -294,8 +294,8 @@ impl Fetching {
         let Wanted::Search(mut search) = source.wanted else { return self.looked(page, first_trouble) };
         let connection = self.connection(page);
         let until_us = now_us().saturating_sub(SETTLE_US);
-        let is_again = until_us.saturating_sub(live.settled_us.get()) >= 2 * LATE_US;
-        let from_us = if is_again { live.settled_us.get() } else { live.searched_us.get() };
+        let is_again = until_us.saturating_sub(live.searched_again_us.get()) >= 2 * LATE_US;
+        let from_us = if is_again { live.searched_again_us.get() } else { live.searched_us.get() };
         if until_us <= from_us {
             return self.looked(page, first_trouble);
         }
@@ -327,7 +327,7 @@ impl Fetching {
                     if trouble.is_none() {
                         live.searched_us.set(until_us);
                         if is_again {
-                            live.settled_us.set(until_us - LATE_US);
+                            live.searched_again_us.set(until_us - LATE_US);
                         }
                     }
                     let trouble = trouble.map(|trouble| trouble.explain(&fetching.connection(page)));

@@ -209,7 +209,7 @@ struct Turn {
 
 impl Turn {
     /// Seals a set and leaves what can be summarised: whole traces that were not counted before.
-    fn settle(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
+    fn seal_new(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
         let full = |error: pathlight_trace::SetFull| Failure::Usage(error.to_string());
         let is_scattered = set.staged_spans() > 0 || self.open.is_some();
         if let Some(open) = self.open.take() {
@@ -342,7 +342,7 @@ impl Shared<'_> {
                 self.next.notify_all();
                 continue;
             }
-            let settled = turn.settle(&mut set);
+            let sealed = turn.seal_new(&mut set);
             self.next.notify_all();
             drop(turn);
             if let Ended::Failed(error) = &report.ended {
@@ -350,7 +350,7 @@ impl Shared<'_> {
                 input::warn(Path::new(&chunk.name), &text);
             }
             drop(chunk);
-            if let Err(error) = settled.and_then(|()| sums.observe(&set, self.options)) {
+            if let Err(error) = sealed.and_then(|()| sums.observe(&set, self.options)) {
                 failure.get_or_insert(error);
             }
         }
@@ -441,7 +441,7 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
     // Nothing comes after what was kept back.
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut sums) = (TraceSet::new(), Sums::default());
-    turn.settle(&mut last)?;
+    turn.seal_new(&mut last)?;
     sums.observe(&last, options)?;
     parts.push(sums);
     if turn.repeated > 0 {

@@ -333,7 +333,7 @@ impl Topology {
     /// Returns, for every endpoint, the mean number of spans of a call of it without pages, and of one page of it.
     fn mean_sizes(&self, longest: usize) -> Vec<(f64, f64)> {
         let mut sizes = vec![(1.0, 0.0); self.endpoints.len()];
-        // Callees may come later in the list, so sizes settle one level of calls at a time.
+        // Callees may come later in the list, so sizes become final one level of calls at a time.
         for _ in 0..16 {
             let before = sizes.clone();
             for (endpoint, size) in self.endpoints.iter().zip(sizes.iter_mut()) {

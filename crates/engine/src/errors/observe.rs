@@ -98,7 +98,7 @@ impl ErrorsObserver {
             self.spans[i as usize] = SpanFacts { is_waited_for, ..SpanFacts::default() };
         }
         self.gone.clear();
-        // Children come after their parents, so that they are settled first.
+        // Children come after their parents, so this order decides them first.
         for i in (root..end).rev() {
             if tree.role[i as usize] == Role::Dropped {
                 continue;

@@ -417,7 +417,7 @@ impl Visit for WhatIfRun {
                 self.inner_us.clone_from(&prepared.before_us);
                 self.after_us.clone_from(&prepared.before_us);
                 self.find_nested(tree.len());
-                // Leaves are settled; the others follow bottom-up.
+                // Leaves are final here; the others follow bottom-up.
                 for t in 0..tree.len() {
                     if self.prepared.invocation_of[t] == NO_ROW {
                         self.inner_us[t] = scaled_us(self.inner_us[t], self.own_ppm(t));

@@ -104,8 +104,8 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
              their trace ids."
         ),
         format!(
-            "In Diagnosis, parts of spans are distinguished by what stands before and after them, over all traces; endpoints with \
-             more than {MOST_PLACES} of them in a request type have none."
+            "In Diagnosis, parts of spans are distinguished by what stands before and after them, over all traces; \
+             endpoints with more than {MOST_PLACES} of them in a request type have none."
         ),
         "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
          critical paths. Of a request with errors of more than 64 endpoints there, only the 64 with the most time were \
