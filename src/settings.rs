@@ -12,7 +12,7 @@ pub const FOLDED: &str = "pathlight-histogram-folded";
 /// The dialect a Jaeger or Tempo was understood in; its whole base address follows.
 pub const DIALECT: &str = "pathlight-dialect-";
 
-/// What was chosen of the columns of a table; its name follows.
+/// Key of the choices about the columns of a table; its name follows.
 pub const COLUMNS: &str = "pathlight-columns-";
 
 /// For how long it is remembered.

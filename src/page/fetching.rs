@@ -15,12 +15,12 @@ use web_sys::Url;
 
 /// Traces of the last seconds are not searched for yet, in microseconds: their spans are on the way.
 const SETTLE_US: u64 = 10_000_000;
-/// How late the spans of a trace may come at most, in microseconds: once that has passed, it is searched for again. A
+/// Greatest delay of the spans of a trace, in microseconds: once that has passed, it is searched for again. A
 /// request exports its root last, and clocks differ.
 const LATE_US: u64 = 300_000_000;
-/// How long a search that follows may be silent before it is given up, in milliseconds.
+/// Longest silence of a search that follows before it is given up, in milliseconds.
 const SILENT_MS: f64 = 300_000.0;
-/// How often a search is repeated where the address does not say, in seconds.
+/// Interval of a search that follows where the address does not say, in seconds.
 pub const EVERY_S: u32 = 30;
 
 /// Shortest time between two reports of progress to the page, in milliseconds.
@@ -42,7 +42,7 @@ pub enum Phase {
     Ended(End),
 }
 
-/// What is fetched for the page; cloning shares it.
+/// Fetches of the page; cloning shares them.
 #[derive(Clone, Default)]
 pub struct Fetching(Rc<Inner>);
 
@@ -51,7 +51,7 @@ struct Inner {
     phase: RefCell<Phase>,
     /// Counts changes of the phase.
     revision: Cell<u64>,
-    /// What was fetched last, or is being fetched.
+    /// Source of the last fetch, or of the one that runs.
     source: RefCell<FetchSource>,
     fetch: RefCell<Option<Fetch>>,
     /// Time of the last report of progress to the page, in milliseconds.
@@ -68,7 +68,7 @@ struct Inner {
     token: RefCell<Option<(String, String)>>,
 }
 
-/// How the page follows: looks for what is new, from time to time.
+/// State of following: the page looks for new traces from time to time.
 #[derive(Default)]
 struct Live {
     /// Counts beginnings and ends; a loop of an earlier number ends.
@@ -80,7 +80,7 @@ struct Live {
     /// When it was heard of last, in milliseconds.
     heard_ms: Cell<f64>,
     looks: Cell<u32>,
-    /// Why the last look came to nothing.
+    /// Reason why the last look came to nothing.
     trouble: RefCell<Option<FetchTrouble>>,
     /// The end of what was searched so far, in microseconds since the epoch.
     searched_us: Cell<u64>,

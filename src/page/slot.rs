@@ -31,7 +31,7 @@ pub fn run(work: impl Future<Output = ()> + 'static) -> Running {
 /// A query as its message, and the state of the data it is about.
 type Wanted = (u64, Vec<u8>);
 
-/// What a slot knows; its report has any type, so that one copy of the code serves all slots.
+/// State of a slot; its report has any type, so that one copy of the code serves all slots.
 #[derive(Default)]
 struct State {
     wanted: Option<Wanted>,
@@ -39,7 +39,7 @@ struct State {
     /// The last report, and of which query it is.
     report: Option<(Wanted, Rc<dyn Any>)>,
     failure: Option<String>,
-    /// How a long training goes.
+    /// Progress of a long training.
     progress: Option<TrainingProgress>,
     is_reported: bool,
     /// The last round in which it was wanted.
@@ -119,7 +119,7 @@ impl<Q> Default for Slot<Q> {
 /// Reads the report of a query, or says why it cannot be read.
 type Read = fn(&[u8]) -> Result<Rc<dyn Any>, String>;
 
-/// Who asks: what a query is about, who runs it, and who wants to know of its report.
+/// The asking side of a query: its subject, the pool that runs it, and the listener for its report.
 pub trait Asker: Copy + 'static {
     /// Counts states of the data.
     fn generation(self) -> u64;

@@ -1,4 +1,4 @@
-//! What went wrong with a fetch, and what can be done about it.
+//! Explanation of a failed fetch, and what can be done about it.
 
 use crate::dom::{El, div, el, span};
 use pathlight_backend::FetchTrouble;

@@ -19,7 +19,7 @@ pub struct FetchRow {
     element: El,
     fill: Option<El>,
     words: Option<El>,
-    /// Why the last look of following came to nothing.
+    /// Message why the last look of following came to nothing.
     trouble: Option<El>,
     keep: Listeners,
     shown: Option<u64>,

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, MessageEvent, Window};
 
-/// How it stands with an origin.
+/// State of the permission of an origin.
 enum Standing {
     /// The user is being asked; what has come meanwhile.
     Asked(VecDeque<(Window, Incoming, JsValue)>),
@@ -25,7 +25,7 @@ enum Standing {
     Refused,
 }
 
-/// What is known of the pages around.
+/// Facts about the pages around.
 struct Hosts {
     page: Page,
     /// Parent and opener, as far as they are there.
@@ -169,7 +169,7 @@ fn own_origin() -> String {
     Reflect::get(&dom::window(), &"origin".into()).ok().and_then(|own| own.as_string()).unwrap_or_default()
 }
 
-/// Where the browser keeps the origins that the user has admitted, one a line.
+/// Key of the origins that the user has admitted, one a line.
 const ADMITTED: &str = "pathlight-admitted";
 
 /// Returns the origins that the user has admitted before. A sandboxed frame has nowhere to keep them.

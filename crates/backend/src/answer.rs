@@ -28,7 +28,7 @@ pub struct ServerAnswer {
     pub status: u16,
     /// The `Retry-After` header in seconds; see [`retry_after_s`].
     pub retry_after_s: Option<u64>,
-    /// What was found in its body.
+    /// Traces or names found in its body.
     pub body: Scan,
 }
 
@@ -242,7 +242,7 @@ impl Scan {
     }
 }
 
-/// What is requested of Jaeger.
+/// Kind of a request to Jaeger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     /// Names of services or operations.
@@ -253,7 +253,7 @@ pub(super) enum Requested {
     Trace,
 }
 
-/// How a reply is judged.
+/// Verdict on a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The answer that was asked for.

@@ -63,7 +63,7 @@ pub struct FetchProgress {
     pub held_until_ms: Option<u64>,
 }
 
-/// How a fetch ended.
+/// Result of a fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Different traces fetched.
@@ -76,7 +76,7 @@ pub struct Outcome {
     pub failed: Vec<(String, Trouble)>,
     /// Slices that cannot be cut any finer and hold more traces than one answer.
     pub crowded: u32,
-    /// Why all of it failed.
+    /// The reason if all of it failed.
     pub trouble: Option<Trouble>,
 }
 
@@ -121,7 +121,7 @@ pub struct FetchPlan {
     /// An answer in this dialect has come.
     is_dialect_known: bool,
     refused: Option<Trouble>,
-    /// What is not done, in the order it counts: newest first, or ids in their order.
+    /// Parts not done, in the order they count: newest first, or ids in their order.
     parts: BTreeMap<u64, Part>,
     /// Open parts, by the moment from which they may be asked for.
     waiting: BTreeSet<(u64, u64)>,
@@ -146,7 +146,7 @@ impl FetchPlan {
     /// end). A search without times is about the hour before `now_us`.
     ///
     /// # Errors
-    /// What is wrong with the search.
+    /// The fault of the search.
     pub fn new(base: &str, wanted: &Wanted, now_us: u64) -> Result<FetchPlan, Trouble> {
         FetchPlan::with_page(base, wanted, now_us, PAGE)
     }

@@ -1,6 +1,6 @@
 //! Troubles with a Jaeger query service, each with what helps.
 
-/// Why no answer came.
+/// Reason why no answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The server answers, but the browser may not read it.
@@ -17,7 +17,7 @@ pub enum Lost {
     Login,
 }
 
-/// Why Jaeger gave no traces.
+/// Reason why Jaeger gave no traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The request did not come to an answer.
@@ -37,7 +37,7 @@ pub enum Trouble {
     Says {
         /// Status of the answer.
         status: u16,
-        /// What it says; may be empty.
+        /// Its error message; may be empty.
         message: String,
     },
     /// An answer with something else in the place of the traces, in words.
@@ -52,7 +52,7 @@ pub enum Trouble {
     Range,
     /// A search without a service.
     NoService,
-    /// What is no address of a file.
+    /// A text that is no address of a file.
     Source(String),
     /// A file that is not there.
     NoFile {
@@ -77,11 +77,11 @@ pub struct Connection {
 /// Trouble as it is shown; text between backticks is to be typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchTrouble {
-    /// What happened, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
     /// Ways out, the best first, each a sentence.
     pub cures: Vec<String>,
-    /// Where the user can log in, if that would help.
+    /// Address where the user can log in, if that would help.
     pub login: Option<String>,
 }
 

@@ -26,7 +26,7 @@ pub struct TraceId {
     pub bits: u128,
     /// Whether `bits` is a symbol of the set's id texts.
     pub text: bool,
-    /// Which set of traces it belongs to: 0 is the set looked at (A), 1 the one it is compared with (B).
+    /// The set of traces it belongs to: 0 is the set looked at (A), 1 the one it is compared with (B).
     pub group: u8,
 }
 

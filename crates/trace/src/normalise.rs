@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::hash::Hasher as _;
 use std::ops::Range;
 
-/// How the forest of one trace looks.
+/// Shape of the forest of one trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TraceShape {
     /// Number of roots, orphan roots included.

@@ -29,15 +29,15 @@ const LEAST_ROOTED: u64 = 5;
 /// Of a tag pair that names no peer.
 const NO_PLACE: u8 = u8::MAX;
 
-/// What a call calls: a service, or what tags name where no callee was recorded.
+/// Target of a call: a service, or a name from tags where no callee was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 struct Callee {
     name: String,
     is_recorded: bool,
 }
 
-/// What is decided over all that is loaded follows from: names with values, what calls call, and which traces lack their root;
-/// an accumulator over all sets.
+/// Facts from which names are decided over all that is loaded: names with values, targets of calls, and traces that
+/// lack their root; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// By template: the names that it stands for, at most one more than stay.
@@ -53,7 +53,7 @@ pub struct PlaceFacts {
     rooted: u64,
 }
 
-/// What places are called, decided over all that is loaded.
+/// Names of places, decided over all that is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceNames {
     /// Templates that stand for their names.
@@ -211,7 +211,7 @@ fn insert_hash(hashes: &mut BTreeSet<u64>, hash: u64) {
     }
 }
 
-/// What a call of one set calls.
+/// Target of a call of one set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Target {
     /// Number of the endpoint as recorded.

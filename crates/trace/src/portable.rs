@@ -129,7 +129,7 @@ impl Portable {
     }
 }
 
-/// What the numbers of some portable traces are in the set that they are added to.
+/// Numbers of some portable traces in the set that they are added to.
 struct Numbers<'a> {
     of: &'a Portable,
     /// By symbol; [`Symbol::NONE`] until it is asked for.

@@ -140,7 +140,7 @@ impl Pseudonyms {
     }
 }
 
-/// What is left out of a copy of traces.
+/// Parts left out of a copy of traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
     /// Tags and tags of processes are left out; hosts, which such tags name, have pseudonyms.

@@ -22,7 +22,7 @@ pub const UNKNOWN_SERVICE: &str = "unknown-service";
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct EndpointId(pub u32);
 
-/// Where spans come from: service, host, and the tags of the process.
+/// Origin of spans: service, host, and the tags of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Process {
     /// Service name.
@@ -100,7 +100,7 @@ pub struct TraceSet {
     normaliser: Normaliser,
     /// Summaries of traces that were read besides, in the order in which they were.
     pub summaries: Vec<LoadedSummary>,
-    /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
+    /// Memory of whoever fills the set, kept between inputs; the set never looks at it. Its numbers are those of
     /// this set's names and tags.
     pub memory: Option<Box<dyn std::any::Any + Send>>,
     pub(super) max_bytes: Option<usize>,

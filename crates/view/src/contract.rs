@@ -36,7 +36,7 @@ pub struct Envelope {
     view: Option<String>,
 }
 
-/// What the host wants.
+/// Messages from the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
     /// Are you there?
@@ -56,7 +56,7 @@ pub enum Incoming {
     View(View),
 }
 
-/// What the page tells its host.
+/// Messages from the page to its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Outgoing {
@@ -86,7 +86,7 @@ pub enum Outgoing {
     Escape,
     /// Something the host asked for cannot be.
     Error {
-        /// What kind of error, for programs.
+        /// Kind of error, for programs.
         code: Code,
         /// A sentence, for people.
         message: String,
@@ -111,7 +111,7 @@ pub enum Code {
     BadMessage,
     /// The user does not want messages from this origin.
     Refused,
-    /// What was sent holds no trace.
+    /// The data sent holds no trace.
     NoTraces,
 }
 

@@ -353,7 +353,7 @@ pub fn summary(report: &ServicesReport) -> String {
 pub struct ServiceRow {
     /// The facts of the service.
     pub row: ServiceChange,
-    /// What there is to say of it.
+    /// The sentence about it.
     pub text: String,
 }
 
@@ -397,7 +397,7 @@ impl ServiceRow {
     }
 }
 
-/// How a column gets its number and its words.
+/// Number and words of a cell, from its row.
 type NumberAndWords = (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String);
 
 fn excess_column(

@@ -131,7 +131,7 @@ pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgba {
     from_oklab([lightness, chroma * cos, chroma * sin])
 }
 
-/// How many service colours there are.
+/// Number of service colours.
 pub const SERVICE_STEPS: u8 = 36;
 
 /// The colour of a service follows from a number below this, a multiple of [`SERVICE_STEPS`].
@@ -155,7 +155,7 @@ pub fn service_step(number: u16) -> u8 {
     (number % u16::from(SERVICE_STEPS)) as u8
 }
 
-/// How many services, those with the most time, have colours that nobody takes for each other.
+/// Number of services, those with the most time, whose colours nobody takes for each other.
 pub const LEADING: usize = 12;
 
 /// Gives each of at most [`LEADING`] services a place among the leading colours; by number of the service. The order of
@@ -288,7 +288,7 @@ mod tests {
         (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// What eyes without green and without red see (Machado, Oliveira and Fernandes 2009, severity 1).
+    /// Colours as eyes without green and without red see them (Machado, Oliveira and Fernandes 2009, severity 1).
     const DEUTERANOPIA: [[f64; 3]; 3] = [
         [0.367_322, 0.860_646, -0.227_968],
         [0.280_085, 0.672_501, 0.047_413],

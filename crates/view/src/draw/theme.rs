@@ -3,7 +3,7 @@
 use super::Rgba;
 use super::color::{self, SERVICE_STEPS};
 
-/// What a box is coloured by.
+/// Colour of a box, by what it stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Shade {
     /// A service, by its number ([`color::service_number`]).

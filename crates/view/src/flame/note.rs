@@ -18,7 +18,7 @@ const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 /// Pseudonyms of names, if names are left out.
 pub type NamesLeftOut<'a> = Option<&'a Pseudonyms>;
 
-/// How a name is written: by [`printable`], [`markdown`] or as it is.
+/// Spelling of a name: by [`printable`], [`markdown`] or as it is.
 #[derive(Clone, Copy)]
 struct Spelling<'a>(fn(&str) -> String, NamesLeftOut<'a>);
 
@@ -84,7 +84,7 @@ fn has_intervals(report: &EndpointsReport) -> bool {
 /// The head of the intervals of shares.
 const INTERVAL: &str = "95\u{202f}% interval";
 
-/// What the lists of the summary are about.
+/// Subject of the lists of the note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListsBy {
     /// Requests near p50, p95 and p99 of their latency: where they spend it, on average.

@@ -23,7 +23,7 @@ pub struct Title {
     pub words: String,
     /// The id of the trace without leading zeros.
     pub id: String,
-    /// What is said of the id beside the pointer.
+    /// Hint of the id beside the pointer.
     pub hint: String,
 }
 

@@ -18,7 +18,7 @@ public_json! {
 }
 
 public_json! {
-    /// What changed of the requests of one root endpoint.
+    /// Change of the requests of one root endpoint.
     MovedOf<'a>(moved: &'a Moved, days: &'a [String]) {
         /// The root endpoint.
         root: &'a Endpoint = &moved.root,
@@ -58,7 +58,7 @@ public_json! {
         before_us: f64 = change.before_us,
         /// Level since, microseconds.
         after_us: f64 = change.after_us,
-        /// How likely a change this clear is by chance, on any day.
+        /// Probability of a change this clear by chance, on any day.
         p: f64 = change.p,
         /// It is reported: at least 5 %, and more than chance among all series.
         is_certain: bool = change.is_certain,

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Panels drawn at most; the table has every number.
 const PANELS: usize = 30;
 
-/// What a view of traces says that needs summaries.
+/// Words of a view of traces that needs summaries.
 pub const NEEDS_SUMMARIES: &str = "Trend shows summaries over time: make one of each day with pathlight summarise TRACES -o \
                                    DAY.pathlight, and open them together or as a folder.";
 

@@ -8,7 +8,7 @@ use pathlight_engine::compare::{
 };
 use pathlight_engine::ids::NodeId;
 
-/// Which side decides the width of a frame.
+/// The side that decides the width of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DiffWidth {
     /// Self time of the larger side plus all frames below, so frames of one side only stay visible.
@@ -18,7 +18,7 @@ pub enum DiffWidth {
     B,
 }
 
-/// How a differential flame graph is drawn.
+/// Options of a differential flame graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiffOptions {
     /// Mean time per request, or share of a side's latency.

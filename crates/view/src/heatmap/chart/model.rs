@@ -9,7 +9,7 @@ use pathlight_trace::Endpoint;
 #[derive(Clone, Debug, Default)]
 pub struct HeatModel {
     labels: Vec<String>,
-    /// Where the cells of each row begin, and the end.
+    /// Start of the cells of each row, and the end.
     starts: Vec<usize>,
     /// Column of each cell, growing within a row.
     column: Vec<u32>,
