@@ -10,12 +10,12 @@ use pathlight_engine::load::ReadResult;
 use pathlight_engine::pool::messages::{CallDone, FromWorker, Piece, WorkerProgress};
 use pathlight_ingest::{ErrorKind, IngestError, ReadOptions, Reader};
 
-/// How often the page hears of progress, in milliseconds.
+/// Interval at which progress is reported to the page, in milliseconds.
 const PROGRESS_MS: f64 = 80.0;
 /// Bytes parsed between two looks at the clock, at least and at most. In between the number follows what the bytes turn
 /// out to cost: compressed ones hold many times their number.
 const PARSE_BYTES: (u32, u32) = (4 << 10, 512 << 10);
-/// What one such parse may take in milliseconds before the next is made smaller.
+/// Longest duration of one such parse in milliseconds before the next is made smaller.
 const PARSE_MS: f64 = 6.0;
 
 /// A call to read some pieces.

@@ -63,7 +63,7 @@ pub struct Args {
     /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..=1000), requires = "vae", conflicts_with = "evaluate")]
     parts: Option<u32>,
-    /// How many requests are explained, the most anomalous
+    /// Number of requests to explain, the most anomalous
     #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
     explain: u32,
     /// Print the vectors that the paper's detectors learn from instead: time on the critical path (`scpv`) or anywhere

@@ -34,7 +34,7 @@ pub struct Args {
     /// Traces of all services
     #[arg(long, conflicts_with = "service")]
     all: bool,
-    /// How far back: 30m, 1h, 24h
+    /// Time to look back: 30m, 1h, 24h
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = since)]
     since: u64,
     /// At most this many traces of each service, the newest (default: all)
@@ -63,7 +63,7 @@ fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// What is fetched: the same after an interruption.
+/// Task of a fetch: the same after an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Job {
     /// Without the name and password it was given with.
@@ -164,7 +164,7 @@ struct Client {
     connection: Connection,
     token: Option<String>,
     dialect: Option<Dialect>,
-    /// What the last request that got no answer failed of.
+    /// Failure of the last request that got no answer.
     error: Option<String>,
 }
 
@@ -172,7 +172,7 @@ struct Client {
 struct GetResult {
     reply: Reply,
     body: Vec<u8>,
-    /// Why there is no answer, in the words of the HTTP client.
+    /// Reason why there is no answer, in the words of the HTTP client.
     error: Option<String>,
 }
 
@@ -344,7 +344,7 @@ impl Client {
     }
 }
 
-/// Where traces go: a file that grows beside its place with a note of what is in it, or standard output.
+/// Destination of the traces: a file that grows beside its place with a note of what is in it, or standard output.
 struct Store {
     file: Option<Growing>,
     done: Vec<Done>,
@@ -356,7 +356,7 @@ struct Growing {
     place: PathBuf,
     part: PathBuf,
     notes: PathBuf,
-    /// What was put since the last note.
+    /// Lines put since the last note.
     packer: GzEncoder<File>,
 }
 

@@ -34,7 +34,7 @@ struct Chunk {
     text: Vec<u8>,
     from: Option<SplitPoint>,
     until: Option<SplitPoint>,
-    /// What comes after the text, if the input cannot be split.
+    /// Input after the text, if it cannot be split.
     rest: Option<Input>,
 }
 
@@ -193,7 +193,7 @@ impl Chunk {
     }
 }
 
-/// What chunks do one after the other.
+/// Work that chunks do one after the other.
 #[derive(Default)]
 struct Turn {
     number: u64,
@@ -201,7 +201,7 @@ struct Turn {
     unread: Option<Chunk>,
     /// Traces of formats that scatter spans, which may go on.
     open: Option<Portable>,
-    /// How many spans each of them has.
+    /// Number of spans of each of them.
     open_spans: HashMap<u64, usize>,
     seen: HashSet<u64>,
     repeated: u64,
@@ -255,10 +255,10 @@ struct Sums {
     days: BTreeMap<u64, Merger>,
 }
 
-/// What is summed, and how.
+/// Contents of the sums, and the settings for them.
 #[derive(Clone, Copy)]
 pub struct SumOptions<'a> {
-    /// How requests are read.
+    /// Settings by which requests are read.
     pub settings: &'a SummarySettings,
     /// Whether each day (UTC) has a summary of its own.
     pub per_day: bool,
@@ -298,7 +298,7 @@ impl Sums {
     }
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Shared<'a> {
     options: SumOptions<'a>,
     cutter: Mutex<Cutter>,

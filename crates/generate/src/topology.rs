@@ -5,7 +5,7 @@
 
 use pathlight_base::statistics::exp;
 
-/// How a span takes part in the system; decides its kind and its tags.
+/// Role of a span in the system; decides its kind and its tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     HttpServer,
@@ -20,7 +20,7 @@ pub(super) enum Role {
     Internal,
 }
 
-/// What happens when a call fails.
+/// Consequence of a failed call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     /// The caller fails with it; it fails only when the caller was chosen to fail.
@@ -58,7 +58,7 @@ pub(super) enum Step {
     Pages(&'static str, &'static str),
 }
 
-/// How many repeated pages of one request run side by side.
+/// Number of repeated pages of one request that run side by side.
 pub(super) const PAGE_WAVE: u64 = 4;
 
 /// A query of a store.
@@ -109,7 +109,7 @@ pub(super) enum Op {
     Pages { client: u16 },
 }
 
-/// What a span of an endpoint does.
+/// Work of a span of an endpoint.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     /// The steps of a server, consumer or internal span.

@@ -40,7 +40,7 @@ pub enum OtlpEncoding {
     Protobuf,
 }
 
-/// What an inbox reports of an export that it took.
+/// Report of an inbox about an export that it took.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AcceptedExport {
     /// Spans that were left out, and why.
@@ -49,7 +49,7 @@ pub struct AcceptedExport {
     pub message: String,
 }
 
-/// Why an export is refused.
+/// Reason why an export is refused.
 #[derive(Debug)]
 pub enum Refused {
     /// The body is no export; the text says what is wrong.

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 /// since each is another look at the request.
 const MOST_TRIALS: usize = 64;
 
-/// What a span has to do with errors.
+/// Relation of a span to errors.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Kind {
     #[default]
@@ -261,7 +261,7 @@ impl ErrorsObserver {
 }
 
 impl Observer for ErrorsObserver {
-    /// What was not tried stands beside the sums, which summaries keep.
+    /// The errors, and the endpoints that were not tried, beside the sums that summaries keep.
     type Part = (ErrorsPart, Untried);
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {

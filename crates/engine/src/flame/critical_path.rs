@@ -75,7 +75,7 @@ pub struct PathFinder {
 struct Frame {
     entry: u32,
     span: u32,
-    /// How far this span has moved left.
+    /// Distance this span has moved left, in microseconds.
     shift: i64,
     /// Its start as moved and clipped.
     start: i64,
@@ -88,7 +88,7 @@ struct Frame {
     next: usize,
 }
 
-/// Where a span lies on the moved clock.
+/// Place of a span on the moved clock.
 struct Window {
     shift: i64,
     start: i64,

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Join<P> {
     /// The slots whose workers hold spans.
     slots: Vec<usize>,
-    /// What comes after the answers that are awaited.
+    /// Step after the answers that are awaited.
     next: JoinStep,
     /// Calls without an answer yet.
     open: BTreeMap<u64, JoinCall>,

@@ -18,7 +18,7 @@ pub(super) const MOST_FAILED_JOINS: u32 = 3;
 /// Batches that a worker has at a time: the second is there when the first is complete.
 const BATCHES_AT_A_WORKER: usize = 2;
 
-/// What a load does now.
+/// Phase of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It begins with [`Event::Wake`](super::Event::Wake).

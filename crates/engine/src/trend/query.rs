@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reports how latencies and self times move from one summary to the next, and since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trend {
-    /// Which set of summaries, see [`Selection::group`](crate::requests::Selection::group).
+    /// The set of summaries, see [`Selection::group`](crate::requests::Selection::group).
     pub group: u8,
 }
 

@@ -48,13 +48,13 @@ pub struct DayChange {
     pub before_us: f64,
     /// Level from that day on.
     pub after_us: f64,
-    /// How likely a change this clear is by chance, on any day.
+    /// Probability of a change this clear by chance, on any day.
     pub p: f64,
     /// It is reported: more than chance among all series, and at least 5 %.
     pub is_certain: bool,
 }
 
-/// What changed of one root endpoint.
+/// Change of one root endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// The root endpoint of the requests.
@@ -67,7 +67,7 @@ pub struct Moved {
     pub culprit: ServicesReport,
 }
 
-/// Why there is no trend.
+/// Reason why there is no trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTrend {
     /// The days were not summarised in the same way.

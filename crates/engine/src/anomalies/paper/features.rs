@@ -7,7 +7,7 @@ use pathlight_trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a vector holds.
+/// Encoding of a vector: the times it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FeatureEncoding {
     /// Exclusive time on the critical path, by critical call path: the paper's.

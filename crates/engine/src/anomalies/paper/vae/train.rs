@@ -82,7 +82,7 @@ impl Default for VaeSettings {
     }
 }
 
-/// How a column is standardised.
+/// Standardisation of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Column {
     mean: f64,
@@ -104,7 +104,7 @@ pub struct Vae {
     pub(crate) held_out: Vec<f32>,
 }
 
-/// How far training is.
+/// Progress of training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingProgress {
     /// Steps done.
