@@ -18,7 +18,7 @@ public_json! {
         band: [f64; 2] = percent(Some(range)),
         /// Latencies of the requests.
         latency_us: Percentiles = report.facts.latency_us,
-        /// FindingPlace most ten; empty if nothing stands out.
+        /// At most ten findings; empty if nothing stands out.
         findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
         /// Differences that were tested.
         tested: u64 = report.tested,
