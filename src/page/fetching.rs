@@ -77,7 +77,7 @@ struct Live {
     is_paused: Cell<bool>,
     /// The search that is under way.
     fetch: RefCell<Option<Fetch>>,
-    /// When it was heard of last, in milliseconds.
+    /// Time when it was heard of last, in milliseconds.
     heard_ms: Cell<f64>,
     looks: Cell<u32>,
     /// Reason why the last look came to nothing.

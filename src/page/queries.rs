@@ -13,7 +13,7 @@ pub struct Queries {
     pub slots: Slots,
     /// Overview of the loaded traces.
     pub overview: Slot<queries::Overview>,
-    /// Of which state of the data the services with the most time have their colours.
+    /// State of the data whose services with the most time have the leading colours.
     pub led: Cell<Option<u64>>,
     /// Content of the percentile range.
     pub range: Slot<queries::Range>,

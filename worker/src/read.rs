@@ -28,7 +28,7 @@ pub struct ReadCall {
     pub heap_limit: u64,
     /// Their bytes, the first of them on their way.
     pub source: BlobSource,
-    /// Whether it goes on.
+    /// State of the call.
     pub state: Rc<Cell<CallState>>,
 }
 
@@ -72,7 +72,7 @@ struct Reading<'a> {
     /// Bytes of heap from which on progress is reported at once: whether the rest will fit must be known before memory
     /// ends.
     tell_from: u64,
-    /// By how much that grows.
+    /// Step by which that grows.
     tell_step: u64,
     reserve: Reserve,
 }

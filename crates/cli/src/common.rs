@@ -228,7 +228,7 @@ impl Sets {
     }
 }
 
-/// In which form a result is printed, and where.
+/// Form of the printed result, and its destination.
 #[derive(Debug, clap::Args)]
 pub struct OutputOptions {
     /// Print JSON

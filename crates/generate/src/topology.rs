@@ -84,9 +84,9 @@ pub(super) struct RequestDefinition {
     pub service: &'static str,
     pub operation: &'static str,
     pub weight: u32,
-    /// In how many of 1,000 requests it fails.
+    /// Share of requests in which it fails, in thousandths.
     pub fail_per_mille: u32,
-    /// In how many of 1,000 requests one page takes the slow path.
+    /// Share of requests in which one page takes the slow path, in thousandths.
     pub slow_per_mille: u32,
 }
 

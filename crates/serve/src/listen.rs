@@ -45,7 +45,7 @@ pub enum OtlpEncoding {
 pub struct AcceptedExport {
     /// Spans that were left out, and why.
     pub rejected: u64,
-    /// Why; empty if none was.
+    /// The reason; empty if none was.
     pub message: String,
 }
 

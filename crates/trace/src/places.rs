@@ -1,9 +1,9 @@
 //! The names of places: names with values by their template, calls by what they call, or every span by its service
 //! (`docs/definitions/real-traces.md` sections 2 and 5).
 //!
-//! Whether a name says its values or its callee is decided over all that is loaded: every worker tells its [`PlaceFacts`],
-//! merged they give [`PlaceNames`], and each set names its rows by these. Names depend on what was recorded, not on clocks
-//! and cuts.
+//! The choice among a name, its template and its callee is made over all that is loaded: every worker reports its
+//! [`PlaceFacts`], merged they give [`PlaceNames`], and each set names its rows by these. Names depend on what was
+//! recorded, not on clocks and cuts.
 
 use super::numbers::Numbers;
 use super::templates::MOST_RECORDED;

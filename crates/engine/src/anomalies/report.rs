@@ -104,7 +104,7 @@ pub struct AnomalyReport {
     pub rows: Vec<AnomalyRow>,
     /// Scores of the training requests, each by what the others say, ascending.
     pub baseline: Vec<f64>,
-    /// When each training request began, and its score; empty where they are the judged ones too, come from a file, or have
+    /// Start and score of each training request; empty where they are the judged ones too, come from a file, or have
     /// an auto-encoder's.
     pub learned: Vec<(u64, f64)>,
     /// Endpoints as (service, operation).
@@ -136,7 +136,7 @@ pub struct Thresholds {
 pub struct AnomalyRow {
     /// The request.
     pub request: RequestRef,
-    /// When it started, in microseconds since the epoch.
+    /// Start of the request, in microseconds since the epoch.
     pub start_us: u64,
     /// Score of anomaly: T, which has no bound. Of the auto-encoder minus the log-likelihood.
     pub score: f64,
@@ -149,7 +149,7 @@ pub struct AnomalyRow {
     pub is_unknown: bool,
     /// Anomalous enough to have reasons, but not among the requests that are explained.
     pub is_unexplained: bool,
-    /// Why; only of the most anomalous.
+    /// Reasons of the verdict; only of the most anomalous.
     pub reasons: Vec<ReasonRow>,
     /// The normal request most like it; only of the most anomalous.
     pub nearest: Option<RequestRef>,

@@ -26,7 +26,7 @@ pub struct TracesPart {
     pub(super) orphans: u64,
 }
 
-/// When the positions of one trace begin and end, in microseconds since its root's start.
+/// Starts and ends of the positions of one trace, in microseconds since its root's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TraceTimes {
     pub id: String,

@@ -39,7 +39,7 @@ pub struct DiagnosedEndpoint {
     pub types: Vec<DiagnosedType>,
 }
 
-/// Whether a slowness is one of the tail.
+/// Verdict on a slowness, by the times in the tail and in normal traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -96,7 +96,7 @@ pub struct DiagnosedType {
     pub total_us: u128,
     /// Mean own time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
     pub tail_ratio: Option<f64>,
-    /// Whether it is slow in the tail only.
+    /// Verdict on its slowness.
     pub verdict: TailVerdict,
     /// Number of parts of spans, of which `spans` lists the first.
     pub spans_in_all: u64,

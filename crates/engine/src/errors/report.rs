@@ -150,7 +150,7 @@ pub struct ErrorNode {
 pub struct Untried {
     /// Requests with such endpoints.
     pub requests: u64,
-    /// In how many requests each endpoint was not tried, by name: it would save at least what its row says.
+    /// Number of requests in which each endpoint was not tried, by name: it would save at least what its row says.
     pub endpoints: Vec<(Endpoint, u64)>,
 }
 

@@ -116,7 +116,7 @@ impl Prepared {
     }
 }
 
-/// When a span works itself: the stretches in which none of its calls runs.
+/// Times in which a span works itself: the stretches in which none of its calls runs.
 #[derive(Default)]
 struct OwnTime {
     start_us: u64,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-/// By how many percent endpoints are made faster.
+/// Speedups of endpoints, in percent.
 pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
 
 /// Latencies that one endpoint changes, before and after; both sorted, as differences.

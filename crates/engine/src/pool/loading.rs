@@ -67,7 +67,7 @@ pub(super) struct Load {
     pub looked_us: Option<u64>,
     pub reported_us: Option<u64>,
     pub began_us: u64,
-    /// When preliminary results are offered next, after the start.
+    /// Time after the start at which preliminary results are offered next.
     pub preliminary_us: u64,
 }
 

@@ -109,7 +109,8 @@ const ROUTE_KEY: &str = "http.route";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct RootFacts {
     requests: u64,
-    /// By what said it, and by route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
+    /// Number of requests by source and by route; requests without one are not in it. At most one more than
+    /// [`MOST_COUNTED`].
     routes: BTreeMap<(RouteSource, String), u64>,
     /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
     shapes: BTreeMap<u64, (u64, BTreeSet<Endpoint>)>,

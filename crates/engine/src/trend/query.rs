@@ -26,7 +26,7 @@ pub struct TrendDay {
     pub files: u64,
     /// Requests.
     pub requests: u64,
-    /// When the first request begins, microseconds since the epoch; `None` without requests.
+    /// Start of the first request, microseconds since the epoch; `None` without requests.
     pub start_us: Option<u64>,
 }
 

@@ -85,7 +85,7 @@ public_json! {
         p: f64 = row.p,
         /// The part of the request that leads: `structure`, `on_path` or `off_path`.
         part: &'static str = part(row.part),
-        /// Why; of the most anomalous requests only.
+        /// Reasons of the verdict; of the most anomalous requests only.
         reasons: Vec<Reason<'a>> = row.reasons.iter().map(|reason| Reason::of(report, reason)).collect(),
         /// Canonical id of the request's root span.
         root_span_id: &'a str = &row.request.root_span_id,

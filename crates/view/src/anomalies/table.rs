@@ -216,7 +216,7 @@ pub const VECTORS: [(&str, &str, FeatureEncoding, bool); 4] = [
 pub struct GroupLine {
     /// Number of requests.
     pub requests: u64,
-    /// Why, in words.
+    /// The reason, in words.
     pub words: String,
     /// The most anomalous of them, a row of the report.
     pub first: usize,

@@ -30,7 +30,7 @@ pub trait Viewport {
 struct Move {
     from: Window,
     to: Window,
-    /// When it began; known with the first frame.
+    /// Time when it began; known with the first frame.
     began_ms: Option<f64>,
 }
 

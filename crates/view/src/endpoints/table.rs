@@ -87,7 +87,7 @@ pub struct ImpactLine {
     at_most_us: f64,
     /// What-if: by how much the mean latency would fall, in microseconds; `None` where that is not known.
     saved_us: Option<f64>,
-    /// By how many percent it is faster.
+    /// Speedup in percent.
     percent: f64,
 }
 

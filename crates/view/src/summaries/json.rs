@@ -16,7 +16,7 @@ public_json! {
         traces: u64 = summary.traces,
         /// Spans of these traces.
         spans: u64 = summary.spans,
-        /// When the first and the last request begin, microseconds since the epoch; `null` without requests.
+        /// Starts of the first and the last request, microseconds since the epoch; `null` without requests.
         start_us: Option<(u64, u64)> = summary.start_us,
         /// The root endpoint asked for; `null` for all.
         root: Option<&'a Endpoint> = selected.root,

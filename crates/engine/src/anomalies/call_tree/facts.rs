@@ -16,9 +16,9 @@ pub enum FactKind {
     Count,
     /// Sibling that ended last before a call began; the condition is its endpoint, [`NO_ROW`] for none.
     After,
-    /// Whether an error starts in a span; the condition is 1 or 0.
+    /// Start of an error in a span; the condition is 1 if one starts there, else 0.
     Error,
-    /// Whether a call is on the critical path of its parent; the condition is 1 or 0.
+    /// Membership of a call in the critical path of its parent; the condition is 1 if it is on it, else 0.
     Critical,
     /// Duration of a span less the union of its calls; the condition is the set of calls.
     SelfTime,

@@ -32,7 +32,7 @@ impl FeatureEncoding {
 pub struct RowFacts {
     /// The request by its ids.
     pub request: RequestRef,
-    /// When it started, in microseconds since the epoch.
+    /// Start of the request, in microseconds since the epoch.
     pub start_us: u64,
 }
 

@@ -122,7 +122,7 @@ impl Victims {
 pub struct Injected {
     /// Spans that it lost.
     pub lost: u32,
-    /// Where: endpoints, ascending; none if it was everywhere.
+    /// Endpoints at which it was made, ascending; none if it was everywhere.
     pub places: Vec<EndpointId>,
 }
 

@@ -38,7 +38,7 @@ pub struct Anomalies {
     pub train: Selection,
     /// The requests to judge.
     pub test: Selection,
-    /// How.
+    /// Settings of the training.
     pub settings: AnomalySettings,
 }
 

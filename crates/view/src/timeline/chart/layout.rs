@@ -51,7 +51,7 @@ pub struct BarText {
     pub inside: bool,
 }
 
-/// Whether a row can be opened or closed.
+/// State of a row: open, closed, or without children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toggle {
     /// A span without children.
@@ -75,7 +75,7 @@ pub struct TimelineRow {
     pub y: i32,
     /// Left edge of what stands in the column.
     pub indent: i32,
-    /// Whether it opens and closes.
+    /// Its state: open, closed, or without children.
     pub toggle: Toggle,
     /// The label in the column, cut to fit.
     pub label: Option<String>,
