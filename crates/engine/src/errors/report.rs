@@ -31,7 +31,7 @@ pub struct ErrorTotals {
     pub work_saved_us: u128,
     /// Time on critical paths in erroring spans and all below them.
     pub inside_us: u128,
-    /// Time that the latencies would shrink by without the erroring spans.
+    /// Reduction of the latencies without the erroring spans.
     pub saved_us: u128,
     /// The part of it that is the latency of requests whose root is in error.
     pub failed_us: u128,
@@ -97,7 +97,7 @@ pub struct ErrorRow {
     pub path_error_us: u128,
     /// Exclusive time on the critical paths that requests would have without any erroring span.
     pub without_path_us: u128,
-    /// Time that the latencies would shrink by without its spans in error alone. In each request those 64 endpoints are
+    /// Reduction of the latencies without its spans in error alone. In each request those 64 endpoints are
     /// tried whose errors take the most time on the path.
     pub saved_us: u128,
     /// The slowest request in which an error starts here.

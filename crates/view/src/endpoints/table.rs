@@ -83,7 +83,7 @@ pub struct ImpactLine {
     pub endpoint: Endpoint,
     row: ImpactRow,
     share: f64,
-    /// Time that its self time would shrink by if it were faster, in microseconds a request: an upper bound.
+    /// Reduction of its self time if it were faster, in microseconds a request: an upper bound.
     at_most_us: f64,
     /// What-if: by how much the mean latency would fall, in microseconds; `None` where that is not known.
     saved_us: Option<f64>,

@@ -39,7 +39,7 @@ public_json! {
         latency_sum_us: u128 = report.facts.latency_sum_us,
         /// Time on critical paths in spans in error and all below them.
         inside_us: u128 = report.totals.inside_us,
-        /// Time that all latencies would shrink by without the spans in error.
+        /// Reduction of all latencies without the spans in error.
         latency_saved_us: u128 = report.totals.saved_us,
         /// The part of it that is the whole latency of failed requests.
         failed_us: u128 = report.totals.failed_us,
@@ -86,7 +86,7 @@ public_json! {
         path_error_us: u128 = row.path_error_us,
         /// Exclusive time on the critical paths that remain without any span in error.
         path_without_us: u128 = row.without_path_us,
-        /// Time that all latencies would shrink by without its spans in error alone; in each request for the 64
+        /// Reduction of all latencies without its spans in error alone; in each request for the 64
         /// endpoints whose errors take the most time on the critical path.
         latency_saved_us: u128 = row.saved_us,
         /// Requests in which it was not tried, as it is none of the 64: it would save at least `latency_saved_us`.

@@ -36,8 +36,8 @@ public_json! {
         clipped_share: f64 = overview.quality.clipped_share(),
         /// Coverage of the traces by all requests.
         coverage: &'a Coverage = &overview.outside.coverage,
-        /// Tops of what no request holds: endpoints with most span time first, asynchronous work before what is
-        /// unattached.
+        /// Spans at which work that no request holds begins: endpoints with most span time first, asynchronous work
+        /// before what is unattached.
         outside: Vec<TopsOf<'a>> = [true, false].into_iter().flat_map(|kind| tops(overview, kind)).collect(),
         /// Overlaps of calls in sequence that pass for clock skew.
         accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
