@@ -214,7 +214,7 @@ fn can_draw() -> bool {
 
 const DARK: &str = "(prefers-color-scheme: dark)";
 
-/// What stands around the views: which of them is in sight, and the colours of the page.
+/// Layout of the page: the view in sight, and the colours.
 struct PageLayout {
     body: El,
     view: El,

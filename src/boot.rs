@@ -5,7 +5,7 @@ use serde::Deserialize;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Worker;
 
-/// How this page starts workers: from a file beside it or from a Blob, whichever its address allows.
+/// Source of this page's workers: a file beside it or a Blob, whichever its address allows.
 #[derive(Clone)]
 pub struct Boot {
     start_worker: Function,
@@ -20,20 +20,20 @@ impl Boot {
     /// Returns a new worker.
     ///
     /// # Errors
-    /// What the browser threw.
+    /// The exception that the browser threw.
     pub fn worker(&self) -> Result<Worker, JsValue> {
         self.start_worker.call0(&JsValue::NULL)?.dyn_into()
     }
 }
 
-/// What the page came with; the fields are those of the object in `www/boot.js`.
+/// Data that the page came with; the fields are those of the object in `www/boot.js`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Given {
     /// Starts a worker, see [`Boot`].
     #[serde(with = "serde_wasm_bindgen::preserve")]
     pub start_worker: Function,
-    /// What a saved report shows at first, as a fragment of an address; empty in a page that is none.
+    /// First view of a saved report, as a fragment of an address; empty in a page that is none.
     pub fragment: String,
     /// The first finding of a saved report, in words; empty in a page that is none.
     pub headline: String,

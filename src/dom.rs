@@ -43,10 +43,10 @@ pub fn root() -> Option<HtmlElement> {
     document().document_element().and_then(|element| element.dyn_into().ok())
 }
 
-/// Where the page keeps how often the browser gave back canvases that it had lost.
+/// Attribute that counts how often the browser gave back canvases that it had lost.
 pub const RESTORED: &str = "data-restored";
 
-/// Where the page keeps how often other services got leading colours.
+/// Attribute that counts how often other services got leading colours.
 const LED: &str = "data-led";
 
 /// Returns what a canvas is painted for besides its content: the theme, how often lost canvases came back, and how often
@@ -102,7 +102,7 @@ impl Drop for Listener {
     }
 }
 
-/// How a listener is added.
+/// Options of a listener.
 #[derive(Clone, Copy, Default)]
 pub struct How {
     /// Before the target sees it.
@@ -121,12 +121,12 @@ pub fn listen(
     listen_to(target, event, how, Box::new(On(run)))
 }
 
-/// What listens. `dyn FnMut` would hold another function of each listener, to call it only once.
+/// A listener. `dyn FnMut` would hold another function of each listener, to call it only once.
 trait Hear {
     fn hear(&mut self, event: Event);
 }
 
-/// What looks at the event.
+/// A listener that looks at the event.
 struct On<F>(F);
 
 impl<F: FnMut(Event)> Hear for On<F> {
@@ -135,7 +135,7 @@ impl<F: FnMut(Event)> Hear for On<F> {
     }
 }
 
-/// What need not.
+/// A listener that need not look at it.
 struct Click<F>(F);
 
 impl<F: FnMut()> Hear for Click<F> {

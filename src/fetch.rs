@@ -24,7 +24,7 @@ use web_sys::{
 pub struct FetchJob {
     /// The query service that is asked.
     pub connection: Connection,
-    /// What Jaeger is asked for, if anything.
+    /// Plan of the requests to Jaeger, if there are any.
     pub plan: Option<FetchPlan>,
     /// Absolute addresses of the files to fetch.
     pub files: Vec<String>,
@@ -42,7 +42,7 @@ pub enum FetchEvent {
     Ended(End),
 }
 
-/// How a fetch ended.
+/// End of a fetch.
 #[derive(Clone, Debug, Default)]
 pub struct End {
     /// Result of the plan.
@@ -226,7 +226,7 @@ impl Fetch {
 /// Returns the names of services or operations, to choose from, and the dialect they came in.
 ///
 /// # Errors
-/// Why there is no list.
+/// The reason why there is no list.
 pub async fn list(
     mut listing: Listing,
     connection: &Connection,
@@ -252,16 +252,16 @@ pub async fn list(
 const LAST_LINE: f64 = 1_048_576.0;
 /// Bytes at the beginning of what came that tell text from other things.
 const HEAD: f64 = 64.0;
-/// How long a look at a file may take, in milliseconds.
+/// Longest duration of a look at a file, in milliseconds.
 const TAIL_MS: u32 = 300_000;
 
-/// What a look at a file that grows found.
+/// Result of a look at a file that grows.
 pub struct FileGrowth {
     /// The bytes added.
     pub blob: Option<Blob>,
     /// The offset to ask from next.
     pub next: u64,
-    /// How far the file went. What comes before that and is held back is taken if the next look finds it no longer.
+    /// Length of the file then. What comes before that and is held back is taken if the next look finds it no longer.
     pub seen: u64,
     /// The server has more to give at once.
     pub has_more: bool,
@@ -330,7 +330,7 @@ async fn part(blob: &Blob, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {
     Ok(Uint8Array::new(&bytes).to_vec())
 }
 
-/// Makes one GET; returns what came of it, and the body. `moved` is told the bytes of every chunk.
+/// Makes one GET; returns what came of it, and the body. `moved` is called with the bytes of every chunk.
 async fn get(
     url: &str,
     connection: &Connection,

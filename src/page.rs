@@ -70,25 +70,25 @@ impl Asker for Page {
     }
 }
 
-/// How far loading is.
+/// State of loading.
 #[derive(Default)]
 pub struct Load {
     /// Something is being read.
     pub running: bool,
     /// The last word on it.
     pub progress: Option<LoadProgress>,
-    /// What is being read will not fit, and waits for a word on that.
+    /// Forecast of a load that will not fit and waits for a decision.
     pub forecast: Option<MemoryForecast>,
     /// Every file read so far, of all loads.
     accounts: Accounts,
-    /// What the reader should know, oldest first; the number tells them apart.
+    /// Errors that the user should know, oldest first, each with its number.
     pub errors: Vec<(u32, UserError)>,
     next_error: u32,
-    /// What was handed to the pool and is still loaded, with the group of each.
+    /// Inputs that were handed to the pool and are still loaded, with the group of each.
     pub inputs: Vec<(Input, u8)>,
-    /// How many of them a person opened, so that no address can name them.
+    /// Number of them that a person opened, so that no address can name them.
     pub opened: usize,
-    /// How many inputs there were before the load that runs.
+    /// Number of inputs before the load that runs.
     inputs_before: usize,
 }
 
@@ -117,21 +117,21 @@ pub trait PagePart {
 /// Parts are brought up to date in this order, and asked in it whether a command is for them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PageLayer {
-    /// What is looked at: requests, range, sides.
+    /// The selection: requests, range, sides.
     Selection,
-    /// What comes and goes above the views.
+    /// Rows that come and go above the views.
     Rows,
     /// The views and what leads to them.
     Views,
     /// The header with search and menus.
     Header,
-    /// What is chosen, beside the views.
+    /// Details of the focus, beside the views.
     Detail,
     /// The status bar, and the page around this one.
     Status,
 }
 
-/// What is built above the page and runs with it.
+/// Parts that are built above the page and run with it.
 #[derive(Clone, Copy)]
 pub struct Hooks {
     /// Asks what the view in sight needs to know.
@@ -160,7 +160,7 @@ struct Inner {
     /// The way back from what was done last to what is loaded.
     undo: RefCell<Option<Undo>>,
     last_undo: Cell<u32>,
-    /// How many files were found so far, while folders are looked into.
+    /// Number of files found so far, while folders are looked into.
     found_files: Cell<Option<u32>>,
     update_due: Cell<bool>,
     parts: RefCell<Vec<(PageLayer, Box<dyn PagePart>)>>,

@@ -6,16 +6,16 @@ use wasm_bindgen::{JsCast, JsValue};
 
 /// Names of files that were opened in this window.
 pub const OPENED: &str = "pathlight-opened";
-/// Whether the histogram is folded: "1" or "0"; without a choice it is in narrow windows.
+/// Key of the folded histogram: "1" or "0"; without a choice it is folded in narrow windows.
 pub const FOLDED: &str = "pathlight-histogram-folded";
 
 /// The dialect a Jaeger or Tempo was understood in; its whole base address follows.
 pub const DIALECT: &str = "pathlight-dialect-";
 
-/// What was chosen of the columns of a table; its name follows.
+/// Key of the choices about the columns of a table; its name follows.
 pub const COLUMNS: &str = "pathlight-columns-";
 
-/// For how long it is remembered.
+/// Lifetime of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
     /// As long as this window is open, over reloads.

@@ -1,6 +1,6 @@
 //! Painting on an HTML canvas: sizes, text widths, theme tokens, pictures as PNG.
 //!
-//! What is painted is a [`Scene`](pathlight_view::draw::Scene); when to paint is for the page to say.
+//! The content is a [`Scene`](pathlight_view::draw::Scene); when to paint is for the page to say.
 
 mod plot;
 mod png;

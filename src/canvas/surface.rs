@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use wasm_bindgen::{Clamped, JsCast as _};
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement, ImageData};
 
-/// What was last set on the context, so that it is set again only when it changes.
+/// Settings last made on the context, so that each is made again only when it changes.
 #[derive(Default)]
 pub(crate) struct Known {
     pub(crate) fill: Option<Rgba>,

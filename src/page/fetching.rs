@@ -15,15 +15,15 @@ use web_sys::Url;
 
 /// Traces of the last seconds are not searched for yet, in microseconds: their spans are on the way.
 const SETTLE_US: u64 = 10_000_000;
-/// How late the spans of a trace may come at most, in microseconds: once that has passed, it is searched for again. A
+/// Greatest delay of the spans of a trace, in microseconds: once that has passed, it is searched for again. A
 /// request exports its root last, and clocks differ.
 const LATE_US: u64 = 300_000_000;
-/// How long a search that follows may be silent before it is given up, in milliseconds.
+/// Longest silence of a search that follows before it is given up, in milliseconds.
 const SILENT_MS: f64 = 300_000.0;
-/// How often a search is repeated where the address does not say, in seconds.
+/// Interval of a search that follows where the address does not say, in seconds.
 pub const EVERY_S: u32 = 30;
 
-/// How often the page is told of progress at most, in milliseconds.
+/// Shortest time between two reports of progress to the page, in milliseconds.
 const TELL_MS: f64 = 100.0;
 
 /// The phase of a fetch.
@@ -42,7 +42,7 @@ pub enum Phase {
     Ended(End),
 }
 
-/// What is fetched for the page; cloning shares it.
+/// Fetches of the page; cloning shares them.
 #[derive(Clone, Default)]
 pub struct Fetching(Rc<Inner>);
 
@@ -51,11 +51,11 @@ struct Inner {
     phase: RefCell<Phase>,
     /// Counts changes of the phase.
     revision: Cell<u64>,
-    /// What was fetched last, or is being fetched.
+    /// Source of the last fetch, or of the one that runs.
     source: RefCell<FetchSource>,
     fetch: RefCell<Option<Fetch>>,
-    /// When the page was told of progress last, in milliseconds.
-    told_ms: Cell<f64>,
+    /// Time of the last report of progress to the page, in milliseconds.
+    reported_ms: Cell<f64>,
     /// It goes besides what was loaded before.
     adds: Cell<bool>,
     /// Foreign origins the user has agreed to, until the page is closed.
@@ -68,7 +68,7 @@ struct Inner {
     token: RefCell<Option<(String, String)>>,
 }
 
-/// How the page follows: looks for what is new, from time to time.
+/// State of following: the page looks for new traces from time to time.
 #[derive(Default)]
 struct Live {
     /// Counts beginnings and ends; a loop of an earlier number ends.
@@ -77,15 +77,15 @@ struct Live {
     is_paused: Cell<bool>,
     /// The search that is under way.
     fetch: RefCell<Option<Fetch>>,
-    /// When it was heard of last, in milliseconds.
+    /// Time when it was heard of last, in milliseconds.
     heard_ms: Cell<f64>,
     looks: Cell<u32>,
-    /// Why the last look came to nothing.
+    /// Reason why the last look came to nothing.
     trouble: RefCell<Option<FetchTrouble>>,
     /// The end of what was searched so far, in microseconds since the epoch.
     searched_us: Cell<u64>,
     /// The end of what was searched again, later than spans come.
-    settled_us: Cell<u64>,
+    searched_again_us: Cell<u64>,
     /// The end of what was taken of each file, and of what was seen of it.
     ends: RefCell<BTreeMap<String, (u64, u64)>>,
 }
@@ -107,7 +107,7 @@ impl Live {
     /// Notes that a search goes on from here.
     fn searched(&self, end_us: u64) {
         self.searched_us.set(end_us);
-        self.settled_us.set(end_us.saturating_sub(LATE_US));
+        self.searched_again_us.set(end_us.saturating_sub(LATE_US));
     }
 }
 
@@ -294,8 +294,8 @@ impl Fetching {
         let Wanted::Search(mut search) = source.wanted else { return self.looked(page, first_trouble) };
         let connection = self.connection(page);
         let until_us = now_us().saturating_sub(SETTLE_US);
-        let is_again = until_us.saturating_sub(live.settled_us.get()) >= 2 * LATE_US;
-        let from_us = if is_again { live.settled_us.get() } else { live.searched_us.get() };
+        let is_again = until_us.saturating_sub(live.searched_again_us.get()) >= 2 * LATE_US;
+        let from_us = if is_again { live.searched_again_us.get() } else { live.searched_us.get() };
         if until_us <= from_us {
             return self.looked(page, first_trouble);
         }
@@ -327,7 +327,7 @@ impl Fetching {
                     if trouble.is_none() {
                         live.searched_us.set(until_us);
                         if is_again {
-                            live.settled_us.set(until_us - LATE_US);
+                            live.searched_again_us.set(until_us - LATE_US);
                         }
                     }
                     let trouble = trouble.map(|trouble| trouble.explain(&fetching.connection(page)));
@@ -439,8 +439,8 @@ impl Fetching {
             FetchEvent::Input(input) => page.load(vec![input]),
             FetchEvent::Moved => {
                 let now_ms = js_sys::Date::now();
-                if now_ms - self.0.told_ms.get() >= TELL_MS {
-                    self.0.told_ms.set(now_ms);
+                if now_ms - self.0.reported_ms.get() >= TELL_MS {
+                    self.0.reported_ms.set(now_ms);
                     page.refresh();
                 }
             }

@@ -14,7 +14,7 @@ use pathlight_view::export::saved::{self, ExportRedaction};
 use pathlight_view::reading::intake::Intake;
 use pathlight_view::say::selection::range_words;
 
-/// What was loaded before something was done to it.
+/// Inputs that were loaded before a change, to undo it.
 #[derive(Clone)]
 pub struct Undo {
     /// Tells it from others.
@@ -23,9 +23,9 @@ pub struct Undo {
     pub words: String,
     /// The address of the page before the change.
     pub address: Address,
-    /// What was loaded, with the group of each.
+    /// Inputs that were loaded, with the group of each.
     pub inputs: Vec<(Input, u8)>,
-    /// How many of the inputs a person opened.
+    /// Number of the inputs that a person opened.
     pub opened: usize,
     /// The names that a reload would ask for.
     pub names: String,

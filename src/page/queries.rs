@@ -11,31 +11,31 @@ use std::cell::Cell;
 pub struct Queries {
     /// All of them that were ever wanted.
     pub slots: Slots,
-    /// What is loaded.
+    /// Overview of the loaded traces.
     pub overview: Slot<queries::Overview>,
-    /// Of which state of the data the services with the most time have their colours.
+    /// State of the data whose services with the most time have the leading colours.
     pub led: Cell<Option<u64>>,
-    /// What the percentile range holds.
+    /// Content of the percentile range.
     pub range: Slot<queries::Range>,
     /// The critical path of the percentile range.
     pub path: Slot<queries::CriticalPath>,
     /// The values of the tag that a filter is being made of.
     pub tag_values: Slot<queries::TagValues>,
-    /// What a search by tags finds, of the side that views speak of or of A.
+    /// Requests that a search by tags finds, of the side that views speak of or of A.
     pub search: Slot<queries::Search>,
     /// The same of B, where both sides are shown.
     pub search_b: Slot<queries::Search>,
-    /// What it finds in the trace of the timeline.
+    /// Spans that it finds in the trace of the timeline.
     pub found_spans: Slot<queries::FindSpans>,
     /// Two sides against each other.
     pub compare: Slot<queries::Compare>,
     /// Endpoints against requests.
     pub heatmap: Slot<queries::Heatmap>,
-    /// What is slow, where, why and for whom.
+    /// Findings: where, why and for whom requests are slow.
     pub findings: Slot<queries::Findings>,
-    /// What joins the findings later.
+    /// Findings that are computed later.
     pub late_findings: Slot<queries::LateFindingsQuery>,
-    /// Which tags tell slow requests from the others.
+    /// Tags that distinguish slow requests from the others.
     pub tags: Slot<queries::Tags>,
     /// Times by endpoint.
     pub endpoints: Slot<queries::Endpoints>,
@@ -43,7 +43,7 @@ pub struct Queries {
     pub impact: Slot<queries::Impact>,
     /// Sizes of requests.
     pub histograms: Slot<queries::Histograms>,
-    /// What faster endpoints would save.
+    /// Savings of faster endpoints.
     pub savings: Slot<queries::Savings>,
     /// Times by the values of a tag.
     pub split: Slot<queries::Split>,
@@ -61,7 +61,7 @@ pub struct Queries {
     pub compare_diagnoses: Slot<queries::CompareDiagnoses>,
     /// Requests by how anomalous they are.
     pub anomaly: Slot<queries::Anomalies>,
-    /// How well anomalous requests are found.
+    /// Evaluation of how well anomalous requests are found.
     pub anomaly_evaluation: Slot<queries::AnomalyEvaluation>,
     /// The trace of the chosen anomalous request.
     pub anomalous_trace: Slot<queries::Trace>,
@@ -69,17 +69,17 @@ pub struct Queries {
     pub normal_trace: Slot<queries::Trace>,
     /// The slowest requests of the percentile range.
     pub requests: Slot<queries::Requests>,
-    /// Which endpoints have a flow.
+    /// Endpoints that have a flow.
     pub flow_parents: Slot<queries::FlowParents>,
     /// The flow of the parent shown.
     pub flow: Slot<queries::Flow>,
     /// Latencies before and after the changes.
     pub what_if: Slot<queries::WhatIf>,
-    /// What would bring a percentile of the latency down to a target.
+    /// Changes that bring a percentile of the latency down to a target.
     pub target: Slot<queries::Target>,
-    /// What a timeout of a call would cut.
+    /// Time that a timeout of a call would cut.
     pub timeout: Slot<queries::Timeout>,
-    /// How well the model of what-ifs does on held-out invocations.
+    /// Back-test of the what-if model on held-out invocations.
     pub back_test: Slot<queries::FlowEvaluation>,
     /// The predictors compared.
     pub evaluation: Slot<queries::FlowEvaluation>,

@@ -31,7 +31,7 @@ pub fn run(work: impl Future<Output = ()> + 'static) -> Running {
 /// A query as its message, and the state of the data it is about.
 type Wanted = (u64, Vec<u8>);
 
-/// What a slot knows; its report has any type, so that one copy of the code serves all slots.
+/// State of a slot; its report has any type, so that one copy of the code serves all slots.
 #[derive(Default)]
 struct State {
     wanted: Option<Wanted>,
@@ -39,9 +39,9 @@ struct State {
     /// The last report, and of which query it is.
     report: Option<(Wanted, Rc<dyn Any>)>,
     failure: Option<String>,
-    /// How a long training goes.
+    /// Progress of a long training.
     progress: Option<TrainingProgress>,
-    is_told: bool,
+    is_reported: bool,
     /// The last round in which it was wanted.
     round: u64,
     /// Counts reports, failures and clearings.
@@ -72,7 +72,7 @@ impl Slots {
         }
     }
 
-    /// Returns why queries have no report; each told once.
+    /// Returns why queries have no report; each failure once.
     pub fn take_failures(&self) -> Vec<String> {
         self.known.borrow().iter().filter_map(|state| state.borrow_mut().take_failure()).collect()
     }
@@ -119,7 +119,7 @@ impl<Q> Default for Slot<Q> {
 /// Reads the report of a query, or says why it cannot be read.
 type Read = fn(&[u8]) -> Result<Rc<dyn Any>, String>;
 
-/// Who asks: what a query is about, who runs it, and who wants to know of its report.
+/// The asking side of a query: its subject, the pool that runs it, and the listener for its report.
 pub trait Asker: Copy + 'static {
     /// Counts states of the data.
     fn generation(self) -> u64;
@@ -162,7 +162,7 @@ fn want(slot: &Rc<RefCell<State>>, asker: impl Asker, query: Vec<u8>, read: Read
             }
             Err(QueryError::Failed(reason)) => {
                 state.failure = Some(reason);
-                state.is_told = false;
+                state.is_reported = false;
             }
             // What is loaded changes; the query is run again once it has.
             Err(QueryError::Stale | QueryError::WorkerLost) => {}
@@ -189,7 +189,7 @@ impl State {
     }
 
     fn take_failure(&mut self) -> Option<String> {
-        if std::mem::replace(&mut self.is_told, true) { None } else { self.failure.clone() }
+        if std::mem::replace(&mut self.is_reported, true) { None } else { self.failure.clone() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The page's side of the workers: ties [`PoolState`](pathlight_engine::pool::PoolState), which decides everything, to
 //! Worker objects and their messages.
 //!
-//! What happens (a call of the page, a message, a dead worker) becomes an event of the state machine; the commands it
+//! Every input (a call of the page, a message, a dead worker) becomes an event of the state machine; the commands it
 //! returns are carried out here. This module holds what the state machine cannot: the files' Blobs, the Worker objects
 //! and the futures of those who wait for a report.
 
@@ -47,7 +47,7 @@ pub struct PagePool(Rc<Inner>);
 struct Inner {
     boot: Boot,
     on_event: Box<dyn Fn(PoolEvent)>,
-    /// To be told; the first is being told.
+    /// Events still to be handled; the first is being handled.
     events: RefCell<VecDeque<PoolEvent>>,
     state: RefCell<PoolState<JsValue>>,
     /// Workers by slot.
@@ -59,13 +59,13 @@ struct Inner {
     last_number: Cell<u64>,
 }
 
-/// What somebody who waits hears from the pool.
+/// Reply of the pool to a caller that waits.
 enum Reply {
     /// A query works on; how far it is, packed.
     Working(JsValue),
     /// The packed report of a query, or none.
     Answer(Result<JsValue, QueryError>),
-    /// What each worker has written for the page, or why there is nothing.
+    /// Bytes that each worker has written for the page, or the reason why there are none.
     Saved(Result<Vec<Vec<JsValue>>, String>),
 }
 

@@ -34,7 +34,7 @@ pub struct Detail {
     keep: Listeners,
     close: El,
     shown: String,
-    /// What was selected when it was last scrolled to its top.
+    /// Focus when it was last scrolled to its top.
     focus: Focus,
     jump: Jump,
     _own: Listeners,

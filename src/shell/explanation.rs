@@ -1,13 +1,13 @@
-//! What went wrong with a fetch, and what can be done about it.
+//! Explanation of a failed fetch, and what can be done about it.
 
 use crate::dom::{El, div, el, span};
 use pathlight_backend::FetchTrouble;
 
 /// Creates an explanation with its ways out.
-pub fn explanation(told: &FetchTrouble) -> El {
+pub fn explanation(trouble: &FetchTrouble) -> El {
     div("fetch-text")
-        .child(&span("message-text", &told.message).test("fetch-message"))
-        .child(&cures(&told.cures))
+        .child(&span("message-text", &trouble.message).test("fetch-message"))
+        .child(&cures(&trouble.cures))
 }
 
 /// Returns a list of sentences; text between backticks is set apart.

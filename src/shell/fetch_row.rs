@@ -19,7 +19,7 @@ pub struct FetchRow {
     element: El,
     fill: Option<El>,
     words: Option<El>,
-    /// Why the last look of following came to nothing.
+    /// Message why the last look of following came to nothing.
     trouble: Option<El>,
     keep: Listeners,
     shown: Option<u64>,
@@ -78,12 +78,12 @@ impl FetchRow {
         self.element.fill([&text, &agree, &no]);
     }
 
-    fn failed(&self, page: Page, told: &FetchTrouble) {
-        let text = explanation(told);
+    fn failed(&self, page: Page, trouble: &FetchTrouble) {
+        let text = explanation(trouble);
         let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
         let change = self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open);
         let mut row = vec![text, again, change, self.dismiss(page)];
-        if let Some(address) = &told.login {
+        if let Some(address) = &trouble.login {
             let login = el("a").text("Log in").attr("href", address).attr("target", "_blank");
             row.insert(1, login.attr("rel", "noopener").test("fetch-login"));
         }
@@ -110,8 +110,8 @@ impl FetchRow {
             .map(|(what, trouble)| format!("{what}: {}", trouble.explain(&connection).message))
             .chain(files.map(|(what, trouble)| {
                 let connection = fetching.connection_to(what.clone());
-                let told = trouble.explain(&connection);
-                format!("{} {}", told.message, told.cures.join(" "))
+                let explained = trouble.explain(&connection);
+                format!("{} {}", explained.message, explained.cures.join(" "))
             }))
             .collect();
         let has_failed = !lines.is_empty();
@@ -188,8 +188,8 @@ impl PagePart for FetchRow {
                     self.running(page);
                     ("running", true)
                 }
-                Phase::Failed(told) => {
-                    self.failed(page, told);
+                Phase::Failed(trouble) => {
+                    self.failed(page, trouble);
                     ("failed", true)
                 }
                 Phase::Ended(end) => {
@@ -204,7 +204,8 @@ impl PagePart for FetchRow {
         let (looks, trouble) = fetching.looks();
         self.element.set("data-looks", &looks.to_string());
         if let Some(element) = &self.trouble {
-            let words = trouble.map(|told| format!("The last check for new traces failed: {}", told.message));
+            let words =
+                trouble.map(|trouble| format!("The last check for new traces failed: {}", trouble.message));
             element.set_text(&words.unwrap_or_default());
         }
         if let (Some(fill), Some(words)) = (&self.fill, &self.words) {

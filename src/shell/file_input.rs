@@ -240,7 +240,7 @@ fn take(page: Page, data: &DataTransfer, chosen: Option<Intake>) {
     });
 }
 
-/// How often the count of files is brought up to date; what takes less is not worth one.
+/// Interval at which the count of files is brought up to date; a shorter scan is not worth one.
 const COUNT_MS: i32 = 250;
 
 /// Shows how many files were found so far, as long as folders are looked into.
@@ -257,9 +257,9 @@ async fn count_files(page: Page, is_looking: Rc<Cell<bool>>) {
 pub struct Picker {
     files: El,
     folder: El,
-    /// What is done with what is picked, unless something else was asked for.
+    /// Default use of the picked files, unless something else was asked for.
     chosen: Option<Intake>,
-    /// What is done with what is picked next.
+    /// Use of the files picked next.
     next: Rc<Cell<Option<Intake>>>,
     page: Page,
 }

@@ -1,4 +1,4 @@
-//! The page around this one: what it sends is followed, what it wants to know is told. The rules are those of
+//! The page around this one: follows its messages and reports to it what it wants to know. The rules are those of
 //! [`contract`](pathlight_view::contract).
 
 use crate::dom::{self, El, Listeners, button, div, span};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, MessageEvent, Window};
 
-/// How it stands with an origin.
+/// State of the permission of an origin.
 enum Standing {
     /// The user is being asked; what has come meanwhile.
     Asked(VecDeque<(Window, Incoming, JsValue)>),
@@ -25,25 +25,25 @@ enum Standing {
     Refused,
 }
 
-/// What is known of the pages around.
+/// Facts about the pages around.
 struct Hosts {
     page: Page,
     /// Parent and opener, as far as they are there.
     windows: Vec<Window>,
     standings: RefCell<BTreeMap<String, Standing>>,
-    /// Who is told: the window and its origin.
+    /// Receivers of messages: the window and its origin.
     listeners: RefCell<Vec<(Window, String)>>,
     own_origin: String,
 }
 
-/// The row that asks the user, and what the hosts were told last.
+/// The row that asks the user, and the last messages to the hosts.
 pub struct Host {
     element: El,
     hosts: Rc<Hosts>,
     keep: Listeners,
     /// The origin the row is about.
     asking: Option<String>,
-    /// The state of the data that was told.
+    /// The state of the data that was last reported.
     generation: u64,
     selected: Option<(String, Option<String>)>,
 }
@@ -69,10 +69,10 @@ impl Host {
                     heard.hear(event);
                 }
             }));
-            let told = hosts.clone();
+            let notified = hosts.clone();
             keep.add(dom::listen(&window, "keydown", dom::How::default(), move |event| {
                 if keys::is_unused_escape(&event) {
-                    told.publish(&Outgoing::Escape);
+                    notified.publish(&Outgoing::Escape);
                 }
             }));
             // It says nothing but that there is a page, so whoever is there may know.
@@ -169,7 +169,7 @@ fn own_origin() -> String {
     Reflect::get(&dom::window(), &"origin".into()).ok().and_then(|own| own.as_string()).unwrap_or_default()
 }
 
-/// Where the browser keeps the origins that the user has admitted, one a line.
+/// Key of the origins that the user has admitted, one a line.
 const ADMITTED: &str = "pathlight-admitted";
 
 /// Returns the origins that the user has admitted before. A sandboxed frame has nowhere to keep them.

@@ -26,7 +26,7 @@ const RANGES: [(&str, u64); 7] = [
     ("From \u{2026} to \u{2026}", 0),
 ];
 
-/// What is tried when no address is known: `pathlight serve --jaeger` and hosts that put the page beside Jaeger.
+/// Address to try when none is known: `pathlight serve --jaeger` and hosts that put the page beside Jaeger.
 const USUAL_BASE: &str = "/jaeger";
 
 /// Names suggested at most; others can be typed. A browser builds an element for each.

@@ -11,7 +11,7 @@ use pathlight_view::views::View;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Where the page is going; cloning shares it.
+/// Target the page is going to; cloning shares it.
 #[derive(Clone, Default)]
 pub struct Jump(Rc<RefCell<Option<(RootEndpoint, Endpoint)>>>);
 

@@ -19,9 +19,9 @@ const SERVICES_OFFERED: usize = 500;
 pub struct MemoryRow {
     element: El,
     keep: Listeners,
-    /// Where services and request types to choose from come in later: no button may change under the pointer.
+    /// Place for services and request types to choose from that come later: no button may change under the pointer.
     later: El,
-    /// What it says, and whether it has services to choose from.
+    /// Forecast shown, and whether it has services to choose from.
     shown: Option<(MemoryForecast, bool)>,
 }
 

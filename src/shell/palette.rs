@@ -22,10 +22,10 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-/// Where buttons stand that do something with what is in sight, be it in a menu.
+/// Places of buttons that do something with what is in sight, be it in a menu.
 const BUTTONS: &str = ".tools, .section-head, .range-bar, .root-endpoint .segments, .top .menu";
 
-/// What the palette needs to do everything.
+/// Parts that the palette needs to do everything.
 #[derive(Clone)]
 pub struct Palette {
     page: Page,

@@ -32,7 +32,7 @@ pub struct RangeBar {
     element: El,
     distribution: DistributionChart,
     buttons: Vec<El>,
-    /// What each button says of its range.
+    /// Words of each button about its range.
     holds: Vec<El>,
     scope: Segments,
     chips: El,

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
 
-/// What can be left out: the name for tests, the label, and the label for a link, which has no pseudonyms.
+/// Parts that can be left out: the name for tests, the label, and the label for a link, which has no pseudonyms.
 const LEFT_OUT: [(&str, &str, &str); 2] = [
     ("redact-tags", "Leave tags out", "Leave tags out"),
     (

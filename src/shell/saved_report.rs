@@ -20,7 +20,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Blob;
 
-/// What the page came with.
+/// Origin of the page: the data it came with.
 #[derive(Clone)]
 pub struct Origin(Rc<Given>);
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlInputElement, KeyboardEvent};
 
-/// What listeners and updates share.
+/// State that listeners and updates share.
 struct Shared {
     page: Page,
     field: El,

@@ -1,4 +1,4 @@
-//! Whose latency is looked at: the bar that says it, and the list it is chosen from.
+//! The selection bar: names the requests whose latency is looked at, and opens the list they are chosen from.
 
 use super::notes;
 use crate::dom::{self, El, Listeners, button, div, icon, span};
@@ -34,7 +34,7 @@ pub struct SelectionBar {
     _keep: Listeners,
 }
 
-/// What can be chosen.
+/// A choice of the list.
 #[derive(Clone)]
 enum Chosen {
     Root(RootEndpoint),

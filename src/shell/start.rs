@@ -11,7 +11,7 @@ use wasm_bindgen_futures::spawn_local;
 /// The start screen.
 pub struct Start {
     element: El,
-    /// What was open before the page was loaded again.
+    /// Button to open again the files that were open before the page was reloaded.
     reopen: El,
     _keep: Listeners,
 }

@@ -4,7 +4,7 @@ use crate::dom::{self, El, Listeners, button, div, span};
 use crate::page::{Page, PagePart};
 use wasm_bindgen_futures::spawn_local;
 
-/// How long it can be undone, in milliseconds.
+/// Time in which it can be undone, in milliseconds.
 const UNDO_MS: i32 = 10_000;
 
 /// The row that says what was done and offers the way back.

@@ -26,7 +26,7 @@ use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::views::View;
 
-/// What views are built with.
+/// Tools that views are built with.
 #[derive(Clone)]
 pub struct ViewTools {
     /// Keeps their listeners.

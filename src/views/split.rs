@@ -54,7 +54,7 @@ struct Violins {
     page: Page,
     report: Rc<SplitReport>,
     scale: Scale,
-    /// Which values a search finds.
+    /// Values that a search finds.
     found: Option<Vec<bool>>,
 }
 

@@ -9,11 +9,11 @@ use pathlight_view::address::Address;
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::search::finder::Finder;
 
-/// What a search found.
+/// Result of a search.
 pub struct SearchResult {
-    /// How many frames, rows or the like.
+    /// Number of frames, rows or the like.
     pub count: u64,
-    /// Which share of the whole they are, counting nothing twice; `None` where that means nothing.
+    /// Share of the whole they are, counting nothing twice; `None` where that means nothing.
     pub share: Option<f64>,
     /// Goes to the next match, or with `false` to the one before.
     pub step: Box<dyn Fn(Page, bool)>,
@@ -35,7 +35,7 @@ impl SearchResult {
 /// A view: a view model of crate `view`, bound to widgets. The functions are called in this order, and only while the view
 /// is in sight.
 pub trait PageView: 'static {
-    /// What the view shows follows from this: revisions of reports, and choices in the address.
+    /// Everything the view's display follows from: revisions of reports, and choices in the address.
     type Content: Clone + PartialEq + 'static;
 
     /// Wants the reports that the view shows, while it is in sight.

@@ -14,20 +14,20 @@ use web_sys::{MouseEvent, PointerEvent, WheelEvent};
 /// Further than this from where it went down, a pointer is dragged, in CSS pixels.
 const CLICK_PX: f64 = 5.0;
 
-/// What a pointer does.
+/// Event of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pointed {
     /// Place on the canvas in device pixels.
     pub at: (i32, i32),
     /// Place in the window in CSS pixels, for a tip.
     pub client: (f64, f64),
-    /// Which click of a row of clicks.
+    /// Number of the click in a row of clicks.
     pub count: i32,
 }
 
-/// What is on a canvas. Distances are device pixels.
+/// A chart on a canvas. Distances are device pixels.
 pub trait CanvasChart: 'static {
-    /// What the pointer can be on.
+    /// An item that the pointer can be on.
     type Hit: PartialEq;
 
     /// Paints what the viewport shows.
@@ -70,19 +70,19 @@ pub trait CanvasChart: 'static {
 /// A pointer that is down: its id, where it is, where it went down.
 type Down = (i32, (f64, f64), (f64, f64));
 
-/// What runs with the next frame; it is given the time in milliseconds.
+/// Function that runs with the next frame; it is given the time in milliseconds.
 type Frame = Closure<dyn FnMut(f64)>;
 
 struct Inner<C: CanvasChart> {
     chart: RefCell<C>,
-    /// What the pointer is on.
+    /// Item that the pointer is on.
     hovered: RefCell<Option<C::Hit>>,
     /// Runs when the chart is zoomed in, or out to all of it again.
     on_zoom: OnceCell<Box<dyn Fn()>>,
     is_zoomed: Cell<bool>,
     filled: FilledCanvas,
     theme: RefCell<Option<Rc<Theme>>>,
-    /// What it was last painted for.
+    /// Look that it was last painted for.
     look: RefCell<String>,
     frame_due: Cell<bool>,
     down: RefCell<Vec<Down>>,

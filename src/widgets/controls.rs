@@ -51,7 +51,7 @@ impl Segments {
     }
 }
 
-/// Makes a button stay pressed until it is pressed again; `run` is told whether it is.
+/// Makes a button stay pressed until it is pressed again; `run` is called with whether it is.
 pub fn toggles(button: El, keep: &Listeners, run: impl Fn(bool) + 'static) -> El {
     let shown = button.clone();
     button.on_click(keep, move || {

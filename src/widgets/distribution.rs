@@ -24,7 +24,7 @@ struct Inner {
     facts: RefCell<RangeFacts>,
     range: Cell<Option<PercentileRange>>,
     axis: Cell<Option<HistogramAxis>>,
-    /// Where the brush began, in CSS pixels, and whether it has moved.
+    /// Start of the brush, in CSS pixels, and whether it has moved.
     from: Cell<Option<(f64, bool)>>,
     /// Says what the keys have chosen.
     said: El,
@@ -36,7 +36,7 @@ struct Inner {
 /// The histogram.
 pub struct DistributionChart {
     inner: Rc<Inner>,
-    /// What was painted: answer, theme, size, device scale.
+    /// State that was painted: answer, theme, size, device scale.
     painted: (u64, String, (f64, f64), f64),
 }
 

@@ -29,7 +29,7 @@ fn exported(page: Page) -> Exported {
     Exported::of(&page.address(), ComparedSide::BOTH.map(|side| page.side_name(side)))
 }
 
-/// What a button of the menu writes.
+/// Writer of a file, for a button of the menu.
 struct Writer {
     page: Page,
     /// The view.

@@ -52,7 +52,7 @@ pub struct TableGrid {
     table: El,
     /// Widths of the columns that are shown.
     widths: El,
-    /// What columns beside each other have in common, above their heads.
+    /// Row of groups, which columns beside each other share, above their heads.
     groups: El,
     body: El,
     heads: Vec<El>,
@@ -67,10 +67,10 @@ pub struct TableGrid {
     selected: Cell<Option<usize>>,
     painted: Cell<(usize, usize)>,
     click_opens: Cell<bool>,
-    /// Which columns are shown.
+    /// By column: whether it is shown.
     fits: RefCell<Vec<bool>>,
-    /// Which columns are worth their room: of those that are shown only where there is room for all, those that hold
-    /// something.
+    /// By column: whether it is worth its room: of those that are shown only where there is room for all, those that
+    /// hold something.
     holds: RefCell<Vec<bool>>,
     /// Columns that the user shows, hides or widens.
     choices: RefCell<ColumnChoices>,
@@ -90,12 +90,12 @@ thread_local! {
     static GRIDS: RefCell<Vec<Rc<TableGrid>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What a table is painted for, in CSS pixels.
+/// Room that a table is painted for, in CSS pixels.
 #[derive(Clone, Copy)]
 struct Room {
     width: f64,
     height: f64,
-    /// How far it is scrolled.
+    /// Distance it is scrolled.
     scrolled: f64,
 }
 
@@ -117,7 +117,7 @@ fn paint_due() {
 }
 
 impl TableGrid {
-    /// Puts a table into the page; `on_sort` is told how it is to be sorted.
+    /// Puts a table into the page; `on_sort` is called with the order that was chosen.
     pub fn new(rows: Rc<RefCell<dyn Rows>>, on_sort: Rc<dyn Fn(Sort)>) -> Rc<TableGrid> {
         let keep = Listeners::default();
         let (name, label, sort) = {

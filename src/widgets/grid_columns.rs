@@ -13,7 +13,7 @@ use web_sys::{KeyboardEvent, PointerEvent};
 /// Width of the last head, which holds the menu, in CSS pixels.
 pub const MENU_PX: f64 = 24.0;
 
-/// How far a key moves the edge of a column, in CSS pixels.
+/// Distance that a key moves the edge of a column, in CSS pixels.
 const STEP_PX: f64 = 16.0;
 
 /// Returns what was chosen of the columns of a table.
@@ -85,7 +85,7 @@ impl ColumnMenu {
     }
 }
 
-/// What is dragged: the key of the column, its width then, and where the pointer went down.
+/// The drag under way: the key of the column, its width then, and where the pointer went down.
 type Dragged = Option<(String, f64, f64)>;
 
 /// Follows what is pressed and dragged in the head of a table.

@@ -12,7 +12,7 @@ use pathlight_view::draw::plot::{ChartError, ChartSize};
 use pathlight_view::keys::KeyCommand;
 use pathlight_view::say::tip::TipLine;
 
-/// What panels show.
+/// Content of panels.
 pub trait DrawPanels: 'static {
     /// Returns how many there are.
     fn panels(&self) -> usize;

@@ -31,7 +31,7 @@ pub trait PlotLayout: 'static {
 
 /// A [`PlotLayout`] on a canvas that scrolls where the plot is higher than the room it has.
 pub struct ScrolledPlot<P> {
-    /// What is drawn.
+    /// The drawing.
     pub plot: P,
     scroller: Scroller,
     size: ChartSize,

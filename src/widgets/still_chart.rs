@@ -11,7 +11,7 @@ use std::cell::RefCell;
 /// The canvas.
 pub struct StillChart {
     filled: FilledCanvas,
-    /// What was painted: its number, size in CSS pixels, device scale, look of the page.
+    /// State that was painted: its number, size in CSS pixels, device scale, look of the page.
     painted: RefCell<(u64, (f64, f64), f64, String)>,
 }
 

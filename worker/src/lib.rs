@@ -33,7 +33,7 @@ use pathlight_trace::Sealing;
 use pathlight_view::export::saved;
 use pathlight_wire as wire;
 
-/// Whether a call goes on.
+/// State of a call: it goes on, or how it ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallState {
     Running,

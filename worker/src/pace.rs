@@ -10,8 +10,8 @@ use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessagePort};
 
-/// How long a step may take in milliseconds. Two things may run side by side, and each takes its step before a message
-/// is heard, so this is well below what a user notices.
+/// Longest duration of a step in milliseconds. Two things may run side by side, and each takes its step before a
+/// message is heard, so this is well below what a user notices.
 const STEP_MS: f64 = 12.0;
 
 /// Returns the worker's global scope.

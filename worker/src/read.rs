@@ -10,12 +10,12 @@ use pathlight_engine::load::ReadResult;
 use pathlight_engine::pool::messages::{CallDone, FromWorker, Piece, WorkerProgress};
 use pathlight_ingest::{ErrorKind, IngestError, ReadOptions, Reader};
 
-/// How often the page hears of progress, in milliseconds.
+/// Interval at which progress is reported to the page, in milliseconds.
 const PROGRESS_MS: f64 = 80.0;
 /// Bytes parsed between two looks at the clock, at least and at most. In between the number follows what the bytes turn
 /// out to cost: compressed ones hold many times their number.
 const PARSE_BYTES: (u32, u32) = (4 << 10, 512 << 10);
-/// What one such parse may take in milliseconds before the next is made smaller.
+/// Longest duration of one such parse in milliseconds before the next is made smaller.
 const PARSE_MS: f64 = 6.0;
 
 /// A call to read some pieces.
@@ -28,7 +28,7 @@ pub struct ReadCall {
     pub heap_limit: u64,
     /// Their bytes, the first of them on their way.
     pub source: BlobSource,
-    /// Whether it goes on.
+    /// State of the call.
     pub state: Rc<Cell<CallState>>,
 }
 
@@ -68,10 +68,11 @@ struct Reading<'a> {
     stride: u32,
     bytes: u64,
     finished: u32,
-    told_ms: f64,
-    /// Bytes of heap from which on progress is told at once: whether the rest will fit must be known before memory ends.
+    reported_ms: f64,
+    /// Bytes of heap from which on progress is reported at once: whether the rest will fit must be known before memory
+    /// ends.
     tell_from: u64,
-    /// By how much that grows.
+    /// Step by which that grows.
     tell_step: u64,
     reserve: Reserve,
 }
@@ -88,7 +89,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         stride: 64 << 10,
         bytes: 0,
         finished: 0,
-        told_ms: now_ms(),
+        reported_ms: now_ms(),
         tell_from: worker.session.borrow().set.heap_bytes() as u64 + heap_limit / 16,
         tell_step: heap_limit / 16,
         reserve: Reserve::default(),
@@ -213,8 +214,8 @@ impl Reading<'_> {
             return;
         }
         let heap = self.worker.session.borrow().set.heap_bytes() as u64;
-        if now_ms() - self.told_ms > PROGRESS_MS || heap > self.tell_from {
-            self.told_ms = now_ms();
+        if now_ms() - self.reported_ms > PROGRESS_MS || heap > self.tell_from {
+            self.reported_ms = now_ms();
             self.tell_from = heap + self.tell_step;
             self.worker.post(&FromWorker::Progress(self.call, self.progress()), &[]);
         }

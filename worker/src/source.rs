@@ -19,12 +19,12 @@ const PART: f64 = (4 << 20) as f64;
 const SMALL: f64 = (256 << 10) as f64;
 /// Bytes of one such reading together.
 const TOGETHER: f64 = (1 << 20) as f64;
-/// How many of those are under way at a time: files are opened one after the other, far from here.
+/// Number of those under way at a time: files are opened one after the other, far from here.
 const AHEAD: usize = 4;
 
 /// Some bytes of one piece, still outside of wasm memory.
 pub struct Block {
-    /// Which piece, in the order given.
+    /// Number of the piece, in the order given.
     pub piece: usize,
     /// The bytes.
     pub bytes: Uint8Array,
@@ -32,9 +32,9 @@ pub struct Block {
     pub is_last: bool,
 }
 
-/// What cannot be read, and why.
+/// A piece that cannot be read, and the reason.
 pub struct Unreadable {
-    /// Which piece; nothing of it follows.
+    /// Number of the piece; nothing of it follows.
     pub piece: usize,
     /// The browser's words.
     pub reason: String,

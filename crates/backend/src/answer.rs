@@ -28,7 +28,7 @@ pub struct ServerAnswer {
     pub status: u16,
     /// The `Retry-After` header in seconds; see [`retry_after_s`].
     pub retry_after_s: Option<u64>,
-    /// What was found in its body.
+    /// Traces or names found in its body.
     pub body: Scan,
 }
 
@@ -50,10 +50,10 @@ pub fn retry_after_s(header: &str, now_us: u64) -> Option<u64> {
 
 /// Looks through a body chunk by chunk, in constant memory but for the ids found.
 ///
-/// Ids are those of the traces themselves, told from ids of links and references by their depth: `data[].traceID` (or
-/// `data.traceID`) of
-/// Jaeger's first dialect, `traces[].traceID` of Tempo's search, and `result.resourceSpans[].scopeSpans[].spans[].traceId`
-/// of Jaeger's third, with or without `result` (or `trace`, or `batches` in place of `resourceSpans`, in Tempo).
+/// Ids are those of the traces themselves, distinguished from ids of links and references by their depth:
+/// `data[].traceID` (or `data.traceID`) of Jaeger's first dialect, `traces[].traceID` of Tempo's search, and
+/// `result.resourceSpans[].scopeSpans[].spans[].traceId` of Jaeger's third, with or without `result` (or `trace`, or
+/// `batches` in place of `resourceSpans`, in Tempo).
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     ids: BTreeSet<String>,
@@ -242,7 +242,7 @@ impl Scan {
     }
 }
 
-/// What is requested of Jaeger.
+/// Kind of a request to Jaeger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     /// Names of services or operations.
@@ -253,7 +253,7 @@ pub(super) enum Requested {
     Trace,
 }
 
-/// How a reply is judged.
+/// Verdict on a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The answer that was asked for.
@@ -262,7 +262,7 @@ pub(super) enum Verdict {
     Nothing,
     /// Nobody here speaks this dialect; the trouble if no other does either.
     OtherDialect(Trouble),
-    /// Ask again after so many seconds, if told.
+    /// Ask again; after so many seconds if the server says so.
     Later(Option<u64>),
     /// Ask again; the trouble if that does not help.
     Again(Trouble),

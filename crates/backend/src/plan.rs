@@ -63,7 +63,7 @@ pub struct FetchProgress {
     pub held_until_ms: Option<u64>,
 }
 
-/// How a fetch ended.
+/// Result of a fetch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Different traces fetched.
@@ -76,7 +76,7 @@ pub struct Outcome {
     pub failed: Vec<(String, Trouble)>,
     /// Slices that cannot be cut any finer and hold more traces than one answer.
     pub crowded: u32,
-    /// Why all of it failed.
+    /// The reason if all of it failed.
     pub trouble: Option<Trouble>,
 }
 
@@ -119,9 +119,9 @@ pub struct FetchPlan {
     /// Dialects that may be tried next.
     untried: VecDeque<Dialect>,
     /// An answer in this dialect has come.
-    is_settled: bool,
+    is_dialect_known: bool,
     refused: Option<Trouble>,
-    /// What is not done, in the order it counts: newest first, or ids in their order.
+    /// Parts not done, in the order they count: newest first, or ids in their order.
     parts: BTreeMap<u64, Part>,
     /// Open parts, by the moment from which they may be asked for.
     waiting: BTreeSet<(u64, u64)>,
@@ -146,7 +146,7 @@ impl FetchPlan {
     /// end). A search without times is about the hour before `now_us`.
     ///
     /// # Errors
-    /// What is wrong with the search.
+    /// The fault of the search.
     pub fn new(base: &str, wanted: &Wanted, now_us: u64) -> Result<FetchPlan, Trouble> {
         FetchPlan::with_page(base, wanted, now_us, PAGE)
     }
@@ -158,7 +158,7 @@ impl FetchPlan {
             page,
             dialect: Dialect::default(),
             untried: Dialect::in_order(None).into_iter().skip(1).collect(),
-            is_settled: false,
+            is_dialect_known: false,
             refused: None,
             parts: BTreeMap::new(),
             waiting: BTreeSet::new(),
@@ -196,13 +196,13 @@ impl FetchPlan {
 
     /// Returns the dialect in which answers have come, if any has.
     pub fn dialect(&self) -> Option<Dialect> {
-        self.is_settled.then_some(self.dialect)
+        self.is_dialect_known.then_some(self.dialect)
     }
 
     /// Cuts the range of a search into its first slices.
     fn cut(&mut self, search: &TraceSearch, now_us: u64) -> Result<(), Trouble> {
         let mut search = search.clone();
-        let limit = settle(&mut search, now_us)?;
+        let limit = fill_in(&mut search, now_us)?;
         let (start_us, end_us) = (search.start_us.unwrap_or(0), search.end_us.unwrap_or(now_us));
         self.whole = end_us - start_us + 1;
         self.search = search;
@@ -252,7 +252,7 @@ impl FetchPlan {
             return FetchStep::End;
         }
         // Until a dialect is known, one request finds it out.
-        if self.asked.len() >= if self.is_settled { AT_ONCE } else { 1 } {
+        if self.asked.len() >= if self.is_dialect_known { AT_ONCE } else { 1 } {
             return FetchStep::Wait { until_ms: None };
         }
         let Some(&(from, key)) = self.waiting.first() else { return FetchStep::Wait { until_ms: None } };
@@ -285,13 +285,13 @@ impl FetchPlan {
         let mut failure = None;
         match verdict {
             Verdict::Good => {
-                self.is_settled = true;
+                self.is_dialect_known = true;
                 let Reply::Answer(answer) = reply else { return false };
                 part.state = State::Held(ticket, answer.body.ids().clone());
                 is_kept = !self.halve(key);
             }
             Verdict::Nothing => {
-                self.is_settled = true;
+                self.is_dialect_known = true;
                 if let What::Id(id) = &part.what {
                     self.outcome.missing.push(id.clone());
                 }
@@ -317,7 +317,7 @@ impl FetchPlan {
             Verdict::Again(_) => {
                 let from = now_ms + (BACK_OFF_MS << part.tries);
                 part.tries += 1;
-                if self.is_settled {
+                if self.is_dialect_known {
                     self.waiting.insert((from, key));
                 } else {
                     // Nothing has worked so far: the other parts need not be tried meanwhile.
@@ -329,7 +329,7 @@ impl FetchPlan {
         }
         match failure {
             // Nothing has worked so far: neither will the rest.
-            Some(trouble) if !self.is_settled => self.outcome.trouble = Some(trouble),
+            Some(trouble) if !self.is_dialect_known => self.outcome.trouble = Some(trouble),
             Some(trouble) => {
                 if let Some(part) = self.parts.get_mut(&key) {
                     part.state = State::Failed(trouble);
@@ -347,7 +347,7 @@ impl FetchPlan {
         if self.refused.as_ref().is_none_or(|known| says_why(&trouble) && !says_why(known)) {
             self.refused = Some(trouble);
         }
-        let next = if self.is_settled { None } else { self.untried.pop_front() };
+        let next = if self.is_dialect_known { None } else { self.untried.pop_front() };
         match next {
             Some(dialect) => self.dialect = dialect,
             None => self.outcome.trouble = self.refused.clone(),
@@ -486,8 +486,8 @@ fn order(end_us: u64) -> u64 {
     u64::MAX - end_us
 }
 
-/// Checks a search and fills in its times and limit; gives the limit.
-fn settle(search: &mut TraceSearch, now_us: u64) -> Result<u32, Trouble> {
+/// Checks a search and fills in its times and limit; returns the limit.
+fn fill_in(search: &mut TraceSearch, now_us: u64) -> Result<u32, Trouble> {
     const HOUR_US: u64 = 3_600_000_000;
     if search.service.is_empty() {
         return Err(Trouble::NoService);

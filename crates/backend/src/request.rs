@@ -6,7 +6,7 @@ use pathlight_base::format as words;
 use pathlight_base::fragment::encode;
 use std::collections::VecDeque;
 
-/// How a query service wants to be asked.
+/// Dialect of the API of a query service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// `/api/traces?service=`: Jaeger 1 to 2.20.

@@ -1,4 +1,4 @@
-//! Where the traces of the page come from, as its address says: `&api=/jaeger&service=..&operation=..&start=us&end=us`,
+//! Source of the page's traces, as its address says: `&api=/jaeger&service=..&operation=..&start=us&end=us`,
 //! `&api=/jaeger&traceID=a&traceID=b`, `&src=relative-url`.
 //!
 //! The keys are those of Jaeger's own search page, so a query copied from there works. With `api` and `service`, the
@@ -12,7 +12,7 @@ use pathlight_engine::requests::RootEndpoint;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeSet;
 
-/// What is fetched, and from where.
+/// Source of a fetch: the server, the files, and the traces wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FetchSource {
     /// Base address of a Jaeger query service, as it was given: relative to the page or whole.
@@ -21,11 +21,11 @@ pub struct FetchSource {
     pub wanted: Wanted,
     /// Addresses of trace files, relative to the page or whole.
     pub files: Vec<String>,
-    /// How often the page looks for what is new, in seconds; `None`: never.
+    /// Interval at which the page looks for new traces, in seconds; `None`: never.
     pub every_s: Option<u32>,
 }
 
-/// What is asked of a Jaeger query service.
+/// Traces wanted of a Jaeger query service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Wanted {
     /// Nothing: its address is known for links.

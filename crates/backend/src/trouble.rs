@@ -1,6 +1,6 @@
 //! Troubles with a Jaeger query service, each with what helps.
 
-/// Why no answer came.
+/// Reason why no answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
     /// The server answers, but the browser may not read it.
@@ -17,7 +17,7 @@ pub enum Lost {
     Login,
 }
 
-/// Why Jaeger gave no traces.
+/// Reason why Jaeger gave no traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The request did not come to an answer.
@@ -37,7 +37,7 @@ pub enum Trouble {
     Says {
         /// Status of the answer.
         status: u16,
-        /// What it says; may be empty.
+        /// Its error message; may be empty.
         message: String,
     },
     /// An answer with something else in the place of the traces, in words.
@@ -52,7 +52,7 @@ pub enum Trouble {
     Range,
     /// A search without a service.
     NoService,
-    /// What is no address of a file.
+    /// A text that is no address of a file.
     Source(String),
     /// A file that is not there.
     NoFile {
@@ -77,11 +77,11 @@ pub struct Connection {
 /// Trouble as it is shown; text between backticks is to be typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchTrouble {
-    /// What happened, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
     /// Ways out, the best first, each a sentence.
     pub cures: Vec<String>,
-    /// Where the user can log in, if that would help.
+    /// Address where the user can log in, if that would help.
     pub login: Option<String>,
 }
 
@@ -269,10 +269,14 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_origin_is_told_the_settings_of_both_versions() {
-        let told = Trouble::Lost(Lost::Cors).explain(&place(false));
-        assert!(told.message.starts_with("https://jaeger.example:16686 answers"), "{}", told.message);
-        let cures = told.cures.join("\n");
+    fn a_forbidden_origin_is_shown_the_settings_of_both_versions() {
+        let explanation = Trouble::Lost(Lost::Cors).explain(&place(false));
+        assert!(
+            explanation.message.starts_with("https://jaeger.example:16686 answers"),
+            "{}",
+            explanation.message
+        );
+        let cures = explanation.cures.join("\n");
         for words in [
             r#"`cors: { allowed_origins: ["https://tools.example"] }` under `extensions.jaeger_query.http`"#,
             r#"`--query.additional-headers="Access-Control-Allow-Origin: https://tools.example"`"#,
@@ -310,10 +314,14 @@ mod tests {
             Trouble::Base(text()),
             Trouble::Source(text()),
         ] {
-            let told = trouble.explain(&place(false));
-            assert!(told.message.ends_with('.') && !told.message.contains(".."), "{}", told.message);
-            assert!(!told.cures.is_empty(), "{trouble:?}");
-            for line in told.cures.iter().chain([&told.message]) {
+            let explanation = trouble.explain(&place(false));
+            assert!(
+                explanation.message.ends_with('.') && !explanation.message.contains(".."),
+                "{}",
+                explanation.message
+            );
+            assert!(!explanation.cures.is_empty(), "{trouble:?}");
+            for line in explanation.cures.iter().chain([&explanation.message]) {
                 assert!(line.ends_with('.'), "{line}");
                 assert_eq!(line.matches('`').count() % 2, 0, "{line}");
             }

@@ -211,7 +211,7 @@ pub fn harmless(text: &str) -> String {
         .collect()
 }
 
-/// Returns the text, made [`printable`], with what Markdown would read as marks told to be text.
+/// Returns the text, made [`printable`], with what Markdown would read as marks escaped.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = printable(text);

@@ -36,7 +36,8 @@ impl Writer {
     }
 }
 
-/// What is encoded: all but letters, digits and the signs that may stand in a fragment or query and separate no pairs.
+/// Characters to encode: all but letters, digits and the signs that may stand in a fragment or query and separate no
+/// pairs.
 const CODED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

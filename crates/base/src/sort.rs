@@ -53,7 +53,7 @@ pub fn permute<T>(items: &mut [T], places: Vec<u32>) {
 struct Swaps {
     /// Returns, for each place, the item that belongs there; its own number once it is there.
     places: Vec<u32>,
-    /// Where the cycle under way began, and how far it has come.
+    /// Start of the cycle under way, and the position it has reached.
     start: usize,
     at: usize,
 }
@@ -95,7 +95,7 @@ pub struct Sorting {
     at_once: usize,
     /// Items of a run; 0 as long as runs are being sorted.
     width: usize,
-    /// Where the runs under way begin, and how much of each is merged.
+    /// Start of the runs under way, and the number of items merged of each.
     at: usize,
     taken: [usize; 2],
 }

@@ -30,7 +30,7 @@ pub fn in_blocks(len: usize, each: &mut dyn FnMut(Range<usize>)) {
     blocks(len).for_each(each);
 }
 
-/// How much of some work is done, for those who wait for it.
+/// Progress of some work, for those who wait for it.
 #[derive(Clone, Default)]
 pub struct WorkCount(Arc<Counts>);
 

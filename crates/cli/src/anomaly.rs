@@ -63,7 +63,7 @@ pub struct Args {
     /// Auto-encoder: cut the time of all traces into so many equal parts, and judge each by what the 14 before it teach
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(15..=1000), requires = "vae", conflicts_with = "evaluate")]
     parts: Option<u32>,
-    /// How many requests are explained, the most anomalous
+    /// Number of requests to explain, the most anomalous
     #[arg(long, value_name = "N", default_value_t = EXPLAINED)]
     explain: u32,
     /// Print the vectors that the paper's detectors learn from instead: time on the critical path (`scpv`) or anywhere
@@ -122,15 +122,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Returns a function that writes losses of the auto-encoder to standard error, one line an epoch, where somebody is
 /// looking.
 fn watch() -> impl FnMut(&TrainingProgress) {
-    let mut told = 0;
+    let mut reported = 0;
     let is_watched = std::io::stderr().is_terminal();
     move |progress: &TrainingProgress| {
-        for (epoch, loss) in progress.losses.iter().enumerate().skip(told) {
+        for (epoch, loss) in progress.losses.iter().enumerate().skip(reported) {
             if is_watched {
                 eprintln!("pathlight: epoch {}: loss {loss:.3}", epoch + 1);
             }
         }
-        told = told.max(progress.losses.len());
+        reported = reported.max(progress.losses.len());
     }
 }
 

@@ -23,7 +23,8 @@ pub struct Args {
     /// The side that is judged: traces or summaries, files or folders
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidate: Vec<PathBuf>,
-    /// What counts as a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be repeated
+    /// Rules of what counts as a regression: `p95>10%`, `mean>5% n>=100`, `endpoint self p95>20%`, `errors>1%`; may be
+    /// repeated
     #[arg(long, required = true, value_name = "RULE", value_parser = str::parse::<GateRule>)]
     fail_on: Vec<GateRule>,
     #[command(flatten)]

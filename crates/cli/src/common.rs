@@ -33,7 +33,7 @@ impl std::ops::Deref for Common {
     }
 }
 
-/// How spans are read.
+/// The rules by which spans are read.
 #[derive(Debug, clap::Args)]
 pub struct ReadingOption {
     /// `real` (default) discounts what instrumentation adds or distorts, `plain` takes spans as they were written; `real,-overlay`
@@ -49,7 +49,7 @@ impl ReadingOption {
     }
 }
 
-/// What is left out of what is written.
+/// Parts left out of what is written.
 #[derive(Debug, clap::Args)]
 pub struct RedactionOptions {
     /// Leave out tags, and findings about them; hosts get pseudonyms
@@ -77,10 +77,10 @@ impl RedactionOptions {
     }
 }
 
-/// How requests are grouped into types.
+/// Grouping of requests into types.
 #[derive(Debug, clap::Args)]
 pub struct ByOption {
-    /// How requests are grouped into types: `root` (endpoint), `route`, `shape` (what they call), or `tag=KEY`; by default
+    /// Grouping of requests into types: `root` (endpoint), `route`, `shape` (what they call), or `tag=KEY`; by default
     /// the first of route, shape and root endpoint that tells enough
     #[arg(long, value_name = "BY", value_parser = parse::group_by)]
     by: Option<GroupBy>,
@@ -117,7 +117,7 @@ impl RootOption {
     }
 }
 
-/// What a place is.
+/// Definition of a place.
 #[derive(Debug, clap::Args)]
 pub struct PlacesOption {
     /// Take all operations of a service as one place
@@ -132,7 +132,7 @@ impl PlacesOption {
     }
 }
 
-/// How spans are read and paths are found.
+/// The rules by which spans are read and paths are found.
 #[derive(Debug, clap::Args)]
 pub struct PathOptions {
     /// default, paper, upstream or strict; all but default read spans as they were written
@@ -162,7 +162,7 @@ impl PathOptions {
     }
 }
 
-/// What a summary is about and how traces are read for it.
+/// Subject of a summary, and the rules by which traces are read for it.
 #[derive(Debug, clap::Args)]
 pub struct SummaryOptions {
     #[command(flatten)]
@@ -228,7 +228,7 @@ impl Sets {
     }
 }
 
-/// In which form a result is printed, and where.
+/// Form of the printed result, and its destination.
 #[derive(Debug, clap::Args)]
 pub struct OutputOptions {
     /// Print JSON

@@ -114,7 +114,7 @@ fn to_text(report: &CriticalPathReport, rows: usize) -> String {
     format!("{}{latency}\n\n{table}{left}", most.unwrap_or_default())
 }
 
-/// What becomes of a calling context in the table.
+/// Treatment of a calling context in the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     Nothing,

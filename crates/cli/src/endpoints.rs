@@ -17,10 +17,10 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     places: PlacesOption,
-    /// How much faster an endpoint could become, in percent, for the upper bound of what that would save
+    /// Assumed speedup of an endpoint, in percent, for the upper bound of what that would save
     #[arg(long, default_value_t = 10.0, value_name = "PERCENT", value_parser = parse::percent)]
     faster: f64,
-    /// How many endpoints the text lists (default: 15)
+    /// Number of endpoints that the text lists (default: 15)
     #[arg(long)]
     top: Option<usize>,
 }

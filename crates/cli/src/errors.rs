@@ -21,7 +21,7 @@ pub struct Args {
     /// json, text, or the error paths as folded stacks
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "text", "folded"], conflicts_with = "json")]
     format: Option<String>,
-    /// How many endpoints the text lists (default: 15)
+    /// Number of endpoints that the text lists (default: 15)
     #[arg(long)]
     top: Option<usize>,
 }

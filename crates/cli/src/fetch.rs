@@ -34,7 +34,7 @@ pub struct Args {
     /// Traces of all services
     #[arg(long, conflicts_with = "service")]
     all: bool,
-    /// How far back: 30m, 1h, 24h
+    /// Time to look back: 30m, 1h, 24h
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = since)]
     since: u64,
     /// At most this many traces of each service, the newest (default: all)
@@ -63,7 +63,7 @@ fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
-/// What is fetched: the same after an interruption.
+/// Task of a fetch: the same after an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Job {
     /// Without the name and password it was given with.
@@ -164,7 +164,7 @@ struct Client {
     connection: Connection,
     token: Option<String>,
     dialect: Option<Dialect>,
-    /// What the last request that got no answer failed of.
+    /// Failure of the last request that got no answer.
     error: Option<String>,
 }
 
@@ -172,7 +172,7 @@ struct Client {
 struct GetResult {
     reply: Reply,
     body: Vec<u8>,
-    /// Why there is no answer, in the words of the HTTP client.
+    /// Reason why there is no answer, in the words of the HTTP client.
     error: Option<String>,
 }
 
@@ -344,7 +344,7 @@ impl Client {
     }
 }
 
-/// Where traces go: a file that grows beside its place with a note of what is in it, or standard output.
+/// Destination of the traces: a file that grows beside its place with a note of what is in it, or standard output.
 struct Store {
     file: Option<Growing>,
     done: Vec<Done>,
@@ -356,7 +356,7 @@ struct Growing {
     place: PathBuf,
     part: PathBuf,
     notes: PathBuf,
-    /// What was put since the last note.
+    /// Lines put since the last note.
     packer: GzEncoder<File>,
 }
 
@@ -449,7 +449,7 @@ impl Store {
         self.done.iter().find(|done| done.service == service && done.window == window).map(|done| done.traces)
     }
 
-    /// Puts an answer: a line for each trace that is told apart, else one for all.
+    /// Puts an answer: a line for each trace of a document that lists them, else one for all.
     fn put(&mut self, body: &[u8]) -> Result<(), Failure> {
         let answer: Value = serde_json::from_slice(body)?;
         let mut lines = String::new();
@@ -504,7 +504,7 @@ impl Store {
         self.seen.len() as u64
     }
 
-    /// Puts the file into its place; returns how many traces were found, or lines written where they are told apart.
+    /// Puts the file into its place; returns the number of traces found, or of lines written if each is one trace.
     fn finish(self) -> Result<u64, Failure> {
         let found = self.found();
         if let Some(Growing { place, part, notes, packer }) = self.file {

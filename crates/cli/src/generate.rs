@@ -12,7 +12,7 @@ pub struct Args {
     /// Spans of a trace: exact for wide and deep, the mean for mixed
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1 << 31))]
     spans: u64,
-    /// How many traces
+    /// Number of traces
     #[arg(long, value_name = "N", default_value_t = 100)]
     traces: u64,
     /// wide (one parent), deep (a chain) or mixed (requests of a web shop)
@@ -36,7 +36,7 @@ pub struct Args {
     /// generic-names, ids-in-names
     #[arg(long, value_name = "KIND,...")]
     defects: Option<Defects>,
-    /// Where to write; standard output if missing
+    /// File to write; standard output if missing
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

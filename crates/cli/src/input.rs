@@ -16,7 +16,7 @@ const BLOCK: usize = 1 << 20;
 /// Bytes of a line of the processor's cache.
 const CACHE_LINE: usize = 64;
 
-/// What was read.
+/// Result of reading the inputs.
 pub struct Loaded {
     /// All traces, each whole.
     pub pool: NativePool,
@@ -140,9 +140,8 @@ pub fn warn(path: &Path, problem: &str) {
     eprintln!("pathlight: {}", harmless(&format!("{}: {problem}", path.display())));
 }
 
-/// Returns all files named, those of folders sorted. A folder is looked through once, however many links lead to it.
-/// What is named may be a pipe; what is found in a folder is a file, since nobody may ever write into a pipe found
-/// there.
+/// Returns all files named, those of folders sorted. A folder is looked through once, however many links lead to it. A
+/// named input may be a pipe; one found in a folder is a file, since nobody may ever write into a pipe found there.
 pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let fail = |path: &Path, error: std::io::Error| {

@@ -49,7 +49,7 @@ use std::{fs, io};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use pathlight_base::format::harmless;
 
-/// What the command line may say.
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "pathlight",
@@ -162,7 +162,7 @@ enum Command {
     },
 }
 
-/// Why a command did not do what it was asked to.
+/// Reason why a command did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// Nothing in the input is a trace. Exit status 1.

@@ -42,7 +42,7 @@ pub struct Args {
     /// Pages of this origin may send too, such as https://app.example; `*` is any (default: pages of this machine only)
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
-    /// How often the page looks for new traces, in seconds
+    /// Interval at which the page looks for new traces, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     every: u32,
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A file that is being written beside its place, and takes it when it is whole.
 pub struct OutputFile {
     file: File,
-    /// Where it was asked for, to be named if that fails.
+    /// Path that was asked for, to be named if that fails.
     path: PathBuf,
     /// The file under its temporary name, and its place; `None` if it is a device or a pipe, written as it comes.
     renamed: Option<(PathBuf, PathBuf)>,

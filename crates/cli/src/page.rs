@@ -1,4 +1,4 @@
-//! Where the page is, for the commands that show it or write it.
+//! Location of the page, for the commands that show it or write it.
 
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ pub struct Args {
     /// The folder to write to: one file for each number from 0 that has a trace
     #[arg(long, short = 'o', required = true)]
     out: PathBuf,
-    /// How many files there are at most
+    /// Number of files at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     into: u32,
     /// Threads that read traces (default: one per core)

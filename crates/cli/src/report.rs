@@ -25,7 +25,7 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     redaction: RedactionOptions,
-    /// What the report shows at first: a value of `view=` in the page's address
+    /// First view of the report: a value of `view=` in the page's address
     #[arg(long, default_value = "findings", value_parser = parse::view)]
     view: View,
     /// The page in one file (default: pathlight.html beside this program or in dist/)

@@ -34,7 +34,7 @@ struct Chunk {
     text: Vec<u8>,
     from: Option<SplitPoint>,
     until: Option<SplitPoint>,
-    /// What comes after the text, if the input cannot be split.
+    /// Input after the text, if it cannot be split.
     rest: Option<Input>,
 }
 
@@ -193,7 +193,7 @@ impl Chunk {
     }
 }
 
-/// What chunks do one after the other.
+/// Work that chunks do one after the other.
 #[derive(Default)]
 struct Turn {
     number: u64,
@@ -201,7 +201,7 @@ struct Turn {
     unread: Option<Chunk>,
     /// Traces of formats that scatter spans, which may go on.
     open: Option<Portable>,
-    /// How many spans each of them has.
+    /// Number of spans of each of them.
     open_spans: HashMap<u64, usize>,
     seen: HashSet<u64>,
     repeated: u64,
@@ -209,7 +209,7 @@ struct Turn {
 
 impl Turn {
     /// Seals a set and leaves what can be summarised: whole traces that were not counted before.
-    fn settle(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
+    fn seal_new(&mut self, set: &mut TraceSet) -> Result<(), Failure> {
         let full = |error: pathlight_trace::SetFull| Failure::Usage(error.to_string());
         let is_scattered = set.staged_spans() > 0 || self.open.is_some();
         if let Some(open) = self.open.take() {
@@ -255,10 +255,10 @@ struct Sums {
     days: BTreeMap<u64, Merger>,
 }
 
-/// What is summed, and how.
+/// Contents of the sums, and the settings for them.
 #[derive(Clone, Copy)]
 pub struct SumOptions<'a> {
-    /// How requests are read.
+    /// Settings by which requests are read.
     pub settings: &'a SummarySettings,
     /// Whether each day (UTC) has a summary of its own.
     pub per_day: bool,
@@ -298,7 +298,7 @@ impl Sums {
     }
 }
 
-/// What all threads share.
+/// State that all threads share.
 struct Shared<'a> {
     options: SumOptions<'a>,
     cutter: Mutex<Cutter>,
@@ -342,7 +342,7 @@ impl Shared<'_> {
                 self.next.notify_all();
                 continue;
             }
-            let settled = turn.settle(&mut set);
+            let sealed = turn.seal_new(&mut set);
             self.next.notify_all();
             drop(turn);
             if let Ended::Failed(error) = &report.ended {
@@ -350,7 +350,7 @@ impl Shared<'_> {
                 input::warn(Path::new(&chunk.name), &text);
             }
             drop(chunk);
-            if let Err(error) = settled.and_then(|()| sums.observe(&set, self.options)) {
+            if let Err(error) = sealed.and_then(|()| sums.observe(&set, self.options)) {
                 failure.get_or_insert(error);
             }
         }
@@ -441,7 +441,7 @@ pub fn by_days(files: &[PathBuf], options: SumOptions<'_>) -> Result<BTreeMap<u6
     // Nothing comes after what was kept back.
     let mut turn = shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut last, mut sums) = (TraceSet::new(), Sums::default());
-    turn.settle(&mut last)?;
+    turn.seal_new(&mut last)?;
     sums.observe(&last, options)?;
     parts.push(sums);
     if turn.repeated > 0 {

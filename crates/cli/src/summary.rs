@@ -8,7 +8,7 @@ use pathlight_view::{flame, json};
 
 /// Endpoints of each of the four lists.
 const TOP: usize = 10;
-/// Where names and call chains begin in a line.
+/// Column at which names and call chains begin in a line.
 const CHAIN_AT: usize = 44;
 
 /// The options of `summary`.
@@ -18,10 +18,10 @@ pub struct Args {
     common: Common,
     #[command(flatten)]
     places: PlacesOption,
-    /// How many endpoints each list has (default: 10)
+    /// Number of endpoints in each list (default: 10)
     #[arg(long)]
     top: Option<usize>,
-    /// What the lists by p50, p95 and p99 are about: `latency`, the requests at these percentiles of their latency; or
+    /// Subject of the lists by p50, p95 and p99: `latency`, the requests at these percentiles of their latency; or
     /// `endpoint`, the percentiles of each endpoint's self time over the requests that have it
     #[arg(long, value_parser = ["latency", "endpoint"], default_value = "latency")]
     lists: String,

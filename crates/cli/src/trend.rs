@@ -70,12 +70,12 @@ fn to_text(of: &TrendOfSummaries, days: &[String], rows: usize) -> String {
         let certain = series.change.filter(|change| change.is_certain);
         let points =
             series.points.iter().map(|point| point.map_or(String::new(), |point| duration(point.value)));
-        let told = match certain {
+        let reported = match certain {
             Some(change) => [format!("{:+.1} %", 100.0 * change.growth()), days[change.day].clone()],
             None => Default::default(),
         };
         let p = series.change.map_or(String::new(), |change| probability(change.p));
-        table.row(told.into_iter().chain([p]).chain(points).chain([trend::name(series)]));
+        table.row(reported.into_iter().chain([p]).chain(points).chain([trend::name(series)]));
     }
     let _ = write!(out, "{table}{}", more(of.series.len(), rows, "number"));
     out

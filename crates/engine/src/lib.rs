@@ -74,7 +74,7 @@ pub mod summaries;
 pub mod timeline;
 pub mod trend;
 
-/// Why there is no report.
+/// Reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A message between workers is not what it should be.
@@ -83,7 +83,7 @@ pub enum EngineError {
     /// A file that is no model of a detector.
     #[error(transparent)]
     Model(#[from] anomalies::ModelError),
-    /// What is asked is not in a summary, or summaries do not go together; in words.
+    /// The query is not answered by a summary, or summaries do not go together; in words.
     #[error("{0}")]
     Summary(String),
     /// A summary lacks what is asked.

@@ -88,7 +88,7 @@ impl GeneratedSpan {
     }
 }
 
-/// What the tags and logs of a span are made from.
+/// Facts that the tags and logs of a span are made from.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct About {
     pub role: Role,
@@ -103,7 +103,7 @@ pub(super) struct About {
     pub salt: u64,
 }
 
-/// Where a trace runs: hosts, clocks, versions. Made before the trace and independent of it.
+/// Surroundings of a trace: hosts, clocks, versions. Made before the trace and independent of it.
 pub(super) struct Surroundings {
     pub conditions: Conditions,
     region: usize,

@@ -54,7 +54,7 @@ pub(super) fn overlay(trace: &mut GeneratedTrace, random: &mut Random) {
         let is_inside = call.start_us > from && end < to;
         // It may end a little later than the call: then it is what the parent seems to wait for.
         let overlay = (call.start_us - 1, (end + call.duration_us / 100).min(to));
-        // Beside a call that is under way before it, or goes on after it, it cannot be told from work.
+        // Beside a call that is under way before it, or goes on after it, it looks like work.
         let is_across = by_parent[&above.span_id].iter().any(|&(start, end)| {
             start < call.start_us && end >= call.start_us || start < overlay.1 && end > overlay.1
         });

@@ -155,7 +155,7 @@ pub struct GenerateOptions {
     pub speeds: Vec<Speed>,
     /// Endpoints whose calls are given up.
     pub timeouts: Vec<GiveUp>,
-    /// What is to be wrong with the traces.
+    /// Defects of the traces.
     pub defects: Defects,
 }
 
@@ -190,8 +190,8 @@ pub struct GiveUp {
     pub endpoint: String,
     /// After so many microseconds.
     pub after_us: u64,
-    /// What a second call may take, in microseconds; one of them is drawn, and is given up as the first was. Empty: there is
-    /// no second call.
+    /// Durations of a second call, in microseconds; one of them is drawn, and is given up as the first was. Empty:
+    /// there is no second call.
     pub retries_us: Vec<u64>,
 }
 
@@ -206,7 +206,7 @@ pub struct Generated {
     pub bytes: u64,
 }
 
-/// Why options cannot be used.
+/// Reason why options cannot be used.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GenerateError {
     /// Not a shape.
@@ -276,7 +276,7 @@ pub struct TopologyPlace {
 /// Below so many spans a trace of the shop is made of its essential calls only.
 const LEAN_BELOW: u64 = 30;
 
-/// How many traces the shares of the places are taken from.
+/// Number of traces that the shares of the places are taken from.
 const PILOT_TRACES: u64 = 4000;
 
 /// Numbers of the random streams of a trace.

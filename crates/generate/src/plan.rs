@@ -6,7 +6,7 @@
 use super::topology::{Body, Fate, NO_PLACE, Op, PAGE_WAVE, Topology};
 use pathlight_base::statistics::Random;
 
-/// How long a failing span that its caller cannot do without waits before it gives up.
+/// Time that a failing span which its caller cannot do without waits before it gives up, in microseconds.
 const DEADLINE_US: u32 = 11_000;
 
 /// Microseconds between the starts of two calls that one span makes side by side.
@@ -34,7 +34,7 @@ pub(super) struct Node {
     pub duration_us: u64,
 }
 
-/// How a call is to end.
+/// Planned end of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Outcome {
     #[default]
@@ -68,8 +68,8 @@ impl Outcome {
     }
 }
 
-/// Which endpoints are faster or slower, by endpoint as a factor, and after how long their calls are given up; empty if none
-/// is.
+/// Speeds of endpoints: faster or slower as a factor, by endpoint, and after how long their calls are given up; empty
+/// if none is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speeds {
     own: Vec<f64>,
@@ -155,7 +155,7 @@ pub(super) struct Plan {
     pub root_slow: bool,
 }
 
-/// What is particular about one trace: how slow each service and the network are in it.
+/// Conditions of one trace: how slow each service and the network are in it.
 pub(super) struct Conditions {
     /// One per service.
     pub speed: Vec<f64>,

@@ -5,7 +5,7 @@
 
 use pathlight_base::statistics::exp;
 
-/// How a span takes part in the system; decides its kind and its tags.
+/// Role of a span in the system; decides its kind and its tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     HttpServer,
@@ -20,7 +20,7 @@ pub(super) enum Role {
     Internal,
 }
 
-/// What happens when a call fails.
+/// Consequence of a failed call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     /// The caller fails with it; it fails only when the caller was chosen to fail.
@@ -58,7 +58,7 @@ pub(super) enum Step {
     Pages(&'static str, &'static str),
 }
 
-/// How many repeated pages of one request run side by side.
+/// Number of repeated pages of one request that run side by side.
 pub(super) const PAGE_WAVE: u64 = 4;
 
 /// A query of a store.
@@ -84,9 +84,9 @@ pub(super) struct RequestDefinition {
     pub service: &'static str,
     pub operation: &'static str,
     pub weight: u32,
-    /// In how many of 1,000 requests it fails.
+    /// Share of requests in which it fails, in thousandths.
     pub fail_per_mille: u32,
-    /// In how many of 1,000 requests one page takes the slow path.
+    /// Share of requests in which one page takes the slow path, in thousandths.
     pub slow_per_mille: u32,
 }
 
@@ -109,7 +109,7 @@ pub(super) enum Op {
     Pages { client: u16 },
 }
 
-/// What a span of an endpoint does.
+/// Work of a span of an endpoint.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     /// The steps of a server, consumer or internal span.
@@ -333,7 +333,7 @@ impl Topology {
     /// Returns, for every endpoint, the mean number of spans of a call of it without pages, and of one page of it.
     fn mean_sizes(&self, longest: usize) -> Vec<(f64, f64)> {
         let mut sizes = vec![(1.0, 0.0); self.endpoints.len()];
-        // Callees may come later in the list, so sizes settle one level of calls at a time.
+        // Callees may come later in the list, so sizes become final one level of calls at a time.
         for _ in 0..16 {
             let before = sizes.clone();
             for (endpoint, size) in self.endpoints.iter().zip(sizes.iter_mut()) {

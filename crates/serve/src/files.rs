@@ -12,7 +12,8 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use tower_http::services::ServeDir;
 
-/// What the page needs and nothing more. `docs/hosting.md` tells hosts to send the same; `index.html` itself has a wider one.
+/// The policy that lets the page do what it needs and nothing more. `docs/hosting.md` tells hosts to send the same;
+/// `index.html` itself has a wider one.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; \
                       worker-src 'self' blob:; img-src 'self' data: blob:; ";
 

@@ -71,7 +71,7 @@ pub struct Jaeger {
     agent: Agent,
     /// Permits left of [`MOST_READS`].
     reads: Arc<Semaphore>,
-    /// How long a request waits for its turn.
+    /// Longest time a request waits for its turn.
     patience: Duration,
 }
 

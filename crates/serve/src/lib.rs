@@ -40,7 +40,7 @@ pub struct ServeArgs {
     /// A Jaeger query service, such as http://host:16686 or https://host/jaeger: /api/ and /jaeger/api/ are passed on to it, and links to pages of Jaeger UI lead there
     #[arg(long, value_name = "URL", value_parser = jaeger_url)]
     jaeger: Option<JaegerUrl>,
-    /// How long Jaeger may be silent, in seconds, before a request to it is given up
+    /// Longest silence of Jaeger, in seconds, before a request to it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     jaeger_timeout: u64,
     /// Origin whose pages may show this one in a frame, such as `https://jaeger.example`; may be repeated (default: only this server's own)

@@ -40,16 +40,16 @@ pub enum OtlpEncoding {
     Protobuf,
 }
 
-/// What an inbox reports of an export that it took.
+/// Report of an inbox about an export that it took.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AcceptedExport {
     /// Spans that were left out, and why.
     pub rejected: u64,
-    /// Why; empty if none was.
+    /// The reason; empty if none was.
     pub message: String,
 }
 
-/// Why an export is refused.
+/// Reason why an export is refused.
 #[derive(Debug)]
 pub enum Refused {
     /// The body is no export; the text says what is wrong.
@@ -189,7 +189,7 @@ async fn preflight(State(exports): State<Exports>, headers: HeaderMap) -> Respon
     let mut answer = StatusCode::NO_CONTENT.into_response();
     let out = answer.headers_mut();
     out.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
-    // An SDK may be told to send headers of its own, such as a key.
+    // An SDK may be configured to send headers of its own, such as a key.
     let wanted = headers.get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     out.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.unwrap_or(HeaderValue::from_static("content-type")));
     out.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));

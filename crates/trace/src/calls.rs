@@ -65,7 +65,7 @@ pub fn callee(set: &TraceSet, tree: &Tree, span: u32) -> Option<u32> {
     is_call(set, tree, span).then(|| callees(set, tree, span).next()).flatten()
 }
 
-/// What a call waits for.
+/// The callee that a call waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AwaitedCallee {
     /// The [callee], which is synchronous.
@@ -98,7 +98,7 @@ pub fn caller_stopped(set: &TraceSet, tree: &Tree, span: u32) -> bool {
         && is_call(set, tree, parent)
 }
 
-/// Why nobody waits for a span that was not recorded as asynchronous.
+/// Reason why nobody waits for a span that was not recorded as asynchronous.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unawaited {
     /// It goes on after its parent, of the same process, has ended.

@@ -14,7 +14,7 @@ const LARGE_US: u64 = 100_000;
 /// Service and host of a caller and of its callee.
 pub(super) type Pair = ((Symbol, Symbol), (Symbol, Symbol));
 
-/// What the calls between two processes say in one trace.
+/// Evidence of the calls between two processes in one trace.
 #[derive(Default)]
 struct Seen {
     /// Both ends of all intervals of shifts that put a callee inside its call.
@@ -46,7 +46,7 @@ pub(super) fn qualifies(set: &TraceSet, call: u32, callee: u32) -> bool {
     has_kind(call) && has_kind(callee) || from != to && from != Symbol::NONE && to != Symbol::NONE
 }
 
-/// How far callees of each pair of processes move, in microseconds.
+/// Clock offset of each pair of processes: callees move by it, in microseconds.
 pub(super) type Offsets = HashMap<Pair, i64, FxBuildHasher>;
 
 /// Returns the offsets between processes in a tree with raw times and provisional roles.

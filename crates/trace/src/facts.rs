@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_by_tag_status_and_kind() {
+    fn errors_are_recognised_by_tag_status_and_kind() {
         assert!(is_error(&[("error", "true")]));
         assert!(!is_error(&[("error", "false")]));
         assert!(is_error(&[("otel.status_code", "ERROR")]));

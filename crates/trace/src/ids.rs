@@ -18,7 +18,7 @@ pub struct SpanId {
 
 /// A trace id, valid for the [`TraceSet`](super::TraceSet) whose `id_texts` interned it.
 ///
-/// When two sets of traces are compared, both lie in one `TraceSet`; the same id in both is two traces, so the group is
+/// Two sets of traces that are compared both lie in one `TraceSet`; the same id in both is two traces, so the group is
 /// part of the id. It is no part of its text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TraceId {
@@ -26,7 +26,7 @@ pub struct TraceId {
     pub bits: u128,
     /// Whether `bits` is a symbol of the set's id texts.
     pub text: bool,
-    /// Which set of traces it belongs to: 0 is the set looked at (A), 1 the one it is compared with (B).
+    /// The set of traces it belongs to: 0 is the set looked at (A), 1 the one it is compared with (B).
     pub group: u8,
 }
 

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::hash::Hasher as _;
 use std::ops::Range;
 
-/// How the forest of one trace looks.
+/// Shape of the forest of one trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TraceShape {
     /// Number of roots, orphan roots included.
@@ -22,7 +22,7 @@ pub struct TraceShape {
     pub orphans: u32,
     /// Number of cycles cut.
     pub cycles: u32,
-    /// Spans that lost against another one of the same id, identical copies not counted.
+    /// Duplicate spans dropped in favour of another of the same id, identical copies not counted.
     pub losers: u32,
 }
 
@@ -66,7 +66,7 @@ impl Normaliser {
         input.clear();
         // Identical copies gone, what still repeats are pairs.
         let has_pairs = self.index_ids() && {
-            self.settle_repeats(set, id, &mut shape);
+            self.resolve_repeats(set, id, &mut shape);
             self.index_ids()
         };
         self.find_parents(set, has_pairs);
@@ -111,8 +111,8 @@ impl Normaliser {
         repeats
     }
 
-    /// Merges identical copies, pairs a client and a server of one id, and puts other repetitions aside.
-    fn settle_repeats(&mut self, set: &mut TraceSet, trace: TraceId, shape: &mut TraceShape) {
+    /// Merges identical copies, pairs a client and a server of one id, and puts other duplicates aside.
+    fn resolve_repeats(&mut self, set: &mut TraceSet, trace: TraceId, shape: &mut TraceShape) {
         self.spans.compact_sort_by(|a, b| a.id.cmp(&b.id).then_with(|| better_first(a, b, set)));
         let mut kept: Vec<RawSpan> = Vec::with_capacity(self.spans.len());
         for group in self.spans.chunk_by(|a, b| a.id == b.id && !a.id.is_none()) {
@@ -137,7 +137,7 @@ impl Normaliser {
                 _ => vec![first],
             };
             let lost = (first..kept.len()).filter(|i| !winners.contains(i)).map(|i| (trace, kept[i]));
-            set.losers.extend(lost);
+            set.duplicates.extend(lost);
             shape.losers += (kept.len() - first - winners.len()) as u32;
             let won: Vec<RawSpan> = winners.iter().map(|&i| kept[i]).collect();
             kept.truncate(first);
@@ -151,7 +151,7 @@ impl Normaliser {
         self.by_id.find(hash_id(id), |&j| self.spans[j as usize].id == id).copied()
     }
 
-    /// Settles flags and parents; `has_pairs` says whether any id is that of a client and a server.
+    /// Decides flags and parents; `has_pairs` says whether any id is that of a client and a server.
     fn find_parents(&mut self, set: &TraceSet, has_pairs: bool) {
         self.parents.clear();
         self.parents.resize(self.spans.len(), NO_ROW);
@@ -180,7 +180,7 @@ impl Normaliser {
         }
     }
 
-    /// Settles flags and parents of some spans; `last` is the id of a parent that was looked for last, with what was found,
+    /// Decides flags and parents of some spans; `last` is the id of a parent that was looked for last, with what was found,
     /// since siblings often stand together.
     #[inline(never)]
     fn find_parents_of(
@@ -319,22 +319,22 @@ impl Normaliser {
             }
             span
         };
-        let mut is_settled = vec![false; cuts.len()];
-        for (&cut, is_settled) in cuts.iter().zip(&mut is_settled) {
+        let mut is_resolved = vec![false; cuts.len()];
+        for (&cut, is_resolved) in cuts.iter().zip(&mut is_resolved) {
             let mut flags = self.spans[cut as usize].flags;
             if !flags.has(Flags::SEVERAL_PARENTS) {
                 continue;
             }
             let parent = self.choose_parent(set, cut as usize, &mut flags, &|parent| root_of(parent) != cut);
-            *is_settled = parent != NO_ROW || flags.has(Flags::ORPHAN);
-            if *is_settled {
+            *is_resolved = parent != NO_ROW || flags.has(Flags::ORPHAN);
+            if *is_resolved {
                 self.spans[cut as usize].flags = flags;
                 self.parents[cut as usize] = parent;
                 above.borrow_mut()[cut as usize] = parent;
             }
         }
-        let mut is_settled = is_settled.into_iter();
-        cuts.retain(|_| !is_settled.next().unwrap_or(false));
+        let mut is_resolved = is_resolved.into_iter();
+        cuts.retain(|_| !is_resolved.next().unwrap_or(false));
     }
 
     /// Gives spans without a start that of their parent, roots that of the earliest span below.

@@ -18,11 +18,11 @@ pub struct AcceptedOverlaps {
     pub sum_us: u128,
     /// The longest overlap.
     pub max_us: u64,
-    /// How many last at least 1, 2, 4, 8, ... microseconds, and less than the next of these.
+    /// Number of overlaps that last at least 1, 2, 4, 8, ... microseconds, and less than the next of these.
     pub by_doubling: Vec<u64>,
 }
 
-/// What is kept from trace to trace while they are looked at.
+/// Scratch space of a sweep, kept from trace to trace.
 #[derive(Clone, Debug, Default)]
 pub struct OverlapSweep {
     /// The calls of one parent, by their starts and by their ends in microseconds.

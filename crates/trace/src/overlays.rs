@@ -18,7 +18,7 @@ pub const PEER_KEYS: [&str; 8] = [
 /// The shortest overlay in microseconds, and its least share of its parent in percent.
 const LEAST_US: u64 = 100;
 const LEAST_OF_PARENT: u64 = 30;
-/// How much of the overlay the calls cover, and how much of the calls the overlay covers, in percent.
+/// Least part of the overlay that the calls cover, and of the calls that the overlay covers, in percent.
 const LEAST_COVERED: u64 = 90;
 
 /// Returns whether a span may be an overlay, by itself: `parent_us` and `us` are durations as sanitised. That it has
@@ -30,7 +30,7 @@ pub(super) fn may_be(set: &TraceSet, row: u32, us: u64, parent_row: u32, parent_
         && set.process_of(row).service == set.process_of(parent_row).service
 }
 
-/// What the calls beside a span cover, for many questions in one sweep.
+/// Times covered by the calls beside a span, for many queries in one sweep.
 #[derive(Default, Clone, Debug)]
 pub(super) struct Calls {
     /// Intervals of calls by start.

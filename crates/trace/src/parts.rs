@@ -14,13 +14,13 @@ pub struct TracePart {
     pub trace: TraceId,
     /// Number of the input; offsets of others mean something else.
     pub file: u32,
-    /// Where the part before ends; `None`: the trace begins in this one.
+    /// End of the part before; `None`: the trace begins in this one.
     pub from: Option<u64>,
-    /// Where the next part begins; `None`: the trace ends in this one.
+    /// Start of the next part; `None`: the trace ends in this one.
     pub until: Option<u64>,
     /// The spans; a process is a place in `processes`.
     pub spans: Vec<RawSpan>,
-    /// What the trace calls a process, and which one that is, if this part says it.
+    /// Name of each process in the trace, and the process itself if this part defines it.
     pub processes: Vec<(String, Option<ProcessId>)>,
 }
 

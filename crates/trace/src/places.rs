@@ -1,9 +1,9 @@
 //! The names of places: names with values by their template, calls by what they call, or every span by its service
 //! (`docs/definitions/real-traces.md` sections 2 and 5).
 //!
-//! Whether a name says its values or its callee is decided over all that is loaded: every worker tells its [`PlaceFacts`],
-//! merged they give [`PlaceNames`], and each set names its rows by these. Names depend on what was recorded, not on clocks
-//! and cuts.
+//! The choice among a name, its template and its callee is made over all that is loaded: every worker reports its
+//! [`PlaceFacts`], merged they give [`PlaceNames`], and each set names its rows by these. Names depend on what was
+//! recorded, not on clocks and cuts.
 
 use super::numbers::Numbers;
 use super::templates::MOST_RECORDED;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Distinct names of one template up to which each stays as it is.
 const MOST_NAMES: usize = 100;
-/// Operations of one callee that are told apart in facts: one, or several.
+/// Operations of one callee that facts distinguish: one, or several.
 const SEVERAL: usize = 2;
 
 /// The share of traces with their root, in percent, beside which requests whose caller is not recorded do not count.
@@ -29,15 +29,15 @@ const LEAST_ROOTED: u64 = 5;
 /// Of a tag pair that names no peer.
 const NO_PLACE: u8 = u8::MAX;
 
-/// What a call calls: a service, or what tags name where no callee was recorded.
+/// Target of a call: a service, or a name from tags where no callee was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 struct Callee {
     name: String,
     is_recorded: bool,
 }
 
-/// What is decided over all that is loaded follows from: names with values, what calls call, and which traces lack their root;
-/// an accumulator over all sets.
+/// Facts from which names are decided over all that is loaded: names with values, targets of calls, and traces that
+/// lack their root; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceFacts {
     /// By template: the names that it stands for, at most one more than stay.
@@ -53,7 +53,7 @@ pub struct PlaceFacts {
     rooted: u64,
 }
 
-/// What places are called, decided over all that is loaded.
+/// Names of places, decided over all that is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceNames {
     /// Templates that stand for their names.
@@ -211,7 +211,7 @@ fn insert_hash(hashes: &mut BTreeSet<u64>, hash: u64) {
     }
 }
 
-/// What a call of one set calls.
+/// Target of a call of one set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Target {
     /// Number of the endpoint as recorded.

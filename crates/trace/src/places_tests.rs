@@ -44,7 +44,7 @@ fn shown(set: &TraceSet) -> Vec<&str> {
 const REAL: fn() -> Reading = Reading::real;
 use SpanKind::{Client, Server, Unspecified};
 
-/// Returns one more name of one shape than are told apart.
+/// Returns one more name of one shape than are kept apart.
 fn hundred_and_one_names() -> Vec<String> {
     (0..101).map(|i| format!("GET /user/{}", 1000 + i)).collect()
 }

@@ -43,9 +43,9 @@ pub(super) struct PortableSpan {
 impl Portable {
     /// Copies some traces of a set.
     pub fn copy(set: &TraceSet, traces: impl Iterator<Item = u32>) -> Portable {
-        let mut losers: BTreeMap<TraceId, Vec<RawSpan>> = BTreeMap::new();
-        for &(id, span) in &set.losers {
-            losers.entry(id).or_default().push(span);
+        let mut duplicates: BTreeMap<TraceId, Vec<RawSpan>> = BTreeMap::new();
+        for &(id, span) in &set.duplicates {
+            duplicates.entry(id).or_default().push(span);
         }
         let mut copier = Copier::of(set);
         for trace in traces {
@@ -54,8 +54,8 @@ impl Portable {
             for span in row.first..row.end {
                 copier.push(set.raw(span));
             }
-            for &loser in losers.get(&row.id).into_iter().flatten() {
-                copier.push(loser);
+            for &duplicate in duplicates.get(&row.id).into_iter().flatten() {
+                copier.push(duplicate);
             }
             let spans = (copier.out.spans.len() - before) as u32;
             let id = copier.trace_id(row.id);
@@ -129,7 +129,7 @@ impl Portable {
     }
 }
 
-/// What the numbers of some portable traces are in the set that they are added to.
+/// Numbers of some portable traces in the set that they are added to.
 struct Numbers<'a> {
     of: &'a Portable,
     /// By symbol; [`Symbol::NONE`] until it is asked for.

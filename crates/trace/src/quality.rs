@@ -4,7 +4,7 @@ use super::{Flags, Role, TraceSet, Tree, UNKNOWN_SERVICE};
 use pathlight_base::steps::in_blocks;
 use serde::{Deserialize, Serialize};
 
-/// What was odd about the spans of a set; sums, so reports of parts add up with [`merge`](Self::merge).
+/// Quality problems of the spans of a set; sums, so reports of parts add up with [`merge`](Self::merge).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quality {

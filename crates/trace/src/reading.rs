@@ -20,7 +20,7 @@ pub enum ReadingRule {
     Clocks,
     /// Roots beside the trace root are requests of their own.
     Roots,
-    /// What a call takes outside its callee is time on the way there, not work.
+    /// The time of a call outside its callee is time on the way there, not work.
     Waiting,
     /// Nobody waits for consumers.
     // Files hold a rule by its place here: new ones come last.
@@ -118,7 +118,7 @@ impl Reading {
     }
 }
 
-/// How much two siblings may overlap and still count as one after the other (`docs/definitions/critical-path.md`
+/// Greatest overlap of two siblings that still count as one after the other (`docs/definitions/critical-path.md`
 /// section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Overlap {
@@ -176,7 +176,7 @@ impl Overlap {
 pub struct PathSettings {
     /// The overlaps that pass for skew.
     pub overlap: Overlap,
-    /// Which rules for real traces apply; all by default.
+    /// Rules for real traces that apply; all by default.
     pub reading: Reading,
     /// Whether a place is a service, whatever its operations.
     pub by_service: bool,

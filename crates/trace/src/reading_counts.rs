@@ -87,7 +87,7 @@ impl ReadingFinding {
     }
 }
 
-/// How often, and where to look.
+/// Number of spans of a finding, and an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundCount {
     /// Number of spans.
@@ -96,7 +96,7 @@ pub struct FoundCount {
     pub example: String,
 }
 
-/// How many names with values in them became how few.
+/// Number of names with values in them, before and after they became templates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NameCount {
@@ -167,7 +167,7 @@ fn distinct(numbers: &mut Vec<u64>) {
 pub struct ClockPair {
     /// Traces with such calls.
     pub traces: u64,
-    /// How far callees were moved in traces in which they were, in microseconds, sorted.
+    /// Shifts of callees in traces in which they were moved, in microseconds, sorted.
     pub shifts_us: Vec<i64>,
 }
 

@@ -140,10 +140,10 @@ impl Pseudonyms {
     }
 }
 
-/// What is left out of a copy of traces.
+/// Parts left out of a copy of traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
-    /// Tags and tags of processes are left out; hosts, which are told by such tags, have pseudonyms.
+    /// Tags and tags of processes are left out; hosts, which such tags name, have pseudonyms.
     pub tags: bool,
     /// Services and operations have pseudonyms, ids and hosts too.
     pub names: bool,

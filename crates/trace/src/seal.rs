@@ -11,13 +11,13 @@ const RUN: usize = 1 << 14;
 const TRACES: usize = 1 << 12;
 
 /// A span and the trace it is of.
-type Stray = (TraceId, RawSpan);
+type UnattachedSpan = (TraceId, RawSpan);
 
 /// Sealing under way: a resumable task. Until it is done the set misses what it works on.
 pub struct Sealing {
     /// Traces in parts, of which all are there.
     shared: Vec<Vec<TracePart>>,
-    strays: Strays,
+    unattached: UnattachedSpans,
     state: State,
     /// The limit of the set; it does not count while spans only move.
     limit: Option<usize>,
@@ -38,8 +38,8 @@ enum State {
 
 /// Spans on their way to traces.
 #[derive(Default)]
-struct Strays {
-    all: Vec<Stray>,
+struct UnattachedSpans {
+    all: Vec<UnattachedSpan>,
     /// Everything before is in sorted runs.
     sorted: usize,
     /// The first span of each run that is not taken: (trace, place), smallest first.
@@ -47,9 +47,9 @@ struct Strays {
     trace: Vec<RawSpan>,
 }
 
-impl Strays {
-    fn of(all: Vec<Stray>) -> Strays {
-        Strays { all, ..Strays::default() }
+impl UnattachedSpans {
+    fn of(all: Vec<UnattachedSpan>) -> UnattachedSpans {
+        UnattachedSpans { all, ..UnattachedSpans::default() }
     }
 
     /// Goes on; whether all of them are in traces of the set.
@@ -92,7 +92,7 @@ impl Sealing {
     /// Begins with what the set has staged, and with the traces of which it has all parts.
     pub fn begin(set: &mut TraceSet) -> Sealing {
         Sealing {
-            strays: Strays::of(std::mem::take(&mut set.staged)),
+            unattached: UnattachedSpans::of(std::mem::take(&mut set.staged)),
             shared: set.take_joined(),
             state: State::Shared,
             limit: set.max_bytes.take(),
@@ -126,7 +126,7 @@ impl Sealing {
                     }
                 }
                 State::Staged | State::Join => {
-                    if !self.strays.step(set, is_over)? {
+                    if !self.unattached.step(set, is_over)? {
                         return Ok(false);
                     }
                     let is_joined = matches!(self.state, State::Join) || set.split.is_empty();
@@ -144,7 +144,7 @@ impl Sealing {
                         let trace = set.traces[number];
                         if set.split.binary_search(&trace.id).is_ok() {
                             let spans = (trace.first..trace.end).map(|row| (trace.id, set.raw(row)));
-                            self.strays.all.extend(spans);
+                            self.unattached.all.extend(spans);
                         }
                     }
                     at = end;
@@ -166,10 +166,10 @@ impl Sealing {
     fn take_out(&mut self, set: &mut TraceSet) {
         let ids = std::mem::take(&mut set.split);
         let is_split = |id: &TraceId| ids.binary_search(id).is_ok();
-        let (back, keep) = std::mem::take(&mut set.losers).into_iter().partition(|(id, _)| is_split(id));
-        set.losers = keep;
-        self.strays.all.extend::<Vec<Stray>>(back);
-        self.strays.sorted = 0;
+        let (back, keep) = std::mem::take(&mut set.duplicates).into_iter().partition(|(id, _)| is_split(id));
+        set.duplicates = keep;
+        self.unattached.all.extend::<Vec<UnattachedSpan>>(back);
+        self.unattached.sorted = 0;
         set.retain(|trace| !is_split(&trace.id));
     }
 }

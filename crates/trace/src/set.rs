@@ -22,7 +22,7 @@ pub const UNKNOWN_SERVICE: &str = "unknown-service";
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct EndpointId(pub u32);
 
-/// Where spans come from: service, host, and the tags of the process.
+/// Origin of spans: service, host, and the tags of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Process {
     /// Service name.
@@ -91,8 +91,8 @@ pub struct TraceSet {
     pub(super) split: Vec<TraceId>,
     pub(super) staged: Vec<(TraceId, RawSpan)>,
     pub(super) parts: Vec<TracePart>,
-    /// Spans that lost against another of the same id; kept for the next fragment of their trace.
-    pub(super) losers: Vec<(TraceId, RawSpan)>,
+    /// Duplicate spans dropped in favour of another of the same id; kept for the next fragment of their trace.
+    pub(super) duplicates: Vec<(TraceId, RawSpan)>,
     /// Identical copies removed so far.
     pub(super) copies: u64,
     /// Log records (OTLP: events) seen.
@@ -100,7 +100,7 @@ pub struct TraceSet {
     normaliser: Normaliser,
     /// Summaries of traces that were read besides, in the order in which they were.
     pub summaries: Vec<LoadedSummary>,
-    /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
+    /// Memory of whoever fills the set, kept between inputs; the set never looks at it. Its numbers are those of
     /// this set's names and tags.
     pub memory: Option<Box<dyn std::any::Any + Send>>,
     pub(super) max_bytes: Option<usize>,
@@ -411,7 +411,7 @@ impl TraceSet {
 
     /// Forgets spans put aside for these traces (sorted ids): they live elsewhere now.
     pub fn forget_losers(&mut self, sorted: &[TraceId]) {
-        self.losers.retain(|(id, _)| sorted.binary_search(id).is_err());
+        self.duplicates.retain(|(id, _)| sorted.binary_search(id).is_err());
     }
 
     /// Returns the span of a row as ingest handed it over.
@@ -578,7 +578,7 @@ impl TraceSet {
             + self.tags.heap_bytes()
             + self.traces.capacity() * size_of::<TraceRow>()
             + self.trace_table.capacity() * 5
-            + (self.staged.capacity() + self.losers.capacity()) * size_of::<(TraceId, RawSpan)>()
+            + (self.staged.capacity() + self.duplicates.capacity()) * size_of::<(TraceId, RawSpan)>()
             + self.parts.iter().map(|part| part.spans.capacity()).sum::<usize>() * size_of::<RawSpan>()
     }
 }

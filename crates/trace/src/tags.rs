@@ -28,15 +28,15 @@ impl TagSetId {
 /// One key of a [`TagTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyFacts {
-    /// How often the key was seen.
+    /// Number of times the key was seen.
     pub occurrences: u64,
-    /// How many distinct values are stored, not counting what stands for others.
+    /// Number of distinct values stored, those that stand for others not counted.
     pub values: u32,
     /// Whether more than [`MAX_VALUES_PER_KEY`] distinct values were seen, here or by all workers together.
     pub high_cardinality: bool,
 }
 
-/// What is stored in place of the values of a key that has too many.
+/// Texts stored in place of the values of a key that has too many.
 #[derive(Clone)]
 enum StandIns {
     Nothing,
@@ -47,7 +47,7 @@ enum StandIns {
     Templates(FxHashSet<u64>),
 }
 
-/// What stands for a value of which only the presence is stored.
+/// Text for a value of which only the presence is stored.
 const PRESENT: &str = "…";
 
 impl StandIns {

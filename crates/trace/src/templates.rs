@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Digits that are a value also within a word: `order12345`, not `v1`.
 const LEAST_DIGITS: usize = 4;
-/// The shortest hexadecimal number that is told from a word.
+/// The shortest hexadecimal number that is distinguished from a word.
 const LEAST_HEX: usize = 8;
 /// First words of statements, in lower case.
 const STATEMENTS: [&str; 10] =

@@ -7,7 +7,7 @@ use super::{
     EndpointId, Flags, NO_ROW, PathSettings, Quality, Reading, ReadingRule, SpanKind, TraceSet, clocks,
 };
 
-/// What a span is to its parent after sanitising.
+/// Relation of a span to its parent after sanitising.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Role {
     /// No parent in the trace; or the root of a request that was chosen: what is above does not exist for it, and its
@@ -25,7 +25,7 @@ pub enum Role {
     Dropped,
 }
 
-/// Which spans of a trace are the roots of its requests.
+/// Choice of the spans that are roots of a trace's requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum RequestRoots {
     /// The trace root; if [`ReadingRule::Roots`] applies also others (`docs/definitions/real-traces.md` sections 8 and 10).
@@ -63,7 +63,7 @@ pub struct Tree {
     pub role: Vec<Role>,
     /// Offsets between the clocks of processes.
     offsets: clocks::Offsets,
-    /// How far the clock of every span was set before anything was cut, in microseconds; empty if no clock was.
+    /// Shift of the clock of every span before anything was cut, in microseconds; empty if no clock was shifted.
     shift_us: Vec<i64>,
     /// The root of the chosen request that was entered last, [`NO_ROW`] outside.
     inside: u32,

@@ -36,7 +36,7 @@ pub struct Envelope {
     view: Option<String>,
 }
 
-/// What the host wants.
+/// Messages from the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
     /// Are you there?
@@ -56,7 +56,7 @@ pub enum Incoming {
     View(View),
 }
 
-/// What the page tells its host.
+/// Messages from the page to its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Outgoing {
@@ -86,7 +86,7 @@ pub enum Outgoing {
     Escape,
     /// Something the host asked for cannot be.
     Error {
-        /// What kind of error, for programs.
+        /// Kind of error, for programs.
         code: Code,
         /// A sentence, for people.
         message: String,
@@ -111,7 +111,7 @@ pub enum Code {
     BadMessage,
     /// The user does not want messages from this origin.
     Refused,
-    /// What was sent holds no trace.
+    /// The data sent holds no trace.
     NoTraces,
 }
 
@@ -175,7 +175,7 @@ impl Outgoing {
 /// Returns whether messages of this origin are followed without asking: that of the page itself, those the user has
 /// admitted before, and, if the page has no origin of its own (`"null"`: a file, a sandboxed frame), those of
 /// `allow=`. A page that has one may read a Jaeger there, and whoever makes a link could name himself in it. A host
-/// without an origin is always a stranger.
+/// without an origin is never trusted.
 pub fn is_trusted(origin: &str, own: &str, address: &Address, admitted: &[String]) -> bool {
     let same = |known: &str| known.trim_end_matches('/').eq_ignore_ascii_case(origin);
     let is_named = own == "null" && address.allow.iter().any(|known| same(known));
@@ -262,10 +262,10 @@ mod tests {
         assert!(is_trusted("http://other:8080", "https://own.example", &address, &admitted));
         let trusted = |origin: &str| is_trusted(origin, "null", &address, &[]);
         assert!(trusted("https://jaeger.example") && trusted("http://other:8080"));
-        for stranger in
+        for untrusted in
             ["null", "", "https://evil.example", "http://other", "https://jaeger.example.evil.example"]
         {
-            assert!(!trusted(stranger), "{stranger}");
+            assert!(!trusted(untrusted), "{untrusted}");
         }
         assert!(!is_trusted("null", "null", &address, &["null".to_owned()]));
     }

@@ -2,7 +2,7 @@
 
 use crate::views::View;
 
-/// What a key means.
+/// Meaning of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyCommand {
     /// Choose files.
@@ -53,7 +53,7 @@ pub enum KeyCommand {
     Invert,
 }
 
-/// How a key is recognised.
+/// Way to recognise a key.
 #[derive(Clone, Copy)]
 enum Known {
     /// By the text it writes, as in `KeyboardEvent.key`.
@@ -171,7 +171,7 @@ pub const HELP: &[(&str, &[HelpLine])] = &[
     ]),
 ];
 
-/// What is known of a key that was pressed.
+/// State of a key that was pressed.
 pub struct Press<'a> {
     /// The text it writes.
     pub writes: &'a str,

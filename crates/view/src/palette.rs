@@ -3,7 +3,7 @@
 /// Entries shown at once.
 pub const SHOWN: usize = 50;
 
-/// What kind of thing an entry is; of entries that fit equally well the earlier kind stands first.
+/// Kind of an entry; of entries that fit equally well the earlier kind stands first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PaletteKind {
     /// Something the page does.
@@ -34,7 +34,7 @@ impl PaletteKind {
 /// An entry of the palette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// Its kind.
     pub kind: PaletteKind,
     /// Its name: a verb and its object, a view, a service, an operation.
     pub name: String,

@@ -2,13 +2,13 @@
 
 use crate::address::current_value;
 
-/// What stands where something will be.
+/// Words in place of what is being computed.
 pub const WORKING: &str = "Working\u{2026}";
 
 /// A view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {
-    /// What is loaded, and where the time goes.
+    /// Overview of the loaded traces, and where the time goes.
     #[default]
     Findings,
     /// Flame graph of the critical path.
@@ -21,13 +21,13 @@ pub enum View {
     Endpoints,
     /// Times by the values of a tag.
     Split,
-    /// What waits for what, and what-if.
+    /// Order of calls, and what-if.
     Flow,
     /// Layers, diagnosis and aggregate traces.
     Diagnosis,
     /// Requests unlike those of a training set.
     Anomalies,
-    /// Where errors start, stop, and what they cost.
+    /// Errors: their start, their end and their cost.
     Errors,
     /// The slowest requests.
     Requests,

@@ -24,7 +24,7 @@ pub struct Strip {
     pub page: Page,
     /// The report that is drawn.
     pub report: Rc<AnomalyReport>,
-    /// Which requests a search finds.
+    /// Requests that a search finds.
     pub found: Option<Vec<bool>>,
 }
 

@@ -102,7 +102,7 @@ impl AnomaliesTools {
         let has_rate = normal != JudgedAgainst::Others || is_loaded;
         self.rate.show(has_rate && !choice.vae);
         self.rate_words.show(has_rate);
-        // A loaded baseline has left out what it was told to; the auto-encoder leaves nothing out.
+        // A loaded baseline has left out what its settings said; the auto-encoder leaves nothing out.
         let (label, field) = &self.contaminated;
         label.show(!is_loaded && !choice.vae);
         if let Some(input) = field.as_kind::<HtmlInputElement>() {

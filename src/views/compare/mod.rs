@@ -47,7 +47,7 @@ pub struct CompareView {
     tab: Rc<Cell<Tab>>,
 }
 
-/// Which table is shown.
+/// The table that is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Services,

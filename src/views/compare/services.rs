@@ -23,7 +23,7 @@ pub struct ChangedServices {
     opened: Rc<RefCell<Option<String>>>,
     /// The service whose places stand in the table.
     listed: Option<String>,
-    /// How often other places were listed.
+    /// Number of times that other places were listed.
     revision: u64,
 }
 

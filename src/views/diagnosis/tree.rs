@@ -28,8 +28,8 @@ struct Inner {
 pub struct DiagnosisTree(Rc<Inner>);
 
 impl DiagnosisTree {
-    /// Returns an empty tree. `on_choose` is told of a line that was chosen and which of its evidence is to be shown,
-    /// `on_more` at which level more is to be listed.
+    /// Returns an empty tree. `on_choose` is called with a line that was chosen and which of its evidence is to be
+    /// shown, `on_more` with the level at which more is to be listed.
     pub fn new(
         on_choose: impl Fn(usize, Evidence) + 'static,
         on_more: impl Fn(u32) + 'static,

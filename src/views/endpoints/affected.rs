@@ -1,4 +1,4 @@
-//! Who is affected by an endpoint, and what a faster one would save: the detail of the ranking.
+//! Root endpoints that an endpoint affects, and the savings of a faster one: the detail of the ranking.
 
 use crate::dom::{El, Listeners, button, div, el, span};
 use crate::page::Page;

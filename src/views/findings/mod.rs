@@ -338,7 +338,7 @@ fn copies(page: Page, keep: &Listeners) -> El {
 }
 
 impl PageView for FindingsView {
-    /// What is loaded, endpoints, findings, tags, late findings.
+    /// Revisions of overview, endpoints, findings, tags, late findings.
     type Content = [u64; 5];
 
     fn ask(page: Page, address: &Address) {

@@ -29,11 +29,11 @@ const NARROW_PX: i32 = 3;
 /// Says something of a node, in lines.
 type TipOf<S> = Box<dyn Fn(&S, NodeId) -> Vec<TipLine>>;
 
-/// What a flame graph says of its frames.
+/// Words of a flame graph about its frames.
 pub struct FrameWords<S> {
-    /// What it is of.
+    /// Subject of the graph.
     pub what: &'static str,
-    /// What it says of a node, below its name.
+    /// Tip of a node, below its name.
     pub tip: TipOf<S>,
 }
 

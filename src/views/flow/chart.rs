@@ -21,7 +21,7 @@ use pathlight_view::search::finder::Finder;
 use pathlight_view::table::neighbour;
 use std::rc::Rc;
 
-/// How near a pointer must come to a line, in CSS pixels.
+/// Greatest distance of a pointer from a line that it points at, in CSS pixels.
 const NEAR_PX: f64 = 5.0;
 
 /// The chart.

@@ -1,4 +1,4 @@
-//! Whose flow is shown: the list of parents, and the way that led here.
+//! The parent whose flow is shown: the list of parents, and the way that led here.
 
 use super::queries::shown_parent;
 use crate::dom::{El, Listeners, button, el, span};

@@ -11,7 +11,7 @@ use web_sys::HtmlInputElement;
 pub struct TimeField {
     input: El,
     trouble: El,
-    /// What was written and is no time.
+    /// Text that was written and is no time.
     wrong: Rc<RefCell<Option<String>>>,
     /// The time that was shown last.
     shown: Cell<Option<u64>>,

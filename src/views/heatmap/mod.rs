@@ -125,7 +125,7 @@ impl HeatmapView {
     }
 }
 
-/// What colours are.
+/// Meaning of the colours.
 const LEGEND: &str = "Share of the request's latency";
 
 /// Colours with the shares they stand for; the bar is coloured once the theme is known.

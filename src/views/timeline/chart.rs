@@ -24,7 +24,7 @@ use std::rc::Rc;
 const NUMBER_PX: f64 = 76.0;
 const SCROLLBAR_PX: f64 = 12.0;
 
-/// What the spans of a timeline are: those of a trace, or of the aggregate trace of many.
+/// Source of the spans of a timeline: a trace, or the aggregate trace of many.
 pub trait Spans {
     /// Returns the span that is selected.
     fn selected(&self, page: Page, timeline: &Timeline) -> Option<u32>;
@@ -53,7 +53,7 @@ pub struct TimelineChart {
     page: Page,
     /// Called with the span that is chosen.
     chosen: Box<dyn Fn(Option<u32>)>,
-    /// What is selected of them, and what tips say.
+    /// Source of the selected span and of the tips.
     source: Rc<dyn Spans>,
     overview: Rc<TraceOverview>,
     timeline: Timeline,
@@ -477,7 +477,7 @@ type Align = RefCell<Option<Box<dyn Fn(f64, f64)>>>;
 
 type Repaint = RefCell<Option<Box<dyn Fn()>>>;
 
-/// What timeline and overview know of each other.
+/// State that timeline and overview share.
 pub struct TraceOverview {
     minimap: RefCell<Option<Minimap>>,
     window: Cell<Window>,
@@ -542,7 +542,8 @@ impl TraceOverview {
     }
 }
 
-/// How many spans run at each moment of the trace; the part of it that the timeline shows is moved here.
+/// Chart of the number of spans that run at each moment of the trace; the part of it that the timeline shows is moved
+/// here.
 pub struct OverviewChart(Rc<TraceOverview>);
 
 impl OverviewChart {

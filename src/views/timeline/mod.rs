@@ -32,7 +32,7 @@ pub struct TimelineView {
     chart: ChartCanvas<TimelineChart>,
     overview: ChartCanvas<OverviewChart>,
     title: El,
-    /// Which endpoint has the most of the critical path.
+    /// The endpoint with the most of the critical path.
     summary: El,
     summary_keep: Listeners,
     path_only: El,

@@ -66,10 +66,11 @@ pub fn ratio(reference: &[u64], values: &[u64], p: f64) -> Option<f64> {
     (below > 0.0 && !values.is_empty()).then(|| percentile(values, p) / below)
 }
 
-/// With fewer requests the share that something has of all latency is told with its interval; from so many on it is narrow.
+/// With fewer requests the share that something has of all latency is shown with its interval; from so many on it is
+/// narrow.
 pub const FEW: usize = 1000;
 
-/// What a share is of: the whole of each request, and the parts of it that something has, as (its number, part).
+/// One request: the whole, and the parts of it that something has, as (its number, part).
 pub type WholeAndParts = (u64, Vec<(u32, u64)>);
 
 /// Returns the 95 % bootstrap intervals of shares: of what each of `n` things has of the wholes of all requests

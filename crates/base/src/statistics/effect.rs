@@ -66,7 +66,7 @@ pub fn log_bin_middle_us(bin: u32) -> f64 {
     low as f64 + ((1u64 << octave) - 1) as f64 / 2.0
 }
 
-/// How much of the differences between values goes with their group.
+/// Effect of a grouping: the part of the differences between values that goes with their group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// Share of the variance of the ranks that lies between groups, corrected for their number (the epsilon squared of

@@ -63,9 +63,9 @@ pub fn false_discovery(p: &[f64], rate: f64) -> Vec<bool> {
 /// A place in a sequence from which on the values differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// How many values come before it.
+    /// Number of values before it.
     pub before: usize,
-    /// How likely a change this clear is by chance.
+    /// Probability of a change this clear by chance.
     pub p: f64,
 }
 

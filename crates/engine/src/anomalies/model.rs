@@ -7,7 +7,7 @@ use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 
-/// How a model file begins; the number is that of the format. A checksum of eight bytes follows, then the model.
+/// Start of a model file; the number is that of the format. A checksum of eight bytes follows, then the model.
 const MAGIC: &[u8] = b"pathlight anomaly model 6\n";
 /// The format before: without the word on how the greatest surprise is taken, which comes last.
 const RAW: &[u8] = b"pathlight anomaly model 5\n";
@@ -25,7 +25,7 @@ pub struct AnomalyBaseline {
     pub vae: Option<(FeatureEncoding, Vae)>,
 }
 
-/// Why a file is no model.
+/// Reason why a file is no model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// It does not begin like one.

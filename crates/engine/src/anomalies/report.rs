@@ -11,7 +11,7 @@ use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What judges.
+/// Detector that judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Detector {
     /// Facts of the whole tree.
@@ -44,9 +44,9 @@ pub struct AnomalySettings {
     pub alpha_ppm: u32,
     /// Share of the training requests that may be abnormal, in millionths: so many are left out.
     pub contaminated_ppm: u32,
-    /// What the vectors of the auto-encoder hold.
+    /// Encoding of the auto-encoder's vectors.
     pub encoding: FeatureEncoding,
-    /// What judges.
+    /// Detector that judges.
     pub detector: Detector,
     /// A saved model to judge by; the training set is then not looked at.
     pub model: Option<Vec<u8>>,
@@ -90,11 +90,11 @@ pub struct AnomalyReport {
     pub has_verdicts: bool,
     /// The accepted rate of false alarms that the rows are called by: what was asked for, or the least that can fire.
     pub alpha: f64,
-    /// What was asked for.
+    /// Accepted rate of false alarms that was asked for.
     pub asked_alpha: f64,
     /// Share of the training requests that may be abnormal, 0 to 1: so many of the most anomalous were left out.
     pub contaminated: f64,
-    /// What judged.
+    /// Detector that judged.
     pub detector: Detector,
     /// Requests it was trained on.
     pub trained: u64,
@@ -104,14 +104,14 @@ pub struct AnomalyReport {
     pub rows: Vec<AnomalyRow>,
     /// Scores of the training requests, each by what the others say, ascending.
     pub baseline: Vec<f64>,
-    /// When each training request began, and its score; empty where they are the judged ones too, come from a file, or have
+    /// Start and score of each training request; empty where they are the judged ones too, come from a file, or have
     /// an auto-encoder's.
     pub learned: Vec<(u64, f64)>,
     /// Endpoints as (service, operation).
     pub endpoints: Vec<Endpoint>,
     /// Call paths that reasons name, as endpoint numbers from the root.
     pub paths: Vec<Vec<u32>>,
-    /// How the training of the auto-encoder went.
+    /// Progress of the auto-encoder's training.
     pub training: Option<TrainingProgress>,
     /// Of the auto-encoder: its two thresholds.
     pub thresholds: Option<Thresholds>,
@@ -134,11 +134,11 @@ pub struct Thresholds {
 /// One judged request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnomalyRow {
-    /// Which request.
+    /// The request.
     pub request: RequestRef,
-    /// When it started, in microseconds since the epoch.
+    /// Start of the request, in microseconds since the epoch.
     pub start_us: u64,
-    /// How anomalous it is: T, which has no bound. Of the auto-encoder minus the log-likelihood.
+    /// Score of anomaly: T, which has no bound. Of the auto-encoder minus the log-likelihood.
     pub score: f64,
     /// Share of training requests at least as anomalous. Of the auto-encoder that of the density; 0 with an unseen call
     /// path.
@@ -149,7 +149,7 @@ pub struct AnomalyRow {
     pub is_unknown: bool,
     /// Anomalous enough to have reasons, but not among the requests that are explained.
     pub is_unexplained: bool,
-    /// Why; only of the most anomalous.
+    /// Reasons of the verdict; only of the most anomalous.
     pub reasons: Vec<ReasonRow>,
     /// The normal request most like it; only of the most anomalous.
     pub nearest: Option<RequestRef>,
@@ -158,7 +158,7 @@ pub struct AnomalyRow {
 /// One reason.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReasonRow {
-    /// What it says.
+    /// Kind of the reason.
     pub kind: ReasonKind,
     /// The part of the request it is about.
     pub part: PartOfRequest,
@@ -431,13 +431,13 @@ pub struct EvaluationTable {
     pub held_out: u64,
     /// Share of the spans that "spans dropped" really lost, subtrees included.
     pub dropped_share: f64,
-    /// How many normal requests are called abnormal, by the number of training requests.
+    /// Number of normal requests that are called abnormal, by the number of training requests.
     pub false_alarms: Vec<FalseAlarmRow>,
     /// One row per detector, vectors and injection.
     pub rows: Vec<EvaluationRow>,
 }
 
-/// How often training requests are halved anew unless something else is asked for.
+/// Number of times training requests are halved anew unless something else is asked for.
 pub const SPLITS: u32 = 20;
 
 /// Normal requests that the default detector calls abnormal, over several ways to halve them.
@@ -469,11 +469,11 @@ impl FalseAlarmRow {
 /// One row of the evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationRow {
-    /// What judged.
+    /// Detector that judged.
     pub detector: Detector,
-    /// What the vectors held; `None` of the detector that needs none.
+    /// Encoding of the vectors; `None` of the detector that needs none.
     pub encoding: Option<FeatureEncoding>,
-    /// How requests were made abnormal.
+    /// The way requests were made abnormal.
     pub injection: Injection,
     /// Share of the training requests that were abnormal too, 0 to 1.
     pub contaminated: f64,

@@ -41,7 +41,7 @@ pub struct PathSets {
     pub counts: Vec<[u32; FOLDS]>,
 }
 
-/// What finds the set most like another one, made once for some sets.
+/// Index that finds the set most like another one, made once for some sets.
 #[derive(Clone, Debug, Default)]
 pub struct NearestSet {
     /// Call paths there are.

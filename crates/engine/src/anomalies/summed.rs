@@ -113,7 +113,7 @@ impl Section for NormalRequests {
         NormalRequests { pieces: packed.into_iter().chain(open).collect() }
     }
 
-    /// What is packed is looked at when it is opened.
+    /// Packed data is checked when it is opened.
     fn is_sound(&self) -> bool {
         let is_piece = |piece: &Piece| {
             piece.keys.is_sorted()

@@ -21,7 +21,7 @@ pub struct AggregateTrace {
     pub traces: u64,
     /// Whether the order of events differs between these traces, so that only the target's children keep theirs.
     pub order_varies: bool,
-    /// Which subspan is slow; `null` if none is.
+    /// The slow subspan; `null` if none is.
     pub problem: Option<ProblemSubspan>,
     /// The trace whose starts and ends are nearest to the means (ties by id), then the slowest.
     pub exemplars: Vec<RequestRef>,

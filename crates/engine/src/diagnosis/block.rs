@@ -139,7 +139,7 @@ pub(super) fn sum(column: &[u64], rows: &[u32]) -> u128 {
     pick(column, rows).map(u128::from).sum()
 }
 
-/// When the positions of a trace begin and end.
+/// Starts and ends of the positions of a trace.
 pub(super) type Times = (Vec<u64>, Vec<u64>);
 
 /// Endpoints before and after a subspan.

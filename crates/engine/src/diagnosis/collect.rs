@@ -26,7 +26,7 @@ pub struct TracesPart {
     pub(super) orphans: u64,
 }
 
-/// When the positions of one trace begin and end, in microseconds since its root's start.
+/// Starts and ends of the positions of one trace, in microseconds since its root's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct TraceTimes {
     pub id: String,
@@ -45,7 +45,7 @@ struct Form {
     endpoint: u32,
     /// Of names only, so the same for every worker.
     hash: u64,
-    /// Where those of the children stand among all.
+    /// Places of the children among all.
     children: Range<u32>,
 }
 
@@ -67,7 +67,7 @@ pub struct TraceCollector {
     work: Work,
 }
 
-/// What is known of the trace under way; kept from trace to trace for its memory.
+/// State of the trace under way; kept from trace to trace for its memory.
 #[derive(Default)]
 struct Work {
     stage: Stage,
@@ -101,7 +101,7 @@ struct Expansion {
     open: Vec<(Range<u32>, u32)>,
 }
 
-/// What is done of a trace, so that the worker can hear between two steps.
+/// Stage of the work on a trace, so that the worker can hear between two steps.
 #[derive(Default)]
 enum Stage {
     #[default]
@@ -167,7 +167,7 @@ impl Work {
 pub(super) struct Children {
     /// Those of all nodes, one node after the other.
     list: Vec<u32>,
-    /// Where those of a node begin, and one more.
+    /// Start of those of a node, and one more.
     at: Vec<u32>,
     /// Nodes, and how many were looked at, each three times.
     nodes: usize,

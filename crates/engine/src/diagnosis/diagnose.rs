@@ -33,13 +33,13 @@ pub struct DiagnosedEndpoint {
     pub own_us: f64,
     /// Mean times count: own time of all its spans.
     pub total_us: u128,
-    /// How many request types have it, of which `types` lists the first.
+    /// Number of request types that have it, of which `types` lists the first.
     pub types_in_all: u64,
     /// Request types that have it, most time first.
     pub types: Vec<DiagnosedType>,
 }
 
-/// Whether a slowness is one of the tail.
+/// Verdict on a slowness, by the times in the tail and in normal traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -96,9 +96,9 @@ pub struct DiagnosedType {
     pub total_us: u128,
     /// Mean own time in the tail over that in normal traces; `null` if there is none in normal traces, or no split.
     pub tail_ratio: Option<f64>,
-    /// Whether it is slow in the tail only.
+    /// Verdict on its slowness.
     pub verdict: TailVerdict,
-    /// How many parts of spans there are, of which `spans` lists the first.
+    /// Number of parts of spans, of which `spans` lists the first.
     pub spans_in_all: u64,
     /// Parts of spans that the time is in, most time first.
     pub spans: Vec<DiagnosedSpan>,
@@ -128,7 +128,7 @@ pub struct DiagnosedSpan {
     pub mean_us: f64,
     /// Mean times count.
     pub total_us: u128,
-    /// How many groups of traces there are, of which `groups` lists the first.
+    /// Number of groups of traces, of which `groups` lists the first.
     pub groups_in_all: u64,
     /// Groups of traces of the same structure.
     pub groups: Vec<DiagnosedGroup>,
@@ -156,7 +156,7 @@ pub struct DiagnosedGroup {
     pub subspans: Vec<GroupSubspan>,
 }
 
-/// Which aggregate traces are built: all of them, or that of one group.
+/// The aggregate traces to build: all of them, or that of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Aggregates {
     /// All of them.
@@ -170,7 +170,7 @@ pub enum Aggregates {
 /// Spans of an aggregate trace to be drawn.
 const DRAWN: usize = 20_000;
 
-/// How many values there are, and their sum.
+/// Number of values, and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     /// Number of values.

@@ -33,7 +33,7 @@ pub struct TraceGroup {
     pub root: Option<Endpoint>,
     /// Number of traces.
     pub traces: u64,
-    /// How many of them are not of the tail; `null` if the group is too small to split.
+    /// Number of them outside the tail; `null` if the group is too small to split.
     pub normal: Option<u64>,
     /// Duration of the root span.
     pub root_us: SplitStatistic,

@@ -54,13 +54,13 @@ pub struct TypePlaces {
     pub a_traces: u64,
     /// Tail traces, or those of set B.
     pub b_traces: u64,
-    /// How many places there are, of which `places` lists at most 50.
+    /// Number of places, of which `places` lists at most 50.
     pub places_in_all: u64,
     /// Places where time is spent, what grew most first.
     pub places: Vec<PlaceChange>,
 }
 
-/// How the time of one place differs.
+/// Change of the time of one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceChange {
@@ -91,8 +91,8 @@ pub struct PlaceChange {
 /// An endpoint and where in its spans.
 type Key = (u32, Part);
 
-/// Where in a span, by the numbers of endpoints: a subspan by what stands before and after it, or the gap around the only
-/// child, by an endpoint of the calling service.
+/// Part of a span, by the numbers of endpoints: a subspan by what stands before and after it, or the gap around the
+/// only child, by an endpoint of the calling service.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Subspan(Neighbours),
@@ -108,7 +108,7 @@ struct Sum {
 
 type Sums = BTreeMap<Key, Sum>;
 
-/// Where times of a place come from.
+/// Source of the times of a place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Source {
     key: Key,
@@ -411,7 +411,7 @@ pub struct Comparing(Merging);
 impl Comparing {
     /// Adds a part of set A or B; the parts of a worker come one after the other, as to [`Merging::add`].
     pub async fn add(&mut self, part: TracesPart, is_b: bool, pace: &mut Pace) {
-        // The set is told by a first letter on the trace id, which no report of this kind names.
+        // The set is marked by a first letter on the trace id, which no report of this kind names.
         self.0.add(part.marked(if is_b { "b" } else { "a" }), pace).await;
     }
 
@@ -426,7 +426,7 @@ impl Comparing {
 /// Two sets: services and places by what changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SetsReport {
-    /// Which service explains that B is slower.
+    /// The service that explains that B is slower.
     pub culprit: ServicesReport,
     /// Places by request type.
     pub places: PlacesReport,

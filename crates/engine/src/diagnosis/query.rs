@@ -74,7 +74,7 @@ impl Query for AggregateTraces {
     }
 }
 
-/// Joins the traces of a selection and does long work on them, which is told and can be cancelled.
+/// Joins the traces of a selection and does long work on them, which reports its progress and can be cancelled.
 async fn with_traces<T>(
     workers: &Workers,
     selection: &Selection,

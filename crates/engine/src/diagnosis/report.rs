@@ -22,13 +22,13 @@ pub struct DiagnosisReport {
     pub has_orphans: u64,
     /// The groups of layers 1 to 4; of layers 3 and 4 the 20 with the most time.
     pub layers: Vec<GroupingLayer>,
-    /// How many endpoints there are, of which `report` lists the first.
+    /// Number of endpoints, of which `report` lists the first.
     pub endpoints_in_all: u64,
     /// The diagnosis, the endpoint with the most self time first.
     pub report: Vec<DiagnosedEndpoint>,
-    /// What makes the tail slow, by request type.
+    /// Causes of the slow tail, by request type.
     pub tail: PlacesReport,
-    /// What is to be known of a diagnosis of a summary; `null` of traces.
+    /// Facts about a diagnosis of a summary; `null` of traces.
     pub summary: Option<OfSummary>,
 }
 

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not told apart.
+/// Parts of the spans of an endpoint, in the requests of a root endpoint, beyond which they are not listed one by one.
 pub const MOST_PLACES: usize = 64;
 
 /// Latency bins, each by the difference of its number from the one before.
@@ -62,7 +62,7 @@ impl LatencyBins {
     }
 }
 
-/// Where in a span a part of it lies: by what stands before and after it.
+/// Place of a part in its span: by what stands before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Place {
     /// The endpoint of the child that begins or ends last before it, counted from 1; 0 for the start of the span.
@@ -103,7 +103,7 @@ pub(crate) struct EndpointSums {
     pub places: Vec<PlaceTimes>,
 }
 
-/// What the requests of one root endpoint have of each endpoint, however far from their critical paths.
+/// Sums of each endpoint in the requests of one root endpoint, however far from their critical paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosisSums {
     /// Requests kept out, as spans of their traces lack their parents.
@@ -231,7 +231,7 @@ impl RootSums for DiagnosisSums {
     }
 }
 
-/// What a worker knows of an endpoint.
+/// Data of a worker about an endpoint.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     /// The request that had it last, counted from 1.

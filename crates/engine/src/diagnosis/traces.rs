@@ -6,10 +6,10 @@ use pathlight_trace::Endpoint;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What the user may choose.
+/// Settings that the user may choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DiagnosisSettings {
-    /// Where the tail begins, in thousandths: 900 leaves the slowest tenth.
+    /// Start of the tail, in thousandths: 900 leaves the slowest tenth.
     pub tail_permille: u32,
     /// Endpoints, request types, span parts and groups in the report.
     pub top: [u32; 4],

@@ -23,7 +23,7 @@ pub struct ImpactPart {
     few: FewRequests,
 }
 
-/// What requests of one root endpoint spend in one endpoint.
+/// Time that requests of one root endpoint spend in one endpoint.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct PairSums {
     exclusive_us: u128,
@@ -54,7 +54,7 @@ pub struct RootRow {
     pub latency_us: u128,
 }
 
-/// What an endpoint costs one root endpoint.
+/// Cost of an endpoint to one root endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Affected {
     /// Index into [`ImpactReport::roots`].

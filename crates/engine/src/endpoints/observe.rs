@@ -195,7 +195,7 @@ pub struct EndpointTotals {
     pub spans: u64,
     /// Errors among them.
     pub errors: u64,
-    /// What it waits for within its exclusive time, by service.
+    /// Waiting within its exclusive time, by service.
     pub waiting: Vec<Waiting>,
     /// Its chains with the most exclusive time, at most [`CHAINS`].
     pub chains: Vec<CallChain>,
@@ -216,7 +216,7 @@ pub struct EndpointsReport {
     pub rows: Vec<EndpointTotals>,
 }
 
-/// Which time rows are sorted by.
+/// The time that rows are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RowTime {
     /// Own time on the path.
@@ -226,7 +226,7 @@ pub enum RowTime {
     Inclusive,
 }
 
-/// Which number of it rows are sorted by.
+/// The number of it that rows are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RowStat {
     /// Median.

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_of_a_range_is_told_by_one_percent_around_it() {
+    fn a_percentile_of_a_range_is_given_by_one_percent_around_it() {
         let near = |range, percent| {
             let PercentileRange { lo, hi, .. } = AtLatencies::near(range, percent);
             (lo, hi)

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 /// since each is another look at the request.
 const MOST_TRIALS: usize = 64;
 
-/// What a span has to do with errors.
+/// Relation of a span to errors.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Kind {
     #[default]
@@ -98,7 +98,7 @@ impl ErrorsObserver {
             self.spans[i as usize] = SpanFacts { is_waited_for, ..SpanFacts::default() };
         }
         self.gone.clear();
-        // Children come after their parents, so that they are settled first.
+        // Children come after their parents, so this order decides them first.
         for i in (root..end).rev() {
             if tree.role[i as usize] == Role::Dropped {
                 continue;
@@ -261,7 +261,7 @@ impl ErrorsObserver {
 }
 
 impl Observer for ErrorsObserver {
-    /// What was not tried stands beside the sums, which summaries keep.
+    /// The errors, and the endpoints that were not tried, beside the sums that summaries keep.
     type Part = (ErrorsPart, Untried);
 
     fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {

@@ -10,7 +10,7 @@ use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the requests of one worker have of errors.
+/// Errors in the requests of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorsPart {
     pub(super) totals: ErrorTotals,

@@ -1,4 +1,4 @@
-//! Where errors start and stop, and the requests without them.
+//! Start and stop of errors, and the requests without them.
 
 use crate::EngineError;
 use crate::errors::{ErrorsObserver, ErrorsPart, ErrorsReport, Untried};

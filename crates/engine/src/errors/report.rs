@@ -31,7 +31,7 @@ pub struct ErrorTotals {
     pub work_saved_us: u128,
     /// Time on critical paths in erroring spans and all below them.
     pub inside_us: u128,
-    /// How much less the latencies would be without the erroring spans.
+    /// Reduction of the latencies without the erroring spans.
     pub saved_us: u128,
     /// The part of it that is the latency of requests whose root is in error.
     pub failed_us: u128,
@@ -97,7 +97,7 @@ pub struct ErrorRow {
     pub path_error_us: u128,
     /// Exclusive time on the critical paths that requests would have without any erroring span.
     pub without_path_us: u128,
-    /// How much less the latencies would be without its spans in error alone. In each request those 64 endpoints are
+    /// Reduction of the latencies without its spans in error alone. In each request those 64 endpoints are
     /// tried whose errors take the most time on the path.
     pub saved_us: u128,
     /// The slowest request in which an error starts here.
@@ -144,22 +144,22 @@ pub struct ErrorNode {
     pub subtree_errors: u64,
 }
 
-/// What was not tried: in a request with errors of many endpoints on its path, only those with the most time are taken out
-/// each for itself.
+/// Endpoints that were not tried: in a request with errors of many endpoints on its path, only those with the most time
+/// are taken out each for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Untried {
     /// Requests with such endpoints.
     pub requests: u64,
-    /// In how many requests each endpoint was not tried, by name: it would save at least what its row says.
+    /// Number of requests in which each endpoint was not tried, by name: it would save at least what its row says.
     pub endpoints: Vec<(Endpoint, u64)>,
 }
 
 /// Errors in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorsReport {
-    /// Which percentile range.
+    /// The percentile range.
     pub range: Option<PercentileRange>,
-    /// What it holds.
+    /// Facts of its requests.
     pub facts: RangeFacts,
     /// Sums.
     pub totals: ErrorTotals,
@@ -171,7 +171,7 @@ pub struct ErrorsReport {
     pub rows: Vec<ErrorRow>,
     /// The error paths: nodes in pre-order.
     pub nodes: Vec<ErrorNode>,
-    /// What was not tried; unknown of a summary.
+    /// Endpoints that were not tried; unknown of a summary.
     pub untried: Untried,
 }
 

@@ -6,7 +6,7 @@ use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::sketch::MOST;
 use serde::{Deserialize, Serialize};
 
-/// What errors cost the requests of one root endpoint.
+/// Costs of errors in the requests of one root endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ErrorSums {
     /// Sums of where errors start and stop.

@@ -7,7 +7,7 @@
 use crate::flow::{Child, Order};
 use pathlight_trace::{Overlap, Role, Tree};
 
-/// What a run has found out about a span.
+/// Result of a run about a span.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     /// The run; marks of others are void.

@@ -53,7 +53,7 @@ pub struct Aggregate {
     waits: WaitSums,
 }
 
-/// What is summed for a context.
+/// Sums of a context.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Sums {
     /// Requests that have the context, and so values of it in each list.

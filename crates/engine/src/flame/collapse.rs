@@ -3,7 +3,7 @@
 use super::PathTable;
 use pathlight_trace::{EndpointId, NO_ROW, TraceSet};
 
-/// What one request spends in one endpoint, over all call paths.
+/// Times of one request in one endpoint, over all call paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointEntry {
     /// The endpoint.

@@ -75,20 +75,20 @@ pub struct PathFinder {
 struct Frame {
     entry: u32,
     span: u32,
-    /// How far this span has moved left.
+    /// Distance this span has moved left, in microseconds.
     shift: i64,
     /// Its start as moved and clipped.
     start: i64,
-    /// Everything from here to its end is settled.
+    /// Everything from here to its end is walked.
     cursor: i64,
-    /// Start of the child settled last, as moved.
+    /// Start of the child walked last, as moved.
     limit: i64,
     /// Its last finishing children are `waited_for[next..]` of this frame.
     base: usize,
     next: usize,
 }
 
-/// Where a span lies on the moved clock.
+/// Place of a span on the moved clock.
 struct Window {
     shift: i64,
     start: i64,
@@ -166,7 +166,7 @@ impl PathFinder {
         self.entries.push(PathEntry { span, parent, exclusive_us: 0 });
         let base = self.waited_for.len();
         self.find_waited_for(set, tree, span);
-        // The later siblings of this span were all settled before: the frame below reads from its own `next` again.
+        // The later siblings of this span were all walked before: the frame below reads from its own `next` again.
         self.stack.push(Frame { entry, span, shift, start, cursor: end, limit: i64::MAX, base, next: base });
         1 + self.sorted.len()
     }

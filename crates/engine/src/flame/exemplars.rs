@@ -7,7 +7,8 @@ use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// What to look for: the merged tree with, per node, the lower median and the sum of its exclusive values.
+/// Target of the search for exemplars: the merged tree with, per node, the lower median and the sum of its exclusive
+/// values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExemplarTargets {
     requests: u64,

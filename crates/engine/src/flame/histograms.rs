@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Bins of each histogram.
 const BINS: u32 = 40;
 
-/// What is counted.
+/// Quantity that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Quantity {
     /// Spans of a request (Fig. 13).

@@ -81,8 +81,8 @@ impl Weight {
     }
 }
 
-/// What calls take on the critical path before their callee starts and after it ends: network or queue. It is part of their
-/// exclusive time.
+/// Time that calls take on the critical path before their callee starts and after it ends: network or queue. It is part
+/// of their exclusive time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// The service of the callees.
@@ -114,7 +114,7 @@ pub struct ContextNode {
     pub spans: u64,
     /// Error spans among them.
     pub errors: u64,
-    /// What it waits for within its exclusive time, by service.
+    /// Waiting within its exclusive time, by service.
     pub waiting: Vec<Waiting>,
     /// Examples.
     pub exemplars: Exemplars,
@@ -233,7 +233,7 @@ pub struct TraceReport {
     /// By span, how much longer it may take before the request ends later; likewise.
     #[serde(with = "pathlight_base::packed")]
     pub slack_us: Vec<u64>,
-    /// What calls wait for on the critical path outside of spans.
+    /// Waiting of calls on the critical path outside of spans.
     pub waiting: Vec<SpanWaiting>,
     /// Spans whose caller stopped waiting for them, so that they are cut at its end; ascending.
     pub caller_stopped: Vec<u32>,
@@ -254,7 +254,7 @@ pub struct SpanWaiting {
     pub us: u64,
     /// Whether spans say their kind: else the caller's own work may be in it.
     pub is_certain: bool,
-    /// What of it is before the callee starts, and what after it ends; `None` unless both are on one host, since with two
+    /// The parts of it before the callee starts and after it ends; `None` unless both are on one host, since with two
     /// clocks only the sum is known.
     pub halves_us: Option<(u64, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Shares of latency with their bootstrap intervals, told where requests are few.
+//! Shares of latency with their bootstrap intervals, given where requests are few.
 
 use super::{Collapser, PathTable};
 use pathlight_base::sort::CompactSort as _;

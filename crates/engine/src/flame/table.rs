@@ -10,7 +10,7 @@ use pathlight_trace::{
 };
 use std::cmp::Ordering;
 
-/// What one request spends in one calling context.
+/// Times of one request in one calling context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ContextEntry {
     /// Context number.
@@ -27,7 +27,7 @@ pub struct ContextEntry {
     pub inclusive_us: u64,
 }
 
-/// How the requests of each trace cover it. Of most traces there is no more to say than how long their spans take.
+/// Coverage of each trace by its requests. Of most traces there is no more to say than how long their spans take.
 #[derive(Default)]
 struct Coverages {
     /// 0 of those whose spans take longer than this holds, which are among the others.

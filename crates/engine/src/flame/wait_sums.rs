@@ -5,7 +5,7 @@ use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Symbol, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// What requests wait for, by key (a calling context or an endpoint) and by service.
+/// Sums of what requests wait for, by key (a calling context or an endpoint) and by service.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WaitSums {
     /// The services waited for, by name.
@@ -14,7 +14,7 @@ pub(crate) struct WaitSums {
     sums: Vec<WaitSum>,
 }
 
-/// What requests with one key wait for one service.
+/// Sum of the time that requests with one key wait for one service.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct WaitSum {
     key: u32,

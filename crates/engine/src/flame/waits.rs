@@ -6,7 +6,7 @@ use pathlight_base::steps::in_blocks;
 use pathlight_trace::calls::{awaited_callee, process_of};
 use pathlight_trace::{Symbol, TraceSet, Tree};
 
-/// How long one request waits in one calling context for one service.
+/// Time that one request waits in one calling context for one service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitEntry {
     /// Context number.

@@ -9,7 +9,7 @@ const CHUNK: usize = 8192;
 
 /// Sees requests one by one and becomes a partial result.
 pub trait Observer {
-    /// What it becomes; merges with others of its kind.
+    /// Partial result that it becomes; merges with others of its kind.
     type Part: Serialize;
 
     /// Takes note of a request of `table`; `tree` is that of its trace.

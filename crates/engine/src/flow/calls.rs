@@ -5,7 +5,7 @@ use pathlight_trace::{Endpoint, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Whose calls a what-if lists one by one.
+/// Choice of the calls that a what-if lists one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallsOf {
     /// Nobody's.

@@ -4,7 +4,7 @@ use super::NodeName;
 use pathlight_base::statistics::mix;
 use serde::{Deserialize, Serialize};
 
-/// What of an endpoint takes another time.
+/// The time of an endpoint that changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChangeOf {
     /// Its own work: the self time of each of its spans. What waits for it moves along, and its calls take what they took.
@@ -74,7 +74,7 @@ pub struct CallTimeout {
     pub operation: String,
     /// After so many microseconds.
     pub after_us: u64,
-    /// What a second call takes then, in microseconds: each of these in as many calls. Without any there is none.
+    /// Durations of a second call, in microseconds: each of these in as many calls. Without any there is none.
     pub retry_us: Vec<u64>,
 }
 

@@ -99,8 +99,8 @@ pub struct SyncNode {
     pub to: Vec<NodeId>,
 }
 
-/// What waits for what among the nodes of a parent endpoint. Start and return are implied: everything waits for the
-/// start, and the return for everything.
+/// Order among the nodes of a parent endpoint: which waits for which. Start and return are implied: everything waits
+/// for the start, and the return for everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowGraph {
     /// By node, all nodes it waits for, directly or not.

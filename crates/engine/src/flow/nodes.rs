@@ -13,7 +13,7 @@ pub const MAX_NODES: usize = 512;
 /// Repeats that keep their own nodes when a flow has too many, tried in turn.
 const REPEATS_KEPT: [u32; 4] = [u32::MAX, 8, 1, 0];
 
-/// What is known of one callee before any flow is learned.
+/// Facts about one callee before any flow is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Callee {
     /// Most calls in one invocation.
@@ -74,7 +74,7 @@ pub struct NodeName {
     pub service: String,
     /// Operation; empty for the same.
     pub operation: String,
-    /// Which call of the endpoint in an invocation, from 1; 0 for all further ones folded into one.
+    /// Number of the call among those of the endpoint in an invocation, from 1; 0 for all further ones folded into one.
     pub index: u32,
 }
 

@@ -43,16 +43,16 @@ pub struct Order {
     ends: Vec<u32>,
     /// The inverse: where a child stands in `ends`.
     rank: Vec<u32>,
-    /// How many of `ends` each child waits for; never falling.
+    /// Number of `ends` that each child waits for; never falling.
     waits: Vec<u32>,
 }
 
-/// What a child means for the end of its parent.
+/// Effect of a child on the end of its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pressure {
-    /// How much earlier the parent would end if the child took no time.
+    /// Time by which the parent would end earlier if the child took no time.
     pub drag_us: u64,
-    /// How much longer the child may take before the parent ends later.
+    /// Time by which the child may take longer before the parent ends later.
     pub slack_us: u64,
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What every worker does once for a flow.
+/// Pass of every worker for a flow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum FlowPass {
     /// Callees of one parent or of all.
@@ -34,7 +34,7 @@ pub(crate) enum FlowPass {
     Pairs { tables: Vec<NodeTable> },
     /// Latencies before and after a change: of requests, and of these calls.
     WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
-    /// What every endpoint would save.
+    /// Savings of every endpoint.
     Savings { model: FlowModel },
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is known of the parents of a set of traces.
+/// Model of the parents of a set of traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowModel {
     /// Nodes by parent.
@@ -39,7 +39,7 @@ pub(super) struct Call {
     gap_us: i64,
     /// The part of the gap in which no call of the parent runs: the parent's own work.
     own_us: u64,
-    /// Where its list ends; it begins where the one before ends.
+    /// End of its list; it begins where the one before ends.
     waits_end: u32,
 }
 
@@ -116,7 +116,7 @@ impl Prepared {
     }
 }
 
-/// When a span works itself: the stretches in which none of its calls runs.
+/// Times in which a span works itself: the stretches in which none of its calls runs.
 #[derive(Default)]
 struct OwnTime {
     start_us: u64,

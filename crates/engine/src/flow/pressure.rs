@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 /// Drag and slack by local index of the span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestPressure {
-    /// How much earlier the request would end if the span and all below it took no time; 0 off the critical path.
+    /// Time by which the request would end earlier if the span and all below it took no time; 0 off the critical path.
     #[serde(with = "pathlight_base::packed")]
     pub drag_us: Vec<u64>,
-    /// How much longer the span may take before the request ends later; 0 on the critical path.
+    /// Time by which the span may take longer before the request ends later; 0 on the critical path.
     #[serde(with = "pathlight_base::packed")]
     pub slack_us: Vec<u64>,
 }

@@ -20,7 +20,7 @@ pub struct FlowNode {
     pub service: String,
     /// Operation.
     pub operation: String,
-    /// Which call of the callee in an invocation, from 1; 0 for all further ones.
+    /// Number of the call among those of the callee in an invocation, from 1; 0 for all further ones.
     pub index: u32,
     /// Invocations that have it.
     pub invocations: u64,
@@ -216,7 +216,7 @@ pub struct ErrorQuantiles {
     pub p99: f64,
 }
 
-/// How well one predictor does.
+/// Errors of one predictor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MethodErrors {

@@ -1,4 +1,4 @@
-//! Where a week of work is best spent: what every endpoint would save if its own work were faster.
+//! Savings of every endpoint if its own work were faster: where a week of work is best spent.
 
 use super::changes::scaled_us;
 use super::prepare::{Evaluator, Prepared, Preparer, Stretches};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-/// By how many percent endpoints are made faster.
+/// Speedups of endpoints, in percent.
 pub const FASTER_PERCENT: [u32; 3] = [10, 50, 100];
 
 /// Latencies that one endpoint changes, before and after; both sorted, as differences.
@@ -38,7 +38,7 @@ pub struct SavingsPart {
     by_endpoint: BTreeMap<Endpoint, EndpointChanges>,
 }
 
-/// What is saved at each quantile of the requests' latency, in microseconds.
+/// Saving at each quantile of the requests' latency, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Saving {
@@ -54,7 +54,7 @@ pub struct Saving {
     pub p99: f64,
 }
 
-/// What an endpoint would save if it were faster.
+/// Savings of an endpoint if it were faster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SavedAt {
@@ -73,7 +73,7 @@ impl SavedAt {
     }
 }
 
-/// What one endpoint would save.
+/// Savings of one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndpointSaving {
@@ -87,7 +87,7 @@ pub struct EndpointSaving {
     pub requests: u64,
     /// Requests that become faster if its own work takes no time.
     pub affected: u64,
-    /// What the requests' latency loses.
+    /// Reduction of the requests' latency.
     pub saved_us: SavedAt,
 }
 

@@ -1,6 +1,6 @@
 //! Execution flows in a summary: what waits for what below each endpoint (`docs/definitions/summary.md` section 1).
 //!
-//! How often calls of a parent are made decides which of them have a node of their own in a flow learned from traces.
+//! The number of calls of a parent decides which of them have a node of their own in a flow learned from traces.
 //! Parts that merge cannot know that, so here the first [`REPEATS`] calls of each callee always have one.
 
 use crate::flame::{Observer, PathTable};
@@ -104,7 +104,7 @@ pub struct FlowSums {
     parents: Vec<Parent>,
 }
 
-/// Why a summary has no flow of a parent.
+/// Reason why a summary has no flow of a parent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoFlow {
     /// It holds no flows.
@@ -366,7 +366,7 @@ impl RootSums for FlowSums {
     }
 }
 
-/// What a worker knows of a call.
+/// Data of a worker about a call.
 #[derive(Default)]
 struct Seen {
     latency_us: Vec<u64>,
@@ -374,7 +374,7 @@ struct Seen {
     counts: NodeCounts,
 }
 
-/// What a worker knows of a parent; numbers are places in its names.
+/// Data of a worker about a parent; numbers are places in its names.
 #[derive(Default)]
 struct Invocations {
     invocations: u64,

@@ -76,7 +76,7 @@ pub struct TargetWay {
     pub at_best_us: f64,
 }
 
-/// What the calls of an endpoint may take at the percentile once the target is reached.
+/// Time that the calls of an endpoint may take at the percentile once the target is reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallBudget {
@@ -122,7 +122,7 @@ impl TargetWay {
     }
 }
 
-/// How a percentile of the latency could be brought to a target.
+/// Ways to bring a percentile of the latency to a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetReport {
@@ -132,9 +132,9 @@ pub struct TargetReport {
     pub quantile: Quantile,
     /// The percentile as it is, in microseconds.
     pub before_us: f64,
-    /// What it is to be, in microseconds.
+    /// The target value, in microseconds.
     pub target_us: u64,
-    /// How many single endpoints reach the target if their own work takes no time.
+    /// Number of single endpoints that reach the target if their own work takes no time.
     pub reaching: u64,
     /// The single endpoints that bring it down most, the greatest effect first (ties by name): all that reach the target, and
     /// others up to 10.
@@ -142,8 +142,8 @@ pub struct TargetReport {
     /// The best two and the best three endpoints that were found, together; none that is no better than fewer. They need not be
     /// among `single`: of two calls side by side each alone may change nothing.
     pub together: Vec<TargetWay>,
-    /// What each call may take then, by the first of `single` and `together` that reaches the target: the greatest loss first
-    /// (ties by name); empty if nothing reaches it.
+    /// Time that each call may take then, by the first of `single` and `together` that reaches the target: the greatest
+    /// loss first (ties by name); empty if nothing reaches it.
     pub budgets: Vec<CallBudget>,
 }
 

@@ -5,7 +5,7 @@ use pathlight_base::statistics::Percentiles;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// What a timeout of the calls of an endpoint does to the requests.
+/// Effect of a timeout of an endpoint's calls on the requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeoutReport {
@@ -17,7 +17,7 @@ pub struct TimeoutReport {
     pub requests: u64,
     /// Calls of the endpoint in them, but those that nothing waits for; a request is a call of its root endpoint.
     pub calls: u64,
-    /// What the calls take, in microseconds.
+    /// Latencies of the calls, in microseconds.
     pub call_latency_us: Percentiles,
     /// The least timeout that cuts at most 0.1 % of the calls, in microseconds: with fewer than 1,000 calls it cuts none.
     pub suggested_us: u64,
@@ -27,10 +27,10 @@ pub struct TimeoutReport {
     pub cut_calls: u64,
     /// Requests that have such a call.
     pub cut_requests: u64,
-    /// What a retry takes on average: the mean of all calls, each cut by the timeout too, in microseconds.
+    /// Mean duration of a retry: the mean of all calls, each cut by the timeout too, in microseconds.
     pub retry_us: u64,
-    /// What retries take: the 2.5th, 7.5th, .. 97.5th percentile of the same, in microseconds. A call that is cut takes one of
-    /// these by chance, and each as often.
+    /// Durations of retries: the 2.5th, 7.5th, .. 97.5th percentile of the same, in microseconds. A call that is cut
+    /// takes one of these by chance, and each as often.
     pub retry_levels_us: Vec<u64>,
     /// Latency of the requests as it is, in microseconds.
     pub latency_us: Percentiles,

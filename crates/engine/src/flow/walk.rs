@@ -130,7 +130,7 @@ impl Within {
     }
 }
 
-/// What is done with one invocation.
+/// Observer of invocations, one by one.
 pub trait Observe {
     /// Takes an invocation: span `parent` of the tree, whose endpoint has table number `table`.
     fn observe(&mut self, set: &TraceSet, tree: &Tree, table: u32, parent: u32, order: &Order);

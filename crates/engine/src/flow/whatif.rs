@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Which requests of a trace are looked at.
+/// The requests of a trace that are looked at.
 #[derive(Clone, Debug)]
 pub enum WhichRequests {
     /// All for which trees are loaded; if given, every topmost span of the endpoint.
@@ -137,7 +137,7 @@ impl WhatIfLatencies {
     }
 }
 
-/// How much of the requests' latency an endpoint accounts for, before and after a change.
+/// Share of the requests' latency that an endpoint accounts for, before and after a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShareChange {
@@ -155,7 +155,7 @@ pub struct ShareChange {
     pub after_share: f64,
 }
 
-/// What a change does to the requests of a selection.
+/// Effect of a change on the requests of a selection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIfReport {
@@ -417,7 +417,7 @@ impl Visit for WhatIfRun {
                 self.inner_us.clone_from(&prepared.before_us);
                 self.after_us.clone_from(&prepared.before_us);
                 self.find_nested(tree.len());
-                // Leaves are settled; the others follow bottom-up.
+                // Leaves are final here; the others follow bottom-up.
                 for t in 0..tree.len() {
                     if self.prepared.invocation_of[t] == NO_ROW {
                         self.inner_us[t] = scaled_us(self.inner_us[t], self.own_ppm(t));

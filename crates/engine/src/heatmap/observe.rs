@@ -12,7 +12,7 @@ use pathlight_trace::{Endpoint, EndpointId, NO_ROW, TraceSet};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// What columns are ordered by; equal ones by latency, trace id, root span id.
+/// Order of the columns; equal ones by latency, trace id, root span id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ColumnOrder {
     /// Latency, fastest first.
@@ -31,7 +31,7 @@ pub struct HeatmapReport {
     /// The rows, by (service, operation), with their times and chains; sort them with
     /// [`EndpointsReport::order`].
     pub rows: EndpointsReport,
-    /// What the columns are ordered by.
+    /// Order of the columns.
     pub order: ColumnOrder,
     /// Requests in each column; all 1 unless there are more requests than columns.
     pub column_requests: Vec<u32>,

@@ -48,7 +48,7 @@ pub enum PoolInput<P> {
     Query {
         /// Number of the query.
         query: u64,
-        /// What [`Query::to_message`](crate::run::query::Query::to_message) wrote.
+        /// The message that [`Query::to_message`](crate::run::query::Query::to_message) wrote.
         message: Vec<u8>,
     },
     /// The columns of all workers are wanted, for a saved report. The number is the caller's, distinct from those of
@@ -56,7 +56,7 @@ pub enum PoolInput<P> {
     Save {
         /// Number of the copy.
         save: u64,
-        /// What is left out, for the workers to read.
+        /// Parts left out, for the workers to read.
         redaction: String,
     },
     /// The demo traces are wanted, as a file of Jaeger JSON. The number is like that of a copy.
@@ -74,7 +74,7 @@ pub enum PoolInput<P> {
         serial: u64,
         /// The message.
         message: FromWorker,
-        /// What is attached.
+        /// Buffers attached.
         attachments: Vec<P>,
     },
     /// A worker has ended.
@@ -83,7 +83,7 @@ pub enum PoolInput<P> {
         slot: usize,
         /// Its serial number.
         serial: u64,
-        /// Why, as far as the browser told.
+        /// The reason, as far as the browser gave one.
         reason: String,
     },
     /// The browser refuses to start a worker.
@@ -118,7 +118,7 @@ pub enum PoolCommand<P> {
         slot: usize,
         /// The message.
         message: ToWorker,
-        /// What is attached.
+        /// Buffers attached.
         attachments: Vec<Attachment<P>>,
     },
     /// Tell the page.
@@ -129,7 +129,7 @@ pub enum PoolCommand<P> {
     Working {
         /// Number of the query.
         query: u64,
-        /// How far it is.
+        /// Progress of the query.
         progress: P,
     },
     /// A query has ended, with its packed report or without.
@@ -161,15 +161,15 @@ pub enum Attachment<P> {
     File {
         /// Number of the file, counted from the first that was loaded, or since [`PoolInput::Clear`].
         source: usize,
-        /// Which bytes.
+        /// Range of the bytes.
         range: Range<u64>,
     },
 }
 
-/// Why a query has no report.
+/// Reason why a query has no report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// What is loaded has changed; [`PoolEvent::Loaded`] follows, run it again then.
+    /// The loaded data has changed; [`PoolEvent::Loaded`] follows, run it again then.
     #[error("what is loaded has changed")]
     Stale,
     /// A worker died over it and reads its files again; run it again after [`PoolEvent::Loaded`].
@@ -180,32 +180,32 @@ pub enum QueryError {
     Failed(String),
 }
 
-/// What a pool tells the page.
+/// Event of a pool that is reported to the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PoolEvent {
     /// A worker is up.
     Ready,
-    /// How far a load is; about ten times a second.
+    /// Progress of a load; at most four times a second.
     Progress(LoadProgress),
     /// Queries about the complete traces so far make sense; the reports will change.
     Preliminary,
-    /// What is loading will not fit. It waits for [`PoolInput::Resume`] or [`PoolInput::CancelLoad`]; queries about the complete
-    /// traces so far make sense.
+    /// A load that will not fit. It waits for [`PoolInput::Resume`] or [`PoolInput::CancelLoad`]; queries about the
+    /// complete traces so far make sense.
     WillNotFit(MemoryForecast),
     /// A load has ended: run queries anew, what was known has changed.
     Loaded(LoadOutcome),
     /// A worker died. It is replaced and reads its files again; [`Loaded`](PoolEvent::Loaded) follows.
     WorkerLost {
-        /// What it was reading, or empty.
+        /// Name of the input it was reading, or empty.
         name: String,
-        /// Why, as far as the browser told.
+        /// The reason, as far as the browser gave one.
         reason: String,
     },
     /// The pool cannot work, or not with what it was given.
     Failed(UserError),
 }
 
-/// How far a load is.
+/// Progress of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadProgress {
     /// Bytes read.
@@ -222,16 +222,16 @@ pub struct LoadProgress {
     pub files: u32,
     /// Speed, smoothed, in 10^6 bytes a second.
     pub mb_per_s: f64,
-    /// Time left, if it can be told.
+    /// Time left, if it is known.
     pub seconds_left: Option<f64>,
 }
 
-/// What a load has brought.
+/// Result of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOutcome {
     /// One a file that was read, in the order the files were given.
     pub reports: Vec<FileReport>,
-    /// What could not be read at all, or not to its end for want of memory.
+    /// Inputs that could not be read at all, or not to their end for want of memory.
     pub errors: Vec<UserError>,
     /// The user ended it.
     pub cancelled: bool,
@@ -240,15 +240,15 @@ pub struct LoadOutcome {
 /// An error as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserError {
-    /// What happened, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
     /// File, place, the browser's own words.
     pub detail: String,
-    /// What can be done.
+    /// The next step for the user.
     pub next_step: String,
 }
 
-/// What a pool keeps to.
+/// Limits of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Files of this many bytes or more are read by several workers, in chunks of half that at least.

@@ -16,13 +16,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Join<P> {
     /// The slots whose workers hold spans.
     slots: Vec<usize>,
-    /// What comes after the answers that are awaited.
+    /// Step after the answers that are awaited.
     next: JoinStep,
     /// Calls without an answer yet.
     open: BTreeMap<u64, JoinCall>,
     /// Groups still to be unloaded.
     groups: BTreeSet<u8>,
-    /// The keys of every worker that has told them, by number of the call, which is the order of the slots.
+    /// The keys of every worker that has sent them, by number of the call, which is the order of the slots.
     keys: BTreeMap<u64, Vec<P>>,
     /// Moves planned, with their keys.
     moves: Vec<((u32, u32), P)>,
@@ -45,7 +45,7 @@ enum JoinStep {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JoinCall {
-    /// What it answers does not matter; that it cannot be done for want of memory is told to the user.
+    /// Its answer does not matter; if it cannot be done for want of memory, the user is notified.
     Plain,
     TellKeys,
     Plan,
@@ -175,7 +175,7 @@ impl<P: Clone> PoolState<P> {
         let Some(kind) = join.open.remove(&number) else { return };
         match (kind, answer) {
             (JoinCall::Plain, Ok(_)) => {}
-            // Want of memory is no death: the user is told.
+            // Want of memory is no death: the user is notified.
             (JoinCall::Plain, Err(CallError::Failed(reason))) => {
                 if let Some(load) = &mut self.load {
                     load.errors.push(UserError {

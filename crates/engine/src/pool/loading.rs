@@ -18,7 +18,7 @@ pub(super) const MOST_FAILED_JOINS: u32 = 3;
 /// Batches that a worker has at a time: the second is there when the first is complete.
 const BATCHES_AT_A_WORKER: usize = 2;
 
-/// What a load does now.
+/// Phase of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It begins with [`Event::Wake`](super::Event::Wake).
@@ -63,11 +63,11 @@ pub(super) struct Load {
     pub failed_joins: u32,
     pub errors: Vec<UserError>,
     pub meter: Meter,
-    /// When progress was last looked at, and when the page was last told of it.
+    /// Time when progress was last looked at, and when it was last reported to the page.
     pub looked_us: Option<u64>,
-    pub told_us: Option<u64>,
+    pub reported_us: Option<u64>,
     pub began_us: u64,
-    /// When preliminary results are offered next, after the start.
+    /// Time after the start at which preliminary results are offered next.
     pub preliminary_us: u64,
 }
 
@@ -123,7 +123,7 @@ impl<P: Clone> PoolState<P> {
             errors: Vec::new(),
             meter: Meter::default(),
             looked_us: None,
-            told_us: None,
+            reported_us: None,
             began_us: self.now_us,
             preliminary_us: super::progress::PRELIMINARY_US,
         });

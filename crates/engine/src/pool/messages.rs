@@ -29,7 +29,7 @@ pub enum ToWorker {
 pub enum Call {
     /// Read these; one file each is attached. Answered by [`CallDone::Read`].
     Read {
-        /// What is read.
+        /// Pieces to read.
         pieces: Vec<Piece>,
         /// Bytes of heap that columns may take.
         heap_limit: u64,
@@ -63,9 +63,9 @@ pub enum Call {
     CopyColumns {
         /// Number of the first trace.
         from: u32,
-        /// What the traces of this worker are numbered from if they lose their ids.
+        /// First number of this worker's traces if they lose their ids.
         first: u64,
-        /// What is left out, and the pseudonyms of names, as `saved` of crate view writes them; empty: nothing.
+        /// Parts left out, and the pseudonyms of names, as `saved` of crate view writes them; empty: nothing.
         redaction: String,
     },
     /// Begin the plan of a query; its message is attached. Answered by [`CallDone::Pass`], [`CallDone::Working`] or
@@ -95,9 +95,9 @@ pub enum Call {
 pub struct Piece {
     /// Name to show.
     pub name: String,
-    /// Which set of traces it belongs to: 0 or 1.
+    /// The set of traces it belongs to: 0 or 1.
     pub group: u8,
-    /// Which traces of it are kept.
+    /// The traces of it that are kept.
     pub keep: KeptTraces,
     /// Of a chunk: where it starts and ends; `None` within is the start or end of the file.
     pub chunk: Option<(Option<SplitPoint>, Option<SplitPoint>)>,
@@ -129,7 +129,7 @@ pub enum CallDone {
     Nothing,
     /// One result a piece, in order, and then the state of the set.
     Read(Vec<ReadResult>, WorkerProgress),
-    /// Where the file can be split, ascending; empty if it must be read in one piece.
+    /// Split points of the file, ascending; empty if it must be read in one piece.
     SplitPoints(Vec<SplitPoint>),
     /// From worker, to worker; keys are attached in the same order.
     Moves(Vec<(u32, u32)>),

@@ -49,7 +49,7 @@ const MOST_AHEAD: usize = 4;
 /// The slot of the worker that runs the plans of queries, looks for split points and plans moves.
 const COORDINATOR: usize = 0;
 
-/// What a pool knows; see the [module](self). `P` is a buffer of bytes as the page has it.
+/// State of a pool; see the [module](self). `P` is a buffer of bytes as the page has it.
 #[derive(Debug)]
 pub struct PoolState<P> {
     /// Workers at most, whatever the limits say.
@@ -74,7 +74,8 @@ pub struct PoolState<P> {
     /// The other workers are to be started as soon as the first is up, before there is anything to do.
     is_ahead: bool,
     queries: BTreeMap<u64, Query<P>>,
-    /// How often a worker died over a query, by its message: 1 as well for those that were under way beside others.
+    /// Number of times a worker died over a query, by its message: 1 as well for those that were under way beside
+    /// others.
     deaths_by_query: BTreeMap<Vec<u8>, u32>,
     saves: BTreeMap<u64, Save<P>>,
     /// The time of the event that is handled, in microseconds of a clock that never goes back.

@@ -4,9 +4,9 @@ use super::{LoadProgress, PoolEvent, PoolState};
 use crate::load::{FileState, MemoryUse};
 use std::collections::BTreeSet;
 
-/// How far a load is, and whether it will fit, is looked at most once in so many microseconds.
+/// Shortest time between two looks at the progress of a load and its memory, in microseconds.
 const LOOK_US: u64 = 100_000;
-/// The page is told of it, and draws, at most once in so many.
+/// Shortest time between two reports of progress to the page, which draws at each, in microseconds.
 const TELL_US: u64 = 250_000;
 /// First results are offered so many microseconds after the start, and then at three times the time each.
 pub(super) const PRELIMINARY_US: u64 = 1_000_000;
@@ -33,9 +33,9 @@ impl<P: Clone> PoolState<P> {
             return;
         }
         load.looked_us = Some(now_us);
-        let is_told = load.told_us.is_some_and(|told_us| now_us < told_us + TELL_US);
-        if !is_told {
-            load.told_us = Some(now_us);
+        let was_reported_lately = load.reported_us.is_some_and(|reported_us| now_us < reported_us + TELL_US);
+        if !was_reported_lately {
+            load.reported_us = Some(now_us);
         }
         let mut progress = LoadProgress {
             bytes: load.batches.values().map(|batch| batch.bytes).sum(),
@@ -68,7 +68,7 @@ impl<P: Clone> PoolState<P> {
             load.preliminary_us = passed_us * 3;
         }
         self.watch_memory(progress.bytes, progress.total_bytes);
-        if !is_told {
+        if !was_reported_lately {
             self.tell(PoolEvent::Progress(progress));
         }
         if is_preliminary {

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub(super) struct Save<P> {
     /// The data that is copied; `None` for the demo, which has nothing to do with it.
     generation: Option<u64>,
-    /// What is left out, for the workers to read.
+    /// Parts left out, for the workers to read.
     redaction: String,
     /// Slots of the workers that are still to be copied; the first is being copied.
     slots: VecDeque<usize>,

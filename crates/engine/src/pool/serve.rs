@@ -19,7 +19,7 @@ pub struct Server {
     plans: BTreeMap<u64, Plan<Vec<u8>>>,
     /// Calls that are answered once another plan has gone on, with the plans they are about.
     waiting: Vec<(u64, u64)>,
-    /// What plans over one state of the data share, and which state that is.
+    /// Cuts that plans over one state of the data share, and the number of that state.
     cuts: (Option<u64>, Cuts),
 }
 

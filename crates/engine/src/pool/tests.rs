@@ -123,7 +123,7 @@ fn of_a_huge_trace_that_is_not_read_to_its_end_nothing_stays() {
             sim.step();
         });
         sim.handle(PoolInput::CancelLoad { keep: true });
-        sim.settle();
+        sim.run_until_idle();
         let spans: u64 = sim.outcome().reports.iter().map(|report| report.spans).sum();
         let held = sim.spans();
         assert!(held == spans, "{held} spans are held and {spans} reported after {steps} steps");
@@ -205,7 +205,7 @@ fn parts_of_one_trace_in_several_files_meet_wherever_they_were_read() {
     assert!(many.reports() == expected);
     // A worker that holds traces of others' files cannot die alone.
     many.kill(1);
-    many.settle();
+    many.run_until_idle();
     assert_eq!(many.traces(0), 39);
     assert!(many.reports() == expected);
 }
@@ -225,7 +225,7 @@ fn a_worker_may_die_at_any_time() {
                 sim.step();
             }
             sim.kill(slot);
-            sim.settle();
+            sim.run_until_idle();
             let outcome = sim.outcome();
             assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
             assert!(sim.reports() == expected, "worker {slot} died at step {death}");
@@ -241,7 +241,7 @@ fn a_second_load_adds_and_clear_forgets() {
     assert_eq!((sim.traces(0), outcome.reports.len()), (50, 1));
     sim.handle(PoolInput::Clear);
     sim.files.clear();
-    sim.settle();
+    sim.run_until_idle();
     assert_eq!((sim.traces(0), sim.workers.len()), (0, 1));
     sim.load(&[jaeger(1..11, "v")]);
     assert_eq!(sim.traces(0), 10);
@@ -254,11 +254,11 @@ fn a_group_comes_and_goes_beside_the_other() {
     sim.load(&[jaeger(1..31, "v")]);
     let alone = sim.reports();
     sim.add(&[jaeger(1..31, "v"), jaeger(31..36, "v")], 1);
-    sim.settle();
+    sim.run_until_idle();
     assert_eq!((sim.traces(0), sim.traces(1)), (30, 35));
     sim.handle(PoolInput::Unload { group: 1 });
     sim.add(&[jaeger(1..8, "v")], 1);
-    sim.settle();
+    sim.run_until_idle();
     assert_eq!((sim.traces(0), sim.traces(1)), (30, 7));
     // Whenever it is taken away again, also while it is being loaded.
     for steps in 0..60 {
@@ -267,7 +267,7 @@ fn a_group_comes_and_goes_beside_the_other() {
             sim.step();
         }
         sim.handle(PoolInput::Unload { group: 1 });
-        sim.settle();
+        sim.run_until_idle();
         assert_eq!((sim.traces(0), sim.traces(1)), (30, 0), "after {steps} steps");
         assert_eq!(sim.spans(), 90, "after {steps} steps");
     }
@@ -287,7 +287,7 @@ fn a_cancelled_load_keeps_what_was_read_or_leaves_what_was_there() {
             }
             let was_loading = sim.pool.is_loading();
             sim.handle(PoolInput::CancelLoad { keep });
-            sim.settle();
+            sim.run_until_idle();
             if !was_loading {
                 continue;
             }
@@ -315,10 +315,10 @@ fn a_file_that_kills_its_worker_twice_is_left_out() {
         sim.kill(0);
         let is_loss =
             |event: &PoolEvent| matches!(event, PoolEvent::WorkerLost { name, .. } if name == "file 0");
-        assert!(sim.told.iter().any(is_loss), "{:?}", sim.told);
-        sim.told.retain(|event| !is_loss(event));
+        assert!(sim.reported.iter().any(is_loss), "{:?}", sim.reported);
+        sim.reported.retain(|event| !is_loss(event));
     }
-    sim.settle();
+    sim.run_until_idle();
     let outcome = sim.outcome();
     assert_eq!((outcome.reports.len(), outcome.errors.len()), (0, 1));
     assert!(outcome.errors[0].message.contains("file 0"), "{:?}", outcome.errors);
@@ -347,7 +347,7 @@ fn of_a_file_that_kills_workers_in_one_place_the_rest_stays_and_the_place_is_nam
             deaths += 1;
         }
     }
-    sim.settle();
+    sim.run_until_idle();
     let outcome = sim.outcome();
     let said = &outcome.errors[0].message;
     assert!(said.starts_with("Reading bytes 0 to ") && said.contains(" of file 0 "), "{said}");
@@ -369,7 +369,7 @@ fn a_worker_that_ends_without_a_word_is_noticed_and_replaced() {
             assert!(sim.step());
         }
         if !is_loading {
-            sim.settle();
+            sim.run_until_idle();
             sim.query(1, &messages()[0]);
         }
         sim.workers.remove(&slot).unwrap();
@@ -379,9 +379,9 @@ fn a_worker_that_ends_without_a_word_is_noticed_and_replaced() {
             sim.handle(PoolInput::Tick);
             while sim.step() {}
         }
-        sim.settle();
+        sim.run_until_idle();
         let is_loss = |event: &&PoolEvent| matches!(event, PoolEvent::WorkerLost { reason, .. } if reason.contains("two minutes"));
-        assert_eq!(sim.told.iter().filter(is_loss).count(), 1, "{:?}", sim.told);
+        assert_eq!(sim.reported.iter().filter(is_loss).count(), 1, "{:?}", sim.reported);
         assert!(sim.reports() == expected, "slot {slot}");
     }
 }
@@ -401,7 +401,7 @@ fn workers_that_answer_are_not_taken_for_dead_however_long_they_work() {
             sim.handle(PoolInput::Message { slot, serial, message: FromWorker::Pong, attachments: vec![] });
         }
     }
-    sim.settle();
+    sim.run_until_idle();
     assert!(sim.answers[&1].is_ok() && sim.starts == starts);
 }
 
@@ -424,8 +424,8 @@ fn no_call_is_lost_when_workers_end_again_and_again_while_queries_change() {
             sim.handle(PoolInput::Cancel(cancelled));
             sim.kill((seed + round) as usize % 4);
         }
-        // Nothing is waited for in the end, which `settle` checks, and every query was answered or cancelled.
-        sim.settle();
+        // Nothing is waited for in the end, which `run_until_idle` checks, and every query was answered or cancelled.
+        sim.run_until_idle();
         assert!(sim.pool.queries.is_empty() && !sim.pool.is_loading(), "seed {seed}");
         assert!(
             (0..8).all(|round| sim.answers.contains_key(&(2 * round + 1))),
@@ -442,21 +442,25 @@ fn workers_are_there_before_the_first_file() {
     // The first is not up yet: perhaps none can be started here.
     sim.handle(PoolInput::WarmUp);
     assert_eq!(sim.starts, 1);
-    sim.settle();
+    sim.run_until_idle();
     assert_eq!(sim.starts, 3);
     // One that was given nothing is asked nothing, and not missed either.
     sim.handle(PoolInput::WarmUp);
     sim.load(&[jaeger(1..3, "v")]);
     sim.kill(2);
     assert_eq!(sim.traces(0), 2);
-    assert!(!sim.told.iter().any(|event| matches!(event, PoolEvent::WorkerLost { .. })), "{:?}", sim.told);
+    assert!(
+        !sim.reported.iter().any(|event| matches!(event, PoolEvent::WorkerLost { .. })),
+        "{:?}",
+        sim.reported
+    );
     sim.load(&texts()[1..]);
     assert_eq!((sim.starts, sim.workers.len()), (4, 3));
 
     let mut sim = Sim::new(16, 2);
-    sim.settle();
+    sim.run_until_idle();
     sim.handle(PoolInput::WarmUp);
-    sim.settle();
+    sim.run_until_idle();
     assert_eq!(sim.starts as usize, MOST_AHEAD);
 
     let mut sim = Sim::new(3, 3);
@@ -464,9 +468,9 @@ fn workers_are_there_before_the_first_file() {
     sim.handle(PoolInput::WarmUp);
     sim.refuses = true;
     sim.kill(0);
-    sim.settle();
-    let failures = sim.told.iter().filter(|event| matches!(event, PoolEvent::Failed(_))).count();
-    assert_eq!((sim.starts, failures), (1, 1), "{:?}", sim.told);
+    sim.run_until_idle();
+    let failures = sim.reported.iter().filter(|event| matches!(event, PoolEvent::Failed(_))).count();
+    assert_eq!((sim.starts, failures), (1, 1), "{:?}", sim.reported);
 }
 
 #[test]
@@ -483,20 +487,25 @@ fn workers_that_never_come_up_are_given_up_after_three_attempts() {
         let Some(&slot) = sim.workers.keys().next() else { break };
         sim.kill(slot);
     }
-    let failures = sim.told.iter().filter(|event| matches!(event, PoolEvent::Failed(_))).count();
-    assert!(failures >= 1 && sim.starts <= 4, "{failures} failures, {} starts: {:?}", sim.starts, sim.told);
+    let failures = sim.reported.iter().filter(|event| matches!(event, PoolEvent::Failed(_))).count();
+    assert!(
+        failures >= 1 && sim.starts <= 4,
+        "{failures} failures, {} starts: {:?}",
+        sim.starts,
+        sim.reported
+    );
     assert!(!sim.pool.is_loading());
 }
 
 #[test]
 fn a_browser_that_refuses_workers_is_reported_and_not_asked_for_ever() {
     let mut sim = Sim::new(2, 0);
-    sim.settle();
+    sim.run_until_idle();
     sim.refuses = true;
     sim.kill(0);
     sim.add(&[jaeger(1..20, "v")], 0);
-    sim.settle();
-    assert!(sim.told.iter().any(|event| matches!(event, PoolEvent::Failed(_))), "{:?}", sim.told);
+    sim.run_until_idle();
+    assert!(sim.reported.iter().any(|event| matches!(event, PoolEvent::Failed(_))), "{:?}", sim.reported);
     assert!(sim.outcome().reports.is_empty());
 }
 
@@ -518,7 +527,7 @@ fn queries_under_way_end_when_data_changes_and_later_ones_wait() {
         assert!(!sim.answers.contains_key(&2), "it was answered while rows moved");
         sim.step();
     }
-    sim.settle();
+    sim.run_until_idle();
     assert!(sim.answers.remove(&2).unwrap().unwrap() == expected[0]);
 }
 
@@ -530,7 +539,7 @@ fn a_query_that_nobody_waits_for_ends_everywhere() {
     sim.step();
     sim.step();
     sim.handle(PoolInput::Cancel(1));
-    sim.settle();
+    sim.run_until_idle();
     assert!(sim.answers.is_empty() && sim.pool.queries.is_empty());
     let expected = sim.reports();
     assert_eq!(expected.len(), messages().len());
@@ -546,14 +555,14 @@ fn queries_end_with_the_worker_that_runs_them_whatever_they_wait_for() {
         }
         (0..steps).for_each(|_| _ = sim.step());
         sim.kill(0);
-        sim.settle();
+        sim.run_until_idle();
         let failed = |answer: &&Result<_, QueryError>| matches!(answer, Err(QueryError::Failed(_)));
         assert_eq!(sim.answers.values().find(failed), None, "after {steps} steps");
     }
 }
 
 #[test]
-fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
+fn what_will_not_fit_is_reported_early_and_a_sample_of_it_is_kept() {
     let texts: Vec<String> = (0..40).map(|file| jaeger(1 + 1000 * file..400 + 1000 * file, "v")).collect();
     let all = {
         let mut sim = Sim::new(2, 0);
@@ -564,8 +573,8 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
         let mut sim = Sim::new(2, 0);
         sim.limit(1 << 30, memory);
         sim.add(&texts, 0);
-        sim.settle();
-        let forecast = sim.told.iter().find_map(|event| match event {
+        sim.run_until_idle();
+        let forecast = sim.reported.iter().find_map(|event| match event {
             PoolEvent::WillNotFit(forecast) => Some(forecast.clone()),
             _ => None,
         });
@@ -575,9 +584,9 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     let (mut sim, forecast) = short();
     assert!(forecast.needed > forecast.limit && forecast.bytes < forecast.total_bytes, "{forecast:?}");
     assert!(forecast.has_whole_traces && sim.pool.is_loading());
-    sim.told.clear();
+    sim.reported.clear();
     sim.handle(PoolInput::Resume(KeptTraces::Sample(forecast.sample.max(8))));
-    sim.settle();
+    sim.run_until_idle();
     let outcome = sim.outcome();
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
     let kept = sim.traces(0);
@@ -586,28 +595,28 @@ fn what_will_not_fit_is_told_early_and_a_sample_of_it_is_kept() {
     // A worker may be full before it hears that reading stops. What it read is read again, with nothing said of it.
     for ends in [PoolInput::Resume(KeptTraces::Sample(100)), PoolInput::CancelLoad { keep: false }] {
         let (mut sim, _) = short_by(all / 20);
-        sim.told.clear();
+        sim.reported.clear();
         sim.handle(ends);
-        sim.settle();
+        sim.run_until_idle();
         let errors = sim.outcome().errors;
         assert!(errors.is_empty(), "{errors:?}");
     }
 
     let (mut sim, _) = short();
     sim.handle(PoolInput::Resume(KeptTraces::All));
-    sim.settle();
+    sim.run_until_idle();
     let errors = sim.outcome().errors;
     assert!(errors.iter().any(|error| error.message.starts_with("Memory ended after")), "{errors:?}");
     assert!(sim.traces(0) > 500);
 
     let (mut sim, _) = short();
     sim.handle(PoolInput::CancelLoad { keep: true });
-    sim.settle();
+    sim.run_until_idle();
     assert!(sim.outcome().cancelled && sim.traces(0) > 0);
 
     let (mut sim, _) = short();
     sim.handle(PoolInput::CancelLoad { keep: false });
-    sim.settle();
+    sim.run_until_idle();
     assert!(sim.outcome().cancelled && sim.traces(0) == 0);
 }
 
@@ -616,13 +625,13 @@ fn columns_are_copied_worker_by_worker_unless_something_changes() {
     let mut sim = Sim::new(2, 0);
     sim.load(&texts());
     sim.handle(PoolInput::Save { save: 1, redaction: String::new() });
-    sim.settle();
+    sim.run_until_idle();
     let parts = || vec![vec![0], vec![1], vec![2]];
     assert_eq!(sim.saved, [Ok(vec![parts(), parts()])]);
     for change in 0..3 {
         sim.saved.clear();
         sim.handle(PoolInput::WriteDemo { save: 3 });
-        sim.settle();
+        sim.run_until_idle();
         assert_eq!(sim.saved, [Ok(vec![vec![b"demo".to_vec()]])]);
         sim.saved.clear();
         sim.handle(PoolInput::Save { save: 2, redaction: String::new() });
@@ -631,7 +640,7 @@ fn columns_are_copied_worker_by_worker_unless_something_changes() {
             1 => sim.kill(0),
             _ => sim.handle(PoolInput::Clear),
         }
-        sim.settle();
+        sim.run_until_idle();
         assert!(matches!(sim.saved.as_slice(), [Err(_)]), "{:?}", sim.saved);
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct InFlightCall {
     pub purpose: Purpose,
 }
 
-/// What a call is for, that is, who takes its answer.
+/// Purpose of a call, that is, who takes its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Split points of this file.
@@ -55,7 +55,7 @@ impl Purpose {
     }
 }
 
-/// Why a call has no answer.
+/// Reason why a call has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallError {
     /// The worker died.

@@ -27,7 +27,7 @@ pub struct RequestEntry {
     pub(crate) waits_end: u32,
 }
 
-/// What requests are ordered by (`docs/definitions/critical-path.md` section 4): latency, then trace id, then root span id.
+/// Sort key of requests (`docs/definitions/critical-path.md` section 4): latency, then trace id, then root span id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestKey {
     /// Latency in microseconds.

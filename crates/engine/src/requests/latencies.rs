@@ -1,4 +1,4 @@
-//! When requests started and how long they took, by request type; the slowest tenth and the faster half of each type.
+//! Starts and latencies of requests, by request type; the slowest tenth and the faster half of each type.
 
 use super::{PercentileRange, RequestEntry, RequestType, RequestTypes};
 use pathlight_base::sort::CompactSort as _;

@@ -28,9 +28,9 @@ const CHUNK: usize = 64;
 /// Reports what is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
-    /// How it is read.
+    /// Settings by which it is read.
     pub settings: PathSettings,
-    /// How requests are grouped.
+    /// Grouping of requests into types.
     pub by: GroupBy,
     /// Whether requests whose caller is not recorded count, although enough traces have their root.
     pub incomplete: bool,
@@ -99,8 +99,8 @@ impl TagKey {
     pub const LISTED: usize = 256;
 }
 
-/// What is loaded. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with is about group
-/// 0, the set looked at.
+/// Overview of the loaded traces. All but `heap_bytes`, `quality` of repeated spans, `logs` and the set to compare with
+/// is about group 0, the set looked at.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewReport {
     /// Number of traces.
@@ -123,19 +123,19 @@ pub struct OverviewReport {
     pub end_us: u64,
     /// Bytes of worker heap that hold it.
     pub heap_bytes: u64,
-    /// What was odd.
+    /// Data quality.
     pub quality: Quality,
     /// Overlaps of calls in sequence that pass for clock skew.
     pub overlaps: AcceptedOverlaps,
-    /// What the rules for real traces found.
+    /// Counts of the findings of the rules for real traces.
     pub reading: ReadingCounts,
-    /// What of their traces no request holds.
+    /// The part of their traces that no request holds.
     pub outside: OutsidePart,
     /// Latency of all requests.
     pub latency_us: Percentiles,
     /// Histogram of these latencies.
     pub histogram: LogHistogram,
-    /// How requests are grouped; never automatic.
+    /// Grouping of requests into types; never automatic.
     pub by: GroupBy,
     /// Request types, most total time first.
     pub request_types: Vec<TypeRow>,
@@ -145,24 +145,24 @@ pub struct OverviewReport {
     pub most_time: Vec<String>,
     /// Tag keys by name.
     pub tag_keys: Vec<TagKey>,
-    /// What is looked at are summaries of traces.
+    /// Facts about the summaries if summaries of traces are looked at.
     pub summary: Option<SummaryFacts>,
     /// So is the set to compare with.
     pub is_other_summary: bool,
 }
 
-/// What is known of the summaries that are looked at, beside what is known of traces.
+/// Facts about the summaries that are looked at, beside those known of traces.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SummaryFacts {
     /// Summaries that were joined.
     pub files: u64,
-    /// How far percentiles of latency may be off, as a share of themselves; 0 if they are exact.
+    /// Greatest error of percentiles of latency, as a share of themselves; 0 if they are exact.
     pub percentile_error: f64,
-    /// Whose latency was summed.
+    /// The root endpoint whose latency was summed.
     pub root: RootEndpoint,
     /// Traces that were loaded with them and are left out.
     pub traces_left_out: u64,
-    /// What they lack, each in words.
+    /// Parts that they lack, each in words.
     pub lacks: Vec<String>,
     /// Names of sections of a newer Pathlight that are left out.
     pub unknown: Vec<String>,

@@ -126,11 +126,11 @@ pub struct RangeFacts {
     pub marks: Vec<RangeMark>,
     /// Request types that the range is cut out of, each by itself; 1 if it is cut out of all requests together.
     pub types: u64,
-    /// How the requests of the selection cover their traces; nothing is known of summaries.
+    /// Coverage of their traces by the requests of the selection; nothing is known of summaries.
     pub coverage: Coverage,
 }
 
-/// What an offered percentile range holds, where it is cut out of each request type by itself.
+/// Content of an offered percentile range, where it is cut out of each request type by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeMark {
     /// Requests.

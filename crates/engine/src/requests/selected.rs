@@ -58,7 +58,7 @@ pub struct SelectedRequests {
     pub requests: Vec<u32>,
     /// The types of all requests of the table; none if nobody asked.
     types: Option<Arc<RequestTypes>>,
-    /// How they cover their traces.
+    /// Coverage of their traces.
     coverage: Coverage,
 }
 

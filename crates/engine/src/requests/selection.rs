@@ -50,7 +50,7 @@ pub enum Filter {
     HasError,
     /// Some span of the request is of this endpoint.
     Contains(Endpoint),
-    /// What a search says of the request: some span has the tag or the name, or with `-` none has.
+    /// Condition of a search on the request: some span has the tag or the name, or with `-` none has.
     Search(SpanSearch),
     /// The request is of this type.
     Type(RequestType),
@@ -76,21 +76,21 @@ impl Filter {
 /// The requests an analysis is about, and how their paths are found. It always travels whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Selection {
-    /// Which set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
+    /// The set of traces: 0 is the set looked at (A), 1 the one it is compared with (B).
     pub group: u8,
     /// The root endpoint, whose latency is looked at.
     pub root: RootEndpoint,
     /// Conditions that must all hold.
     pub filters: Vec<Filter>,
-    /// Which overlaps of siblings pass for clock skew.
+    /// Overlaps of siblings that pass for clock skew.
     pub overlap: Overlap,
-    /// Which rules for real traces apply.
+    /// Rules for real traces that apply.
     pub reading: Reading,
     /// Whether places are services, whatever their operations.
     pub by_service: bool,
-    /// Which of the requests, by latency.
+    /// Percentile range of the requests, by latency.
     pub range: PercentileRange,
-    /// How requests are grouped into types.
+    /// Grouping of requests into types.
     pub by: GroupBy,
     /// Whether the percentile range is cut out of all requests together, not out of each type.
     pub over_all: bool,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Shapes and routes of one root endpoint that are told apart; of one with more, all requests are of one type.
+/// Shapes and routes of one root endpoint that are counted apart; of one with more, all requests are of one type.
 const MOST_COUNTED: usize = 1000;
 /// Shapes and routes of one root endpoint that are types of their own: the most frequent ones.
 const MOST_NAMED: usize = 50;
@@ -25,7 +25,7 @@ const MOST_SHAPES: usize = 20;
 /// The share of a root endpoint's requests, in percent, from which a type is worth a distinction.
 const LEAST_PERCENT: u64 = 5;
 
-/// How requests are grouped into types.
+/// Grouping of requests into types.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum GroupBy {
     /// By route, shape or root endpoint: the first that tells enough.
@@ -70,7 +70,7 @@ impl GroupBy {
 pub struct RequestType {
     /// The endpoint at the root.
     pub root: Endpoint,
-    /// Which of its requests: a route, `with` what they call, a tag with its value; empty: all.
+    /// The part of its requests: a route, `with` what they call, a tag with its value; empty: all.
     pub part: String,
 }
 
@@ -89,7 +89,7 @@ impl RequestType {
     }
 }
 
-/// What says a request's route. A source that has more values than a worker stores does not count, nor does any after it,
+/// Source of a request's route. One that has more values than a worker stores does not count, nor does any after it,
 /// lest workers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 enum RouteSource {
@@ -109,7 +109,8 @@ const ROUTE_KEY: &str = "http.route";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct RootFacts {
     requests: u64,
-    /// By what said it, and by route; requests without one are not in it. At most one more than [`MOST_COUNTED`].
+    /// Number of requests by source and by route; requests without one are not in it. At most one more than
+    /// [`MOST_COUNTED`].
     routes: BTreeMap<(RouteSource, String), u64>,
     /// By hash of the set: requests, and the set. At most one more than [`MOST_COUNTED`].
     shapes: BTreeMap<u64, (u64, BTreeSet<Endpoint>)>,
@@ -117,7 +118,7 @@ struct RootFacts {
     callees: BTreeMap<Endpoint, u64>,
 }
 
-/// What decides over request types; an accumulator over all sets.
+/// Facts that decide over request types; an accumulator over all sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeFacts {
     roots: BTreeMap<Endpoint, RootFacts>,
@@ -127,15 +128,15 @@ pub struct TypeFacts {
     are_addresses_lost: bool,
 }
 
-/// How requests are grouped, decided over all that is loaded.
+/// Grouping of requests into types, decided over all that is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TypeNames {
     /// The grouping; never automatic.
     pub by: GroupBy,
-    /// By root endpoint whose requests are told apart, and by hash of the shape: what stands behind its name. A shape that
-    /// is not there is one of the others.
+    /// By root endpoint whose requests are of several types, and by hash of the shape: what stands behind its name. A
+    /// shape that is not there is one of the others.
     shapes: BTreeMap<Endpoint, BTreeMap<u64, String>>,
-    /// By root endpoint whose requests are told apart: the routes that are types.
+    /// By root endpoint whose requests are of several types: the routes that are types.
     routes: BTreeMap<Endpoint, BTreeSet<String>>,
     /// The last source whose routes count, if any; of other groupings none.
     last_source: Option<RouteSource>,
@@ -331,7 +332,7 @@ fn is_method(operation: &str) -> bool {
     matches!(method, "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "HEAD" | "OPTIONS" | "HTTP")
 }
 
-/// What the service of a request's root calls; keeps its memory from request to request.
+/// Calls of the service of a request's root; keeps its memory from request to request.
 struct Visit {
     reading: Reading,
     /// By row from the root on: whether it is a span of the visit.

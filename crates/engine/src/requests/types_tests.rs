@@ -45,7 +45,7 @@ fn calls<'a>(operations: &[&'a str]) -> Vec<Spec<'a>> {
 }
 
 #[test]
-fn requests_of_one_root_are_told_apart_by_what_they_call() {
+fn requests_of_one_root_are_of_types_by_what_they_call() {
     let mut traces = vec![calls(&["List", "Get"]); 6];
     traces.extend(vec![calls(&["List", "Get", "PlaceOrder"]); 3]);
     traces.push(calls(&[]));

@@ -102,7 +102,7 @@ pub struct SplitReport {
     pub high_cardinality: bool,
     /// Values left out, and their samples.
     pub others: (u64, u64),
-    /// Where the densities stand, microseconds on a logarithmic axis.
+    /// Points of the densities, microseconds on a logarithmic axis.
     pub points_us: Vec<f64>,
     /// By number of samples, most first (ties by value): the first is what the others are compared with.
     pub values: Vec<SplitValue>,

@@ -47,13 +47,13 @@ pub struct ProposedValue {
 pub struct TagProposal {
     /// The tag or process tag.
     pub key: String,
-    /// How much of the differences between samples goes with its value.
+    /// Effect of its value: the part of the differences between samples that goes with it.
     pub effect: Effect,
     /// Values with enough samples, slowest median first (ties by value).
     pub values: Vec<ProposedValue>,
 }
 
-/// Why a key is not proposed.
+/// Reason why a key is not proposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -62,7 +62,7 @@ pub enum NotProposed {
     TooManyValues,
     /// Fewer than two values with at least 20 samples each.
     TooFewSamples,
-    /// Its values do not differ, or by too little to be told from chance.
+    /// Its values do not differ, or by too little to rule out chance.
     NoDifference,
 }
 
@@ -140,7 +140,7 @@ fn propose(key: &str, values: Values) -> Result<TagProposal, NotProposed> {
     Ok(TagProposal { key: key.to_owned(), effect, values })
 }
 
-/// What one worker knows of a key.
+/// Data of one worker about a key.
 #[derive(Clone, Copy, Default)]
 struct KeySlot {
     /// The number of the span looked at last that has it, the tag set it was found in, and its pair there.

@@ -24,7 +24,7 @@ pub struct Trace {
     pub root_span_id: Option<String>,
     /// Settings with which the trace is read.
     pub settings: PathSettings,
-    /// Which set of traces, see [`Selection::group`](crate::requests::Selection::group).
+    /// The set of traces, see [`Selection::group`](crate::requests::Selection::group).
     pub group: u8,
     /// Whether the report has drag and slack; without, both columns are empty.
     pub has_pressures: bool,

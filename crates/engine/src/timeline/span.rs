@@ -17,11 +17,11 @@ pub struct Span {
     pub trace_id: String,
     /// The span of the trace.
     pub span: SpanKey,
-    /// Which set of traces, see [`Selection::group`](crate::requests::Selection::group).
+    /// The set of traces, see [`Selection::group`](crate::requests::Selection::group).
     pub group: u8,
 }
 
-/// How a span of a trace is named.
+/// Key that names a span of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SpanKey {
     /// By its index as in [`TraceReport`](crate::flame::TraceReport).

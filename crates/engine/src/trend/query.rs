@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reports how latencies and self times move from one summary to the next, and since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trend {
-    /// Which set of summaries, see [`Selection::group`](crate::requests::Selection::group).
+    /// The set of summaries, see [`Selection::group`](crate::requests::Selection::group).
     pub group: u8,
 }
 
@@ -26,7 +26,7 @@ pub struct TrendDay {
     pub files: u64,
     /// Requests.
     pub requests: u64,
-    /// When the first request begins, microseconds since the epoch; `None` without requests.
+    /// Start of the first request, microseconds since the epoch; `None` without requests.
     pub start_us: Option<u64>,
 }
 

@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST: u64 = 30;
 /// Fewer days show no change.
 const LEAST_DAYS: usize = 4;
-/// A change smaller than this share of what was before is not told.
+/// A change smaller than this share of what was before is not reported.
 const LEAST_CHANGE: f64 = 0.05;
 /// An endpoint below this share of the latency on every day has no series.
 const LEAST_SHARE: f64 = 0.01;
-/// At most this share of the changes told is expected to be chance.
+/// At most this share of the changes reported is expected to be chance.
 const FALSE_DISCOVERIES: f64 = 0.01;
 /// Latency has a series for each of these.
 const OF_LATENCY: [Statistic; 4] = [Statistic::Mean, Statistic::P50, Statistic::P95, Statistic::P99];
@@ -48,13 +48,13 @@ pub struct DayChange {
     pub before_us: f64,
     /// Level from that day on.
     pub after_us: f64,
-    /// How likely a change this clear is by chance, on any day.
+    /// Probability of a change this clear by chance, on any day.
     pub p: f64,
-    /// It is told: more than chance among all series, and at least 5 %.
+    /// It is reported: more than chance among all series, and at least 5 %.
     pub is_certain: bool,
 }
 
-/// What changed of one root endpoint.
+/// Change of one root endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// The root endpoint of the requests.
@@ -67,7 +67,7 @@ pub struct Moved {
     pub culprit: ServicesReport,
 }
 
-/// Why there is no trend.
+/// Reason why there is no trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoTrend {
     /// The days were not summarised in the same way.
@@ -83,7 +83,7 @@ pub enum NoTrend {
 pub struct TrendOfSummaries {
     /// By root endpoint, latency first, then endpoints by name.
     pub series: Vec<Series>,
-    /// Root endpoints with a change that is told, the clearest first.
+    /// Root endpoints with a change that is reported, the clearest first.
     pub moved: Vec<Moved>,
 }
 

@@ -12,7 +12,7 @@ use super::topology::{Definition, Fate, Leaf, RequestDefinition, Role, Step, Top
 use Fate::Optional;
 use Step::{Call, Fork, Publish, Sometimes, UnlessHit};
 
-/// In how many of 1,000 product pages the details cache finds nothing.
+/// Share of product pages for which the details cache finds nothing, in thousandths.
 const SLOW_PER_MILLE: u32 = 25;
 
 fn redis(operation: &'static str, statement: &'static str, median_us: u32) -> Leaf {

@@ -1,4 +1,4 @@
-//! Two sides against each other: which they are, and by what they are told apart.
+//! Comparison of two sides: which they are, and in what they differ.
 
 use pathlight_base::format;
 use pathlight_engine::requests::PercentileRange;
@@ -35,7 +35,7 @@ impl ComparedSide {
     }
 }
 
-/// By what the sides of a comparison are told apart.
+/// The property in which the sides of a comparison differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Against {
     /// Percentile ranges of one set.
@@ -64,7 +64,7 @@ impl Against {
 /// other one is here. So a view that knows nothing of sides speaks of the right one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// By what the sides are told apart.
+    /// The property in which the sides differ.
     pub against: Against,
     /// The side that views speak of.
     pub side: ComparedSide,

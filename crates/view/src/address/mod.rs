@@ -78,7 +78,7 @@ pub struct TraceChoice {
     pub span_id: Option<String>,
 }
 
-/// What is split by the values of a tag, and how it is drawn.
+/// Choices of the view that splits by the values of a tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SplitChoice {
     /// The tag; `None`: one the page proposes.
@@ -89,33 +89,33 @@ pub struct SplitChoice {
     pub linear: bool,
 }
 
-/// What the page shows.
+/// State of the page that its address holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The view in sight.
     pub view: View,
-    /// Where the traces come from, if they are fetched.
+    /// Source of the traces, if they are fetched.
     pub source: FetchSource,
     /// The root endpoint, whose latency is looked at.
     pub root: RootEndpoint,
-    /// Which requests of it, by latency; while two sides are compared, of the one that views speak of.
+    /// Percentile range of its requests; while two sides are compared, that of the one that views speak of.
     pub range: PercentileRange,
     /// Whether percentile ranges are cut out of all requests together, not out of each type.
     pub over_all: bool,
     /// Whether requests whose caller is not recorded count among all requests, although enough traces have their root.
     pub incomplete: bool,
-    /// How requests are grouped into types.
+    /// Grouping of requests into types.
     pub by: GroupBy,
-    /// How requests of what was loaded first are grouped where that is chosen automatically, and under which reading. It
+    /// Grouping of what was loaded first where that is chosen automatically, and the reading it was chosen under. It
     /// stays while more is loaded; it is no part of the text.
     pub chosen: Option<(Reading, GroupBy)>,
     /// The comparison under way.
     pub comparison: Option<Comparison>,
     /// Conditions on requests.
     pub filters: Vec<Filter>,
-    /// Which overlaps of siblings pass for clock skew.
+    /// Overlaps of siblings that pass for clock skew.
     pub overlap: Overlap,
-    /// Which rules for real traces apply.
+    /// Rules for real traces that apply.
     pub reading: Reading,
     /// Whether flame graph, compare, heat map and endpoints show services, whatever their operations.
     pub by_service: bool,
@@ -131,9 +131,9 @@ pub struct Address {
     pub choices: Choices,
     /// Order of the view's table; `None`: its own.
     pub sort: Option<Sort>,
-    /// What is split by which tag.
+    /// Choices of *Split by tag*.
     pub split: SplitChoice,
-    /// How abnormal requests are found.
+    /// Choices of how abnormal requests are found.
     pub anomaly: AnomalyChoice,
     /// Colours.
     pub theme: ThemeChoice,

@@ -2,7 +2,7 @@
 
 use pathlight_base::format::{counted, printable};
 
-/// What a link to the page needs to show the same elsewhere.
+/// Requirements of a link to the page to show the same elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing is loaded: the link opens the page.

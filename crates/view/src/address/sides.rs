@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn views_speak_of_the_side_they_are_told_to() {
+    fn views_speak_of_the_chosen_side() {
         let mut address = Address::default();
         address.compare_sets();
         assert_eq!((address.group(), address.side(ComparedSide::B).group), (0, 1));

@@ -22,10 +22,10 @@ const BAR_PX: (f64, f64) = (92.0, 14.0);
 const MARKS: [f64; 11] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 /// Room between the requests of the baseline and the judged ones, and the least room of each, in CSS pixels.
 const BETWEEN_PX: (f64, f64) = (28.0, 150.0);
-/// How near the pointer must be to a dot.
+/// Greatest distance of the pointer from a dot that it points at.
 const REACH_PX: f64 = 7.0;
 
-/// Where the dots stand, in device pixels.
+/// Layout of the dots, in device pixels.
 #[derive(Clone, Debug)]
 pub struct AnomalyLayout {
     size: ChartSize,

@@ -14,7 +14,7 @@ public_json! {
     /// With the auto-encoder (`--vae`) `score` is minus the log-likelihood, and `p` the share of the density of training
     /// log-likelihoods at or below that of the request; 0 where a call path was never seen in training.
     Anomaly<'a>(report: &'a AnomalyReport) {
-        /// How many of `traces` are abnormal.
+        /// Number of `traces` that are abnormal.
         abnormal: usize = report.abnormal(),
         /// The accepted rate of false alarms that requests are judged by, 0 to 1. It is greater than `asked_alpha` where so
         /// few training requests could raise no alarm at that. With the auto-encoder 0.001, the p-value of the paper.
@@ -40,7 +40,8 @@ public_json! {
         traces: Vec<Row<'a>> = report.rows.iter().map(|row| Row::of(report, row)).collect(),
         /// Training requests.
         trained: u64 = report.trained,
-        /// How many of `traces` are abnormal (without verdicts: lead the list) and are not explained, see `--explain`.
+        /// Number of `traces` that are abnormal (without verdicts: lead the list) and are not explained, see
+        /// `--explain`.
         unexplained: usize = report.unexplained(),
         /// Whether there are verdicts. Each request against all others (no `--test`) has none, only a rank.
         verdicts: bool = report.has_verdicts,
@@ -64,7 +65,7 @@ public_json! {
 public_json! {
     /// Requests with one leading reason.
     Group(group: &ReasonGroup) {
-        /// How many.
+        /// Number of requests.
         requests: usize = group.rows.len(),
         /// The reason in words.
         text: String = group.words.clone(),
@@ -84,11 +85,11 @@ public_json! {
         p: f64 = row.p,
         /// The part of the request that leads: `structure`, `on_path` or `off_path`.
         part: &'static str = part(row.part),
-        /// Why; of the most anomalous requests only.
+        /// Reasons of the verdict; of the most anomalous requests only.
         reasons: Vec<Reason<'a>> = row.reasons.iter().map(|reason| Reason::of(report, reason)).collect(),
         /// Canonical id of the request's root span.
         root_span_id: &'a str = &row.request.root_span_id,
-        /// How anomalous it is; without a bound.
+        /// Score of anomaly, the higher the more anomalous; without a bound.
         score: f64 = row.score,
         /// Start, microseconds since the epoch.
         start_us: u64 = row.start_us,
@@ -110,7 +111,7 @@ public_json! {
         baseline: Option<(f64, f64)> = reason.baseline,
         /// Training calls compared with.
         calls: u32 = reason.calls,
-        /// What it says.
+        /// Kind of deviation.
         kind: ReasonKind = reason.kind,
         /// The call path, from the root.
         path: Vec<Endpoint<'a>> = report.path(reason.path).map(Endpoint::of).collect(),
@@ -167,7 +168,7 @@ public_json! {
         greatest: f64 = row.greatest,
         /// Share of the normal requests held out, 0 to 1, mean of the splits.
         mean: f64 = row.mean,
-        /// How many splits.
+        /// Number of splits.
         splits: u32 = row.splits,
         /// Requests trained on, mean of the splits.
         trained: f64 = row.trained,
@@ -189,7 +190,7 @@ public_json! {
         false_alarms: u64 = row.accuracy.false_alarms,
         /// Call paths that the training requests have.
         features: u64 = row.features,
-        /// How requests were made abnormal, in words.
+        /// The way requests were made abnormal, in words.
         injection: String = row.injection.name(),
         /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made
         /// abnormal; `null` without such a place, or without reasons.
@@ -204,7 +205,7 @@ public_json! {
         score_ms: Option<f64> = row.score_ms,
         /// Time to train; `null` without a clock.
         train_ms: Option<f64> = row.train_ms,
-        /// What the vectors hold: `SCPV` or `STV`; `null` of the whole tree.
+        /// Content of the vectors: `SCPV` or `STV`; `null` of the whole tree.
         vectors: Option<&'static str> = row.encoding.map(FeatureEncoding::name),
     }
 }

@@ -19,7 +19,7 @@ pub const SIZES: [Size; 5] = [
     ("Time parts", "parts", (0, MOST.parts), |network| &mut network.parts),
 ];
 
-/// What requests are judged against.
+/// The normal requests that others are judged against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JudgedAgainst {
     /// Set A where set B is compared with it, else each against all others.
@@ -53,10 +53,10 @@ impl JudgedAgainst {
     }
 }
 
-/// How abnormal requests are found.
+/// Choices of how abnormal requests are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnomalyChoice {
-    /// What is normal.
+    /// The normal requests.
     pub normal: JudgedAgainst,
     /// Accepted rate of false alarms in millionths.
     pub alpha_ppm: u32,
@@ -68,7 +68,7 @@ pub struct AnomalyChoice {
     pub network: VaeSettings,
     /// Whether the evaluation is shown.
     pub evaluate: bool,
-    /// How many requests are explained, the most anomalous (`explain=1000`).
+    /// Number of requests to explain, the most anomalous (`explain=1000`).
     pub explain: u32,
 }
 

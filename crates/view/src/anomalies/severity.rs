@@ -6,7 +6,7 @@ use pathlight_engine::anomalies::{
 };
 use std::cmp::Ordering;
 
-/// What is said of a request that has reasons, but not more of them than an accepted share of the baseline.
+/// Words for a request that has reasons, but not more of them than an accepted share of the baseline.
 const NOT_ALONE: &str = "as far from the rest as some of the baseline";
 
 /// Returns how the times that reasons of a part tell of are to the baseline's: as the first that lies beyond it, else equal;

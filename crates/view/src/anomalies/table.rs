@@ -21,17 +21,17 @@ use std::rc::Rc;
 /// Rates of false alarms to choose from, in millionths.
 pub const RATES: [u32; 8] = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
 
-/// What may be normal: value of the choice, and what is said of it. The last takes a second set.
+/// Choices of what is normal: value and label. The last takes a second set.
 pub const NORMALS: [(&str, &str); 3] = [
     ("others", "Each request against all others"),
     ("before", "The later half against the earlier"),
     ("a", "Set B against set A"),
 ];
 
-/// What is chosen while a baseline from a file judges.
+/// The choice in force while a baseline from a file judges: value and label.
 pub const LOADED: (&str, &str) = ("loaded", "A loaded baseline");
 
-/// What is said in place of a trace that is not loaded: of the chosen request, and of the normal one most like it.
+/// Words in place of a trace that is not loaded: of the chosen request, and of the normal one most like it.
 pub const NOT_LOADED: [&str; 2] = [
     "This request is no longer loaded.",
     "It is not loaded: the detector has learned from other traces. Open them too to see it here.",
@@ -204,7 +204,7 @@ pub fn vectors_csv(report: &VectorsReport) -> String {
     out
 }
 
-/// What the vectors are saved as: in words, the end of the file's name, what they hold, and whether as JSON.
+/// Files that the vectors can be saved as: in words, the end of the file's name, their content, and whether as JSON.
 pub const VECTORS: [(&str, &str, FeatureEncoding, bool); 4] = [
     ("SCPV as CSV: time on the critical path by call path", "scpv.csv", FeatureEncoding::Scpv, false),
     ("SCPV as sparse JSON", "scpv.json", FeatureEncoding::Scpv, true),
@@ -214,9 +214,9 @@ pub const VECTORS: [(&str, &str, FeatureEncoding, bool); 4] = [
 
 /// Requests with one leading reason.
 pub struct GroupLine {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Why, in words.
+    /// The reason, in words.
     pub words: String,
     /// The most anomalous of them, a row of the report.
     pub first: usize,

@@ -22,9 +22,9 @@ public_json! {
         a: Side = Side::of(&report.a),
         /// The side after, or the slow one.
         b: Side = Side::of(&report.b),
-        /// What numbers are divided by: `mean` (microseconds per request) or `share` (of the side's total latency, 0 to 1).
+        /// Divisor of numbers: `mean` (microseconds per request) or `share` (of the side's total latency, 0 to 1).
         by: &'static str = basis.name(),
-        /// Which time of a frame is compared: `subtree` (it and all below it) or `exclusive` (with `--exclusive`).
+        /// The time of a frame that is compared: `subtree` (it and all below it) or `exclusive` (with `--exclusive`).
         measure: &'static str = measure.name(),
         /// Whether a side was chosen by its latency (a percentile range): the sides then differ by choice, and intervals
         /// describe these requests and are no test.
@@ -33,19 +33,19 @@ public_json! {
         nodes: Vec<Node<'a>> = (0..report.nodes.len())
             .map(|id| Node::of(report, id, &report.change(NodeId(id as u32), basis, measure)))
             .collect(),
-        /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that appeared
-        /// or vanished stands for itself and all below it, every other frame for its self time: each microsecond of the whole
-        /// change is told once, by the frame where it happens.
+        /// The table of changes: first what is more than noise, then by size. With the measure `subtree` a frame that
+        /// appeared or vanished stands for itself and all below it, every other frame for its self time: each
+        /// microsecond of the whole change is counted once, by the frame where it happens.
         changes: Vec<RankedRow<'a>> = report
             .ranking(basis, measure)
             .iter()
             .enumerate()
             .map(|(place, row)| RankedRow::of(report, place, row))
             .collect(),
-        /// Which service explains that side B is slower, in words; see docs/definitions/culprit.md.
+        /// The service that explains that side B is slower, in words; see docs/definitions/culprit.md.
         verdict: String = compare::services::verdict(&report.culprit).to_text(),
-        /// What of the change of the mean latency no service took longer for, in microseconds per request: side B makes other
-        /// calls, or other numbers of them.
+        /// The part of the change of the mean latency that no service took longer for, in microseconds per request:
+        /// side B makes other calls, or other numbers of them.
         mix_us: f64 = report.culprit.mix_us,
         /// Services that side B uses, the best explanation first.
         services: Vec<Service<'a>> = Service::all(&report.culprit),
@@ -61,7 +61,7 @@ public_json! {
         set: &'static str = if side.selection.group == 0 { "A" } else { "B" },
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(Some(side.selection.range)),
-        /// How many requests lie in it.
+        /// Number of requests in it.
         requests: u64 = side.facts.requests,
         /// Latencies of the requests.
         latency_us: Percentiles = side.facts.latency_us,
@@ -133,7 +133,7 @@ public_json! {
 }
 
 public_json! {
-    /// What changed from side A to side B.
+    /// The change from side A to side B.
     Difference(change: &Change, presence: Presence) {
         /// B minus A, in the unit of `by`.
         change: f64 = change.change,
@@ -161,7 +161,7 @@ public_json! {
         service: &'a str = report.name(report.nodes[row.node.index()].endpoint).0,
         /// Operation name.
         operation: &'a str = report.name(report.nodes[row.node.index()].endpoint).1,
-        /// Which time of the frame this row is about: `subtree` or `exclusive`.
+        /// The time of the frame that this row is about: `subtree` or `exclusive`.
         measure: &'static str = row.measure.name(),
         /// Side A, in the unit of `by`.
         a: f64 = row.change.a,

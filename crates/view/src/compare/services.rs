@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// Fewer calls than this are said to be few.
 const FEW: u64 = 10;
 
-/// How two sides are told apart: what came after and before, or slow and fast requests of one set.
+/// Words for the two sides of a comparison: after and before, or slow and fast requests of one set.
 struct Sides {
     /// After a time of side A.
     before: &'static str,
@@ -244,8 +244,8 @@ fn named<'a>(rows: impl Iterator<Item = &'a ServiceChange>) -> Vec<String> {
     rows.take(NAMED).map(|row| row.service.clone()).collect()
 }
 
-/// Returns what is told first of two sets: how much of the difference the service explains, where in it to look, whom it
-/// hits, and what else changed; the [`verdict`] where no service is certain.
+/// Returns the first sentence about two sets: how much of the difference the service explains, where in it to look,
+/// whom it hits, and what else changed; the [`verdict`] where no service is certain.
 pub fn explanation(report: &ServicesReport) -> Sentence {
     let Some((row, lead)) = report.culprit().and_then(|row| Some((row, row.lead.as_ref()?))) else {
         return verdict(report);
@@ -353,7 +353,7 @@ pub fn summary(report: &ServicesReport) -> String {
 pub struct ServiceRow {
     /// The facts of the service.
     pub row: ServiceChange,
-    /// What there is to say of it.
+    /// The sentence about it.
     pub text: String,
 }
 
@@ -397,7 +397,7 @@ impl ServiceRow {
     }
 }
 
-/// How a column gets its number and its words.
+/// Number and words of a cell, from its row.
 type NumberAndWords = (fn(&ServiceRow) -> Number, fn(&ServiceRow) -> String);
 
 fn excess_column(

@@ -13,7 +13,7 @@ fn pair(excess: Excess) -> [f64; 2] {
 }
 
 public_json! {
-    /// What one service has to do with the difference. Times are microseconds per request of side B.
+    /// The share of one service in the difference. Times are microseconds per request of side B.
     Service<'a>(report: &'a ServicesReport, row: &'a ServiceChange) {
         /// Service name.
         service: &'a str = &row.service,
@@ -38,9 +38,9 @@ public_json! {
         may_be_chance: bool = row.may_be_chance,
         /// The sentence of the service.
         text: String = service_words(report, row).to_text(),
-        /// How many places there are, of which `places` lists at most 10.
+        /// Number of places in all, of which `places` lists at most 10.
         places_in_all: u64 = row.places_in_all,
-        /// Where in the service, what explains most first; at most 10.
+        /// Places in the service, what explains most first; at most 10.
         places: Vec<Place<'a>> = row.places.iter().map(Place::of).collect(),
     }
 }
@@ -55,7 +55,7 @@ impl Service<'_> {
 public_json! {
     /// A kind of call or of visit.
     Place<'a>(place: &'a ServicePlace) {
-        /// Which part of the service it belongs to: `own`, `in` or `out`.
+        /// The part of the service it belongs to: `own`, `in` or `out`.
         part: &'static str = match place.part {
             ServicePart::Own => "own",
             ServicePart::In => "in",

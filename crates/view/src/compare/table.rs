@@ -35,14 +35,14 @@ macro_rules! descriptive {
 /// Says of an interval between sides that were chosen by their latency that it is no test.
 pub const DESCRIPTIVE: &str = descriptive!();
 
-/// What the column of intervals is between two sets of requests.
+/// Hint of the column of intervals between two sets of requests.
 pub const INTERVAL_OF_SETS: &str = "Welch's interval of the change; a dash where there is nothing to test";
 
-/// What it is between the tail and the bulk.
+/// Its hint between the tail and the bulk.
 pub const INTERVAL_OF_TAIL: &str =
     concat!("Welch's interval of the change; a dash where there is none. ", descriptive!());
 
-/// What it is between sides that may be percentile ranges.
+/// Its hint between sides that may be percentile ranges.
 const INTERVAL_OF_SIDES: &str = "Welch's interval of the change; a dash where there is none. Between percentile ranges it describes \
                                  these requests and is no test";
 

@@ -2,13 +2,13 @@
 
 use pathlight_engine::diagnosis::DiagnosisSettings;
 
-/// Which list of the diagnosis is shown.
+/// The list of the diagnosis that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DiagnosisList {
     /// The nested report.
     #[default]
     Report,
-    /// What makes the tail slow.
+    /// The causes of the slow tail.
     Tail,
     /// Places by what changed from set A to set B.
     Places,
@@ -45,10 +45,10 @@ impl DiagnosisList {
     }
 }
 
-/// What the diagnosis shows.
+/// Choices of the diagnosis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiagnosisChoice {
-    /// Where the tail begins, and how much is listed.
+    /// Start of the tail, and lengths of the lists.
     pub settings: DiagnosisSettings,
     /// The list in sight.
     pub list: DiagnosisList,

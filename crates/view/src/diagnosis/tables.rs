@@ -105,7 +105,7 @@ fn places(
         Column::text(
             "type",
             "Request type",
-            "Normal and slow are told within a request type",
+            "Normal and slow are separated within a request type",
             |row: &TypePlaceRow| row.kind.as_str().into(),
         )
         .by(|a, b| (&a.kind, a.rank).cmp(&(&b.kind, b.rank)))

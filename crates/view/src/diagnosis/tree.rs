@@ -5,7 +5,7 @@ use crate::search::finder::Finder;
 use pathlight_base::format;
 use pathlight_trace::Endpoint;
 
-/// Where a line lies: its place among its siblings, and those of the lines above it.
+/// Position of a line: its place among its siblings, and those of the lines above it.
 type LinePath = Vec<u32>;
 
 /// The tree; a place in it is the index of a line.
@@ -33,7 +33,7 @@ pub enum DiagnosisRow {
     },
 }
 
-/// What an arrow key does.
+/// Effect of an arrow key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeKey {
     /// The row above.

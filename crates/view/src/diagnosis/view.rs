@@ -15,7 +15,7 @@ use pathlight_engine::queries::{OverviewReport, most_time};
 use pathlight_engine::requests::RequestRef;
 use pathlight_trace::Endpoint;
 
-/// Where the tail may begin, in thousandths.
+/// Starts of the tail to choose from, in thousandths.
 const TAILS: [u32; 5] = [500, 750, 900, 950, 990];
 
 /// Returns the services with the most time on the critical path of an aggregate trace, with their shares of it (ties: by
@@ -86,7 +86,7 @@ pub fn why_no_tail(report: &DiagnosisReport) -> &'static str {
     }
 }
 
-/// Why no place changed, and why no service did, where none did.
+/// Reasons why no place changed, and why no service did, where none did.
 pub const WHY_NO_CHANGE: [&str; 2] =
     ["The two sides have no request type in common.", "Side B has no request."];
 
@@ -143,7 +143,7 @@ pub fn title(trace: &AggregateTrace) -> String {
     )
 }
 
-/// What is said of an aggregate trace whose calls come in different orders: in a word, and beside the pointer.
+/// Words for an aggregate trace whose calls come in different orders: in short, and beside the pointer.
 pub const ORDER_VARIES: [&str; 2] = [
     "order varies",
     "These traces have one shape, but only the calls of the problematic span keep their order",

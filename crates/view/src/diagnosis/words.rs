@@ -24,26 +24,26 @@ pub(crate) const LEAST_SPLIT: u64 = 10;
 /// Request types named of those that are left out.
 const NAMED: usize = 3;
 
-/// How its order differs from those of other views, which rank the same places.
+/// Note on how its order differs from those of other views, which rank the same places.
 pub const RANKED_BY: &str = "Ranked by the own time of all calls, including those that run in parallel with others; Endpoints and Findings count only \
                              what requests wait for.";
 
 /// A line of the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiagnosisLine {
-    /// How deep it stands: 1 an endpoint, 2 a request type, 3 a part of a span, 4 a group of traces, 5 a subspan.
+    /// Level: 1 an endpoint, 2 a request type, 3 a part of a span, 4 a group of traces, 5 a subspan.
     pub level: u32,
     /// The words of the line.
     pub words: String,
     /// The endpoint it is about.
     pub endpoint: Endpoint,
-    /// What it is ranked by: microseconds in all; of a group its score, of a subspan its mean.
+    /// The value it is ranked by: microseconds in all; of a group its score, of a subspan its mean.
     pub value: f64,
     /// The number of its evidence: its aggregate trace, or the first of those below it.
     pub aggregate: Option<u32>,
     /// Of a subspan: it is the problematic one.
     pub is_problem: bool,
-    /// How many more there are of what this is the last of, at this level below its parent.
+    /// Number of lines left out after this last one, at this level below its parent.
     pub more: u64,
 }
 

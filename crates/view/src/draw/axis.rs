@@ -3,7 +3,7 @@
 use crate::timeline::chart::nice_step;
 use pathlight_base::format;
 
-/// How values are spread over an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scale {
     /// Equal factors take equal room; everything is shifted by one, so that 0 has a place.
@@ -29,7 +29,7 @@ impl Scale {
     }
 }
 
-/// What values are.
+/// Unit of the values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AxisUnit {
     /// Microseconds.
@@ -62,7 +62,7 @@ impl AxisUnit {
     }
 }
 
-/// Where values stand between two pixels.
+/// Mapping of values to the place between two pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ValueAxis {
     /// Pixel of the smallest value.

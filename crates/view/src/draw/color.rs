@@ -131,10 +131,10 @@ pub fn oklch(lightness: f64, chroma: f64, hue: f64) -> Rgba {
     from_oklab([lightness, chroma * cos, chroma * sin])
 }
 
-/// How many service colours there are.
+/// Number of service colours.
 pub const SERVICE_STEPS: u8 = 36;
 
-/// Services are told apart by a number below this, a multiple of [`SERVICE_STEPS`].
+/// The colour of a service follows from a number below this, a multiple of [`SERVICE_STEPS`].
 const SERVICE_NUMBERS: u64 = 65_520;
 
 /// Returns the number of a service, a pure function of its name: its colour in every view. [`SERVICE_STEPS`] of them
@@ -155,7 +155,7 @@ pub fn service_step(number: u16) -> u8 {
     (number % u16::from(SERVICE_STEPS)) as u8
 }
 
-/// How many services, those with the most time, have colours that nobody takes for each other.
+/// Number of services, those with the most time, whose colours nobody takes for each other.
 pub const LEADING: usize = 12;
 
 /// Gives each of at most [`LEADING`] services a place among the leading colours; by number of the service. The order of
@@ -214,7 +214,7 @@ pub fn sequential(t: f64) -> Rgba {
 }
 
 /// Returns the diverging map: blue at -1, grey at 0, orange at 1. The ends differ in lightness from the grey by as much
-/// on both sides, and blue and orange are told apart by every kind of colour vision.
+/// on both sides, and blue and orange are distinct in every kind of colour vision.
 pub fn diverging(t: f64, dark: bool) -> Rgba {
     let t = if t.is_nan() { 0.0 } else { t.clamp(-1.0, 1.0) };
     let (grey, blue, orange) = if dark {
@@ -288,7 +288,7 @@ mod tests {
         (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// What eyes without green and without red see (Machado, Oliveira and Fernandes 2009, severity 1).
+    /// Colours as eyes without green and without red see them (Machado, Oliveira and Fernandes 2009, severity 1).
     const DEUTERANOPIA: [[f64; 3]; 3] = [
         [0.367_322, 0.860_646, -0.227_968],
         [0.280_085, 0.672_501, 0.047_413],

@@ -43,7 +43,7 @@ pub struct NamedCurve<'a> {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Where the names of the curves stand: in the corner that the curves leave free.
+/// Place of the names of the curves: in the corner that the curves leave free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Legend {
     /// Beside the chart, where the page says them.
@@ -54,7 +54,7 @@ pub enum Legend {
     BottomRight,
 }
 
-/// What a chart shows.
+/// Content of a chart of curves.
 #[derive(Clone, Debug)]
 pub struct CurvesView<'a> {
     /// The horizontal axis and its name.
@@ -65,7 +65,7 @@ pub struct CurvesView<'a> {
     pub curves: Vec<NamedCurve<'a>>,
     /// A value of the vertical axis that is drawn as a line.
     pub rule: Option<f64>,
-    /// Where the names of the curves stand.
+    /// Place of the names of the curves.
     pub legend: Legend,
 }
 

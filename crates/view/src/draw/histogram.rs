@@ -20,7 +20,7 @@ pub struct Bars<'a> {
     pub counts: &'a [u64],
     /// The axis on which bins are equally wide.
     pub scale: Scale,
-    /// What the values are.
+    /// Unit of the values.
     pub unit: AxisUnit,
 }
 
@@ -46,7 +46,7 @@ impl<'a> From<&'a LogHistogram> for Bars<'a> {
     }
 }
 
-/// What a histogram shows.
+/// Content of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct HistogramView<'a> {
     /// The counts.

@@ -15,7 +15,7 @@ use plotters_backend::DrawingBackend;
 #[error("the chart could not be drawn: {0}")]
 pub struct ChartError(String);
 
-/// What a chart is drawn on.
+/// Area that a chart is drawn on.
 pub type Area<DB> = DrawingArea<DB, Shift>;
 
 /// The room for a chart in device pixels.
@@ -95,7 +95,8 @@ pub(crate) fn draw_axis<DB: DrawingBackend>(
     Ok(())
 }
 
-/// How a text that is too long is cut: [`elide`](super::text::elide) or [`elide_middle`](super::text::elide_middle).
+/// Function that cuts a text that is too long: [`elide`](super::text::elide) or
+/// [`elide_middle`](super::text::elide_middle).
 pub(crate) type Cut = fn(&str, f64, &mut dyn MeasureText) -> Option<String>;
 
 /// Returns as much of a text as fits into so many pixels; `None` if nothing of it does.

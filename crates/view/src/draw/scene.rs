@@ -33,7 +33,7 @@ pub struct Text {
     pub text: String,
     /// Colour of the text.
     pub color: Rgba,
-    /// Which part of the text stands at `x`.
+    /// The part of the text that stands at `x`.
     pub align: Align,
     /// Size of the font in pixels.
     pub font_px: i32,
@@ -41,7 +41,7 @@ pub struct Text {
     pub bold: bool,
 }
 
-/// What the horizontal coordinate of a text means.
+/// Meaning of the horizontal coordinate of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Align {
     /// The left edge.
@@ -113,7 +113,7 @@ pub struct Scene {
     pub width: i32,
     /// Height.
     pub height: i32,
-    /// What it is painted on; `None` leaves what was there.
+    /// Colour behind it; `None` leaves what was there.
     pub background: Option<Rgba>,
     /// The layers, from back to front.
     pub layers: Vec<Layer>,

@@ -13,7 +13,7 @@ pub struct SvgText<'a> {
     pub title: &'a str,
     /// A sentence or two that say what it shows; may be empty.
     pub description: &'a str,
-    /// What is shown when the pointer rests on an item of the layout.
+    /// Tip shown when the pointer rests on an item of the layout.
     pub tip: &'a dyn Fn(u32) -> Option<String>,
 }
 

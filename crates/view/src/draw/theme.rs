@@ -3,7 +3,7 @@
 use super::Rgba;
 use super::color::{self, SERVICE_STEPS};
 
-/// What a box is coloured by.
+/// Colour of a box, by what it stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Shade {
     /// A service, by its number ([`color::service_number`]).
@@ -12,7 +12,7 @@ pub enum Shade {
     Change(i8),
     /// A place on the sequential map in thousandths, 0 to 1000.
     Heat(u16),
-    /// Many boxes too narrow to be told apart.
+    /// Many boxes too narrow to be drawn one by one.
     Merged,
     /// Left out, or without meaning in this view.
     Grey,

@@ -3,10 +3,10 @@
 
 use super::Window;
 
-/// How long the way from one window to another takes.
+/// Duration of the way from one window to another.
 const MOVE_MS: f64 = 180.0;
 
-/// What is in sight of a chart. Places and distances are pixels of the canvas.
+/// The visible part of a chart. Places and distances are pixels of the canvas.
 pub trait Viewport {
     /// Zooms about a point, which keeps its place; a factor above 1 shows less.
     fn zoom(&mut self, at: (f64, f64), factor: f64);
@@ -30,7 +30,7 @@ pub trait Viewport {
 struct Move {
     from: Window,
     to: Window,
-    /// When it began; known with the first frame.
+    /// Time when it began; known with the first frame.
     began_ms: Option<f64>,
 }
 

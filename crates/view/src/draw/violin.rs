@@ -22,7 +22,7 @@ const BOTTOM_PX: f64 = 24.0;
 /// Room beside a name, in CSS pixels.
 const NAME_GAP_PX: f64 = 20.0;
 
-/// Where the violins stand, in device pixels.
+/// Layout of the violins, in device pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ViolinLayout {
     /// The room; as high as all rows need.

@@ -10,13 +10,13 @@ public_json! {
     /// Endpoints over all root endpoints at once: first those that occur below some root, by impact; then those that are only
     /// roots.
     Endpoints<'a>(report: &'a ImpactReport, faster: f64) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),
         /// Sum of their latencies.
         latency_sum_us: u128 = report.facts.latency_sum_us,
-        /// How much faster an endpoint is taken to become (`--faster`), in percent.
+        /// Assumed speedup of an endpoint (`--faster`), in percent.
         faster_percent: f64 = faster,
         /// Root endpoints, the one with the greatest sum of latencies first.
         roots: Vec<Root<'a>> =
@@ -65,7 +65,7 @@ public_json! {
         share_interval: Option<[f64; 2]> = row.share_interval.map(ends),
         /// Requests that have it on their critical path.
         traces: u64 = row.requests,
-        /// How many root endpoints it takes time of.
+        /// Number of root endpoints it takes time of.
         root_endpoints: usize = row.affected.len(),
         /// `faster_percent` of `impact_us`: the upper bound of what that would save. What is really saved is less wherever
         /// other work then becomes the last to finish.
@@ -77,7 +77,7 @@ public_json! {
 }
 
 public_json! {
-    /// What an endpoint costs one root endpoint.
+    /// The cost of an endpoint to one root endpoint.
     AffectedRoot(affected: &Affected, share: f64, faster: f64) {
         /// `id` of the root endpoint in `roots`.
         root: u32 = affected.root,
@@ -93,7 +93,7 @@ public_json! {
 }
 
 public_json! {
-    /// How large, deep and parallel the requests are.
+    /// Size, depth and parallelism of the requests.
     ///
     /// | key of `histograms` | values |
     /// |---|---|
@@ -105,7 +105,7 @@ public_json! {
     /// | `callers_per_endpoint` | distinct endpoints that call each endpoint |
     /// | `spans_per_endpoint`, `critical_path_spans_per_endpoint` | spans of each endpoint over all requests, and those of them on critical paths |
     Histograms<'a>(report: &'a HistogramsReport) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),

@@ -83,11 +83,11 @@ pub struct ImpactLine {
     pub endpoint: Endpoint,
     row: ImpactRow,
     share: f64,
-    /// What its self time would be less if it were faster, in microseconds a request: an upper bound.
+    /// Reduction of its self time if it were faster, in microseconds a request: an upper bound.
     at_most_us: f64,
     /// What-if: by how much the mean latency would fall, in microseconds; `None` where that is not known.
     saved_us: Option<f64>,
-    /// By how many percent it is faster.
+    /// Speedup in percent.
     percent: f64,
 }
 
@@ -158,7 +158,7 @@ pub fn ranking() -> Table<ImpactLine> {
         Column::text(
             "share-interval",
             "95\u{202f}%",
-            "Where the share may lie: bootstrap over the requests, told for fewer than 1\u{202f}000",
+            "Where the share may lie: bootstrap over the requests, given for fewer than 1\u{202f}000",
             |line: &ImpactLine| line.row.share_interval.map(share_range).unwrap_or_default().into(),
         )
         .low(3),

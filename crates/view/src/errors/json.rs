@@ -1,4 +1,4 @@
-//! Where errors start and stop.
+//! Errors as JSON: where they start and stop.
 
 use crate::json::parts::{Text, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
@@ -6,14 +6,14 @@ use pathlight_engine::errors::{ErrorNode, ErrorRow, ErrorsReport};
 use pathlight_engine::requests::RequestRef;
 
 public_json! {
-    /// Where errors start and stop, and what requests would be without them. A span in error is *own* if no child is in error,
-    /// else *propagated*; a span that is not in error, but has a child in error, has *stopped* it. Without spans in error:
-    /// each takes no time, with all below it; what happened after it moves earlier, every call keeping its gap to the latest
-    /// of those it waited for.
+    /// Start and stop of errors, and the requests as they would be without them. A span in error is *own* if no child
+    /// is in error, else *propagated*; a span that is not in error, but has a child in error, has *stopped* it. Without
+    /// spans in error: each takes no time, with all below it; what happened after it moves earlier, every call keeping
+    /// its gap to the latest of those it waited for.
     ///
     /// `--format folded` prints the error paths as folded stacks weighed by `error_us` instead.
     Errors<'a>(report: &'a ErrorsReport) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),
@@ -39,7 +39,7 @@ public_json! {
         latency_sum_us: u128 = report.facts.latency_sum_us,
         /// Time on critical paths in spans in error and all below them.
         inside_us: u128 = report.totals.inside_us,
-        /// How much less all latencies would be without the spans in error.
+        /// Reduction of all latencies without the spans in error.
         latency_saved_us: u128 = report.totals.saved_us,
         /// The part of it that is the whole latency of failed requests.
         failed_us: u128 = report.totals.failed_us,
@@ -86,8 +86,8 @@ public_json! {
         path_error_us: u128 = row.path_error_us,
         /// Exclusive time on the critical paths that remain without any span in error.
         path_without_us: u128 = row.without_path_us,
-        /// How much less all latencies would be without its spans in error alone; in each request for the 64 endpoints whose
-        /// errors take the most time on the critical path.
+        /// Reduction of all latencies without its spans in error alone; in each request for the 64
+        /// endpoints whose errors take the most time on the critical path.
         latency_saved_us: u128 = row.saved_us,
         /// Requests in which it was not tried, as it is none of the 64: it would save at least `latency_saved_us`.
         untried_requests: u64 = untried(report, row),

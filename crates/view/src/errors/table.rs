@@ -94,7 +94,7 @@ fn endpoint(report: &ErrorsReport, row: &ErrorRow) -> String {
     format::endpoint(service, operation)
 }
 
-/// What stands for the percentile range in the title where the report is of all requests.
+/// Words in place of the percentile range in the title where the report is of all requests.
 pub const ANY_LATENCY: &str = "Requests of any latency";
 
 /// Returns the title of the view; `label` says which requests it speaks of.

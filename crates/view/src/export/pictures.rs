@@ -9,7 +9,7 @@ use crate::views::View;
 use pathlight_base::format;
 use pathlight_engine::requests::PercentileRange;
 
-/// Whose requests a file shows.
+/// The requests that a file shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// The selection.

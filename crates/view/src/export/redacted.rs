@@ -14,7 +14,7 @@ use pathlight_engine::split::SplitOf;
 use pathlight_trace::{Endpoint, Pseudonyms, Redaction};
 use std::collections::BTreeSet;
 
-/// What a report names.
+/// A name in a report.
 enum Named<'a> {
     Endpoint(&'a mut Endpoint),
     Service(&'a mut String),
@@ -370,7 +370,7 @@ pub fn report_address(shown: &Address, redaction: Redaction) -> Address {
     out
 }
 
-/// What is saved, copied or linked to.
+/// Kind of what is saved, copied or linked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareKind {
     /// A saved report.

@@ -25,10 +25,10 @@ pub const PART: (&str, &str) =
 /// Before and after what the page shows.
 const FACTS: (&str, &str) = ("<script type=\"application/json\" id=\"report\">", "</script>\n");
 
-/// Where the data goes: before the first script that runs.
+/// Place for the data: before the first script that runs.
 const PLACE: &str = "<script id=\"asset-glue\">";
 
-/// What is left out of a report, and the pseudonyms of names.
+/// Parts left out of a report, and the pseudonyms of names.
 pub type ExportRedaction = (Redaction, Pseudonyms);
 
 /// Writes it for workers, as hexadecimal digits; empty if nothing is left out.
@@ -57,7 +57,7 @@ pub fn decode_redaction(text: &str) -> Result<ExportRedaction, EngineError> {
 
 /// Returns the next columns of a set as a part's bytes, beginning with trace number `from`, and where to go on.
 ///
-/// What `redaction` names stays here; the traces of every set are numbered from another `first` then.
+/// Names in `redaction` stay here; the traces of every set are numbered from another `first` then.
 ///
 /// # Errors
 /// [`EngineError::Message`] if they cannot be written.

@@ -10,19 +10,19 @@ use pathlight_engine::findings::{
 use pathlight_engine::requests::{PercentileRange, RequestRef};
 
 public_json! {
-    /// What is slow, where, why and for whom, best first.
+    /// Findings about slow requests: where, why and for whom they are slow, best first.
     Findings<'a>(report: &'a FindingsReport, tags: &'a TagsReport, range: PercentileRange) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(Some(range)),
         /// Latencies of the requests.
         latency_us: Percentiles = report.facts.latency_us,
-        /// FindingPlace most ten; empty if nothing stands out.
+        /// At most ten findings; empty if nothing stands out.
         findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
         /// Differences that were tested.
         tested: u64 = report.tested,
-        /// Findings that hold too, but are not among the ten that are told.
+        /// Findings that hold too, but are not among the ten that are listed.
         left_out: u64 = report.left_out,
         /// Latency over time, in at most 60 bins of equal length.
         over_time: &'a [TimeBin] = &report.over_time,
@@ -42,17 +42,17 @@ public_json! {
         text: String = sentence(finding).to_text(),
         /// The same, with names and numbers apart.
         parts: Vec<Part> = sentence(finding).parts,
-        /// What it costs per request, in microseconds on average; 0 where time is not what it is about.
+        /// Cost per request, in microseconds on average; 0 where time is not what it is about.
         stake_us: f64 = finding.stake_us,
         /// The 95 % interval of the stake as `[low, high]`.
         interval: Option<[f64; 2]> = finding.interval.map(ends),
-        /// How many requests, calls or spans it is about.
+        /// Number of requests, calls or spans it is about.
         n: u64 = finding.n,
-        /// How many of them there are in all.
+        /// Number of them in all.
         of: u64 = finding.of,
         /// The place that the finding names.
         place: Place<'a> = Place::of(&finding.place),
-        /// How likely it is by chance; `null` for what is only described.
+        /// Probability that it is chance; `null` for what is only described.
         p: Option<f64> = finding.p,
         /// The slowest request that it is about.
         evidence: Option<&'a RequestRef> = finding.example.as_ref(),
@@ -64,7 +64,7 @@ public_json! {
 }
 
 public_json! {
-    /// What a finding names: what is not `null`.
+    /// The names in a finding; those that it has not are `null`.
     Place<'a>(place: &'a FindingPlace) {
         /// Service name.
         service: Option<&'a str> = match place {

@@ -1,4 +1,4 @@
-//! Where the page leads from a finding: to its evidence.
+//! Links of the page from a finding to its evidence.
 
 use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};

@@ -158,7 +158,7 @@ pub struct ShareBar {
     pub share: String,
     /// Its length, 0 to 1, against the longest one.
     pub relative: f64,
-    /// What a click does.
+    /// Effect of a click.
     pub hint: String,
 }
 

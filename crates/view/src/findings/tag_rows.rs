@@ -15,7 +15,7 @@ pub struct TagLine {
     pub others: (f64, String),
     /// Other tags with the same numbers, in words; may be empty.
     pub same: String,
-    /// What keeps only the requests that have it.
+    /// Filters that keep only the requests that have it.
     pub filters: Vec<Filter>,
 }
 

@@ -532,11 +532,11 @@ pub fn nothing(report: &FindingsReport) -> String {
     )
 }
 
-/// Returns what is said of findings that are not told; empty if all are.
+/// Returns the note about findings that are not listed; empty if all are.
 pub fn left_out(report: &FindingsReport) -> String {
     match report.left_out {
         0 => String::new(),
-        more => format!("{} with less at stake not told.", counted(more, "other finding")),
+        more => format!("{} with less at stake not listed.", counted(more, "other finding")),
     }
 }
 

@@ -43,7 +43,8 @@ public_json! {
         spans: u64 = node.spans,
         /// Spans in error among them.
         errors: u64 = node.errors,
-        /// What it waits for: part of `exclusive_us` that calls take before their callee starts and after it ends, by service.
+        /// Waiting for services: part of `exclusive_us` that calls take before their callee starts and after it ends,
+        /// by service.
         waiting: Vec<WaitingFor<'a>> = node.waiting.iter().map(WaitingFor::of).collect(),
         /// The requests with the greatest, the lower median, and the closest to the mean exclusive time in this node (ties:
         /// smaller ids); fewer where they coincide.

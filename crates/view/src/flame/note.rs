@@ -18,7 +18,7 @@ const LISTS: [RowStat; 3] = [RowStat::P50, RowStat::P95, RowStat::P99];
 /// Pseudonyms of names, if names are left out.
 pub type NamesLeftOut<'a> = Option<&'a Pseudonyms>;
 
-/// How a name is written: by [`printable`], [`markdown`] or as it is.
+/// Spelling of a name: by [`printable`], [`markdown`] or as it is.
 #[derive(Clone, Copy)]
 struct Spelling<'a>(fn(&str) -> String, NamesLeftOut<'a>);
 
@@ -57,8 +57,8 @@ fn heading(report: &EndpointsReport) -> String {
     )
 }
 
-/// One line of the summary: the time of an endpoint, its share of all latency with the interval if that is told, requests
-/// that have it.
+/// One line of the summary: the time of an endpoint, its share of all latency with the interval if there is one,
+/// requests that have it.
 struct Cells {
     time: String,
     share: String,
@@ -76,7 +76,7 @@ fn cells(report: &EndpointsReport, number: ReportEndpoint, stat: RowStat) -> Cel
     }
 }
 
-/// Returns whether shares are told with their intervals.
+/// Returns whether shares have intervals.
 fn has_intervals(report: &EndpointsReport) -> bool {
     report.rows.iter().any(|row| row.share_interval.is_some())
 }
@@ -84,7 +84,7 @@ fn has_intervals(report: &EndpointsReport) -> bool {
 /// The head of the intervals of shares.
 const INTERVAL: &str = "95\u{202f}% interval";
 
-/// What the lists of the summary are about.
+/// Subject of the lists of the note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListsBy {
     /// Requests near p50, p95 and p99 of their latency: where they spend it, on average.

@@ -18,7 +18,7 @@ fn is_of(change: &LatencyChange, endpoint: &Endpoint) -> bool {
     change.service == endpoint.service && change.operation == endpoint.operation
 }
 
-/// How much of what of an endpoint changes: what, a share in percent, and microseconds that are added.
+/// Amount of a change of an endpoint: the time changed, a share in percent, and microseconds that are added.
 pub type Amount = (ChangeOf, i64, i64);
 
 /// Returns the change of an endpoint's latency.
@@ -48,7 +48,7 @@ pub fn amount_words((of, percent, add_us): Amount) -> String {
     if words.is_empty() { "as it is".to_owned() } else { words }
 }
 
-/// What a what-if can change of an endpoint: the change, its name, its hint and its key.
+/// Changes that a what-if can make to an endpoint: the change, its name, its hint and its key.
 pub const CHANGE_CHOICES: [(ChangeOf, &str, &str, &str); 2] = [
     (
         ChangeOf::OwnWork,

@@ -7,7 +7,7 @@ use pathlight_engine::flow::{CallTimeout, ChangeOf, Changes, LatencyChange, Node
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// What stands below the chart of a flow.
+/// The panel below the chart of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FlowPanel {
     /// The calls as a table.
@@ -15,13 +15,13 @@ pub enum FlowPanel {
     Calls,
     /// Latencies before and after a change.
     WhatIf,
-    /// What would bring a percentile of the latency down to a target.
+    /// Changes that bring a percentile of the latency down to a target.
     Target,
-    /// What a timeout of a call would cut.
+    /// Time that a timeout of a call would cut.
     Timeout,
-    /// How well the flow predicts.
+    /// Accuracy of the flow's predictions.
     Prediction,
-    /// What every endpoint would save.
+    /// Savings of every endpoint.
     Savings,
 }
 
@@ -54,7 +54,7 @@ impl FlowPanel {
     }
 }
 
-/// What the flow view shows.
+/// Choices of the flow view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowChoice {
     /// The parent whose flow is shown as the last of those that led to it, each called by the one before; empty: the
@@ -72,16 +72,16 @@ pub struct FlowChoice {
     pub tau_ppm: Option<u32>,
     /// The what-if.
     pub changes: Changes,
-    /// Which percentile is to be how long, in microseconds.
+    /// Target of a percentile, in microseconds.
     pub target: Option<(Quantile, u64)>,
-    /// Whose calls have a timeout, and in microseconds which; without one, the one that is suggested.
+    /// Endpoint whose calls have a timeout, and the timeout in microseconds; without one, the one that is suggested.
     pub timeout: Option<(Endpoint, Option<u64>)>,
 }
 
 /// Ends a change of own work: links of version 1.0 have none, and are about whole calls.
 const OWN_WORK: &str = "own";
 
-/// A change as it is written: short, and told apart by its length.
+/// A change as it is written: short; the number of its parts says which kind it is.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum ChangeText {

@@ -44,7 +44,7 @@ public_json! {
         service: &'a str = &node.service,
         /// Operation name.
         operation: &'a str = &node.operation,
-        /// Which call of the callee it is, from 1; 0 is a folded node.
+        /// Number of the call among those of the callee, from 1; 0 is a folded node.
         index: u32 = node.index,
         /// Invocations that have it.
         invocations: u64 = node.invocations,

@@ -11,7 +11,7 @@ use pathlight_trace::Endpoint;
 /// Calls that a parent must have to choose from: as here, and as in the paper.
 pub const LEAST_CHILDREN: [u32; 2] = [2, 5];
 
-/// What the table is about.
+/// Caption of the table.
 pub const CAPTION: &str = "Error: max / min \u{2212} 1 of estimated and actual latency";
 
 /// Heads of the quantiles of errors.

@@ -1,4 +1,4 @@
-//! Where a week of work is best spent: what every endpoint would save if its own work were faster, ranked.
+//! Savings of every endpoint if its own work were faster, ranked: where a week of work is best spent.
 
 use crate::flow::changes::Amount;
 use crate::table::{Column, Number, Table, endpoint_attributes};

@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// Parents offered at most; others are reached through the root endpoint.
 const OFFERED: usize = 500;
 
-/// What the node is called that the rarest callees share.
+/// Name of the node that the rarest callees share.
 const OTHERS: &str = "All rarer calls";
 
 /// Below so many invocations the title says that they are few.
@@ -233,7 +233,7 @@ fn line_tip(report: &FlowReport, layout: &DagLayout, line: usize) -> Vec<TipLine
     ]
 }
 
-/// What a flow says of one of its calls, for the detail panel.
+/// Facts of a flow about one of its calls, for the detail panel.
 pub struct CallFacts {
     /// A heading that names the caller.
     pub head: String,

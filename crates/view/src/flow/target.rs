@@ -20,7 +20,7 @@ const UNITS: [(&str, f64); 6] =
 /// Reads a time as a person writes it, in microseconds: `300ms`, `1.2 s`, `500 µs`.
 ///
 /// # Errors
-/// What is wrong with it and what to write, in a sentence.
+/// The fault of the text and what to write, in a sentence.
 pub fn parse_time(text: &str) -> Result<u64, String> {
     // Spaces within are of the kind that copied numbers have.
     let plain: String = text.chars().filter(|char| !char.is_whitespace()).collect::<String>().to_lowercase();

@@ -301,7 +301,7 @@ fn a_what_if_says_before_and_after() {
 }
 
 #[test]
-fn predictions_are_told_with_their_errors() {
+fn predictions_are_given_with_their_errors() {
     let method = |at: usize| MethodErrors {
         name: METHOD_NAMES[at].to_owned(),
         error: ErrorQuantiles { p50: 0.125, p90: 0.5, p95: 1.0, p99: f64::INFINITY },

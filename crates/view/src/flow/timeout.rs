@@ -6,7 +6,7 @@ use pathlight_base::format::{count, counted, duration, duration_us, share};
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::flow::TimeoutReport;
 
-/// What a panel says as long as no call is selected.
+/// Words of a panel as long as no call is selected.
 pub const NO_CALL: &str = "Select a call in the chart above or under Calls to give it a timeout.";
 
 /// Heads of the columns: the latency of the requests.

@@ -67,7 +67,8 @@ public_json! {
         spans: u64 = report.rows[id.index()].spans,
         /// Spans in error among them.
         errors: u64 = report.rows[id.index()].errors,
-        /// What it waits for: part of `exclusive_us` that calls take before their callee starts and after it ends, by service.
+        /// Waiting for services: part of `exclusive_us` that calls take before their callee starts and after it ends,
+        /// by service.
         waiting: Vec<WaitingFor<'a>> = report.rows[id.index()].waiting.iter().map(WaitingFor::of).collect(),
         /// Its call chains with the most exclusive time, at most 5.
         chains: Vec<Chain<'a>> =
@@ -92,14 +93,14 @@ public_json! {
     Heatmap<'a>(report: &'a HeatmapReport, time: RowTime, stat: RowStat) {
         #[serde(flatten)]
         rows: EndpointRows<'a> = EndpointRows::of(&report.rows, time, stat),
-        /// What columns are ordered by, least first; equal ones by latency, trace id, root span id.
+        /// Order of the columns, least first; equal ones by latency, trace id, root span id.
         order: Order<'a> = Order::of(&report.order),
         /// Requests; if there are more than `--columns`, runs of equally many requests.
         columns: Vec<Column<'a>> = (0..report.column_requests.len()).map(|at| Column::of(report, at)).collect(),
     }
 }
 
-/// What columns are ordered by.
+/// Order of the columns.
 #[derive(serde::Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,4 +1,4 @@
-//! What the public JSON of several reports shares: how a struct of keys is declared, and the keys that many have.
+//! Parts that the public JSON of several reports shares: how a struct of keys is declared, and the keys that many have.
 
 use pathlight_base::statistics::{Interval, Percentiles};
 use pathlight_engine::flame::Waiting;
@@ -50,7 +50,7 @@ public_json! {
 public_json! {
     /// The requests that a report is about.
     Requests(facts: &RangeFacts, range: Option<PercentileRange>) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(range),

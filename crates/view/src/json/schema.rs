@@ -199,9 +199,9 @@ fn keys(path: String, object: &Value) -> Vec<(String, &str, &Value)> {
         .collect()
 }
 
-/// What stands in the row of a key.
+/// Content of the row of a key.
 struct Shape<'a> {
-    /// What follows the key where its entries are objects: `[]` of a list, `.*` of an object with keys of its own.
+    /// Suffix of the key where its entries are objects: `[]` of a list, `.*` of an object with keys of its own.
     entries: &'static str,
     kind: String,
     meaning: String,

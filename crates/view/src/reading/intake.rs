@@ -3,7 +3,7 @@
 use crate::address::comparing::ComparedSide;
 use pathlight_base::format::counted;
 
-/// What a person can do with traces that come.
+/// Choice of a person about traces that come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intake {
     /// Side B of a comparison with what is loaded.

@@ -8,7 +8,7 @@ use pathlight_trace::{AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCoun
 use std::collections::BTreeMap;
 
 public_json! {
-    /// What is loaded, and from which files.
+    /// Overview of the loaded traces and their files.
     Inspect<'a>(overview: &'a OverviewReport, files: &'a [FileReport]) {
         /// Traces over all files, merged by id.
         traces: u64 = overview.traces,
@@ -22,29 +22,31 @@ public_json! {
         bytes: u64 = files.iter().map(|file| file.bytes).sum(),
         /// The files that could be opened, in the order given.
         files: &'a [FileReport] = files,
-        /// What was odd about the spans.
+        /// Quality of the spans: what was wrong with them.
         quality: QualityOf<'a> = QualityOf::of(overview),
     }
 }
 
 public_json! {
-    /// What was odd about the spans.
+    /// Quality of the spans: what was wrong with them.
     QualityOf<'a>(overview: &'a OverviewReport) {
         #[serde(flatten)]
         counts: &'a Quality = &overview.quality,
         /// `clipped_us` of `span_us`, 0 to 1.
         clipped_share: f64 = overview.quality.clipped_share(),
-        /// How all requests cover their traces.
+        /// Coverage of the traces by all requests.
         coverage: &'a Coverage = &overview.outside.coverage,
-        /// Where what no request holds begins: endpoints with most span time first, asynchronous work before what is
-        /// unattached.
+        /// Spans at which work that no request holds begins: endpoints with most span time first, asynchronous work
+        /// before what is unattached.
         outside: Vec<TopsOf<'a>> = [true, false].into_iter().flat_map(|kind| tops(overview, kind)).collect(),
         /// Overlaps of calls in sequence that pass for clock skew.
         accepted_overlaps: OverlapsOf<'a> = OverlapsOf::of(&overview.overlaps),
-        /// What the rules for real traces found, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`, `nobody-waits`, `consumers` (whose parent is no producer), `clocks`, `gave-up` (callees that began
-        /// after their caller gave up), `stopped-waiting` (callees that were cut at the end of their call), `roots` (roots
-        /// beside the trace root that are requests of their own), `incomplete` (requests whose caller is not recorded), `several-roots` (all roots beside it) and `orphan-roots`
-        /// (roots whose parent is missing); what was not found is left out.
+        /// Findings of the rules for real traces, by `overlay`, `callees`, `several-callees`, `waiting`, `templates`,
+        /// `nobody-waits`, `consumers` (whose parent is no producer), `clocks`, `gave-up` (callees that began after
+        /// their caller gave up), `stopped-waiting` (callees that were cut at the end of their call), `roots` (roots
+        /// beside the trace root that are requests of their own), `incomplete` (requests whose caller is not recorded),
+        /// `several-roots` (all roots beside it) and `orphan-roots` (roots whose parent is missing); what was not found
+        /// is left out.
         reading: BTreeMap<&'static str, FoundOf<'a>> = found(overview),
         /// Names with values in them that count as one.
         names: &'a NameCount = &overview.reading.names,
@@ -83,7 +85,7 @@ public_json! {
 }
 
 public_json! {
-    /// What one rule found.
+    /// Findings of one rule.
     FoundOf<'a>(count: &'a FoundCount, all_spans: u64) {
         /// Spans it was found in.
         spans: u64 = count.spans,

@@ -5,16 +5,16 @@ use pathlight_engine::queries::OverviewReport;
 use pathlight_trace::{Coverage, NameCount, Quality, ReadingCounts, ReadingFinding, ReadingRule};
 use std::borrow::Cow;
 
-/// What was found in traces, and what it means for the numbers.
+/// A peculiarity of the traces, and its meaning for the numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// A key, the same in every build.
     pub key: &'static str,
-    /// How many were found.
+    /// Number of occurrences.
     pub count: u64,
-    /// What was found, as a noun in the plural.
+    /// Name of the occurrences, as a noun in the plural.
     pub what: Cow<'static, str>,
-    /// What was done about it, in a sentence.
+    /// Treatment of the occurrences, in a sentence.
     pub meaning: String,
     /// Canonical id of a trace to look at; empty where there is no single one.
     pub example: String,

@@ -49,7 +49,7 @@ pub const WORDS: [(&str, &str); 22] = [
     ("Baseline", "What is taken for normal: other requests, or another set of traces."),
 ];
 
-/// What titles have instead of a word, in lower case.
+/// Short forms that titles have of some words, in lower case, each with its word.
 const SHORT: [(&str, &str); 2] = [("self", "Self time"), ("total", "Total time")];
 
 /// Returns the words that stand in a title, each where it first stands: bytes of the title, and the place in [`WORDS`].

@@ -15,7 +15,7 @@ pub enum TipLine {
     Strong(String),
     /// Words that matter less.
     Muted(String),
-    /// What a click or key does.
+    /// Effect of a click or key.
     Hint(String),
     /// Numbered lines.
     List(Vec<String>),

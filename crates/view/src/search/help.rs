@@ -5,7 +5,7 @@ use pathlight_engine::queries::TagKey;
 use pathlight_engine::requests::search::{Condition, SERVICE, SpanSearch, quoted, token_at};
 use pathlight_engine::split::TagValuesReport;
 
-/// What can be written, by example.
+/// Forms that a search can have, by example.
 pub const SYNTAX: [(&str, &str); 6] = [
     ("key=value", "with this tag"),
     ("-key=value", "without it"),
@@ -18,7 +18,7 @@ pub const SYNTAX: [(&str, &str); 6] = [
 /// Completions at once.
 const SHOWN: usize = 10;
 
-/// What the piece at the caret can become.
+/// A completion of the piece at the caret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The key or value.
@@ -27,7 +27,7 @@ pub struct Completion {
     pub beside: String,
     /// The text of the field then; the caret stands at the end of the piece.
     pub text: String,
-    /// Where the caret stands then, in UTF-16 units.
+    /// Position of the caret then, in UTF-16 units.
     pub caret: u32,
 }
 

@@ -12,15 +12,15 @@ public_json! {
     /// exclusive time on the critical path of one endpoint, by the tag of its spans: each call is a sample, or with
     /// `--per request` all calls of a request that have one value. A tag of the span goes before one of its process.
     Split<'a>(report: &'a SplitReport) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),
         /// The tag or process tag.
         tag: &'a str = &report.key,
-        /// What is split: `"latency"`, or the exclusive time of an endpoint.
+        /// The time that is split: `"latency"`, or the exclusive time of an endpoint.
         of: Of<'a> = Of::new(&report.of),
-        /// What one sample is: `"request"` or `"call"`.
+        /// Meaning of one sample: `"request"` or `"call"`.
         per: &'static str = report.of.sample(),
         /// Samples without the tag.
         missing: u64 = report.missing,
@@ -104,13 +104,13 @@ public_json! {
     /// Without `--tag`: the tags whose values differ most. Samples are compared by rank, so that single slow requests do not
     /// decide.
     Proposals<'a>(report: &'a ProposalsReport) {
-        /// How many requests lie in the percentile range.
+        /// Number of requests in the percentile range.
         requests: u64 = report.facts.requests,
         /// The percentile range as `[from, to]`, in percent.
         band: [f64; 2] = percent(report.range),
-        /// What would be split: `"latency"`, or the exclusive time of an endpoint.
+        /// The time that would be split: `"latency"`, or the exclusive time of an endpoint.
         of: Of<'a> = Of::new(&report.of),
-        /// What one sample is: `"request"` or `"call"`.
+        /// Meaning of one sample: `"request"` or `"call"`.
         per: &'static str = report.of.sample(),
         /// Requests; with `--endpoint` its calls on critical paths, or with `--per request` the requests that have one.
         samples: u64 = report.samples,

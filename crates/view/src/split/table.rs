@@ -161,7 +161,7 @@ pub fn why_empty(range: PercentileRange, report: &SplitReport) -> String {
     }
 }
 
-/// What is said where no tag can be split by.
+/// Words where no tag can be split by.
 pub const NO_TAG: &str = "No tag of these spans has two values or more.";
 
 /// Returns a value as it is read.

@@ -10,13 +10,13 @@ use pathlight_engine::summaries::{RootPart, Sketch, Summary};
 use pathlight_trace::Endpoint;
 
 public_json! {
-    /// What a summary, or several as one, says of the requests of one root endpoint or of all.
+    /// Content of a summary, or of several as one, about the requests of one root endpoint or of all.
     Show<'a>(summary: &'a Summary, selected: &'a Selected<'a>) {
         /// Traces in the summary.
         traces: u64 = summary.traces,
         /// Spans of these traces.
         spans: u64 = summary.spans,
-        /// When the first and the last request begin, microseconds since the epoch; `null` without requests.
+        /// Starts of the first and the last request, microseconds since the epoch; `null` without requests.
         start_us: Option<(u64, u64)> = summary.start_us,
         /// The root endpoint asked for; `null` for all.
         root: Option<&'a Endpoint> = selected.root,
@@ -60,7 +60,7 @@ public_json! {
         latency_us: Percentiles = part.percentiles(),
         /// Sum of their latencies.
         latency_sum_us: u128 = part.latency_us.sum,
-        /// How far the percentiles may be off, as a share of themselves; 0 if they are exact, up to 10,000 requests.
+        /// Greatest error of the percentiles, as a share of themselves; 0 if they are exact, up to 10,000 requests.
         percentile_error: f64 = part.latency.error(),
     }
 }
@@ -88,7 +88,7 @@ public_json! {
         p95: f64 = sketch.quantiles([0.95])[0],
         /// 99th percentile.
         p99: f64 = sketch.quantiles([0.99])[0],
-        /// How far the percentiles may be off, as a share of themselves; 0 if they are exact.
+        /// Greatest error of the percentiles, as a share of themselves; 0 if they are exact.
         percentile_error: f64 = sketch.error(),
     }
 }

@@ -45,28 +45,28 @@ pub fn lacks(view: View, compares_sets: bool) -> Option<&'static str> {
     })
 }
 
-/// What Compare says where a side is a summary and a percentile range is chosen.
+/// Words of Compare where a side is a summary and a percentile range is chosen.
 pub const COMPARES_ALL: &str = "A summary compares over requests of any latency, and a percentile range is chosen: choose All on both sides.";
 
 /// Returns what the list of findings says of summaries.
 pub const NO_FINDINGS: &str = "Findings are looked for in single spans, and a summary holds sums over them. Compare two \
                                summaries to see what changed between them.";
 
-/// What stands in place of the panels below a flow that need spans.
+/// Words in place of the panels below a flow that need spans.
 pub const FLOW_ONLY: &str = "What if, targets, timeouts, predictions and savings need the spans of single requests: load \
                              the traces, or some of them.";
 
-/// What a diagnosis of a summary lacks.
+/// Limits of a diagnosis of a summary, in words.
 pub const DIAGNOSIS_ONLY: &str = "From sums over requests of any latency: there are no groups of traces with their \
                                   aggregate traces, no percentiles and no intervals. Request types are root endpoints, \
                                   and the tail begins at the nearest latency bin.";
 
-/// What stands in place of the aggregate trace.
+/// Words in place of the aggregate trace.
 pub const NO_AGGREGATE: &str = "An aggregate trace stands for traces of one structure, and a summary holds sums over all. \
                                 Below stand the parts of spans that take the time; the flame graph has an example of each \
                                 call path by its id. Load the traces, or some of them, to see where in a trace they lie.";
 
-/// What stands in place of places that changed between two sides, one of which is a summary.
+/// Words in place of places that changed between two sides, one of which is a summary.
 pub const NO_CHANGED_PLACES: &str = "Changed places and services are found in the spans of both sides, and a summary holds \
                                      sums over them. Compare shows what changed, service by service.";
 
@@ -104,8 +104,8 @@ pub fn notes(of: &SummaryFacts) -> Vec<String> {
              their trace ids."
         ),
         format!(
-            "In Diagnosis, parts of spans are told by what stands before and after them, over all traces; endpoints with \
-             more than {MOST_PLACES} of them in a request type have none."
+            "In Diagnosis, parts of spans are distinguished by what stands before and after them, over all traces; \
+             endpoints with more than {MOST_PLACES} of them in a request type have none."
         ),
         "Errors of a request type are its requests with a span in error; spans and errors of endpoints are those on \
          critical paths. Of a request with errors of more than 64 endpoints there, only the 64 with the most time were \
@@ -168,7 +168,7 @@ pub fn known_requests(report: &CriticalPathReport) -> Vec<Known> {
 pub struct Selected<'a> {
     /// Their root endpoint; `None` for all.
     pub root: Option<&'a Endpoint>,
-    /// What is summed of them, whatever their latency.
+    /// Sums of them, whatever their latency.
     pub part: RootPart,
     /// The latency bins that come nearest to the percentile range asked for.
     pub cut: LatencyBinRange,
@@ -188,7 +188,7 @@ pub struct Selected<'a> {
 pub struct Node<'a> {
     /// Place of the parent in the list.
     pub parent: Option<usize>,
-    /// How many contexts are above it.
+    /// Number of contexts above it.
     pub depth: u32,
     /// Endpoint of the context.
     pub endpoint: &'a Endpoint,
@@ -198,7 +198,7 @@ pub struct Node<'a> {
     pub self_us: u128,
     /// The same with all below it.
     pub total_us: u128,
-    /// What is summed of it over requests of any latency.
+    /// Its sums over requests of any latency.
     pub part: &'a NodePart,
     /// Sum of its self time over these, in microseconds.
     pub exclusive_all_us: u128,
@@ -216,7 +216,7 @@ pub struct SummedEndpointRow<'a> {
     pub share: f64,
     /// 50th, 95th and 99th percentile of its self time, over the requests that have it.
     pub percentiles: [f64; 3],
-    /// What is summed of it.
+    /// Its sums.
     pub part: &'a SummedEndpoint,
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// What a cell shows.
+/// Text and look of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CellText {
     /// Text.
@@ -23,9 +23,9 @@ pub enum CellText {
         service: String,
         /// Operation of the endpoint.
         operation: String,
-        /// What is said of it beside the pointer; empty: its name.
+        /// Tip beside the pointer; empty: its name.
         tip: String,
-        /// How far it is indented, in levels.
+        /// Indentation, in levels.
         depth: u32,
     },
     /// A call: its endpoint, or `None`, and words behind it.
@@ -63,7 +63,7 @@ impl fmt::Display for CellText {
     }
 }
 
-/// How wide a column is, and how it is set.
+/// Width and alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// All that is left; one column of a table has it.
@@ -111,7 +111,7 @@ pub struct Head {
     pub priority: u8,
     /// Whether rows can be sorted by it.
     pub sorts: bool,
-    /// What it has in common with the columns beside it, such as [`PER_REQUEST`]; empty: nothing.
+    /// Group it shares with the columns beside it, such as [`PER_REQUEST`]; empty: none.
     pub group: &'static str,
 }
 
@@ -121,13 +121,13 @@ pub const PER_REQUEST: &str = "Per request";
 /// The group of columns whose numbers are over the requests that have what the row is about; a word of the glossary.
 pub const WHEN_PRESENT: &str = "When present";
 
-/// What is said of an endpoint beside the pointer, and how far it is indented.
+/// Tip of an endpoint beside the pointer, and its indentation.
 type Tip<R> = fn(&R) -> (String, u32);
 
 /// The endpoint that is called, if it is one alone, and words behind it.
 type Call<R> = fn(&R) -> (Option<(&str, &str)>, String);
 
-/// What a row has in a column.
+/// Content of a row in a column.
 enum Content<R> {
     Text(fn(&R) -> Cow<'_, str>),
     Number(fn(&R) -> Number, Unit),
@@ -147,7 +147,7 @@ pub struct Column<R> {
     pub(crate) heads: Vec<Cow<'static, str>>,
     /// Its fields where they are not what the cell has.
     fields: Option<fn(&R) -> Vec<String>>,
-    /// What it is sorted by where that is not what the cell has.
+    /// Sort order where it is not that of the cell.
     order: Option<fn(&R, &R) -> Ordering>,
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 /// The least width that a person can give a column, in CSS pixels.
 const LEAST_PX: u32 = 40;
 
-/// What a person chose of one column.
+/// Choices of a person about one column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Choice {
     /// Shown or hidden, whatever room there is.
@@ -16,7 +16,7 @@ struct Choice {
     width_px: Option<u32>,
 }
 
-/// What a person chose of the columns of a table, by their keys; written as `endpoint=240 slack=+ drag=-`.
+/// Choices of a person about the columns of a table, by their keys; written as `endpoint=240 slack=+ drag=-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnChoices(BTreeMap<String, Choice>);
 

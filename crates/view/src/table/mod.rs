@@ -46,14 +46,14 @@ pub struct Table<R> {
     empty: String,
 }
 
-/// What a search finds in a table.
+/// Hits of a search in a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableMatches {
     /// For each row, whether it is found; `None` if nothing is searched for.
     pub hits: Option<Vec<bool>>,
     /// Rows that the search finds.
     pub matches: u64,
-    /// Which share of the whole they make up, in a table of shares.
+    /// Share of the whole they make up, in a table of shares.
     pub share: Option<f64>,
 }
 

@@ -81,7 +81,7 @@ impl<T: Into<Number>> From<Option<T>> for Number {
     }
 }
 
-/// How a number is said.
+/// Unit of a number, which decides its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A count in full.

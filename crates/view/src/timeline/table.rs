@@ -23,7 +23,7 @@ pub struct Title {
     pub words: String,
     /// The id of the trace without leading zeros.
     pub id: String,
-    /// What is said of the id beside the pointer.
+    /// Hint of the id beside the pointer.
     pub hint: String,
 }
 
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_apart_where_the_report_does() {
+    fn waiting_is_split_where_the_report_does() {
         let wait = |is_certain, halves_us| {
             let wait = SpanWaiting { span: 0, callee: "b".to_owned(), us: 25_000, is_certain, halves_us };
             waiting_words(&wait).replace(['\u{202f}', '\u{a0}'], " ")

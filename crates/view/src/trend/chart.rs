@@ -33,9 +33,9 @@ pub struct TrendLine {
 /// Numbers that are drawn together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What it is about.
+    /// Title of the panel.
     pub title: String,
-    /// What there is to say of it.
+    /// Note on its change.
     pub note: String,
     /// Whether one of its lines has changed for certain.
     pub is_changed: bool,
@@ -45,7 +45,7 @@ pub struct Panel {
     pub lines: Vec<TrendLine>,
 }
 
-/// What the chart shows.
+/// Content of the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrendPanels {
     /// Names of the days.
@@ -142,7 +142,7 @@ fn panel<DB: DrawingBackend>(
     Ok(())
 }
 
-/// Where a day and where a value stands.
+/// Positions of a day and of a value.
 type Places<'a> = (&'a dyn Fn(usize) -> i32, &'a dyn Fn(f64) -> i32);
 
 fn draw_line<DB: DrawingBackend>(

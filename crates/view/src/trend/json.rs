@@ -10,7 +10,7 @@ public_json! {
     TrendOf<'a>(trend: &'a TrendOfSummaries, days: &'a [String]) {
         /// Names of the days, in the order given.
         days: &'a [String] = days,
-        /// Root endpoints with a change that is told, the clearest first.
+        /// Root endpoints with a change that is reported, the clearest first.
         moved: Vec<MovedOf<'a>> = trend.moved.iter().map(|moved| MovedOf::of(moved, days)).collect(),
         /// All numbers, by root endpoint: latency first, then the self time of endpoints.
         series: Vec<SeriesOf<'a>> = trend.series.iter().map(|series| SeriesOf::of(series, days)).collect(),
@@ -18,7 +18,7 @@ public_json! {
 }
 
 public_json! {
-    /// What changed of the requests of one root endpoint.
+    /// Change of the requests of one root endpoint.
     MovedOf<'a>(moved: &'a Moved, days: &'a [String]) {
         /// The root endpoint.
         root: &'a Endpoint = &moved.root,
@@ -58,9 +58,9 @@ public_json! {
         before_us: f64 = change.before_us,
         /// Level since, microseconds.
         after_us: f64 = change.after_us,
-        /// How likely a change this clear is by chance, on any day.
+        /// Probability of a change this clear by chance, on any day.
         p: f64 = change.p,
-        /// It is told: at least 5 %, and more than chance among all series.
+        /// It is reported: at least 5 %, and more than chance among all series.
         is_certain: bool = change.is_certain,
     }
 }

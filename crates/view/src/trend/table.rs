@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Panels drawn at most; the table has every number.
 const PANELS: usize = 30;
 
-/// What a view of traces says that needs summaries.
+/// Words of a view of traces that needs summaries.
 pub const NEEDS_SUMMARIES: &str = "Trend shows summaries over time: make one of each day with pathlight summarise TRACES -o \
                                    DAY.pathlight, and open them together or as a folder.";
 
@@ -34,7 +34,7 @@ fn growth(change: &DayChange) -> String {
     format!("is {:.0} % {}", percent.abs(), if percent > 0.0 { "higher" } else { "lower" })
 }
 
-/// Returns a change that is told in a sentence, `duration` writes times; `None` of one that was not worked out.
+/// Returns the sentence for a reported change, `duration` writes times; `None` of one that was not worked out.
 pub fn moved_words(
     trend: &TrendOfSummaries,
     moved: &Moved,
@@ -92,7 +92,7 @@ pub struct MovedWords {
     pub explanation: String,
 }
 
-/// Returns the changes that are told, the clearest first; those of one root endpoint if one is chosen.
+/// Returns the changes that are reported, the clearest first; those of one root endpoint if one is chosen.
 pub fn changes(report: &TrendReport, root: &RootEndpoint) -> Vec<MovedWords> {
     let days = day_names(report);
     let moved = report.trend.moved.iter().filter(|moved| is_of(root, &moved.root));

@@ -44,7 +44,7 @@ struct Seen {
     n: u32,
     /// For each endpoint in the sets, how much likelier a set is with it than without; empty but for sets.
     members: BTreeMap<u32, i64>,
-    /// How likely the empty set is.
+    /// Logarithm of the probability of the empty set, in billionths.
     empty: i64,
     /// Rarity of each category seen, ascending, and the calls as rare or rarer.
     rarer: Vec<((u32, i64), u32)>,

@@ -7,18 +7,18 @@ use pathlight_trace::{Endpoint, NO_ROW};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a fact is about.
+/// Kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FactKind {
-    /// Which endpoints a span calls; the condition is the set.
+    /// Endpoints that a span calls; the condition is the set.
     Calls,
-    /// How often it calls one of them; the call path is that of the call.
+    /// Number of calls to one of them; the call path is that of the call.
     Count,
-    /// Which sibling ended last before a call began; the condition is its endpoint, [`NO_ROW`] for none.
+    /// Sibling that ended last before a call began; the condition is its endpoint, [`NO_ROW`] for none.
     After,
-    /// Whether an error starts in a span; the condition is 1 or 0.
+    /// Start of an error in a span; the condition is 1 if one starts there, else 0.
     Error,
-    /// Whether a call is on the critical path of its parent; the condition is 1 or 0.
+    /// Membership of a call in the critical path of its parent; the condition is 1 if it is on it, else 0.
     Critical,
     /// Duration of a span less the union of its calls; the condition is the set of calls.
     SelfTime,
@@ -28,7 +28,7 @@ pub enum FactKind {
     Latency,
     /// Time before a call, from what it came after; the condition is that.
     Wait,
-    /// How far calls reach beyond their span, and 1 % of the span.
+    /// Time that calls reach beyond their span, and 1 % of the span.
     Outside,
 }
 
@@ -39,10 +39,10 @@ impl FactKind {
     }
 }
 
-/// What part of a request a fact belongs to. The order is that of the views.
+/// The part of a request that a fact belongs to. The order is that of the views.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum PartOfRequest {
-    /// What was called, in which order, and what failed.
+    /// Calls, their order, and failures.
     #[default]
     Structure,
     /// Times on the critical path.
@@ -94,7 +94,7 @@ impl CellKey {
     }
 }
 
-/// The names that facts are told in.
+/// The names that facts refer to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dictionary {
     /// Call paths from the roots of requests.
@@ -105,7 +105,7 @@ pub struct Dictionary {
     pub cells: Vec<CellKey>,
 }
 
-/// Which request a row is, and where its facts are.
+/// The request of a row, and the place of its facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FactRow {
     /// The facts of the request.

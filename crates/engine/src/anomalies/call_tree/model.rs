@@ -20,7 +20,7 @@ pub(super) const ENOUGH: u32 = 30;
 /// The least time that is added before the logarithm is taken, in microseconds.
 const LEAST_OFFSET_US: u64 = 50;
 
-/// What training knows of a possibility.
+/// Counts of training for a possibility.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum State {
     /// Calls of each fold that have the category.
@@ -35,7 +35,7 @@ pub(super) enum State {
 pub struct TreeModel {
     /// The names of its facts.
     pub dictionary: Dictionary,
-    /// What is added to every time before the logarithm is taken, in microseconds.
+    /// Time added to every time before the logarithm is taken, in microseconds.
     pub offset_us: u64,
     /// By cell of the dictionary.
     pub(super) states: Vec<State>,
@@ -63,16 +63,16 @@ pub struct TreeModel {
     pub(in crate::anomalies) is_raw: bool,
 }
 
-/// What the judgement of a training request was.
+/// Judgement of a training request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trained {
     /// Row of the facts.
     pub row: u32,
-    /// How anomalous it is to the other folds.
+    /// Verdict by the other folds.
     pub verdict: TreeVerdict,
 }
 
-/// What is looked up in a model: made once.
+/// Lookup tables of a model, made once.
 pub struct Tables {
     pub(super) key_of: Vec<u32>,
     pub(super) keys: Vec<KeyTable>,
@@ -84,7 +84,7 @@ pub struct Tables {
     pub(super) views: Views,
 }
 
-/// What is looked up of all possibilities of a kind and call path.
+/// Lookup table of all possibilities of a kind and call path.
 pub(super) enum KeyTable {
     Numbers(Box<TailCounts>),
     Categories(Categories),
@@ -104,7 +104,7 @@ pub struct Located {
     is_root: Vec<bool>,
 }
 
-/// Where a possibility stands in a model.
+/// Place of a possibility in a model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub kind: FactKind,
@@ -144,7 +144,7 @@ fn ticks(facts: &RequestFacts, rows: &[u32]) -> [u64; 4] {
     sums
 }
 
-/// Returns the least distance of times that can be told apart: what nearly all durations of training are multiples of.
+/// Returns the resolution of times: what nearly all durations of training are multiples of.
 pub(super) fn offset_us(sums: &[u64; 4]) -> u64 {
     let is_tick = |sum: u64| 10 * sum >= 9 * sums[0].max(1);
     let tick = [(sums[3], 1000), (sums[2], 100), (sums[1], 10)].into_iter().find(|(sum, _)| is_tick(*sum));

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 /// The greatest overlap that still counts as one call after the other, in microseconds.
 const TOLERANCE_US: u64 = 1_000;
 
-/// What is known of a span of the request looked at, by its local index below the root.
+/// Facts of a span of the request looked at, by its local index below the root.
 #[derive(Clone, Copy, Default)]
 struct SpanFacts {
     context: u32,

@@ -1,4 +1,4 @@
-//! Why a request is anomalous, in terms of calls (`docs/definitions/anomaly.md` section 5).
+//! Reasons why a request is anomalous, in terms of calls (`docs/definitions/anomaly.md` section 5).
 
 use super::super::PartOfRequest;
 use super::categories::Counts;
@@ -24,7 +24,7 @@ const CERTAIN: f64 = 5.0;
 /// An endpoint is missing or new if at most this share of calls is without or with it.
 const RARE: f64 = 0.05;
 
-/// What a reason says. The order is that of reasons of structure.
+/// Kind of a reason. The order is that of reasons of structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -58,7 +58,7 @@ pub enum ReasonKind {
 /// One reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeReason {
-    /// What it says.
+    /// Kind of the reason.
     pub kind: ReasonKind,
     /// The part of the request it is about.
     pub part: PartOfRequest,
@@ -79,7 +79,7 @@ pub struct TreeReason {
     surprise: f64,
 }
 
-/// Why a request has its verdict.
+/// Reasons for the verdict on a request.
 pub struct Reasons<'a> {
     /// Structure first.
     pub reasons: Vec<TreeReason>,
@@ -90,7 +90,7 @@ pub struct Reasons<'a> {
     pub nearest: Option<&'a RequestRef>,
 }
 
-/// What explains verdicts: made once for a model and the facts it judges.
+/// Explainer of verdicts, made once for a model and the facts it judges.
 pub struct Explainer<'a> {
     model: &'a TreeModel,
     tables: &'a Tables,

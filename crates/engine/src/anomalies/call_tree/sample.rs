@@ -1,6 +1,6 @@
 //! Some requests that stand for many: those whose trace ids have the smallest hashes (`docs/definitions/summary.md`).
 //!
-//! Which ones they are depends on ids alone, so the sample of all requests is the sample of the samples of any parts.
+//! The choice depends on ids alone, so the sample of all requests is the sample of the samples of any parts.
 
 use super::super::PartOfRequest;
 use super::facts::{CellKey, Dictionary, next_number, push_fact};

@@ -87,7 +87,7 @@ pub fn join<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
     all
 }
 
-/// How far beyond the numbers of training others may lie: excesses are exponential with a mean that has a prior.
+/// Prior of how far other numbers lie beyond those of training: excesses are exponential with a mean that has a prior.
 #[derive(Clone, Copy, Debug)]
 pub struct Prior {
     /// Excesses that the prior counts for.

@@ -11,7 +11,7 @@ pub type ViewScores = [f64; 6];
 /// The share of the sum of all views in a score: it decides among equals.
 const SUM_SHARE: f64 = 0.001;
 
-/// How anomalous a request is.
+/// Verdict on a request: how anomalous it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeVerdict {
     /// The score T: requests are ranked by it. It has no bound and is no probability.

@@ -7,7 +7,7 @@ use pathlight_trace::{EndpointId, NO_ROW, Role, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a vector holds.
+/// Encoding of a vector: the times it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FeatureEncoding {
     /// Exclusive time on the critical path, by critical call path: the paper's.
@@ -32,7 +32,7 @@ impl FeatureEncoding {
 pub struct RowFacts {
     /// The request by its ids.
     pub request: RequestRef,
-    /// When it started, in microseconds since the epoch.
+    /// Start of the request, in microseconds since the epoch.
     pub start_us: u64,
 }
 

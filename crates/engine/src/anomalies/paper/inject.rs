@@ -8,7 +8,7 @@ use pathlight_trace::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How a request is made abnormal.
+/// Way to make a request abnormal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Injection {
     /// The paper's recipe: a fifth of the spans dropped, durations permuted over the rest.
@@ -96,7 +96,7 @@ pub fn is_held_out(seed: u64, trace_id: &str) -> bool {
     Random::of(mix(seed), trace_id).below(2) == 1
 }
 
-/// Which requests are made abnormal.
+/// Choice of the requests that are made abnormal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Victims {
     /// Requests that are [held out](is_held_out).
@@ -117,12 +117,12 @@ impl Victims {
     }
 }
 
-/// What was done to a request.
+/// Change that was made to a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Injected {
     /// Spans that it lost.
     pub lost: u32,
-    /// Where: endpoints, ascending; none if it was everywhere.
+    /// Endpoints at which it was made, ascending; none if it was everywhere.
     pub places: Vec<EndpointId>,
 }
 

@@ -28,7 +28,7 @@ pub struct TrainedRule {
     time: Vec<f64>,
 }
 
-/// How far a request lies from what is normal.
+/// Distances of a request from what is normal.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
     /// One minus the greatest Jaccard similarity of its critical call paths to those of a training request.
@@ -37,7 +37,7 @@ pub struct Scores {
     pub time: f64,
 }
 
-/// What the rule says of a request.
+/// Verdict of the rule on a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleVerdict {
     /// Scores of the request.
@@ -48,7 +48,7 @@ pub struct RuleVerdict {
     pub p_time: f64,
 }
 
-/// What judging looks up, made once for a rule and the features it judges.
+/// Lookup tables for judging, made once for a rule and the features it judges.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
     search: NearestSet,

@@ -1,4 +1,4 @@
-//! The evaluation: how well abnormal requests are told from normal ones (`docs/definitions/anomaly.md` section 7).
+//! The evaluation: how well abnormal requests are separated from normal ones (`docs/definitions/anomaly.md` section 7).
 
 use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
 use crate::EngineError;

@@ -38,7 +38,7 @@ pub struct Anomalies {
     pub train: Selection,
     /// The requests to judge.
     pub test: Selection,
-    /// How.
+    /// Settings of the training.
     pub settings: AnomalySettings,
 }
 
@@ -213,7 +213,7 @@ impl Query for Anomalies {
 pub struct AnomalyModel {
     /// The normal requests to learn from.
     pub train: Selection,
-    /// What is trained.
+    /// Settings of the training.
     pub settings: AnomalySettings,
 }
 
@@ -249,7 +249,7 @@ pub struct AnomalyVectors {
     pub train: Selection,
     /// Those to judge.
     pub test: Option<Selection>,
-    /// What the vectors hold.
+    /// Encoding of the vectors.
     pub encoding: FeatureEncoding,
 }
 
@@ -297,7 +297,7 @@ async fn learn(
     Ok((AnomalyBaseline { tree, vae }, tables, trained, progress))
 }
 
-/// What the auto-encoder does.
+/// Start of the sentences about the input of the auto-encoder.
 const LEARNS: &str = "the auto-encoder learns from";
 
 impl Workers {

@@ -10,7 +10,7 @@ use pathlight_base::encoding;
 use pathlight_trace::{PathSettings, RequestRoots, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
 
-/// What is recorded of each request.
+/// Kind of the vector recorded of each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum VectorKind {
     /// A vector.
@@ -19,7 +19,7 @@ pub(crate) enum VectorKind {
     Facts,
 }
 
-/// How requests are made abnormal: in which way, by which seed, and which ones.
+/// Plan of making requests abnormal: in which way, by which seed, and which ones.
 pub(crate) type InjectionPlan = (Injection, u64, Victims);
 
 /// Looks at one worker's requests, in steps.

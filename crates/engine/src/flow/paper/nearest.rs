@@ -7,7 +7,7 @@ use pathlight_base::statistics::ln;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How near a cluster is to an invocation.
+/// Measure of the distance of a cluster from an invocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub enum Metric {
     /// Sum of squared distances of latencies in standard deviations, as in the paper; a deviation is at least 5 % of the
@@ -20,7 +20,7 @@ pub enum Metric {
     Likelihood,
 }
 
-/// What invocations are ordered by: start, then trace id, then span id.
+/// Sort key of invocations: start, then trace id, then span id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct InvocationKey {
     /// Sanitised start, microseconds since the epoch.
@@ -173,7 +173,7 @@ struct Cluster {
     /// (node, how many it waits for, how many wait for it) by node.
     graph: Vec<(u32, u32, u32)>,
     count: u64,
-    /// What the distance has besides the squares.
+    /// Part of the distance besides the squares.
     constant: f64,
     means: Vec<f64>,
     variances: Vec<f64>,

@@ -6,7 +6,7 @@ use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// How flows are learned and compared.
+/// Settings by which flows are learned and compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FlowSettings {
     /// Share of the invocations with both nodes in which an edge must hold, in millionths.

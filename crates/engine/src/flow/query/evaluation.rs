@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 /// on the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowEvaluation {
-    /// Whose invocations; pooled over all parents without a root endpoint.
+    /// The selection of invocations; pooled over all parents without a root endpoint.
     pub selection: Selection,
-    /// How flows are learned.
+    /// Settings by which flows are learned.
     pub settings: FlowSettings,
     /// Parents none of whose invocations has so many calls are left out when pooling.
     pub min_children: u32,

@@ -36,7 +36,7 @@ pub struct Flow {
     pub selection: Selection,
     /// The parent within them; `None`: their root endpoint.
     pub parent: Option<Endpoint>,
-    /// How the flow is learned.
+    /// Settings by which the flow is learned.
     pub settings: FlowSettings,
 }
 
@@ -94,7 +94,7 @@ impl Workers {
     }
 }
 
-/// What is said where a summary cannot answer.
+/// Words where a summary cannot answer.
 const NEEDS_SPANS: &str = "a summary holds which calls wait for which; what would happen if something were otherwise, and \
                            how well that is predicted, needs the spans of single requests: load the traces, or some of them";
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Reports the endpoints that have a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowParents {
-    /// Whose invocations; those of all parents without a root endpoint.
+    /// The selection of invocations; those of all parents without a root endpoint.
     pub selection: Selection,
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct Savings {
     /// The selected requests.
     pub selection: Selection,
-    /// How flows are learned.
+    /// Settings by which flows are learned.
     pub settings: FlowSettings,
 }
 

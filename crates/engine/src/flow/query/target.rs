@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 pub struct Target {
     /// The selected requests.
     pub selection: Selection,
-    /// How flows are learned.
+    /// Settings by which flows are learned.
     pub settings: FlowSettings,
     /// The percentile of the target.
     pub quantile: Quantile,
-    /// What it is to be, in microseconds.
+    /// The target value, in microseconds.
     pub target_us: u64,
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct Timeout {
     /// The selected requests.
     pub selection: Selection,
-    /// How flows are learned.
+    /// Settings by which flows are learned.
     pub settings: FlowSettings,
     /// Endpoint whose calls get the timeout.
     pub endpoint: Endpoint,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct WhatIf {
     /// The selected requests.
     pub selection: Selection,
-    /// How flows are learned.
+    /// Settings by which flows are learned.
     pub settings: FlowSettings,
     /// The changes.
     pub changes: Changes,

@@ -9,7 +9,7 @@ fn messages_of_compare(workers: usize, before: &[Vec<u8>], range: PercentileRang
     let mut sim = Sim::new(workers, 7);
     sim.load(&texts());
     sim.add(&texts()[..2], 1);
-    sim.settle();
+    sim.run_until_idle();
     sim.answers_to(before);
     let side = |group| Selection { group, ..Selection::default() }.with_range(range);
     let from = sim.messages;
@@ -29,7 +29,7 @@ fn both_sides_of_a_comparison_are_looked_at_in_the_same_passes() {
         assert_eq!(messages_of_compare(workers, &overview, PercentileRange::ALL), of_passes(2));
         // Names of places and types before them.
         assert_eq!(messages_of_compare(workers, &[], PercentileRange::ALL), of_passes(4));
-        // Requests of equal latency at the ends of the range are told apart by their ids.
+        // Requests of equal latency at the ends of the range are ordered by their ids.
         assert!(messages_of_compare(workers, &overview, tail) <= of_passes(3));
     }
 }

@@ -111,14 +111,14 @@ fn posted(answers: Vec<(u64, CallAnswer)>) -> Vec<(FromWorker, Vec<Vec<u8>>)> {
     answers.into_iter().map(message).collect()
 }
 
-/// A pool, its workers and what it has told.
+/// A pool, its workers and the events it has reported.
 pub struct Sim {
     pub pool: PoolState<Vec<u8>>,
     pub files: Vec<Vec<u8>>,
     pub workers: BTreeMap<usize, SimWorker>,
     /// Events that are on their way.
     pub events: VecDeque<PoolInput<Vec<u8>>>,
-    pub told: Vec<PoolEvent>,
+    pub reported: Vec<PoolEvent>,
     pub answers: BTreeMap<u64, Result<Vec<u8>, QueryError>>,
     pub saved: Vec<Result<Vec<Vec<Vec<u8>>>, String>>,
     pub starts: u32,
@@ -139,7 +139,7 @@ impl Sim {
             files: vec![],
             workers: BTreeMap::new(),
             events: VecDeque::new(),
-            told: vec![],
+            reported: vec![],
             answers: BTreeMap::new(),
             saved: vec![],
             starts: 0,
@@ -188,7 +188,7 @@ impl Sim {
                         worker.inbox.push_back((message, attachments));
                     }
                 }
-                PoolCommand::Tell(event) => self.told.push(event),
+                PoolCommand::Tell(event) => self.reported.push(event),
                 PoolCommand::Wake => self.events.push_back(PoolInput::Wake),
                 PoolCommand::Working { .. } => {}
                 PoolCommand::Answer { query, result } => {
@@ -228,7 +228,7 @@ impl Sim {
         true
     }
 
-    pub fn settle(&mut self) {
+    pub fn run_until_idle(&mut self) {
         while self.step() {}
         assert!(self.pool.calls.is_empty(), "calls are left over: {:?}", self.pool.calls);
     }
@@ -243,18 +243,18 @@ impl Sim {
 
     pub fn load(&mut self, texts: &[String]) -> LoadOutcome {
         self.add(texts, 0);
-        self.settle();
+        self.run_until_idle();
         self.outcome()
     }
 
-    /// Returns the outcome of the last load; forgets what else was told.
+    /// Returns the outcome of the last load; forgets other events.
     pub fn outcome(&mut self) -> LoadOutcome {
-        let told = std::mem::take(&mut self.told);
-        let outcome = told.iter().rev().find_map(|event| match event {
+        let reported = std::mem::take(&mut self.reported);
+        let outcome = reported.iter().rev().find_map(|event| match event {
             PoolEvent::Loaded(outcome) => Some(outcome.clone()),
             _ => None,
         });
-        outcome.unwrap_or_else(|| panic!("no load has ended: {told:?}"))
+        outcome.unwrap_or_else(|| panic!("no load has ended: {reported:?}"))
     }
 
     pub fn query(&mut self, number: u64, message: &[u8]) {
@@ -271,7 +271,7 @@ impl Sim {
         for (message, number) in messages.iter().zip(first..) {
             self.query(number, message);
         }
-        self.settle();
+        self.run_until_idle();
         (first..).take(messages.len()).map(|number| self.answers.remove(&number).unwrap().unwrap()).collect()
     }
 

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 pub struct FindSpans {
     /// Canonical trace id.
     pub trace_id: String,
-    /// How it is read: what spans are called.
+    /// Settings by which it is read: the names of spans.
     pub settings: PathSettings,
-    /// Which set of traces, see [`Selection::group`](crate::requests::Selection::group).
+    /// The set of traces, see [`Selection::group`](crate::requests::Selection::group).
     pub group: u8,
     /// The search.
     pub search: SpanSearch,

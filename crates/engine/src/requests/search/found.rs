@@ -29,7 +29,7 @@ pub struct FoundEndpoint {
     pub spans: u64,
 }
 
-/// What a search finds in the requests of a percentile range.
+/// Hits of a search in the requests of a percentile range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchReport {
     /// Requests and latencies of the percentile range.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What separates alternatives.
+/// Separator of alternatives.
 const OR: &str = "OR";
 
 /// Pieces of a text that are read, from the front: each is looked up in the tables of every worker.
@@ -12,7 +12,7 @@ const MOST_TOKENS: usize = 64;
 /// The key that means the service of a span, and a tag of this name.
 pub const SERVICE: &str = "service";
 
-/// How a search deals with the spans of a service.
+/// Treatment of the spans of a service in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceChoice {
     /// As with all others.
@@ -85,7 +85,7 @@ pub struct Term {
     pub condition: Condition,
 }
 
-/// What is searched for: alternatives, each of terms that must all hold. Without any, nothing is searched for.
+/// A search: alternatives, each of terms that must all hold. Without any, nothing is searched for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SpanSearch {
     /// The alternatives; none is empty.
@@ -95,15 +95,15 @@ pub struct SpanSearch {
 /// A piece of a search text, between blanks that are not quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Where it begins in the text, in bytes.
+    /// Offset of its start in the text, in bytes.
     pub start: usize,
     /// One past its end.
     pub end: usize,
     /// It begins with a minus sign that means "not".
     pub negated: bool,
-    /// What stands before the first `=`, without quotes; all of it if there is none.
+    /// The text before the first `=`, without quotes; all of it if there is none.
     pub name: String,
-    /// What stands behind that, without quotes; `None` without a `=`.
+    /// The text after that, without quotes; `None` without a `=`.
     pub value: Option<String>,
     /// Something in it is quoted.
     quoted: bool,

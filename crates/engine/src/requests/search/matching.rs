@@ -1,4 +1,4 @@
-//! Whether a search finds a span or a request.
+//! Matching of a search with a span or a request.
 //!
 //! On a span a condition is about the span and its process. On a request it is about all its spans: one of them has the
 //! tag or the name; with `-` none has. A filter asks the second.

@@ -8,7 +8,7 @@ use pathlight_engine::compare::{
 };
 use pathlight_engine::ids::NodeId;
 
-/// Which side decides the width of a frame.
+/// The side that decides the width of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DiffWidth {
     /// Self time of the larger side plus all frames below, so frames of one side only stay visible.
@@ -18,7 +18,7 @@ pub enum DiffWidth {
     B,
 }
 
-/// How a differential flame graph is drawn.
+/// Options of a differential flame graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiffOptions {
     /// Mean time per request, or share of a side's latency.
@@ -87,18 +87,22 @@ impl DiffFlame {
         let changes: Vec<Change> = (0..nodes.len() as u32)
             .map(|at| report.change(NodeId(at), options.basis, options.measure))
             .collect();
-        let told: Vec<bool> =
+        let is_changed: Vec<bool> =
             changes.iter().map(|change| counts_as_changed(report, options, change)).collect();
-        let sizes = changes.iter().zip(&told).filter(|(_, told)| **told).map(|(c, _)| c.change.abs());
+        let sizes = changes
+            .iter()
+            .zip(&is_changed)
+            .filter(|(_, is_changed)| **is_changed)
+            .map(|(c, _)| c.change.abs());
         let scale = sizes.fold(0.0, f64::max);
-        let frames = nodes.iter().zip(changes.iter().zip(&told)).map(|(node, (change, told))| {
+        let frames = nodes.iter().zip(changes.iter().zip(&is_changed)).map(|(node, (change, is_changed))| {
             let (service, operation) = report.name(node.endpoint);
             let mark = match node.presence() {
                 Presence::New => "new: ",
                 Presence::Gone => "gone: ",
                 Presence::Both => "",
             };
-            let shade = if *told {
+            let shade = if *is_changed {
                 Shade::Change((change.change / scale * 100.0).round() as i8)
             } else {
                 Shade::Grey
@@ -107,7 +111,7 @@ impl DiffFlame {
             Frame { name_at: mark.len(), ..Frame::new(label, shade) }
         });
         let frames: Vec<Frame> = frames.collect();
-        let changed = told.iter().filter(|told| **told).count() as u32;
+        let changed = is_changed.iter().filter(|is_changed| **is_changed).count() as u32;
         let parents = nodes.iter().map(|node| node.parent.map_or(NONE, |parent| parent.0)).collect();
         let tree = FlameTree::new(parents, &widths, (0..nodes.len() as u32).collect(), frames);
         DiffFlame { tree, scale, changed, grey: nodes.len() as u32 - changed }

@@ -31,22 +31,22 @@ impl FlameSize {
     }
 }
 
-/// What of a flame graph is shown, and how.
+/// The part of a flame graph that is shown, and its look.
 #[derive(Clone, Copy, Debug)]
 pub struct FlameView<'a> {
     /// The part of the whole width that is shown: [`FlameTree::window_of`] a node, or anything else.
     pub window: Window,
-    /// How far it is scrolled down, in device pixels.
+    /// Distance it is scrolled down, in device pixels.
     pub scroll_px: i64,
     /// The selected node.
     pub selected: Option<u32>,
     /// The node under the pointer.
     pub hovered: Option<u32>,
-    /// What was searched for; the rest is dimmed.
+    /// Hits of the search; the rest is dimmed.
     pub matches: Option<&'a Matches>,
 }
 
-/// A visible box: one node, or a run of nodes too narrow to be told apart.
+/// A visible box: one node, or a run of nodes too narrow to be drawn one by one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlameBox {
     /// Left edge, within the width.
@@ -61,7 +61,7 @@ pub struct FlameBox {
     pub node: u32,
     /// The last node of the run; `node` if it is no run.
     pub last: u32,
-    /// How many nodes it stands for.
+    /// Number of nodes it stands for.
     pub nodes: u32,
     /// The shade of its colour.
     pub shade: Shade,
@@ -79,7 +79,7 @@ pub struct FlameBox {
     pub is_waiting: bool,
 }
 
-/// What is under a pixel.
+/// The item under a pixel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FlameHit {
     /// A node.

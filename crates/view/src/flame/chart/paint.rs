@@ -52,11 +52,11 @@ pub fn scene(layout: &FlameLayout, theme: &Theme, metrics: Metrics) -> Scene {
     scene.finish()
 }
 
-/// What an exported picture says besides its labels.
+/// Words of an exported picture besides its labels.
 pub struct FlameWords<'a> {
     /// Title of the image.
     pub title: String,
-    /// What it shows, in a sentence.
+    /// Description of its content, in a sentence.
     pub description: String,
     /// The tip of a node.
     pub tip: Box<dyn Fn(u32) -> String + 'a>,

@@ -25,7 +25,7 @@ pub struct FlameEndpointRow {
     pub spans: u64,
     /// Error spans among them.
     pub errors: u64,
-    /// In how many calling contexts it stands.
+    /// Number of calling contexts it stands in.
     pub contexts: u32,
     /// Requests that contain it: at least this many (exactly, if `requests_most` is the same).
     pub requests: u64,

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 /// "No node".
 pub const NONE: u32 = u32::MAX;
 
-/// What nodes share: a label and a colour.
+/// Label and colour, which nodes may share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// What is written into a box.
+    /// Text in the box.
     pub label: String,
     /// The shade of its colour.
     pub shade: Shade,
@@ -20,7 +20,7 @@ pub struct Frame {
     pub is_waiting: bool,
     /// Time spent waiting that may also be work of the caller.
     pub may_be_caller: bool,
-    /// Where in the label the name of the endpoint begins, in bytes: behind what is said of the frame.
+    /// Offset in the label at which the name of the endpoint begins, in bytes: behind the mark of the frame.
     pub name_at: usize,
 }
 
@@ -49,7 +49,7 @@ pub struct FlameTree {
     pub(crate) rows: Vec<u32>,
     /// Left and right edge of each of `rows`.
     pub(crate) row_us: Vec<(u64, u64)>,
-    /// Where each row starts in `rows`, and the end.
+    /// Start of each row in `rows`, and the end.
     pub(crate) row_starts: Vec<usize>,
     total_us: u64,
     /// Its microseconds are 2 to this power of those of its times: 0, but for a total beyond 64 bits.

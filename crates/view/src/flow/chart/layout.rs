@@ -23,7 +23,7 @@ pub struct DagSizes {
     pub gap_y: i32,
 }
 
-/// What a box stands for.
+/// The part of a flow that a box stands for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DagItem {
     /// The parent begins.
@@ -58,7 +58,7 @@ pub struct DagLine {
     pub from: DagItem,
     /// The box where the line ends.
     pub to: DagItem,
-    /// How often it binds; summed over the edges that a synchronisation node replaces.
+    /// Number of times it binds; summed over the edges that a synchronisation node replaces.
     pub binding: u64,
     /// Invocations in which the edge could bind.
     pub both: u64,

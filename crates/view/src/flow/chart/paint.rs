@@ -10,7 +10,7 @@ use pathlight_base::format;
 use pathlight_engine::flow::{FlowNode, FlowReport};
 use pathlight_engine::ids::NodeId;
 
-/// What of a flow is shown, and how.
+/// The part of a flow that is shown, and its look.
 #[derive(Clone, Copy, Debug)]
 pub struct DagView<'a> {
     /// The flow that was laid out.
@@ -19,7 +19,7 @@ pub struct DagView<'a> {
     pub window: DagWindow,
     /// The selected node.
     pub selected: Option<NodeId>,
-    /// What is under the pointer.
+    /// The item under the pointer.
     pub hovered: Option<DagHit>,
     /// By node, whether a what-if changes it.
     pub changed: &'a [bool],

@@ -4,18 +4,18 @@ use super::{DagItem, DagLayout};
 use crate::draw::scene::Curve;
 use crate::draw::{Metrics, Viewport};
 
-/// How a layout lies on a canvas: its pixels times `zoom`, moved by `x` and `y`, are the canvas' pixels.
+/// Position of a layout on a canvas: its pixels times `zoom`, moved by `x` and `y`, are the canvas' pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DagWindow {
     /// Canvas pixels per pixel of the layout.
     pub zoom: f64,
-    /// Where the layout's left edge is.
+    /// Position of the layout's left edge.
     pub x: f64,
-    /// Where the layout's upper edge is.
+    /// Position of the layout's upper edge.
     pub y: f64,
 }
 
-/// What is under a pixel.
+/// The item under a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DagHit {
     /// A box.

@@ -1,6 +1,6 @@
 //! Rows and columns that behave alike, side by side: an order, not a claim of groups.
 //!
-//! What is ordered are points; they are halved by two means, and the halves again, each time with the half first that is
+//! Points are ordered; they are halved by two means, and the halves again, each time with the half first that is
 //! nearer to what stands before it. Nothing is drawn by lot, so the same report gives the same order, and the number of
 //! halvings is bounded: the cost grows with the number of points, whatever they are.
 
@@ -14,9 +14,9 @@ const ROWS: usize = 48;
 const RANGES: usize = 96;
 /// Rows that are put beside those that they are like, those with most time; others follow by their time.
 const MOST_ROWS: usize = 4096;
-/// How often a part is halved again at most; what is left then stays as it was.
+/// Greatest number of times a part is halved again; what is left then stays as it was.
 const HALVINGS: u32 = 20;
-/// How often the means of two halves are moved.
+/// Number of times the means of two halves are moved.
 const MOVES: usize = 8;
 
 /// Points nearer than this, squared, differ by rounding.

@@ -45,16 +45,16 @@ impl HeatSize {
     }
 }
 
-/// What of a heat map is shown, and how.
+/// The part of a heat map that is shown, and its look.
 #[derive(Clone, Copy, Debug)]
 pub struct HeatView<'a> {
     /// Rows from top to bottom, as numbers of the model.
     pub order: &'a [ReportEndpoint],
     /// The columns that are shown.
     pub window: Window,
-    /// How far it is scrolled down, in device pixels.
+    /// Distance it is scrolled down, in device pixels.
     pub scroll_px: i64,
-    /// The narrowest run of columns that is told apart, in device pixels.
+    /// The narrowest run of columns that is drawn by itself, in device pixels.
     pub step_px: i32,
     /// The selected row.
     pub selected: Option<ReportEndpoint>,
@@ -116,7 +116,7 @@ pub struct HeatLayout {
     bins: Vec<Bin>,
 }
 
-/// What is under a pixel.
+/// The item under a pixel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeatHit {
     /// Cells: the row, and the columns that share the pixel.

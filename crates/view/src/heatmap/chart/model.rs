@@ -9,7 +9,7 @@ use pathlight_trace::Endpoint;
 #[derive(Clone, Debug, Default)]
 pub struct HeatModel {
     labels: Vec<String>,
-    /// Where the cells of each row begin, and the end.
+    /// Start of the cells of each row, and the end.
     starts: Vec<usize>,
     /// Column of each cell, growing within a row.
     column: Vec<u32>,
@@ -133,7 +133,7 @@ impl HeatModel {
 }
 
 /// Returns where on the sequential map a share stands, in thousandths. The square root of the share, so that one
-/// percent can be told from nothing and half from all.
+/// percent differs visibly from nothing and half from all.
 pub fn heat_of_share(ppm: u32) -> u16 {
     ((f64::from(ppm.min(1_000_000)) / 1e6).sqrt() * 1000.0 + 0.5) as u16
 }

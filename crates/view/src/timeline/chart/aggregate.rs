@@ -127,7 +127,7 @@ impl Timeline {
     }
 }
 
-/// Adds the visible parts of a span, those too narrow to be told apart left out; returns their end.
+/// Adds the visible parts of a span, those too narrow to be drawn one by one left out; returns their end.
 pub(crate) fn boxes(
     timeline: &Timeline,
     window: Window,

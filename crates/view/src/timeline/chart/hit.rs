@@ -17,7 +17,7 @@ pub enum TimelinePart {
     Plot,
 }
 
-/// What is under a pixel.
+/// The item under a pixel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TimelineHit {
     /// The span of the row; `None` on the axis and below the last row.

@@ -10,24 +10,24 @@ use crate::draw::{MeasureText, Shade, Window};
 use pathlight_base::format;
 use pathlight_engine::flame::TraceReport;
 
-/// What of a timeline is shown, and how.
+/// The part of a timeline that is shown, and its look.
 #[derive(Clone, Copy, Debug)]
 pub struct TimelineShown<'a> {
     /// The part of the time axis that is shown.
     pub window: Window,
-    /// How far the rows are scrolled up, in device pixels.
+    /// Distance the rows are scrolled up, in device pixels.
     pub scroll_px: i64,
     /// The selected span.
     pub selected: Option<u32>,
     /// The span under the pointer.
     pub hovered: Option<u32>,
-    /// What was searched for; the rest is dimmed.
+    /// Hits of the search; the rest is dimmed.
     pub matches: Option<&'a SpanMatches>,
     /// Whether bars have tails as long as their slack.
     pub slack: bool,
 }
 
-/// How a bar is drawn.
+/// Look of a bar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarKind {
     /// The parent waits for it: filled.
@@ -51,7 +51,7 @@ pub struct BarText {
     pub inside: bool,
 }
 
-/// Whether a row can be opened or closed.
+/// State of a row: open, closed, or without children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Toggle {
     /// A span without children.
@@ -69,19 +69,19 @@ pub struct TimelineRow {
     pub span: u32,
     /// Siblings of one name.
     pub is_group: bool,
-    /// What stands in the columns of numbers.
+    /// Text in the columns of numbers.
     pub numbers: Option<[String; NUMBERS.len()]>,
     /// Upper edge; the first row may stand out above, behind the axis.
     pub y: i32,
     /// Left edge of what stands in the column.
     pub indent: i32,
-    /// Whether it opens and closes.
+    /// Its state: open, closed, or without children.
     pub toggle: Toggle,
     /// The label in the column, cut to fit.
     pub label: Option<String>,
     /// Its bar, if any of it is in the window.
     pub bar: Option<SpanBar>,
-    /// How much longer it may take, as a tail of its bar.
+    /// Longest time it may take beyond that, as a tail of its bar.
     pub tail: Option<SpanBar>,
     /// Text at the bar.
     pub text: Option<BarText>,
@@ -89,7 +89,7 @@ pub struct TimelineRow {
     pub marks: std::ops::Range<usize>,
     /// Named parts of the bar: a range of [`TimelineLayout::parts`].
     pub parts: std::ops::Range<usize>,
-    /// How the bar is drawn.
+    /// Look of the bar.
     pub kind: BarKind,
     /// Colour of the bar.
     pub shade: Shade,

@@ -2,7 +2,7 @@
 
 use pathlight_engine::flame::TraceReport;
 
-/// What a span is.
+/// Mark of a span: a letter and words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// Bit of the report.

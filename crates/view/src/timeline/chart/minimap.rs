@@ -10,7 +10,7 @@ use pathlight_engine::flame::TraceReport;
 pub struct Minimap {
     /// Spans that run at some moment of the column.
     pub active: Vec<u32>,
-    /// Whether an error starts in the column.
+    /// By column: an error starts in it.
     pub errors: Vec<bool>,
     /// The greatest of `active`.
     pub most: u32,

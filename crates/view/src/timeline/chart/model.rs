@@ -19,7 +19,7 @@ pub struct Timeline {
     frames: Vec<Frame>,
     /// One past the last descendant of each span.
     end: Vec<u32>,
-    /// Where each span's own segments start in `segments`, and the end.
+    /// Start of each span's own segments in `segments`, and the end.
     segment_starts: Vec<u32>,
     /// Segments by (span, time).
     segments: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct Timeline {
     pub(crate) parts: Vec<SpanPart>,
 }
 
-/// What a span is marked with: a letter at its label and words at its bar, so that no mark is one of colour alone.
+/// Sign of a span: a letter at its label and words at its bar, so that no mark is one of colour alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sign {
     /// The letter.
@@ -55,7 +55,7 @@ pub struct Sign {
 pub struct SpansRow {
     /// The span, or the first of the siblings.
     pub span: u32,
-    /// How far it is set in.
+    /// Indentation, in levels.
     pub depth: u32,
     /// It is a row of siblings.
     pub is_group: bool,

@@ -8,7 +8,7 @@ use pathlight_engine::diagnosis::{AggregateSpan, AggregateSubspan};
 pub struct SpanPart {
     /// The span.
     pub span: u32,
-    /// Which of its parts, from 0.
+    /// Number of the part in its span, from 0.
     pub index: u32,
     /// Start, relative to the trace.
     pub start_us: u64,
@@ -16,7 +16,7 @@ pub struct SpanPart {
     pub end_us: u64,
     /// Name of the part.
     pub name: String,
-    /// Where in its span it lies, in words; nothing for the whole of a span that calls nothing.
+    /// Place in its span, in words; nothing for the whole of a span that calls nothing.
     pub place: String,
     /// Whether it is the problematic part.
     pub is_problem: bool,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A request whose log-likelihood is lower than all but this share of the training density is abnormal (appendix C).
 pub const P_VALUE: f64 = 0.001;
 
-/// What the auto-encoder says of a request.
+/// Verdict of the auto-encoder on a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VaeVerdict {
     /// Logarithm of the likelihood.
@@ -40,7 +40,7 @@ impl VaeVerdict {
     }
 }
 
-/// What judging looks up, made once for an auto-encoder and the features it judges.
+/// Judge made once for an auto-encoder and the features it judges.
 pub struct VaeJudge {
     /// Of each call path of the features its column, [`NO_ROW`] where it has none.
     numbers: Vec<u32>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 const LEAK: f32 = 0.2;
 /// Added to every deviation.
 const LEAST_DEVIATION: f32 = 1e-4;
-/// What stands for a call path that a request does not have: of most columns nothing else is in the input.
+/// Value of a call path that a request does not have: of most columns nothing else is in the input.
 pub const ABSENT: f32 = -1.0;
 /// Half the logarithm of 2 pi.
 const HALF_LN_TAU: f32 = 0.918_938_5;
@@ -50,7 +50,7 @@ impl Layer {
     }
 }
 
-/// Where everything stands in the parameters.
+/// Layout of the parameters.
 #[derive(Clone, Copy)]
 struct Plan {
     encode: Layer,
@@ -104,7 +104,7 @@ impl Sizes {
 /// Weights as products read them: of each layer forward and back.
 #[derive(Clone, Default)]
 struct Weights {
-    /// What the first layer gives where every call path is absent.
+    /// Output of the first layer where every call path is absent.
     absent: Vec<f32>,
     latent: [[Prepared; 2]; 2],
     decode: [Prepared; 2],

@@ -26,7 +26,7 @@ const CLIP: f64 = 10.0;
 const RATE: f32 = 1e-3;
 const DECAY: (f32, f32) = (0.9, 0.999);
 
-/// What training may be told.
+/// Settings of training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VaeSettings {
     /// Width of the hidden layers.
@@ -82,7 +82,7 @@ impl Default for VaeSettings {
     }
 }
 
-/// How a column is standardised.
+/// Standardisation of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Column {
     mean: f64,
@@ -104,7 +104,7 @@ pub struct Vae {
     pub(crate) held_out: Vec<f32>,
 }
 
-/// How far training is.
+/// Progress of training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingProgress {
     /// Steps done.
