@@ -234,7 +234,7 @@ impl Page {
         }
     }
 
-    /// Returns everything that is loaded, for a saved report; see [`Pool::columns`].
+    /// Returns everything that is loaded, for a saved report; see [`PagePool::columns`].
     ///
     /// # Errors
     /// In words.

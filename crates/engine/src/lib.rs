@@ -8,7 +8,7 @@
 //! is what comes out, `query.rs` asks for it, and `summed.rs` gives it of a `.pathlight` file.
 //!
 //! ```
-//! use pathlight_ingest::{Options, Reader};
+//! use pathlight_ingest::{ReadOptions, Reader};
 //! use pathlight_trace::TraceSet;
 //! use pathlight_engine::queries;
 //! use pathlight_engine::requests::Selection;
@@ -27,7 +27,7 @@
 //!     ]
 //! }]}"#;
 //! let mut set = TraceSet::new();
-//! let mut reader = Reader::new("traces.json", Options::default());
+//! let mut reader = Reader::new("traces.json", ReadOptions::default());
 //! reader.feed(json, &mut set)?;
 //! reader.finish(&mut set);
 //! set.seal()?;

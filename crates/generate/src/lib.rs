@@ -19,16 +19,16 @@
 //! no useful order, as storages return them.
 //!
 //! ```
-//! use pathlight_generate::{Generator, Options, Shape};
+//! use pathlight_generate::{Generator, GenerateOptions, Shape};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let options = Options { shape: Shape::Deep, spans: 3, ..Options::default() };
+//! let options = GenerateOptions { shape: Shape::Deep, spans: 3, ..GenerateOptions::default() };
 //! let trace = Generator::new(&options)?.trace(0);
 //! assert_eq!(trace.spans.len(), 3);
 //!
 //! // A second more at each visit of the first place: the root takes longer by at least that.
 //! let place = Generator::new(&options)?.places().remove(0).name;
-//! let slow = Options { injects: vec![format!("{place}=+1000000").parse()?], ..options };
+//! let slow = GenerateOptions { injects: vec![format!("{place}=+1000000").parse()?], ..options };
 //! let slow = Generator::new(&slow)?.trace(0);
 //! assert!(slow.spans[0].duration_us >= trace.spans[0].duration_us + 1_000_000);
 //! # Ok(())

@@ -39,14 +39,14 @@ pub struct ReadOptions {
 /// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
 ///
 /// ```
-/// use pathlight_ingest::{Options, Reader};
+/// use pathlight_ingest::{ReadOptions, Reader};
 /// use pathlight_trace::TraceSet;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let json = br#"[{"traceId": "1", "id": "a", "name": "checkout", "timestamp": 1000, "duration": 100,
 ///     "localEndpoint": {"serviceName": "shop"}}]"#;
 /// let mut set = TraceSet::new();
-/// let mut reader = Reader::new("zipkin.json", Options::default());
+/// let mut reader = Reader::new("zipkin.json", ReadOptions::default());
 /// // Parts may end anywhere.
 /// for part in json.chunks(7) {
 ///     reader.feed(part, &mut set)?;
