@@ -130,6 +130,7 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         let jump = shell::jump::Jump::default();
         let detail = shell::detail::Detail::new(page, &jump);
         let no_spans = shell::no_spans::NoSpans::new();
+        let strip = shell::verdict_strip::VerdictStrip::new();
 
         let wait = div("wait muted")
             .attr("role", "status")
@@ -147,6 +148,7 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         let view = el("main")
             .class("view")
             .child(&title)
+            .child(strip.element())
             .child(&split)
             .child(no_spans.element())
             .child(detail.element());
@@ -164,7 +166,7 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         let layout = PageLayout { body, view, title, wait, dark: None };
         page.add_parts(
             PageLayer::Selection,
-            vec![Box::new(layout), Box::new(root), Box::new(range), Box::new(sides)],
+            vec![Box::new(layout), Box::new(root), Box::new(range), Box::new(sides), Box::new(strip)],
         );
         page.add_parts(PageLayer::Views, vec![Box::new(sidebar)]);
         let tools = ViewTools { keep, search: found, jump: jump.clone(), split };

@@ -2,6 +2,7 @@
 
 use super::slot::{Asker, Slot, Slots};
 use pathlight_engine::queries;
+use pathlight_engine::requests::Selection;
 use pathlight_view::address::Address;
 use pathlight_view::requests_list::LISTED;
 use std::cell::Cell;
@@ -99,6 +100,11 @@ impl Queries {
     pub fn want_path(&self, asker: impl Asker, address: &Address) {
         let selection = address.rolled_up(address.selection());
         self.path.want(asker, queries::CriticalPath { selection });
+    }
+
+    /// Wants the findings of the requests of a selection, against a baseline if there is one.
+    pub fn want_findings(&self, asker: impl Asker, (selection, baseline): (Selection, Option<Selection>)) {
+        self.findings.want(asker, queries::Findings { selection, baseline });
     }
 
     /// Wants the slowest requests of the selection.

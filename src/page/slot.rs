@@ -84,6 +84,11 @@ impl Slots {
         self.known.borrow().iter().any(|state| state.borrow().is_waiting() && is_current(&state.borrow()))
     }
 
+    /// Returns whether another report than this one is being waited for.
+    pub fn is_waiting_besides<Q>(&self, slot: &Slot<Q>) -> bool {
+        self.known.borrow().iter().any(|state| !Rc::ptr_eq(state, &slot.0) && state.borrow().is_waiting())
+    }
+
     /// Forgets queries and reports.
     pub fn clear(&self) {
         for state in self.known.borrow().iter() {

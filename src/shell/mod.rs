@@ -30,3 +30,4 @@ pub mod sides;
 pub mod start;
 pub mod status;
 pub mod undo;
+pub mod verdict_strip;

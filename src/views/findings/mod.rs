@@ -350,8 +350,7 @@ impl PageView for FindingsView {
             return;
         }
         let (selection, baseline) = page.of_findings();
-        let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };
-        queries.findings.want(page, query);
+        queries.want_findings(page, page.of_findings());
         // What takes longer comes later, one after the other.
         let Some(report) = queries.findings.fresh() else { return };
         queries.tags.want(page, queries::Tags { selection: selection.clone() });
