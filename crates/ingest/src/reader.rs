@@ -1,21 +1,18 @@
 //! The incremental reader of one input.
 
-use super::bytes::Masks;
-use super::bytes::sniff::{HTML, quote};
-use super::bytes::source::{Context, Source, Stop};
-use super::json::walk::WalkEnd;
-use super::judge::Refusal;
-use super::state::State;
-use super::{
-    ChunkEnd, Ended, ErrorKind, FileReport, IngestError, KeptTraces, ProblemKind, ReadProgress, SplitPoint,
+use crate::bytes::Masks;
+use crate::bytes::nested::Nested as _;
+use crate::bytes::sniff::{HTML, quote};
+use crate::bytes::source::Source;
+use crate::context::{Context, How, Scratch, Stop, WalkEnd};
+use crate::json::walk::split::SplitPoint;
+use crate::judge::Refusal;
+use crate::keep::KeptTraces;
+use crate::report::{
+    ACCEPTED, ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, ReadProgress,
 };
+use crate::sink::{Sink, SinkMemory};
 use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
-
-/// What can be read, for messages.
-pub(crate) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
-                        Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
-                        protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
-                        or .zip";
 
 /// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
 pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;
@@ -33,20 +30,26 @@ pub struct ReadOptions {
     pub unpack: Option<Unpack>,
 }
 
+/// What readers of the same set leave to each other: what they have learned, and memory.
+struct ReaderMemory {
+    sink: SinkMemory,
+    scratch: Scratch,
+}
+
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
 ///
 /// Call [`feed`](Self::feed) with the bytes in order, always with the same set, then [`finish`](Self::finish). When
 /// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
 ///
 /// ```
-/// use pathlight_ingest::{Options, Reader};
+/// use pathlight_ingest::{ReadOptions, Reader};
 /// use pathlight_trace::TraceSet;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let json = br#"[{"traceId": "1", "id": "a", "name": "checkout", "timestamp": 1000, "duration": 100,
 ///     "localEndpoint": {"serviceName": "shop"}}]"#;
 /// let mut set = TraceSet::new();
-/// let mut reader = Reader::new("zipkin.json", Options::default());
+/// let mut reader = Reader::new("zipkin.json", ReadOptions::default());
 /// // Parts may end anywhere.
 /// for part in json.chunks(7) {
 ///     reader.feed(part, &mut set)?;
@@ -63,7 +66,9 @@ pub struct Reader {
     name: String,
     options: ReadOptions,
     source: Source,
-    state: State,
+    sink: Sink,
+    scratch: Scratch,
+    how: How,
     /// Offset of the first byte.
     start: u64,
     /// Whether it reads a chunk, and where that ends; `None` is the end of the input.
@@ -83,7 +88,9 @@ impl Reader {
         Reader {
             name: name.to_owned(),
             source: Source::default(),
-            state: State::keeping(options.keep.clone(), options.unpack),
+            sink: Sink::keeping(options.keep.clone(), options.unpack),
+            scratch: Scratch::default(),
+            how: How { reference: options.reference, masks: options.masks, is_recognised: false },
             options,
             start: 0,
             chunk: None,
@@ -106,12 +113,12 @@ impl Reader {
     ) -> Reader {
         let mut reader = Reader::new(name, options);
         if let Some(point) = from {
-            reader.source = Source::from_split_point(point, reader.options.reference, reader.options.masks);
+            reader.source = Source::from_split_point(point, reader.how);
             reader.start = point.at;
             reader.inside = point.trace();
         }
-        reader.state.is_recognised = from.is_some() || until.is_some();
-        reader.state.file = from.or(until.as_ref()).map_or(0, |point| point.file);
+        reader.how.is_recognised = from.is_some() || until.is_some();
+        reader.sink.file = from.or(until.as_ref()).map_or(0, |point| point.file);
         reader.chunk = Some(until);
         reader
     }
@@ -125,7 +132,7 @@ impl Reader {
         let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..want]);
         let fed = self.take(bytes.len(), set, |source, cx| source.feed(bytes, cx));
-        self.state.fast.flush(set);
+        self.scratch.fast.flush(set);
         fed
     }
 
@@ -158,7 +165,7 @@ impl Reader {
                 bytes = 0;
             }
         }
-        self.state.fast.flush(set);
+        self.scratch.fast.flush(set);
         fed
     }
 
@@ -172,9 +179,9 @@ impl Reader {
             return Err(error.clone());
         }
         if self.bytes == 0 {
-            self.state.remember(set);
+            self.reuse_memory(set);
             if let Some(trace) = self.inside {
-                self.state.building.begin_inside(trace, self.start);
+                self.sink.building.begin_inside(trace, self.start);
                 // Parts are refused in between only.
                 if set.is_over_limit() {
                     let error = self.stopped(Stop::Full(SetFull));
@@ -184,9 +191,8 @@ impl Reader {
             }
         }
         self.bytes += bytes as u64;
-        let ReadOptions { reference, masks, .. } = self.options;
-        let mut cx = Context { state: &mut self.state, set, reference, masks };
-        match take(&mut self.source, &mut cx) {
+        let Reader { source, sink, scratch, how, .. } = self;
+        match take(source, &mut Context { sink, set, scratch, judge: None, how: *how }) {
             Ok(()) => Ok(()),
             Err(stop) => {
                 let error = self.stopped(stop);
@@ -196,9 +202,27 @@ impl Reader {
         }
     }
 
+    /// Takes over the memory that earlier inputs of the set have left.
+    fn reuse_memory(&mut self, set: &mut TraceSet) {
+        if let Some(memory) = set.memory.take()
+            && let Ok(memory) = memory.downcast::<ReaderMemory>()
+        {
+            let ReaderMemory { sink, scratch } = *memory;
+            self.sink.reuse(sink);
+            self.scratch = scratch;
+        }
+    }
+
+    /// Leaves it to the next input.
+    fn leave_memory(&mut self, set: &mut TraceSet) {
+        self.scratch.fast.flush(set);
+        let scratch = std::mem::take(&mut self.scratch);
+        set.memory = Some(Box::new(ReaderMemory { sink: self.sink.leave(), scratch }));
+    }
+
     /// Returns how far the reader is.
     pub fn progress(&self) -> ReadProgress {
-        ReadProgress { bytes: self.bytes, traces: self.state.traces, spans: self.state.spans }
+        ReadProgress { bytes: self.bytes, traces: self.sink.traces, spans: self.sink.spans }
     }
 
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
@@ -208,25 +232,24 @@ impl Reader {
         let mut ended = match (self.failed.take(), &self.chunk) {
             (Some(error), _) => Ended::Failed(error),
             (None, Some(Some(point))) => {
-                agrees = self.source.meets(point, &self.state);
+                agrees = self.source.meets(point, &self.sink.building);
                 if agrees && point.trace().is_some() {
-                    self.state.finish_part(set, point.at);
+                    self.sink.finish_part(set, point.at);
                 }
                 Ended::Whole
             }
             (None, _) => {
-                let ReadOptions { reference, masks, .. } = self.options;
-                let mut cx = Context { state: &mut self.state, set, reference, masks };
-                match self.source.finish(&mut cx) {
+                let Reader { source, sink, scratch, how, .. } = &mut self;
+                match source.finish(&mut Context { sink, set, scratch, judge: None, how: *how }) {
                     Ok(WalkEnd::Whole) => Ended::Whole,
                     Ok(WalkEnd::Cut(offset)) => Ended::Cut { offset },
                     Err(stop) => Ended::Failed(self.stopped(stop)),
                 }
             }
         };
-        agrees &= !self.state.has_odd_part;
+        agrees &= !self.sink.has_odd_part;
         let chunk = self.chunk_end(agrees);
-        let summaries = std::mem::take(&mut self.state.summaries);
+        let summaries = std::mem::take(&mut self.sink.summaries);
         set.summaries.extend(summaries.into_iter().map(|mut summary| {
             // Of an archive with several, each has the name of its member.
             let member = if summary.name.is_empty() { String::new() } else { format!("/{}", summary.name) };
@@ -234,11 +257,11 @@ impl Reader {
             summary
         }));
         if self.bytes > 0 {
-            self.state.leave(set);
+            self.leave_memory(set);
         }
         // A chunk without a trace, or a file without one of those to be kept, is nothing to complain about.
-        let is_complete = self.chunk.is_none() && self.state.left_out == 0;
-        if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
+        let is_complete = self.chunk.is_none() && self.sink.left_out == 0;
+        if self.sink.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
             ended = Ended::Failed(self.nothing());
         }
         self.report(ended, chunk)
@@ -248,7 +271,7 @@ impl Reader {
     /// until the format was sure.
     pub fn stop(mut self, set: &mut TraceSet) -> FileReport {
         if self.bytes > 0 && self.take(0, set, Source::stop).is_ok() {
-            self.state.fast.flush(set);
+            self.scratch.fast.flush(set);
         }
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
         let chunk = self.chunk_end(true);
@@ -258,19 +281,19 @@ impl Reader {
     fn chunk_end(&mut self, agrees: bool) -> Option<ChunkEnd> {
         self.chunk.is_some().then(|| ChunkEnd {
             agrees,
-            traces: self.state.trace_hashes(),
-            parts: std::mem::take(&mut self.state.parts),
+            traces: self.sink.trace_hashes(),
+            parts: std::mem::take(&mut self.sink.parts),
         })
     }
 
     fn report(self, ended: Ended, chunk: Option<ChunkEnd>) -> FileReport {
         FileReport {
             name: self.name,
-            format: self.state.format_names(),
+            format: self.sink.format_names(),
             bytes: self.bytes,
-            traces: self.state.traces,
-            spans: self.state.spans,
-            problems: self.state.problems.list,
+            traces: self.sink.traces,
+            spans: self.sink.spans,
+            problems: self.sink.problems.list,
             ended,
             keep: self.options.keep,
             chunk,
@@ -315,10 +338,10 @@ impl Reader {
 
     /// Returns why an input that was read to its end gave no span.
     fn nothing(&self) -> IngestError {
-        let state = &self.state;
+        let sink = &self.sink;
         let is_reason = |kind| !matches!(kind, ProblemKind::NotTraces | ProblemKind::OtherUnit);
-        let left_out = state.problems.list.iter().find(|p| is_reason(p.kind));
-        if let Some((at, message)) = &state.server_error {
+        let left_out = sink.problems.list.iter().find(|p| is_reason(p.kind));
+        if let Some((at, message)) = &sink.server_error {
             return self.error(
                 ErrorKind::ServerError,
                 *at,
@@ -326,7 +349,7 @@ impl Reader {
                 "Ask the server again with another query, and save the answer once it has traces.",
             );
         }
-        if let Some((at, what)) = &state.other {
+        if let Some((at, what)) = &sink.other {
             return self.error(
                 ErrorKind::OtherJson,
                 *at,
@@ -335,7 +358,7 @@ impl Reader {
             );
         }
         match left_out {
-            Some(problem) if state.is_known => self.error(
+            Some(problem) if sink.is_known => self.error(
                 ErrorKind::NothingReadable,
                 problem.example.offset,
                 format!("nothing of it could be read: {}", problem.example.text),
@@ -347,7 +370,7 @@ impl Reader {
                 format!("{}; it begins with {}", problem.example.text, quote(&self.head)),
                 &format!("{ACCEPTED}."),
             ),
-            None if state.is_known => self.error(
+            None if sink.is_known => self.error(
                 ErrorKind::NoTraces,
                 0,
                 "it is a trace export, but an empty one: it holds no spans".to_owned(),

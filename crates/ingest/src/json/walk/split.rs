@@ -7,17 +7,17 @@
 //! very state in which the next reader has begun. If it does, both have read what one reader would have read.
 
 use super::{Expect, Frame, Step, Walker};
-use crate::ProblemKind;
+use crate::building::Building;
 use crate::bytes::sniff::{self, Kind};
-use crate::bytes::source::is_plain;
+use crate::bytes::trial::is_plain;
 use crate::bytes::window::Window;
-use crate::state::{Building, State};
+use crate::context::{self, How, Scratch};
+use crate::report::ProblemKind;
+use crate::sink::Sink;
 use pathlight_trace::{Flags, TraceId, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an input that [`SplitFinder::of`] is shown, and that one search for a split point covers at most.
-pub const HEAD_BYTES: u64 = 1 << 20;
-/// See [`HEAD_BYTES`].
+/// Bytes that one search for a split point covers at most.
 pub const SEARCH_BYTES: u64 = 8 << 20;
 /// Chunks per reader: several, so that no reader waits long for the last one.
 const CHUNKS_PER_READER: u64 = 4;
@@ -84,7 +84,7 @@ pub struct SplitFinder {
 }
 
 impl SplitFinder {
-    /// Learns from the first bytes of an input, [`HEAD_BYTES`] of them: more tell no more, and with fewer it may take
+    /// Learns from the first bytes of an input, [`HEAD_BYTES`](crate::HEAD_BYTES) of them: more tell no more, and with fewer it may take
     /// for recognised what one reader would refuse. Returns `None` if they show no unit, as in archives.
     pub fn of(head: &[u8]) -> Option<SplitFinder> {
         let Kind::Text(skip) = sniff::sniff(head) else { return None };
@@ -220,8 +220,9 @@ fn first_key(text: &[u8]) -> Vec<u8> {
 struct Probe {
     walker: Walker,
     window: Window,
-    state: State,
+    sink: Sink,
     set: TraceSet,
+    scratch: Scratch,
 }
 
 impl Probe {
@@ -229,7 +230,19 @@ impl Probe {
         walker.is_probe = true;
         let mut window = Window::default();
         window.reset(at);
-        Probe { walker, window, state: State::default(), set: TraceSet::new() }
+        Probe { walker, window, sink: Sink::default(), set: TraceSet::new(), scratch: Scratch::default() }
+    }
+
+    /// Returns the walk, its text, and what it takes to walk on.
+    fn parts(&mut self) -> (&mut Walker, &mut Window, context::Context<'_>) {
+        let Probe { walker, window, sink, set, scratch } = self;
+        (walker, window, context::Context { sink, set, scratch, judge: None, how: How::default() })
+    }
+
+    /// Takes a step; `None` if memory ends.
+    fn step(&mut self) -> Option<Step> {
+        let (walker, window, mut cx) = self.parts();
+        walker.step(window, &mut cx).ok()
     }
 
     /// Walks until a unit has begun; `None` if something else comes, or the text ends before it is clear.
@@ -237,9 +250,9 @@ impl Probe {
         for piece in text.chunks(TRIAL_BYTES) {
             self.window.push(piece).then_some(())?;
             loop {
-                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
+                let step = self.step()?;
                 let is_lost = |kind| matches!(kind, ProblemKind::BadSyntax | ProblemKind::NotTraces);
-                if self.walker.dead.is_some() || self.state.problems.list.iter().any(|p| is_lost(p.kind)) {
+                if self.walker.dead.is_some() || self.sink.problems.list.iter().any(|p| is_lost(p.kind)) {
                     return None;
                 }
                 if let Some((frame @ (Frame::Trace | Frame::Resource), around)) =
@@ -247,7 +260,7 @@ impl Probe {
                 {
                     return Some(Unit { around: around.to_vec(), frame: Some(*frame) });
                 }
-                if self.state.spans > 0 {
+                if self.sink.spans > 0 {
                     return Some(Unit { around: self.walker.frames.clone(), frame: None });
                 }
                 if let Step::Starved = step {
@@ -265,7 +278,7 @@ impl Probe {
                 self.walker.skip_space(&self.window)?;
                 return Some(self.walker.pos);
             }
-            match self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()? {
+            match self.step()? {
                 Step::On if self.walker.frames.contains(&Frame::Trace) => {}
                 _ => return None,
             }
@@ -277,12 +290,12 @@ impl Probe {
         for piece in text.chunks(TRIAL_BYTES) {
             self.window.push(piece).then_some(())?;
             loop {
-                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
-                if let Some(span) = self.state.building.first_span() {
+                let step = self.step()?;
+                if let Some(span) = self.sink.building.first_span() {
                     let is_span = !span.id.is_none() && !span.flags.has(Flags::START_MISSING);
-                    return self.state.building.shared_trace().filter(|_| is_span);
+                    return self.sink.building.shared_trace().filter(|_| is_span);
                 }
-                if self.walker.frames.last() != Some(&Frame::Spans) || !self.state.problems.list.is_empty() {
+                if self.walker.frames.last() != Some(&Frame::Spans) || !self.sink.problems.list.is_empty() {
                     return None;
                 }
                 if let Step::Starved = step {
@@ -296,9 +309,8 @@ impl Probe {
     /// Walks over the rest of what is there.
     fn run(&mut self, text: &[u8]) {
         for piece in std::iter::once(&[][..]).chain(text.chunks(TRIAL_BYTES)) {
-            if !self.window.push(piece)
-                || self.walker.run(&mut self.window, &mut self.state, &mut self.set).is_err()
-            {
+            let (walker, window, mut cx) = self.parts();
+            if !window.push(piece) || walker.run(window, &mut cx).is_err() {
                 return;
             }
         }
