@@ -15,6 +15,7 @@ mod keep;
 mod reader;
 mod report;
 mod sink;
+mod target;
 
 pub use bytes::trial::HEAD_BYTES;
 pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
@@ -24,3 +25,4 @@ pub use report::{
     Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, ProblemKind,
     ReadProblem, ReadProgress,
 };
+pub use target::{ManyInputs, ReadTarget, ReaderMemory, TargetParts};

@@ -11,8 +11,9 @@ use crate::keep::KeptTraces;
 use crate::report::{
     ACCEPTED, ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, ReadProgress,
 };
-use crate::sink::{Sink, SinkMemory};
-use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
+use crate::sink::Sink;
+use crate::target::{ReadTarget, ReaderMemory, TargetParts};
+use pathlight_trace::{LoadedSummary, SetFull, TraceId};
 
 /// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
 pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;
@@ -30,16 +31,11 @@ pub struct ReadOptions {
     pub unpack: Option<Unpack>,
 }
 
-/// What readers of the same set leave to each other: what they have learned, and memory.
-struct ReaderMemory {
-    sink: SinkMemory,
-    scratch: Scratch,
-}
-
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
 ///
 /// Call [`feed`](Self::feed) with the bytes in order, always with the same set, then [`finish`](Self::finish). When
-/// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
+/// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs. Who reads many of them
+/// has [`ManyInputs`](crate::ManyInputs) in place of a set.
 ///
 /// ```
 /// use pathlight_ingest::{ReadOptions, Reader};
@@ -128,11 +124,11 @@ impl Reader {
     /// # Errors
     /// When the input is nothing known, or memory ends. What was read before stays in the set; the reader takes nothing
     /// more, and [`finish`](Self::finish) reports the same error.
-    pub fn feed(&mut self, bytes: &[u8], set: &mut TraceSet) -> Result<(), IngestError> {
+    pub fn feed(&mut self, bytes: &[u8], into: &mut dyn ReadTarget) -> Result<(), IngestError> {
         let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..want]);
-        let fed = self.take(bytes.len(), set, |source, cx| source.feed(bytes, cx));
-        self.scratch.fast.flush(set);
+        let fed = self.take(bytes.len(), into, |source, cx| source.feed(bytes, cx));
+        self.scratch.fast.flush(into.parts().set);
         fed
     }
 
@@ -144,7 +140,7 @@ impl Reader {
     pub fn feed_by(
         &mut self,
         mut bytes: usize,
-        set: &mut TraceSet,
+        into: &mut dyn ReadTarget,
         mut fill: impl FnMut(&mut [u8]),
     ) -> Result<(), IngestError> {
         let mut fed = Ok(());
@@ -155,31 +151,35 @@ impl Reader {
                 fill(room);
                 let took = room.len();
                 bytes -= took;
-                fed = self.take(took, set, |source, cx| source.commit(took, cx));
+                fed = self.take(took, into, |source, cx| source.commit(took, cx));
             } else {
                 let mut rest = std::mem::take(&mut self.rest);
                 rest.resize(bytes, 0);
                 fill(&mut rest);
-                fed = self.feed(&rest, set);
+                fed = self.feed(&rest, into);
                 self.rest = rest;
                 bytes = 0;
             }
         }
-        self.scratch.fast.flush(set);
+        self.scratch.fast.flush(into.parts().set);
         fed
     }
 
     fn take(
         &mut self,
         bytes: usize,
-        set: &mut TraceSet,
+        into: &mut dyn ReadTarget,
         take: impl FnOnce(&mut Source, &mut Context<'_>) -> Result<(), Stop>,
     ) -> Result<(), IngestError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        let TargetParts { set, memory } = into.parts();
         if self.bytes == 0 {
-            self.reuse_memory(set);
+            if let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take) {
+                self.sink.reuse(sink);
+                self.scratch = scratch;
+            }
             if let Some(trace) = self.inside {
                 self.sink.building.begin_inside(trace, self.start);
                 // Parts are refused in between only.
@@ -202,24 +202,6 @@ impl Reader {
         }
     }
 
-    /// Takes over the memory that earlier inputs of the set have left.
-    fn reuse_memory(&mut self, set: &mut TraceSet) {
-        if let Some(memory) = set.memory.take()
-            && let Ok(memory) = memory.downcast::<ReaderMemory>()
-        {
-            let ReaderMemory { sink, scratch } = *memory;
-            self.sink.reuse(sink);
-            self.scratch = scratch;
-        }
-    }
-
-    /// Leaves it to the next input.
-    fn leave_memory(&mut self, set: &mut TraceSet) {
-        self.scratch.fast.flush(set);
-        let scratch = std::mem::take(&mut self.scratch);
-        set.memory = Some(Box::new(ReaderMemory { sink: self.sink.leave(), scratch }));
-    }
-
     /// Returns how far the reader is.
     pub fn progress(&self) -> ReadProgress {
         ReadProgress { bytes: self.bytes, traces: self.sink.traces, spans: self.sink.spans }
@@ -227,7 +209,8 @@ impl Reader {
 
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
     /// wait for [`TraceSet::seal`], and so do parts of traces that go on in other chunks.
-    pub fn finish(mut self, set: &mut TraceSet) -> FileReport {
+    pub fn finish(mut self, into: &mut dyn ReadTarget) -> FileReport {
+        let TargetParts { set, memory } = into.parts();
         let mut agrees = true;
         let mut ended = match (self.failed.take(), &self.chunk) {
             (Some(error), _) => Ended::Failed(error),
@@ -257,7 +240,11 @@ impl Reader {
             summary
         }));
         if self.bytes > 0 {
-            self.leave_memory(set);
+            self.scratch.fast.flush(set);
+            if let Some(memory) = memory {
+                let scratch = std::mem::take(&mut self.scratch);
+                *memory = ReaderMemory { sink: self.sink.leave(), scratch };
+            }
         }
         // A chunk without a trace, or a file without one of those to be kept, is nothing to complain about.
         let is_complete = self.chunk.is_none() && self.sink.left_out == 0;
@@ -269,9 +256,9 @@ impl Reader {
 
     /// Gives up the rest of the input and gives the account of it. The set keeps what it has, and gets what was held back
     /// until the format was sure.
-    pub fn stop(mut self, set: &mut TraceSet) -> FileReport {
-        if self.bytes > 0 && self.take(0, set, Source::stop).is_ok() {
-            self.scratch.fast.flush(set);
+    pub fn stop(mut self, into: &mut dyn ReadTarget) -> FileReport {
+        if self.bytes > 0 && self.take(0, into, Source::stop).is_ok() {
+            self.scratch.fast.flush(into.parts().set);
         }
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
         let chunk = self.chunk_end(true);

@@ -100,9 +100,6 @@ pub struct TraceSet {
     normaliser: Normaliser,
     /// Summaries of traces that were read besides, in the order in which they were.
     pub summaries: Vec<LoadedSummary>,
-    /// What whoever fills the set wants to remember between inputs; the set never looks at it. Its numbers are those of
-    /// this set's names and tags.
-    pub memory: Option<Box<dyn std::any::Any + Send>>,
     pub(super) max_bytes: Option<usize>,
 }
 

@@ -4,6 +4,7 @@ use super::Cuts;
 use crate::flame::{PathTable, TableBuilder};
 use crate::flow::passes::FlowCache;
 use crate::requests::{RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames};
+use pathlight_ingest::{ReadTarget, ReaderMemory, TargetParts};
 use pathlight_trace::{PathSettings, PlaceNames, TraceSet};
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ fn keep<K, V>(list: &mut Vec<(K, Arc<V>)>, most: usize, entry: (K, Arc<V>)) -> A
 pub struct Session {
     /// The traces. Call [`invalidate`](Self::invalidate) after changing it.
     pub set: TraceSet,
+    memory: ReaderMemory,
     /// Most recently used last.
     tables: Vec<(TableKey, Arc<PathTable>)>,
     selected: Vec<(SelectedKey, Arc<SelectedRequests>)>,
@@ -46,6 +48,13 @@ pub struct Session {
     named: Option<(Naming, usize)>,
     pub(crate) flows: FlowCache,
     pub(crate) cuts: Cuts,
+}
+
+/// A worker reads into its session.
+impl ReadTarget for Session {
+    fn parts(&mut self) -> TargetParts<'_> {
+        TargetParts { set: &mut self.set, memory: Some(&mut self.memory) }
+    }
 }
 
 impl Session {
