@@ -157,8 +157,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
 }
 
 fn reader_of(piece: &Piece) -> Reader {
-    let unpack = Some(pathlight_engine::summaries::unpack as pathlight_ingest::Unpack);
-    let options = ReadOptions { keep: piece.keep.clone(), unpack, ..ReadOptions::default() };
+    let options = ReadOptions { keep: piece.keep.clone(), ..ReadOptions::default() };
     match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),

@@ -5,6 +5,7 @@ use crate::bytes::window::Window;
 use crate::formats::jaeger_fast::FastReader;
 use crate::judge::{Judge, Refusal};
 use crate::sink::Sink;
+use crate::summaries::TakeSummaries;
 use pathlight_trace::{SetFull, TraceSet};
 
 /// Text is taken in pieces of this size, so that what is worked on stays in the processor's cache.
@@ -17,6 +18,10 @@ pub(crate) struct Context<'a> {
     pub scratch: &'a mut Scratch,
     /// Looks at the records in place of reading them, if the question is what they are.
     pub judge: Option<&'a mut Judge>,
+    /// Takes summaries of traces; `None`: they are refused.
+    pub summaries: Option<&'a mut dyn TakeSummaries>,
+    /// Name of the input.
+    pub name: &'a str,
     pub how: How,
 }
 
@@ -40,13 +45,30 @@ pub(crate) struct How {
     pub is_recognised: bool,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// Returns what a source needs that is read and whose summaries are refused.
+    pub fn new(sink: &'a mut Sink, set: &'a mut TraceSet, scratch: &'a mut Scratch, how: How) -> Context<'a> {
+        Context { sink, set, scratch, judge: None, summaries: None, name: "", how }
+    }
+
     /// Takes note of JSON that is no trace.
     pub fn note_other(&mut self, at: u64, text: impl FnOnce() -> String) {
         match &mut self.judge {
             Some(judge) => judge.other(at, text),
             None => self.sink.note_other(at, text),
         }
+    }
+
+    /// Hands on a summary of traces.
+    pub fn take_summary(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        let Some(summaries) = &mut self.summaries else { return Ok(()) };
+        let name = match &self.sink.problems.member {
+            Some(member) if !member.is_empty() => format!("{}/{member}", self.name),
+            _ => self.name.to_owned(),
+        };
+        let counts = summaries.take(name, self.set.loading_group, bytes).map_err(Stop::Summary)?;
+        self.sink.count_summary(counts.traces, counts.spans);
+        Ok(())
     }
 }
 
@@ -64,7 +86,7 @@ pub(crate) enum Stop {
     Full(SetFull),
     /// The format is not recognised; the first bytes, and what they may be.
     Unknown(Vec<u8>, &'static str),
-    /// A summary of traces that cannot be unpacked, and why.
+    /// A summary of traces that cannot be read, and why.
     Summary(String),
     /// Its first records are no spans.
     Refused(Refusal),

@@ -15,14 +15,16 @@ mod keep;
 mod reader;
 mod report;
 mod sink;
+mod summaries;
 mod target;
 
 pub use bytes::trial::HEAD_BYTES;
 pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
 pub use keep::KeptTraces;
-pub use reader::{ReadOptions, Reader, Unpack};
+pub use reader::{ReadOptions, Reader};
 pub use report::{
     Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, ProblemKind,
     ReadProblem, ReadProgress,
 };
+pub use summaries::{SummaryCounts, TakeSummaries};
 pub use target::{ManyInputs, ReadTarget, ReaderMemory, TargetParts};

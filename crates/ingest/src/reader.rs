@@ -12,11 +12,9 @@ use crate::report::{
     ACCEPTED, ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, ReadProgress,
 };
 use crate::sink::Sink;
+use crate::summaries::TakeSummaries;
 use crate::target::{ReadTarget, ReaderMemory, TargetParts};
-use pathlight_trace::{LoadedSummary, SetFull, TraceId};
-
-/// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
-pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;
+use pathlight_trace::{SetFull, TraceId, TraceSet};
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +25,6 @@ pub struct ReadOptions {
     pub masks: Masks,
     /// The traces that are kept.
     pub keep: KeptTraces,
-    /// Who unpacks summaries; `None`: they are refused.
-    pub unpack: Option<Unpack>,
 }
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
@@ -84,7 +80,7 @@ impl Reader {
         Reader {
             name: name.to_owned(),
             source: Source::default(),
-            sink: Sink::keeping(options.keep.clone(), options.unpack),
+            sink: Sink::keeping(options.keep.clone()),
             scratch: Scratch::default(),
             how: How { reference: options.reference, masks: options.masks, is_recognised: false },
             options,
@@ -165,6 +161,16 @@ impl Reader {
         fed
     }
 
+    /// Returns the source, and what it needs to read into a set.
+    fn reading<'a>(
+        &'a mut self,
+        set: &'a mut TraceSet,
+        summaries: Option<&'a mut dyn TakeSummaries>,
+    ) -> (&'a mut Source, Context<'a>) {
+        let Reader { source, sink, scratch, name, how, .. } = self;
+        (source, Context { summaries, name, ..Context::new(sink, set, scratch, *how) })
+    }
+
     fn take(
         &mut self,
         bytes: usize,
@@ -174,7 +180,7 @@ impl Reader {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let TargetParts { set, memory } = into.parts();
+        let TargetParts { set, memory, summaries } = into.parts();
         if self.bytes == 0 {
             if let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take) {
                 self.sink.reuse(sink);
@@ -191,8 +197,8 @@ impl Reader {
             }
         }
         self.bytes += bytes as u64;
-        let Reader { source, sink, scratch, how, .. } = self;
-        match take(source, &mut Context { sink, set, scratch, judge: None, how: *how }) {
+        let (source, mut cx) = self.reading(set, summaries);
+        match take(source, &mut cx) {
             Ok(()) => Ok(()),
             Err(stop) => {
                 let error = self.stopped(stop);
@@ -210,20 +216,20 @@ impl Reader {
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
     /// wait for [`TraceSet::seal`], and so do parts of traces that go on in other chunks.
     pub fn finish(mut self, into: &mut dyn ReadTarget) -> FileReport {
-        let TargetParts { set, memory } = into.parts();
         let mut agrees = true;
         let mut ended = match (self.failed.take(), &self.chunk) {
             (Some(error), _) => Ended::Failed(error),
             (None, Some(Some(point))) => {
                 agrees = self.source.meets(point, &self.sink.building);
                 if agrees && point.trace().is_some() {
-                    self.sink.finish_part(set, point.at);
+                    self.sink.finish_part(into.parts().set, point.at);
                 }
                 Ended::Whole
             }
             (None, _) => {
-                let Reader { source, sink, scratch, how, .. } = &mut self;
-                match source.finish(&mut Context { sink, set, scratch, judge: None, how: *how }) {
+                let TargetParts { set, summaries, .. } = into.parts();
+                let (source, mut cx) = self.reading(set, summaries);
+                match source.finish(&mut cx) {
                     Ok(WalkEnd::Whole) => Ended::Whole,
                     Ok(WalkEnd::Cut(offset)) => Ended::Cut { offset },
                     Err(stop) => Ended::Failed(self.stopped(stop)),
@@ -232,19 +238,10 @@ impl Reader {
         };
         agrees &= !self.sink.has_odd_part;
         let chunk = self.chunk_end(agrees);
-        let summaries = std::mem::take(&mut self.sink.summaries);
-        set.summaries.extend(summaries.into_iter().map(|mut summary| {
-            // Of an archive with several, each has the name of its member.
-            let member = if summary.name.is_empty() { String::new() } else { format!("/{}", summary.name) };
-            summary.name = format!("{}{member}", self.name);
-            summary
-        }));
-        if self.bytes > 0 {
-            self.scratch.fast.flush(set);
-            if let Some(memory) = memory {
-                let scratch = std::mem::take(&mut self.scratch);
-                *memory = ReaderMemory { sink: self.sink.leave(), scratch };
-            }
+        let TargetParts { set, memory, .. } = into.parts();
+        self.scratch.fast.flush(set);
+        if let Some(memory) = memory.filter(|_| self.bytes > 0) {
+            *memory = ReaderMemory { sink: self.sink.leave(), scratch: std::mem::take(&mut self.scratch) };
         }
         // A chunk without a trace, or a file without one of those to be kept, is nothing to complain about.
         let is_complete = self.chunk.is_none() && self.sink.left_out == 0;

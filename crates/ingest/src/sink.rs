@@ -1,6 +1,5 @@
 //! Where formats put what they read: counts, problems, the trace under construction.
 
-use crate::Unpack;
 use crate::building::{Building, UnknownProcesses};
 use crate::clock::{Clock, Unit};
 use crate::formats::{FORMATS, Format};
@@ -8,9 +7,7 @@ use crate::json::node::{Bad, Node, Number};
 use crate::keep::KeptTraces;
 use crate::report::{PartEnd, ProblemKind, Problems};
 use hashbrown::HashTable;
-use pathlight_trace::{
-    Flags, LoadedSummary, ProcessId, RawSpan, SetFull, TagSetId, TraceId, TraceSet, is_in_calendar,
-};
+use pathlight_trace::{Flags, ProcessId, RawSpan, SetFull, TagSetId, TraceId, TraceSet, is_in_calendar};
 
 /// Why a value was not taken.
 #[derive(Debug)]
@@ -51,8 +48,6 @@ pub(crate) struct Sink {
     /// Which traces are kept, and how many times one was left out for that.
     pub keep: KeptTraces,
     pub left_out: u64,
-    /// The function that unpacks summaries; `None`: they are refused.
-    pub unpack: Option<Unpack>,
     /// Of a chunk: the number of the input.
     pub file: u32,
     /// Of a chunk: the traces that it shares with others, and whether one of them cannot be shared.
@@ -60,8 +55,6 @@ pub(crate) struct Sink {
     pub has_odd_part: bool,
     /// The unit of all times, if it is not that of the format.
     pub unit: Option<Unit>,
-    /// The summaries found, named after their archive member.
-    pub summaries: Vec<LoadedSummary>,
 }
 
 /// Memory for the next input.
@@ -72,9 +65,9 @@ pub(crate) struct SinkMemory {
 }
 
 impl Sink {
-    /// Returns the sink of an input of which these traces are kept, and whose summaries somebody unpacks.
-    pub fn keeping(keep: KeptTraces, unpack: Option<Unpack>) -> Sink {
-        Sink { keep, unpack, ..Sink::default() }
+    /// Returns the sink of an input of which these traces are kept.
+    pub fn keeping(keep: KeptTraces) -> Sink {
+        Sink { keep, ..Sink::default() }
     }
 
     /// Takes over the memory that an earlier input has left.
@@ -100,13 +93,11 @@ impl Sink {
         self.formats |= 1 << format as u8;
     }
 
-    /// Takes a summary in.
-    pub fn add_summary(&mut self, summary: LoadedSummary, group: u8) {
+    /// Counts what a summary sums.
+    pub fn count_summary(&mut self, traces: u64, spans: u64) {
         self.saw(Format::Summary);
-        self.traces += summary.traces;
-        self.spans += summary.spans;
-        let name = self.problems.member.clone().unwrap_or_default();
-        self.summaries.push(LoadedSummary { name, group, ..summary });
+        self.traces += traces;
+        self.spans += spans;
     }
 
     /// Takes note of an archive.

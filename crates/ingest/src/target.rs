@@ -2,6 +2,7 @@
 
 use crate::context::Scratch;
 use crate::sink::SinkMemory;
+use crate::summaries::TakeSummaries;
 use pathlight_trace::TraceSet;
 
 /// What a [`Reader`](crate::Reader) fills: a [`TraceSet`] by itself, or with what its owner keeps beside it.
@@ -16,11 +17,13 @@ pub struct TargetParts<'a> {
     pub set: &'a mut TraceSet,
     /// What readers of this set leave to each other; `None`: each begins anew.
     pub memory: Option<&'a mut ReaderMemory>,
+    /// Takes summaries of traces; `None`: they are refused.
+    pub summaries: Option<&'a mut dyn TakeSummaries>,
 }
 
 impl ReadTarget for TraceSet {
     fn parts(&mut self) -> TargetParts<'_> {
-        TargetParts { set: self, memory: None }
+        TargetParts { set: self, memory: None, summaries: None }
     }
 }
 
@@ -35,13 +38,13 @@ pub struct ReaderMemory {
 /// A set that is filled from many inputs, the sooner for what readers leave to each other.
 #[derive(Default)]
 pub struct ManyInputs {
-    /// The set.
+    /// The set. Another one must not take its place: what readers remember is of this one.
     pub set: TraceSet,
     memory: ReaderMemory,
 }
 
 impl ReadTarget for ManyInputs {
     fn parts(&mut self) -> TargetParts<'_> {
-        TargetParts { set: &mut self.set, memory: Some(&mut self.memory) }
+        TargetParts { set: &mut self.set, memory: Some(&mut self.memory), summaries: None }
     }
 }

@@ -133,7 +133,8 @@ impl PassTask {
                     Some(running) => running,
                     none => {
                         let NamedPass { types, incomplete, .. } = &self.named;
-                        let over = OverSet { types: types.clone(), incomplete: *incomplete };
+                        let (types, summaries) = (types.clone(), session.summaries.clone());
+                        let over = OverSet { types, incomplete: *incomplete, summaries };
                         none.insert(start_over_set(pass, over)?)
                     }
                 };

@@ -8,7 +8,6 @@ use super::trial::Trial;
 use super::utf16::Utf16;
 use super::window::Window;
 use super::zip::Zip;
-use crate::Unpack;
 use crate::building::Building;
 use crate::context::{Context, How, PIECE, Stop, WalkEnd};
 use crate::formats::columns::{self, Columns};
@@ -46,7 +45,7 @@ enum Opened {
     SavedReport(Box<SavedReport<Source>>),
     Utf16(Box<Utf16<Source>>),
     /// A summary of traces, as far as it was read.
-    Summary(Vec<u8>, Unpack),
+    Summary(Vec<u8>),
 }
 
 impl Source {
@@ -125,10 +124,10 @@ impl Source {
                 self.opened = Opened::Columns(Columns::default());
                 return Ok(columns::MAGIC.len());
             }
-            Kind::Summary => match cx.sink.unpack {
-                Some(unpack) => self.opened = Opened::Summary(Vec::new(), unpack),
-                None => return refuse("a summary of traces, which pathlight show, trend and check read"),
-            },
+            Kind::Summary if cx.summaries.is_none() => {
+                return refuse("a summary of traces, which pathlight show, trend and check read");
+            }
+            Kind::Summary => self.opened = Opened::Summary(Vec::new()),
             Kind::Other(what) if !self.open_saved_report(head, what) => return refuse(what),
             Kind::Unknown if !self.open_saved_report(head, "") => {
                 return match foreign::of(head) {
@@ -166,7 +165,7 @@ impl Source {
             Opened::Utf16(text) => text.feed(bytes, cx),
             Opened::Columns(columns) => columns.feed(bytes, cx),
             Opened::SavedReport(report) => report.feed(bytes, cx),
-            Opened::Summary(held, _) => {
+            Opened::Summary(held) => {
                 held.try_reserve(bytes.len()).map_err(|_| SetFull)?;
                 held.extend_from_slice(bytes);
                 Ok(())
@@ -234,9 +233,8 @@ impl Nested for Source {
             Opened::Utf16(text) => text.finish(cx),
             Opened::Columns(columns) => Ok(columns.finish()),
             Opened::SavedReport(report) => report.finish(cx),
-            Opened::Summary(held, unpack) => {
-                let summary = unpack(&std::mem::take(held)).map_err(Stop::Summary)?;
-                cx.sink.add_summary(summary, cx.set.loading_group);
+            Opened::Summary(held) => {
+                cx.take_summary(&std::mem::take(held))?;
                 Ok(WalkEnd::Whole)
             }
         }

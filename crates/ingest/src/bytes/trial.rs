@@ -33,9 +33,8 @@ impl Trial {
     pub fn new(kind: Kind, windows: Vec<Window>, how: How) -> Trial {
         let mut scratch = Scratch { windows, ..Scratch::default() };
         let (mut judge, mut sink, mut set) = (Judge::default(), Sink::default(), TraceSet::new());
-        let mut cx =
-            Context { sink: &mut sink, set: &mut set, scratch: &mut scratch, judge: Some(&mut judge), how };
-        let records = Records::of(kind, &mut cx);
+        let cx = Context::new(&mut sink, &mut set, &mut scratch, how);
+        let records = Records::of(kind, &mut Context { judge: Some(&mut judge), ..cx });
         Trial { kind, held: Vec::new(), records, judge, sink, set, scratch, how }
     }
 
@@ -51,7 +50,7 @@ impl Trial {
     /// Returns the records with what it takes to look at them.
     fn parts(&mut self) -> (&mut Records, Context<'_>) {
         let Trial { records, judge, sink, set, scratch, how, .. } = self;
-        (records, Context { sink, set, scratch, judge: Some(judge), how: *how })
+        (records, Context { judge: Some(judge), ..Context::new(sink, set, scratch, *how) })
     }
 
     /// Looks at bytes, and returns at how many.

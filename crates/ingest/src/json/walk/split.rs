@@ -11,7 +11,7 @@ use crate::building::Building;
 use crate::bytes::sniff::{self, Kind};
 use crate::bytes::trial::is_plain;
 use crate::bytes::window::Window;
-use crate::context::{self, How, Scratch};
+use crate::context::{Context, How, Scratch};
 use crate::report::ProblemKind;
 use crate::sink::Sink;
 use pathlight_trace::{Flags, TraceId, TraceSet};
@@ -34,7 +34,7 @@ pub struct SplitPoint {
     pub at: u64,
     /// Number of the input, for whoever reads several: their parts of traces are told apart by it.
     pub file: u32,
-    context: Context,
+    context: WalkContext,
     /// Whether a line break stands right before it.
     begins_line: bool,
     /// The trace inside which it stands, if it does.
@@ -54,7 +54,7 @@ impl SplitPoint {
 
 /// What a walker must know to go on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Context {
+struct WalkContext {
     /// Open containers; the innermost is an array, or there is none.
     frames: Vec<Frame>,
     /// Whether the first document at the top is being read.
@@ -75,12 +75,12 @@ struct Unit {
 /// Finds split points in a text of which it has seen the first bytes.
 #[derive(Clone, Debug)]
 pub struct SplitFinder {
-    context: Context,
+    context: WalkContext,
     unit: Unit,
     /// The first keys of a unit with their quotes, if a split point stands right before it: they rule out most objects.
     keys: Keys,
     /// The same for spans of Jaeger traces in a list.
-    inside: Option<(Context, Keys)>,
+    inside: Option<(WalkContext, Keys)>,
 }
 
 impl SplitFinder {
@@ -109,9 +109,9 @@ impl SplitFinder {
         let one_line = is_first && probe.walker.one_line && probe.walker.line.is_none();
         let inside = keys_of_span.filter(|_| level > 0).map(|keys| {
             let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
-            (Context { frames, is_first, one_line }, keys)
+            (WalkContext { frames, is_first, one_line }, keys)
         });
-        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, keys, inside })
+        Some(SplitFinder { context: WalkContext { frames, is_first, one_line }, unit, keys, inside })
     }
 
     /// Returns the first split point between units in `part`, which stands at byte offset `at` of the text, or `None`. The
@@ -135,7 +135,7 @@ impl SplitFinder {
 fn search(
     part: &[u8],
     at: u64,
-    context: &Context,
+    context: &WalkContext,
     keys: &Keys,
     begins: impl Fn(&mut Probe, &[u8]) -> Option<Option<TraceId>>,
 ) -> Option<SplitPoint> {
@@ -161,7 +161,7 @@ fn search(
     None
 }
 
-impl Context {
+impl WalkContext {
     /// Returns whether a unit may stand after this text, and then how many line breaks lie between it and what came
     /// before.
     fn may_follow(&self, before: &[u8]) -> Option<usize> {
@@ -234,9 +234,9 @@ impl Probe {
     }
 
     /// Returns the walk, its text, and what it takes to walk on.
-    fn parts(&mut self) -> (&mut Walker, &mut Window, context::Context<'_>) {
+    fn parts(&mut self) -> (&mut Walker, &mut Window, Context<'_>) {
         let Probe { walker, window, sink, set, scratch } = self;
-        (walker, window, context::Context { sink, set, scratch, judge: None, how: How::default() })
+        (walker, window, Context::new(sink, set, scratch, How::default()))
     }
 
     /// Takes a step; `None` if memory ends.
@@ -320,7 +320,7 @@ impl Probe {
 impl Walker {
     /// Returns a walker that begins at a split point.
     pub fn from_split_point(point: &SplitPoint) -> Walker {
-        let Context { frames, is_first, one_line } = point.context.clone();
+        let WalkContext { frames, is_first, one_line } = point.context.clone();
         let mut walker = Walker::new(point.at);
         walker.expect = (!frames.is_empty()).then_some(Expect::Another);
         // At the top the next document is the second at least.
@@ -337,7 +337,7 @@ impl Walker {
         if point.trace.is_some() && building.shared_trace() != point.trace {
             return false;
         }
-        let Context { frames, is_first, one_line } = &point.context;
+        let WalkContext { frames, is_first, one_line } = &point.context;
         if self.resync.is_some() {
             // The line break is there, and the split point begins the line that is looked for.
             return self.dead.is_none() && frames.is_empty() && self.pos + 1 == point.at;
