@@ -4,8 +4,8 @@
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
 use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
 use pathlight::ingest::bytes::Masks;
-use pathlight::ingest::{FileReport, IngestError, ReadOptions, Reader};
-use pathlight::trace::{TraceSet, dump};
+use pathlight::ingest::{FileReport, IngestError, ManyInputs, ReadOptions, ReadTarget, Reader};
+use pathlight::trace::dump;
 use std::path::{Path, PathBuf};
 
 /// A kind of input: its name and the bytes that are changed.
@@ -178,7 +178,7 @@ pub fn read_by(
     times: u32,
     mut chunk: impl FnMut() -> usize,
 ) -> (String, Vec<FileReport>) {
-    let mut set = TraceSet::new();
+    let mut inputs = ManyInputs::default();
     let mut reports = Vec::new();
     for _ in 0..times {
         let mut reader = Reader::new("input", options.clone());
@@ -188,26 +188,26 @@ pub fn read_by(
             rest = later;
             // Either way of feeding may follow the other.
             let fed = match now.len() % 2 {
-                0 => reader.feed(now, &mut set),
-                _ => feed_by(&mut reader, now, &mut set),
+                0 => reader.feed(now, &mut inputs),
+                _ => feed_by(&mut reader, now, &mut inputs),
             };
             if fed.is_err() {
                 break;
             }
         }
-        let mut report = reader.finish(&mut set);
+        let mut report = reader.finish(&mut inputs);
         // A reader that gives up stops counting bytes, and that depends on the chunk.
         report.bytes = 0;
         reports.push(report);
     }
-    set.seal().unwrap();
-    (dump(&set), reports)
+    inputs.set.seal().unwrap();
+    (dump(&inputs.set), reports)
 }
 
 /// Feeds bytes by writing them where the reader wants them.
-pub fn feed_by(reader: &mut Reader, bytes: &[u8], set: &mut TraceSet) -> Result<(), IngestError> {
+pub fn feed_by(reader: &mut Reader, bytes: &[u8], into: &mut dyn ReadTarget) -> Result<(), IngestError> {
     let mut rest = bytes;
-    let fed = reader.feed_by(bytes.len(), set, |room| {
+    let fed = reader.feed_by(bytes.len(), into, |room| {
         let (now, later) = rest.split_at(room.len());
         room.copy_from_slice(now);
         rest = later;

@@ -9,12 +9,13 @@ use pathlight::engine::compare::compare;
 use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
+use pathlight::engine::run::Session;
 use pathlight::engine::run::native::NativePool;
-use pathlight::engine::summaries::{Choice, Summary, SummarySettings, read, write};
+use pathlight::engine::summaries::{Choice, LoadedSummary, Summary, SummarySettings, read, write};
 use pathlight::engine::trend::TrendOfSummaries;
 use pathlight::generate::{GenerateOptions, Shape, write_jaeger};
 use pathlight::ingest::{ReadOptions, Reader};
-use pathlight::trace::{Endpoint, LoadedSummary, PathSettings, TraceSet};
+use pathlight::trace::{Endpoint, PathSettings, TraceSet};
 use pathlight::view::address::Address;
 use pathlight::view::summaries::Selected;
 use std::io::{Read as _, Write as _};
@@ -137,11 +138,10 @@ fn check_file(file: &[u8]) {
     for parent in summary.flow_parents(&choice, None).unwrap_or_default() {
         let _ = summary.flow(&choice, &Endpoint::new(parent.service, parent.operation), 990_000);
     }
-    let mut set = TraceSet::new();
-    let (traces, spans, value) = (summary.traces, summary.spans, Box::new(again.clone()));
-    set.summaries.push(LoadedSummary { name: String::new(), group: 0, traces, spans, value });
+    let mut session = Session::new();
+    session.summaries.add(LoadedSummary { name: String::new(), group: 0, summary: again.clone() });
     let query = queries::AnomalyModel { train: Selection::default(), settings: AnomalySettings::default() };
-    let _ = NativePool::of(vec![set]).unwrap().run(query);
+    let _ = NativePool::of_sessions(vec![session]).unwrap().run(query);
     let _ = Summary::merge(summary, again);
 }
 

@@ -265,10 +265,12 @@ impl Worker {
 
     /// Returns how much a call has read, as bytes and pieces, and how much the worker holds then.
     fn progress(&self, bytes: u64, pieces: u32) -> WorkerProgress {
-        let set = &self.session.borrow().set;
+        let session = self.session.borrow();
+        let set = &session.set;
         // What summaries sum counts as held.
+        let sums = session.summaries.iter().map(|loaded| &loaded.summary);
         let (traces, spans) =
-            set.summaries.iter().fold((0, 0), |(traces, spans), of| (traces + of.traces, spans + of.spans));
+            sums.fold((0, 0), |(traces, spans), sum| (traces + sum.traces, spans + sum.spans));
         WorkerProgress {
             bytes,
             pieces,

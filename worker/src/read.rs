@@ -126,8 +126,8 @@ pub async fn run(worker: &Worker, job: ReadCall) {
         let bytes = reading.bytes - begun_at;
         let is_whole = block.is_last && bytes == source.size(piece);
         let is_cut = fed.is_ok() && (pieces[piece].is_cut || is_stopped && !is_whole);
-        let set = &mut worker.session.borrow_mut().set;
-        let report = if is_cut { read.stop(set) } else { read.finish(set) };
+        let session = &mut *worker.session.borrow_mut();
+        let report = if is_cut { read.stop(session) } else { read.finish(session) };
         match fed {
             Err(error) if error.kind == ErrorKind::Memory => {
                 results[piece] = ReadResult::Full { report, bytes };
@@ -147,7 +147,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
     }
     if let Some((piece, read)) = reader {
         results[piece] = ReadResult::Read {
-            report: read.stop(&mut worker.session.borrow_mut().set),
+            report: read.stop(&mut *worker.session.borrow_mut()),
             bytes: reading.bytes - begun_at,
         };
     }
@@ -158,8 +158,7 @@ pub async fn run(worker: &Worker, job: ReadCall) {
 }
 
 fn reader_of(piece: &Piece) -> Reader {
-    let unpack = Some(pathlight_engine::summaries::unpack as pathlight_ingest::Unpack);
-    let options = ReadOptions { keep: piece.keep.clone(), unpack, ..ReadOptions::default() };
+    let options = ReadOptions { keep: piece.keep.clone(), ..ReadOptions::default() };
     match &piece.chunk {
         Some((from, until)) => Reader::of_chunk(&piece.name, options, from.as_ref(), until.clone()),
         None => Reader::new(&piece.name, options),
@@ -181,7 +180,7 @@ impl Reading<'_> {
             let fed = {
                 let mut session = self.worker.session.borrow_mut();
                 let mut from = at;
-                reader.feed_by((end - at) as usize, &mut session.set, |room| {
+                reader.feed_by((end - at) as usize, &mut *session, |room| {
                     let until = from + room.len() as u32;
                     block.bytes.subarray(from, until).copy_to(room);
                     from = until;

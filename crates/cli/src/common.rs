@@ -7,8 +7,9 @@ use pathlight_engine::queries;
 use pathlight_engine::requests::search::Condition;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
+use pathlight_engine::summaries::LoadedSummary;
 use pathlight_ingest::KeptTraces;
-use pathlight_trace::{Endpoint, LoadedSummary, Overlap, PathSettings, Pseudonyms, Reading, Redaction};
+use pathlight_trace::{Endpoint, Overlap, PathSettings, Pseudonyms, Reading, Redaction};
 use pathlight_view::address::Address;
 use pathlight_view::export::saved::ExportRedaction;
 use pathlight_view::{reading, search};
@@ -373,14 +374,7 @@ impl AnalysisOptions {
             let paths = input::list(files)?;
             if !paths.is_empty() && paths.iter().all(|path| summary_files::is_summary(path)) {
                 let summary = summary_files::load(files)?;
-                let (traces, spans) = (summary.traces, summary.spans);
-                summaries.push(LoadedSummary {
-                    name: String::new(),
-                    group,
-                    traces,
-                    spans,
-                    value: Box::new(summary),
-                });
+                summaries.push(LoadedSummary { name: String::new(), group, summary });
                 self.out.iter().try_for_each(|out| output::refuse_inputs(out, &paths))?;
                 *files = &[];
             }
@@ -394,7 +388,7 @@ impl AnalysisOptions {
         pool.add_summaries(summaries);
         let holds = |pool: &NativePool, group: u8| {
             let mut traces = pool.sessions().iter().flat_map(|session| session.set.traces());
-            let mut summaries = pool.sessions().iter().flat_map(|session| &session.set.summaries);
+            let mut summaries = pool.sessions().iter().flat_map(|session| session.summaries.iter());
             traces.any(|trace| trace.id.group == group) || summaries.any(|summary| summary.group == group)
         };
         let groups = 0..groups.len() as u8;

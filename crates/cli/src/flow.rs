@@ -15,7 +15,7 @@ use pathlight_engine::flow::{
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
-use pathlight_engine::summaries::{Choice, Summary};
+use pathlight_engine::summaries::Choice;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::target::{self, TargetLine};
 use pathlight_view::flow::{self, CallLine, called_words};
@@ -161,10 +161,9 @@ fn endpoint(pool: &NativePool, text: &str) -> Result<Endpoint, Failure> {
             text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)
         });
         found.extend(named.map(|(service, operation)| Endpoint::new(service, operation)));
-        let summaries = session.set.summaries.iter().filter_map(|summary| summary.value.downcast_ref());
-        for summary in summaries {
+        for loaded in session.summaries.iter() {
             // One that has no flows says so when it is asked for one.
-            let parents = Summary::flow_parents(summary, &Choice::default(), None).unwrap_or_default();
+            let parents = loaded.summary.flow_parents(&Choice::default(), None).unwrap_or_default();
             let parents = parents.into_iter().map(|parent| Endpoint::new(parent.service, parent.operation));
             found.extend(parents.filter(|Endpoint { service, operation }| {
                 text.strip_prefix(service).and_then(|rest| rest.strip_prefix(':')) == Some(operation)

@@ -4,7 +4,7 @@ use super::{Failure, output};
 use pathlight_base::format::harmless;
 use pathlight_engine::load::{InputFile, LoadPlanner, LoadStep, ReadResult, SplitSearch};
 use pathlight_engine::run::native::NativePool;
-use pathlight_ingest::{Ended, FileReport, KeptTraces, ReadOptions, Reader, SplitPoint};
+use pathlight_ingest::{Ended, FileReport, KeptTraces, ManyInputs, ReadOptions, Reader, SplitPoint};
 use pathlight_trace::TraceSet;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -108,15 +108,15 @@ fn read_all(
     let shared = Mutex::new((planner, problems));
     let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     let run = |thread: usize| {
-        let mut set = TraceSet::new();
+        let mut inputs = ManyInputs::default();
         loop {
             let batch: Vec<(usize, InputFile)> = {
                 let (planner, _) = &mut *lock();
-                let Some(batch) = planner.take(thread) else { return set };
+                let Some(batch) = planner.take(thread) else { return inputs.set };
                 batch.into_iter().map(|file| (file, planner.files()[file].clone())).collect()
             };
             for (file, input) in batch {
-                let result = read(&paths[input.source], &input, &mut set);
+                let result = read(&paths[input.source], &input, &mut inputs);
                 let (planner, problems) = &mut *lock();
                 if let ReadResult::Unreadable(reason) = &result {
                     problems.insert(input.source, reason.clone());
@@ -181,18 +181,18 @@ pub fn list(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads a file, or the part of it that a chunk is, into a set.
-fn read(path: &Path, input: &InputFile, set: &mut TraceSet) -> ReadResult {
-    set.loading_group = input.group;
+fn read(path: &Path, input: &InputFile, into: &mut ManyInputs) -> ReadResult {
+    into.set.loading_group = input.group;
     let options = ReadOptions { keep: input.keep.clone(), ..ReadOptions::default() };
     let mut reader = match &input.chunk {
         Some(chunk) => Reader::of_chunk(&input.name, options, chunk.from.as_ref(), chunk.until.clone()),
         None => Reader::new(&input.name, options),
     };
     let result = match open(path, input) {
-        Ok(mut file) => feed(&mut *file, &mut reader, set),
+        Ok(mut file) => feed(&mut *file, &mut reader, into),
         Err(error) => Err(error),
     };
-    let report = reader.finish(set);
+    let report = reader.finish(into);
     match result {
         Ok(()) => ReadResult::Read { report, bytes: input.bytes },
         Err(error) => ReadResult::Unreadable(error.to_string()),
@@ -213,7 +213,7 @@ fn open(path: &Path, input: &InputFile) -> std::io::Result<Box<dyn std::io::Read
 }
 
 /// Feeds a reader until the file ends, or until it wants no more.
-fn feed(file: &mut dyn std::io::Read, reader: &mut Reader, set: &mut TraceSet) -> std::io::Result<()> {
+fn feed(file: &mut dyn std::io::Read, reader: &mut Reader, into: &mut ManyInputs) -> std::io::Result<()> {
     // The system copies four times as fast to the beginning of a cache line as to another place.
     let mut space = vec![0; BLOCK + CACHE_LINE];
     let begin = space.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
@@ -222,7 +222,7 @@ fn feed(file: &mut dyn std::io::Read, reader: &mut Reader, set: &mut TraceSet) -
         match file.read(block) {
             Ok(0) => return Ok(()),
             Ok(n) => {
-                if reader.feed(&block[..n], set).is_err() {
+                if reader.feed(&block[..n], into).is_err() {
                     return Ok(());
                 }
             }

@@ -1,9 +1,10 @@
 //! Objects that stand alone: single spans of any format, and what is none.
 
-use super::formats::{jaeger, next, rows, stdout, zipkin};
-use super::json::node::Node;
-use super::judge::Needs;
-use super::state::{Fail, State};
+use crate::context::Context;
+use crate::formats::{jaeger, next, rows, stdout, zipkin};
+use crate::json::node::Node;
+use crate::judge::Needs;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::TraceSet;
 
 /// Returns whether an object must be walked into: it is no single span.
@@ -27,7 +28,7 @@ pub(crate) fn holds_documents(node: Node<'_>) -> bool {
 }
 
 /// Takes a single object; whether it was a span.
-pub(crate) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<bool, Fail> {
+pub(crate) fn take(cx: &mut Context<'_>, node: Node<'_>) -> Result<bool, Fail> {
     let mut keys: Vec<String> = Vec::new();
     let mut kind = Kind::default();
     for member in node.members() {
@@ -38,24 +39,24 @@ pub(crate) fn take(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
         }
     }
     if let Some(format) = kind.format() {
-        match &mut state.judge {
+        match &mut cx.judge {
             Some(judge) => return Ok(judge.record(format.needs(), node)?),
-            None => format.read(state, set, node)?,
+            None => format.read(cx.sink, cx.set, node)?,
         }
         return Ok(true);
     }
     if kind.error {
-        note_server_error(state, node);
+        note_server_error(cx.sink, node);
         return Ok(false);
     }
     if kind.empty_answer {
-        state.is_known = true;
+        cx.sink.is_known = true;
         return Ok(false);
     }
     if kind.bulk_action && keys.len() == 1 {
         return Ok(false);
     }
-    state.note_other(node.at, || match keys.len() {
+    cx.note_other(node.at, || match keys.len() {
         0 => "an empty object".into(),
         _ => format!("an object with the keys {}", keys.join(", ")),
     });
@@ -103,14 +104,14 @@ impl Single {
         }
     }
 
-    fn read(self, state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+    fn read(self, sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
         match self {
-            Single::Jaeger => jaeger::single_span(state, set, node),
-            Single::Stdout => stdout::span(state, set, node),
-            Single::Row => rows::span(state, set, node),
-            Single::Next => next::span(state, set, node),
-            Single::Zipkin1 => zipkin::span(state, set, node, true),
-            Single::Zipkin2 => zipkin::span(state, set, node, false),
+            Single::Jaeger => jaeger::single_span(sink, set, node),
+            Single::Stdout => stdout::span(sink, set, node),
+            Single::Row => rows::span(sink, set, node),
+            Single::Next => next::span(sink, set, node),
+            Single::Zipkin1 => zipkin::span(sink, set, node, true),
+            Single::Zipkin2 => zipkin::span(sink, set, node, false),
         }
     }
 }
@@ -161,7 +162,7 @@ impl Kind {
 }
 
 /// Keeps the message of a server's error answer: `errors: [{code, msg}]`, or `error: {httpCode, message}`.
-pub(crate) fn note_server_error(state: &mut State, node: Node<'_>) {
+pub(crate) fn note_server_error(sink: &mut Sink, node: Node<'_>) {
     let (mut code, mut message) = (None, None);
     // Answers nest their message one or two levels deep.
     let mut todo = vec![node];
@@ -182,5 +183,5 @@ pub(crate) fn note_server_error(state: &mut State, node: Node<'_>) {
     let Some(message) = message else { return };
     let code = code.map(|c| format!(" ({})", c.text)).unwrap_or_default();
     let text: String = message.text.chars().take(300).collect();
-    state.server_error.get_or_insert_with(|| (node.at, format!("{text:?}{code}")));
+    sink.server_error.get_or_insert_with(|| (node.at, format!("{text:?}{code}")));
 }

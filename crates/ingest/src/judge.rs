@@ -1,10 +1,10 @@
 //! Recognition (`docs/definitions/ingest.md` section 1): whether the first records of an input are spans, and in which unit
 //! their times are. It is decided before anything is read, so that an input of another tool is refused as a whole.
 
-use super::ErrorKind;
-use super::formats::foreign::{self, Foreign};
-use super::json::node::{Bad, Node, Number};
-use super::reader::ACCEPTED;
+use crate::clock::{Clock, Unit};
+use crate::formats::foreign::{self, Foreign};
+use crate::json::node::{Bad, Node};
+use crate::report::{ACCEPTED, ErrorKind};
 
 /// So many records are looked at.
 const RECORDS: usize = 100;
@@ -25,43 +25,11 @@ pub(crate) struct Needs {
     pub what: &'static str,
     /// Ids and names.
     pub keys: &'static [&'static [&'static str]],
-    /// Start and duration, or start and end; what is missing is repaired ([`State::times`](super::state::State::times)).
+    /// Start and duration, or start and end; what is missing is repaired ([`Sink::times`](crate::sink::Sink::times)).
     pub start: &'static [&'static str],
     pub duration: &'static [&'static str],
     pub end: &'static [&'static str],
     pub clock: Clock,
-}
-
-/// How a format writes its times.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Clock {
-    /// Numbers of microseconds since 1970.
-    Micros,
-    /// Numbers of nanoseconds since 1970, perhaps as decimal text.
-    Nanos,
-    /// Something else, in which no other unit could stand.
-    Plain,
-}
-
-/// A unit in which the times of an input stand, if it is not the one of their format.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Unit {
-    pub clock: Clock,
-    /// A number times ten to this power is in the unit of the format.
-    pub power: i32,
-    /// What the unit is called.
-    name: &'static str,
-}
-
-impl Unit {
-    /// Returns the units that a clock may be in by mistake.
-    fn others(clock: Clock) -> [Unit; 3] {
-        let unit = |power, name| Unit { clock, power, name };
-        match clock {
-            Clock::Nanos => [unit(9, "seconds"), unit(6, "milliseconds"), unit(3, "microseconds")],
-            _ => [unit(6, "seconds"), unit(3, "milliseconds"), unit(-3, "nanoseconds")],
-        }
-    }
 }
 
 /// An input that is not read: why, and what to do.
@@ -264,27 +232,5 @@ impl Needs {
             _ => duration.map(|duration| duration * to_us),
         };
         Ok(Ok(Times { at: node.at, clock: self.clock, start_us, duration_us }))
-    }
-}
-
-impl Clock {
-    /// Returns the number that a time is, `None` if that is not known; an error if no time can be written so.
-    fn number(self, value: Node<'_>) -> Result<Result<Option<f64>, ()>, Bad> {
-        if let Some(text) = value.string()? {
-            return Ok(match self {
-                Clock::Micros => Err(()),
-                Clock::Nanos => match text.text.trim() {
-                    "" => Ok(None),
-                    text => text.parse().map(|ns: f64| Some(ns).filter(|&ns| ns >= 0.0)).map_err(|_| ()),
-                },
-                Clock::Plain => Ok(None),
-            });
-        }
-        Ok(match value.number()? {
-            Some(Number::Whole(number)) => Ok(Some(number as f64)),
-            Some(Number::Float(number)) => Ok(Some(number)),
-            Some(Number::Negative | Number::Huge) => Ok(None),
-            None => Err(()),
-        })
     }
 }

@@ -1,6 +1,5 @@
 //! Keeping a part of the traces, where all of them are too many.
 
-use super::state::State;
 use pathlight_trace::{RawSpan, SpanId, TraceId, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -62,24 +61,5 @@ impl KeptTraces {
                     .is_some_and(|root| is_of(root, service) && set.names.get(root.operation) == operation)
             }
         }
-    }
-}
-
-impl State {
-    /// Returns whether a trace of this id is to be read; one that is not is counted.
-    pub fn wants(&mut self, id: TraceId, set: &TraceSet) -> bool {
-        let wants = self.keep.takes_id(id, set);
-        self.left_out += u64::from(!wants);
-        wants
-    }
-
-    /// Returns whether a whole trace is to be read; one that is not is counted.
-    pub fn wants_trace(&mut self, id: TraceId, spans: &[RawSpan], set: &TraceSet) -> bool {
-        if !self.wants(id, set) {
-            return false;
-        }
-        let wants = self.keep.takes_spans(spans, set);
-        self.left_out += u64::from(!wants);
-        wants
     }
 }

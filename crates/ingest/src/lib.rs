@@ -3,7 +3,10 @@
 //! A [`Reader`] takes the bytes of one input in parts of any size. It unpacks archives and holds a part of the text ([`bytes`]),
 //! walks the shape of the document (`json`), and hands single spans to the format they are of ([`formats`]). Memory holds the columns, one incomplete trace without its text, and one such part.
 
+mod building;
 pub mod bytes;
+mod clock;
+mod context;
 mod document;
 pub mod formats;
 mod json;
@@ -11,12 +14,17 @@ mod judge;
 mod keep;
 mod reader;
 mod report;
-mod state;
+mod sink;
+mod summaries;
+mod target;
 
-pub use json::walk::split::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
+pub use bytes::trial::HEAD_BYTES;
+pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_split};
 pub use keep::KeptTraces;
-pub use reader::{ReadOptions, Reader, Unpack};
+pub use reader::{ReadOptions, Reader};
 pub use report::{
     Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, ProblemKind,
     ReadProblem, ReadProgress,
 };
+pub use summaries::{SummaryCounts, TakeSummaries};
+pub use target::{ManyInputs, ReadTarget, ReaderMemory, TargetParts};

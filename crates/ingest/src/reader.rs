@@ -1,24 +1,20 @@
 //! The incremental reader of one input.
 
-use super::bytes::Masks;
-use super::bytes::sniff::{HTML, quote};
-use super::bytes::source::{Context, Source, Stop};
-use super::json::walk::WalkEnd;
-use super::judge::Refusal;
-use super::state::State;
-use super::{
-    ChunkEnd, Ended, ErrorKind, FileReport, IngestError, KeptTraces, ProblemKind, ReadProgress, SplitPoint,
+use crate::bytes::Masks;
+use crate::bytes::nested::Nested as _;
+use crate::bytes::sniff::{HTML, quote};
+use crate::bytes::source::Source;
+use crate::context::{Context, How, Scratch, Stop, WalkEnd};
+use crate::json::walk::split::SplitPoint;
+use crate::judge::Refusal;
+use crate::keep::KeptTraces;
+use crate::report::{
+    ACCEPTED, ChunkEnd, Ended, ErrorKind, FileReport, IngestError, ProblemKind, ReadProgress,
 };
-use pathlight_trace::{LoadedSummary, SetFull, TraceId, TraceSet};
-
-/// What can be read, for messages.
-pub(crate) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
-                        Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
-                        protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
-                        or .zip";
-
-/// Unpacks a summary of traces; of what it cannot, the reason in words. Name and group are filled in by the reader.
-pub type Unpack = fn(&[u8]) -> Result<LoadedSummary, String>;
+use crate::sink::Sink;
+use crate::summaries::TakeSummaries;
+use crate::target::{ReadTarget, ReaderMemory, TargetParts};
+use pathlight_trace::{SetFull, TraceId, TraceSet};
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
@@ -29,14 +25,13 @@ pub struct ReadOptions {
     pub masks: Masks,
     /// The traces that are kept.
     pub keep: KeptTraces,
-    /// Who unpacks summaries; `None`: they are refused.
-    pub unpack: Option<Unpack>,
 }
 
 /// Reads one input (a file, an archive, pasted text) into a [`TraceSet`].
 ///
 /// Call [`feed`](Self::feed) with the bytes in order, always with the same set, then [`finish`](Self::finish). When
-/// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs.
+/// all inputs of a load are read, call [`TraceSet::seal`]: it joins traces that are spread over inputs. Who reads many of them
+/// has [`ManyInputs`](crate::ManyInputs) in place of a set.
 ///
 /// ```
 /// use pathlight_ingest::{ReadOptions, Reader};
@@ -63,7 +58,9 @@ pub struct Reader {
     name: String,
     options: ReadOptions,
     source: Source,
-    state: State,
+    sink: Sink,
+    scratch: Scratch,
+    how: How,
     /// Offset of the first byte.
     start: u64,
     /// Whether it reads a chunk, and where that ends; `None` is the end of the input.
@@ -83,7 +80,9 @@ impl Reader {
         Reader {
             name: name.to_owned(),
             source: Source::default(),
-            state: State::keeping(options.keep.clone(), options.unpack),
+            sink: Sink::keeping(options.keep.clone()),
+            scratch: Scratch::default(),
+            how: How { reference: options.reference, masks: options.masks, is_recognised: false },
             options,
             start: 0,
             chunk: None,
@@ -106,12 +105,12 @@ impl Reader {
     ) -> Reader {
         let mut reader = Reader::new(name, options);
         if let Some(point) = from {
-            reader.source = Source::from_split_point(point, reader.options.reference, reader.options.masks);
+            reader.source = Source::from_split_point(point, reader.how);
             reader.start = point.at;
             reader.inside = point.trace();
         }
-        reader.state.is_recognised = from.is_some() || until.is_some();
-        reader.state.file = from.or(until.as_ref()).map_or(0, |point| point.file);
+        reader.how.is_recognised = from.is_some() || until.is_some();
+        reader.sink.file = from.or(until.as_ref()).map_or(0, |point| point.file);
         reader.chunk = Some(until);
         reader
     }
@@ -121,11 +120,11 @@ impl Reader {
     /// # Errors
     /// When the input is nothing known, or memory ends. What was read before stays in the set; the reader takes nothing
     /// more, and [`finish`](Self::finish) reports the same error.
-    pub fn feed(&mut self, bytes: &[u8], set: &mut TraceSet) -> Result<(), IngestError> {
+    pub fn feed(&mut self, bytes: &[u8], into: &mut dyn ReadTarget) -> Result<(), IngestError> {
         let want = 16usize.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..want]);
-        let fed = self.take(bytes.len(), set, |source, cx| source.feed(bytes, cx));
-        self.state.fast.flush(set);
+        let fed = self.take(bytes.len(), into, |source, cx| source.feed(bytes, cx));
+        self.scratch.fast.flush(into.parts().set);
         fed
     }
 
@@ -137,7 +136,7 @@ impl Reader {
     pub fn feed_by(
         &mut self,
         mut bytes: usize,
-        set: &mut TraceSet,
+        into: &mut dyn ReadTarget,
         mut fill: impl FnMut(&mut [u8]),
     ) -> Result<(), IngestError> {
         let mut fed = Ok(());
@@ -148,33 +147,47 @@ impl Reader {
                 fill(room);
                 let took = room.len();
                 bytes -= took;
-                fed = self.take(took, set, |source, cx| source.commit(took, cx));
+                fed = self.take(took, into, |source, cx| source.commit(took, cx));
             } else {
                 let mut rest = std::mem::take(&mut self.rest);
                 rest.resize(bytes, 0);
                 fill(&mut rest);
-                fed = self.feed(&rest, set);
+                fed = self.feed(&rest, into);
                 self.rest = rest;
                 bytes = 0;
             }
         }
-        self.state.fast.flush(set);
+        self.scratch.fast.flush(into.parts().set);
         fed
+    }
+
+    /// Returns the source, and what it needs to read into a set.
+    fn reading<'a>(
+        &'a mut self,
+        set: &'a mut TraceSet,
+        summaries: Option<&'a mut dyn TakeSummaries>,
+    ) -> (&'a mut Source, Context<'a>) {
+        let Reader { source, sink, scratch, name, how, .. } = self;
+        (source, Context { summaries, name, ..Context::new(sink, set, scratch, *how) })
     }
 
     fn take(
         &mut self,
         bytes: usize,
-        set: &mut TraceSet,
+        into: &mut dyn ReadTarget,
         take: impl FnOnce(&mut Source, &mut Context<'_>) -> Result<(), Stop>,
     ) -> Result<(), IngestError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
+        let TargetParts { set, memory, summaries } = into.parts();
         if self.bytes == 0 {
-            self.state.remember(set);
+            if let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take) {
+                self.sink.reuse(sink);
+                self.scratch = scratch;
+            }
             if let Some(trace) = self.inside {
-                self.state.building.begin_inside(trace, self.start);
+                self.sink.building.begin_inside(trace, self.start);
                 // Parts are refused in between only.
                 if set.is_over_limit() {
                     let error = self.stopped(Stop::Full(SetFull));
@@ -184,9 +197,8 @@ impl Reader {
             }
         }
         self.bytes += bytes as u64;
-        let ReadOptions { reference, masks, .. } = self.options;
-        let mut cx = Context { state: &mut self.state, set, reference, masks };
-        match take(&mut self.source, &mut cx) {
+        let (source, mut cx) = self.reading(set, summaries);
+        match take(source, &mut cx) {
             Ok(()) => Ok(()),
             Err(stop) => {
                 let error = self.stopped(stop);
@@ -198,47 +210,42 @@ impl Reader {
 
     /// Returns how far the reader is.
     pub fn progress(&self) -> ReadProgress {
-        ReadProgress { bytes: self.bytes, traces: self.state.traces, spans: self.state.spans }
+        ReadProgress { bytes: self.bytes, traces: self.sink.traces, spans: self.sink.spans }
     }
 
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
     /// wait for [`TraceSet::seal`], and so do parts of traces that go on in other chunks.
-    pub fn finish(mut self, set: &mut TraceSet) -> FileReport {
+    pub fn finish(mut self, into: &mut dyn ReadTarget) -> FileReport {
         let mut agrees = true;
         let mut ended = match (self.failed.take(), &self.chunk) {
             (Some(error), _) => Ended::Failed(error),
             (None, Some(Some(point))) => {
-                agrees = self.source.meets(point, &self.state);
+                agrees = self.source.meets(point, &self.sink.building);
                 if agrees && point.trace().is_some() {
-                    self.state.finish_part(set, point.at);
+                    self.sink.finish_part(into.parts().set, point.at);
                 }
                 Ended::Whole
             }
             (None, _) => {
-                let ReadOptions { reference, masks, .. } = self.options;
-                let mut cx = Context { state: &mut self.state, set, reference, masks };
-                match self.source.finish(&mut cx) {
+                let TargetParts { set, summaries, .. } = into.parts();
+                let (source, mut cx) = self.reading(set, summaries);
+                match source.finish(&mut cx) {
                     Ok(WalkEnd::Whole) => Ended::Whole,
                     Ok(WalkEnd::Cut(offset)) => Ended::Cut { offset },
                     Err(stop) => Ended::Failed(self.stopped(stop)),
                 }
             }
         };
-        agrees &= !self.state.has_odd_part;
+        agrees &= !self.sink.has_odd_part;
         let chunk = self.chunk_end(agrees);
-        let summaries = std::mem::take(&mut self.state.summaries);
-        set.summaries.extend(summaries.into_iter().map(|mut summary| {
-            // Of an archive with several, each has the name of its member.
-            let member = if summary.name.is_empty() { String::new() } else { format!("/{}", summary.name) };
-            summary.name = format!("{}{member}", self.name);
-            summary
-        }));
-        if self.bytes > 0 {
-            self.state.leave(set);
+        let TargetParts { set, memory, .. } = into.parts();
+        self.scratch.fast.flush(set);
+        if let Some(memory) = memory.filter(|_| self.bytes > 0) {
+            *memory = ReaderMemory { sink: self.sink.leave(), scratch: std::mem::take(&mut self.scratch) };
         }
         // A chunk without a trace, or a file without one of those to be kept, is nothing to complain about.
-        let is_complete = self.chunk.is_none() && self.state.left_out == 0;
-        if self.state.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
+        let is_complete = self.chunk.is_none() && self.sink.left_out == 0;
+        if self.sink.spans == 0 && !matches!(ended, Ended::Failed(_)) && is_complete {
             ended = Ended::Failed(self.nothing());
         }
         self.report(ended, chunk)
@@ -246,9 +253,9 @@ impl Reader {
 
     /// Gives up the rest of the input and gives the account of it. The set keeps what it has, and gets what was held back
     /// until the format was sure.
-    pub fn stop(mut self, set: &mut TraceSet) -> FileReport {
-        if self.bytes > 0 && self.take(0, set, Source::stop).is_ok() {
-            self.state.fast.flush(set);
+    pub fn stop(mut self, into: &mut dyn ReadTarget) -> FileReport {
+        if self.bytes > 0 && self.take(0, into, Source::stop).is_ok() {
+            self.scratch.fast.flush(into.parts().set);
         }
         let ended = self.failed.take().map_or(Ended::Stopped, Ended::Failed);
         let chunk = self.chunk_end(true);
@@ -258,19 +265,19 @@ impl Reader {
     fn chunk_end(&mut self, agrees: bool) -> Option<ChunkEnd> {
         self.chunk.is_some().then(|| ChunkEnd {
             agrees,
-            traces: self.state.trace_hashes(),
-            parts: std::mem::take(&mut self.state.parts),
+            traces: self.sink.trace_hashes(),
+            parts: std::mem::take(&mut self.sink.parts),
         })
     }
 
     fn report(self, ended: Ended, chunk: Option<ChunkEnd>) -> FileReport {
         FileReport {
             name: self.name,
-            format: self.state.format_names(),
+            format: self.sink.format_names(),
             bytes: self.bytes,
-            traces: self.state.traces,
-            spans: self.state.spans,
-            problems: self.state.problems.list,
+            traces: self.sink.traces,
+            spans: self.sink.spans,
+            problems: self.sink.problems.list,
             ended,
             keep: self.options.keep,
             chunk,
@@ -315,10 +322,10 @@ impl Reader {
 
     /// Returns why an input that was read to its end gave no span.
     fn nothing(&self) -> IngestError {
-        let state = &self.state;
+        let sink = &self.sink;
         let is_reason = |kind| !matches!(kind, ProblemKind::NotTraces | ProblemKind::OtherUnit);
-        let left_out = state.problems.list.iter().find(|p| is_reason(p.kind));
-        if let Some((at, message)) = &state.server_error {
+        let left_out = sink.problems.list.iter().find(|p| is_reason(p.kind));
+        if let Some((at, message)) = &sink.server_error {
             return self.error(
                 ErrorKind::ServerError,
                 *at,
@@ -326,7 +333,7 @@ impl Reader {
                 "Ask the server again with another query, and save the answer once it has traces.",
             );
         }
-        if let Some((at, what)) = &state.other {
+        if let Some((at, what)) = &sink.other {
             return self.error(
                 ErrorKind::OtherJson,
                 *at,
@@ -335,7 +342,7 @@ impl Reader {
             );
         }
         match left_out {
-            Some(problem) if state.is_known => self.error(
+            Some(problem) if sink.is_known => self.error(
                 ErrorKind::NothingReadable,
                 problem.example.offset,
                 format!("nothing of it could be read: {}", problem.example.text),
@@ -347,7 +354,7 @@ impl Reader {
                 format!("{}; it begins with {}", problem.example.text, quote(&self.head)),
                 &format!("{ACCEPTED}."),
             ),
-            None if state.is_known => self.error(
+            None if sink.is_known => self.error(
                 ErrorKind::NoTraces,
                 0,
                 "it is a trace export, but an empty one: it holds no spans".to_owned(),

@@ -1,9 +1,15 @@
 //! The report on an input: its format, what was odd in it, how it ended.
 
-use super::KeptTraces;
-use super::state::FORMATS;
+use crate::formats::FORMATS;
+use crate::keep::KeptTraces;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
+
+/// What can be read, for messages.
+pub(crate) const ACCEPTED: &str = "Accepted are traces as JSON (Jaeger with its documents in Elasticsearch and Cassandra, OTLP, \
+                        Zipkin, OpenTelemetry SDK output, Next.js), one document or many (NDJSON), OTLP as \
+                        protobuf, saved reports (.html) and summaries of traces (.pathlight); also as .gz \
+                        or .zip";
 
 /// What was odd in an input. Nothing of this stops a load.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]

@@ -47,7 +47,7 @@ pub use reading::{Overlap, PathSettings, Reading, ReadingRule};
 pub use reading_counts::{ClockPair, FoundCount, NameCount, ReadingCounts, ReadingFinding, ReadingObserver};
 pub use redact::{LoadedNames, Pseudonyms, Redaction};
 pub use seal::Sealing;
-pub use set::{EndpointId, LoadedSummary, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
+pub use set::{EndpointId, NO_ROW, Process, SetFull, TraceRow, TraceSet, UNKNOWN_SERVICE};
 pub use span::{Flags, LATEST_US, LONGEST_US, ProcessId, RawSpan, SpanKind, is_in_calendar};
 pub use tags::{ADDRESS_KEYS, KeyFacts, MAX_VALUES_PER_KEY, TagSetId, TagTable};
 pub use templates::{address_template, template};

@@ -98,26 +98,7 @@ pub struct TraceSet {
     /// Log records (OTLP: events) seen.
     pub logs: u64,
     normaliser: Normaliser,
-    /// Summaries of traces that were read besides, in the order in which they were.
-    pub summaries: Vec<LoadedSummary>,
-    /// Memory of whoever fills the set, kept between inputs; the set never looks at it. Its numbers are those of
-    /// this set's names and tags.
-    pub memory: Option<Box<dyn std::any::Any + Send>>,
     pub(super) max_bytes: Option<usize>,
-}
-
-/// A summary of traces that was read beside traces. Only the crate that unpacked it knows its type.
-pub struct LoadedSummary {
-    /// Name of the input.
-    pub name: String,
-    /// The group that it was read into.
-    pub group: u8,
-    /// Traces that it sums.
-    pub traces: u64,
-    /// Number of spans.
-    pub spans: u64,
-    /// The summary.
-    pub value: Box<dyn std::any::Any + Send>,
 }
 
 #[derive(Default)]

@@ -12,10 +12,11 @@ use pathlight::engine::flow::FlowReport;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, GroupBy, PercentileRange, RangeFacts, RootEndpoint, Selection};
+use pathlight::engine::run::Session;
 use pathlight::engine::run::native::NativePool;
-use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Summary, SummarySettings, read, unpack, write};
+use pathlight::engine::summaries::{Merger, RELATIVE_ERROR, Summary, SummarySettings, read, write};
 use pathlight::generate::GenerateOptions;
-use pathlight::ingest::{Ended, ReadOptions, Reader};
+use pathlight::ingest::{Ended, ReadOptions, ReadTarget, Reader};
 use pathlight::trace::{Coverage, Endpoint, Portable, TraceId, TraceSet, hash_text};
 use pathlight::view::diagnosis::words::of_summary;
 use pathlight::view::summaries::notes;
@@ -30,16 +31,16 @@ fn packed(set: &TraceSet) -> Vec<u8> {
 }
 
 /// Opens files, each into its group, as a worker does.
-fn open(files: &[(&str, &[u8], u8)]) -> TraceSet {
-    let mut set = TraceSet::new();
+fn open(files: &[(&str, &[u8], u8)]) -> Session {
+    let mut session = Session::new();
     for (name, bytes, group) in files {
-        set.loading_group = *group;
-        let mut reader = Reader::new(name, ReadOptions { unpack: Some(unpack), ..ReadOptions::default() });
-        bytes.chunks(1000).for_each(|part| reader.feed(part, &mut set).unwrap());
-        let report = reader.finish(&mut set);
+        session.set.loading_group = *group;
+        let mut reader = Reader::new(name, ReadOptions::default());
+        bytes.chunks(1000).for_each(|part| reader.feed(part, &mut session).unwrap());
+        let report = reader.finish(&mut session);
         assert_eq!((report.ended, report.format.as_str()), (Ended::Whole, "summary"));
     }
-    set
+    session
 }
 
 /// Returns what a percentile range holds, but for where the ranges end that are offered, and for what summaries do not know.
@@ -58,7 +59,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
     // Two workers, one of which has read two files.
     let parts = [shop(300, 5), shop(200, 6), shop(100, 7)].map(|set| packed(&set));
     let first = open(&[("a.pathlight", &parts[0], 0), ("b.pathlight", &parts[1], 0)]);
-    let mut summaries = NativePool::of(vec![first, open(&[("c.pathlight", &parts[2], 0)])]).unwrap();
+    let mut summaries = NativePool::of_sessions(vec![first, open(&[("c.pathlight", &parts[2], 0)])]).unwrap();
     let mut traces = NativePool::of(vec![shop(300, 5), shop(200, 6), shop(100, 7)]).unwrap();
     let root = summaries.run(queries::Overview::default()).unwrap().request_types[0].kind.root.clone();
     let of_root = Selection { root: RootEndpoint::Endpoint(root), ..selection() };
@@ -122,7 +123,7 @@ fn reports_of_summaries_are_those_of_their_traces() {
 #[test]
 fn a_percentile_range_of_a_summary_ends_where_its_latency_bins_do() {
     let bytes = packed(&shop(600, 6));
-    let mut summaries = NativePool::of(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
+    let mut summaries = NativePool::of_sessions(vec![open(&[("a.pathlight", &bytes, 0)])]).unwrap();
     let mut traces = NativePool::of(vec![shop(600, 6)]).unwrap();
     let tail = PercentileRange::open(95_000, 100_000);
     let asked = Selection { over_all: true, ..selection().with_range(tail) };
@@ -153,22 +154,23 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
     let (a, b) = (packed(&shop(300, 5)), packed(&shop(300, 8)));
     let [of_a, of_b] = [0, 1].map(|group| Selection { group, over_all: true, ..selection() });
     let query = queries::Compare { a: of_a.clone(), b: of_b };
-    let mut traces = shop(300, 5);
+    let traces = shop(300, 5);
     let other = crate::common::generated_as(
         &GenerateOptions { traces: 300, spans: 30, seed: 8, ..GenerateOptions::demo() },
         1,
     );
     let mut both = NativePool::of(vec![shop(300, 5), other]).unwrap();
     let expected = both.run(query.clone()).unwrap();
-    let mut summaries = NativePool::of(vec![open(&[("a", &a, 0)]), open(&[("b", &b, 1)])]).unwrap();
+    let mut summaries = NativePool::of_sessions(vec![open(&[("a", &a, 0)]), open(&[("b", &b, 1)])]).unwrap();
     let mut found = summaries.run(query.clone()).unwrap();
     for (side, of_traces) in [(&mut found.a, &expected.a), (&mut found.b, &expected.b)] {
         let (marks, coverage) = (of_traces.facts.marks.clone(), of_traces.facts.coverage);
         side.facts = RangeFacts { marks, coverage, ..side.facts.clone() };
     }
     assert!(found == expected, "reports differ");
-    traces.summaries = open(&[("b", &b, 1)]).summaries;
-    let mut mixed = NativePool::of(vec![traces]).unwrap();
+    let mut mixed = Session::of(traces);
+    mixed.summaries = open(&[("b", &b, 1)]).summaries;
+    let mut mixed = NativePool::of_sessions(vec![mixed]).unwrap();
     let found = mixed.run(query.clone()).unwrap();
     assert_eq!(
         (found.nodes.len(), without_marks(&found.b.facts)),
@@ -189,8 +191,7 @@ fn two_summaries_and_a_summary_against_traces_compare_as_two_sets_of_traces() {
 #[test]
 fn an_overview_is_that_of_the_summaries_and_says_so() {
     let (a, b) = (packed(&shop(100, 1)), packed(&shop(150, 2)));
-    let mut set = open(&[("a", &a, 0), ("b", &b, 0)]);
-    let mut pool = NativePool::of(vec![std::mem::take(&mut set)]).unwrap();
+    let mut pool = NativePool::of_sessions(vec![open(&[("a", &a, 0), ("b", &b, 0)])]).unwrap();
     let found = pool.run(queries::Overview::default()).unwrap();
     let mut traces = NativePool::of(vec![shop(100, 1), shop(150, 2)]).unwrap();
     let of_traces = traces.run(queries::Overview::default()).unwrap();
@@ -220,8 +221,8 @@ fn what_loaded_files_lack_is_said_and_refuses_only_what_needs_it() {
     sections.retain(|section| section.0 != "flow");
     sections.push(("tomorrow".to_owned(), 1, Vec::new()));
     let (whole, other) = (packed(&shop(50, 5)), stored::of_sections(&sections));
-    let sets = vec![open(&[("a.pathlight", &whole, 0)]), open(&[("b.pathlight", &other, 0)])];
-    let mut pool = NativePool::of(sets).unwrap();
+    let sessions = vec![open(&[("a.pathlight", &whole, 0)]), open(&[("b.pathlight", &other, 0)])];
+    let mut pool = NativePool::of_sessions(sessions).unwrap();
     let facts = pool.run(queries::Overview::default()).unwrap().summary.unwrap();
     assert_eq!((facts.lacks.len(), facts.unknown.as_slice()), (1, ["tomorrow".to_owned()].as_slice()));
     let notes = notes(&facts);
@@ -251,7 +252,7 @@ fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
         ("week/a.pathlight", &*days[1], 0),
         ("week/m.pathlight", &*days[2], 0),
     ];
-    let mut pool = NativePool::of(vec![open(&files[..2]), open(&files[2..])]).unwrap();
+    let mut pool = NativePool::of_sessions(vec![open(&files[..2]), open(&files[2..])]).unwrap();
     let report = pool.run(queries::Trend::default()).unwrap();
     let names: Vec<_> = report.days.iter().map(|day| (day.name.as_str(), day.files, day.requests)).collect();
     assert_eq!(names, [("z", 1, 60), ("a", 1, 60), ("m", 1, 60)]);
@@ -261,7 +262,7 @@ fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
         ("w/2/x.pathlight", &*days[1], 0),
         ("w/2/y.pathlight", &*days[2], 0),
     ];
-    let mut pool = NativePool::of(vec![open(&files)]).unwrap();
+    let mut pool = NativePool::of_sessions(vec![open(&files)]).unwrap();
     let report = pool.run(queries::Trend::default()).unwrap();
     let names: Vec<_> = report.days.iter().map(|day| (day.name.as_str(), day.files, day.requests)).collect();
     assert_eq!(names, [("1", 1, 60), ("2", 2, 120)]);
@@ -270,17 +271,17 @@ fn files_become_days_in_the_order_of_time_and_folders_become_one_each() {
 #[test]
 fn what_cannot_be_opened_says_why() {
     let bytes = packed(&shop(20, 1));
-    let fail = |bytes: &[u8], unpack: Option<pathlight::ingest::Unpack>| {
-        let mut set = TraceSet::new();
-        let mut reader = Reader::new("x.pathlight", ReadOptions { unpack, ..ReadOptions::default() });
-        let _ = reader.feed(bytes, &mut set);
-        let Ended::Failed(error) = reader.finish(&mut set).ended else { panic!("it was read") };
-        assert!(set.summaries.is_empty());
+    let fail = |bytes: &[u8], into: &mut dyn ReadTarget| {
+        let mut reader = Reader::new("x.pathlight", ReadOptions::default());
+        let _ = reader.feed(bytes, into);
+        let Ended::Failed(error) = reader.finish(into).ended else { panic!("it was read") };
         error.to_string()
     };
-    assert!(fail(&bytes[..bytes.len() / 2], Some(unpack)).contains("damaged"));
-    assert!(fail(b"pathlight-summary 99\nxyz", Some(unpack)).contains("version 99"));
-    assert!(fail(&bytes, None).contains("pathlight show"));
+    let mut session = Session::new();
+    assert!(fail(&bytes[..bytes.len() / 2], &mut session).contains("damaged"));
+    assert!(fail(b"pathlight-summary 99\nxyz", &mut session).contains("version 99"));
+    assert!(session.summaries.is_empty());
+    assert!(fail(&bytes, &mut TraceSet::new()).contains("pathlight show"));
 }
 
 /// Checks that percentiles of a flow are within the bound of bins, then makes them the exact ones.
@@ -306,7 +307,7 @@ fn bound(found: &mut FlowReport, exact: &FlowReport) {
 fn flows_of_summaries_are_those_of_their_traces_but_for_what_binds() {
     let parts = [shop(300, 5), shop(200, 6)].map(|set| packed(&set));
     let first = open(&[("a.pathlight", &parts[0], 0)]);
-    let mut summaries = NativePool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
+    let mut summaries = NativePool::of_sessions(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
     let mut traces = NativePool::of(vec![shop(300, 5), shop(200, 6)]).unwrap();
     let query = queries::FlowParents { selection: selection() };
     let (found, of_traces) = (summaries.run(query.clone()).unwrap(), traces.run(query).unwrap());
@@ -354,7 +355,7 @@ fn calls(trace: u128, names: impl Iterator<Item = usize>) -> Vec<Span> {
 fn calls_beyond_the_eighth_of_a_callee_share_a_node_and_too_many_callees_are_refused_in_words() {
     let flow = |spans: &[Span]| {
         let bytes = packed(&set_of(spans));
-        let mut pool = NativePool::of(vec![open(&[("a", &bytes, 0)])]).unwrap();
+        let mut pool = NativePool::of_sessions(vec![open(&[("a", &bytes, 0)])]).unwrap();
         let parent = Some(Endpoint::new("root", "root"));
         let settings = FlowSettings::default();
         (
@@ -388,7 +389,8 @@ fn traces_are_judged_against_a_merged_summary_as_against_the_requests_it_keeps()
     let judged = || crate::common::generated_as(&other, 1);
     let test = Selection { group: 1, ..selection() };
     let query = |settings| queries::Anomalies { train: selection(), test: test.clone(), settings };
-    let mut summaries = NativePool::of(of_a.into_iter().chain([judged()]).collect()).unwrap();
+    let sessions = of_a.into_iter().chain([Session::of(judged())]).collect();
+    let mut summaries = NativePool::of_sessions(sessions).unwrap();
     let settings = AnomalySettings::default();
     let found = summaries.run(query(settings.clone())).unwrap();
     assert_eq!((found.trained, found.rows.len()), (100, 60));
@@ -448,7 +450,7 @@ fn layer_of(report: &DiagnosisReport, number: usize) -> Vec<(String, u64, f64, f
 fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
     let parts = [shop(300, 5), shop(400, 6)].map(|set| packed(&set));
     let first = open(&[("a.pathlight", &parts[0], 0)]);
-    let mut summaries = NativePool::of(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
+    let mut summaries = NativePool::of_sessions(vec![first, open(&[("b.pathlight", &parts[1], 0)])]).unwrap();
     let mut traces = NativePool::of(vec![shop(300, 5), shop(400, 6)]).unwrap();
     let by_root = Selection { by: GroupBy::Root, ..selection() };
     let settings = DiagnosisSettings { top: [1000, 1000, 1000, 0], ..DiagnosisSettings::default() };
@@ -511,7 +513,7 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
 #[test]
 fn a_diagnosis_of_a_summary_says_what_it_does_not_tell_apart() {
     let diagnosis = |spans: &[Span]| {
-        let mut pool = NativePool::of(vec![open(&[("a", &packed(&set_of(spans)), 0)])]).unwrap();
+        let mut pool = NativePool::of_sessions(vec![open(&[("a", &packed(&set_of(spans)), 0)])]).unwrap();
         let query = queries::Diagnosis { selection: selection(), settings: DiagnosisSettings::default() };
         pool.run(query).unwrap()
     };

@@ -143,7 +143,7 @@ fn unload(session: &mut Session, group: u8) {
     let mut gone: Vec<_> = ids.filter(|id| id.group == group).collect();
     gone.compact_sort();
     session.set.retain(|trace| trace.id.group != group);
-    session.set.summaries.retain(|summary| summary.group != group);
+    session.summaries.forget_group(group);
     session.set.forget_losers(&gone);
     session.set.forget_parts(|trace| trace.group == group);
     session.invalidate();

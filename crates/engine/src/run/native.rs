@@ -4,7 +4,8 @@ use super::{Cuts, JoinPlan, Plan, Session, plan_joining};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::run::query::Query;
-use pathlight_trace::{LoadedSummary, TraceId, TraceSet};
+use crate::summaries::LoadedSummary;
+use pathlight_trace::{TraceId, TraceSet};
 use std::collections::HashSet;
 
 /// Seals all sets, each on a thread of its own.
@@ -45,7 +46,14 @@ impl NativePool {
     /// # Errors
     /// [`EngineError`] when memory ends.
     pub fn of(sets: Vec<TraceSet>) -> Result<NativePool, EngineError> {
-        let mut sessions: Vec<Session> = sets.into_iter().map(Session::of).collect();
+        NativePool::of_sessions(sets.into_iter().map(Session::of).collect())
+    }
+
+    /// Returns a pool as [`of`](Self::of) does, over sessions with what they have read beside traces.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn of_sessions(mut sessions: Vec<Session>) -> Result<NativePool, EngineError> {
         if sessions.is_empty() {
             sessions.push(Session::new());
         }
@@ -61,14 +69,14 @@ impl NativePool {
 
     /// Adds summaries of traces, for the queries that summaries answer.
     pub fn add_summaries(&mut self, summaries: Vec<LoadedSummary>) {
-        self.sessions[0].set.summaries.extend(summaries);
+        summaries.into_iter().for_each(|summary| self.sessions[0].summaries.add(summary));
         self.sessions[0].invalidate();
         self.reset_cuts();
     }
 
     /// Begins with no cut of a percentile range known, as the data are others.
     fn reset_cuts(&mut self) {
-        let has_summaries = self.sessions.iter().any(|session| !session.set.summaries.is_empty());
+        let has_summaries = self.sessions.iter().any(|session| !session.summaries.is_empty());
         self.cuts = Cuts::of_data(has_summaries);
     }
 

@@ -4,6 +4,8 @@ use super::Cuts;
 use crate::flame::{PathTable, TableBuilder};
 use crate::flow::passes::FlowCache;
 use crate::requests::{RequestTypes, RootEndpoint, SelectedRequests, Selection, TypeNames};
+use crate::summaries::LoadedSummaries;
+use pathlight_ingest::{ReadTarget, ReaderMemory, TargetParts};
 use pathlight_trace::{PathSettings, PlaceNames, TraceSet};
 use std::sync::Arc;
 
@@ -36,8 +38,12 @@ fn keep<K, V>(list: &mut Vec<(K, Arc<V>)>, most: usize, entry: (K, Arc<V>)) -> A
 /// A worker's traces with what was computed from them before.
 #[derive(Default)]
 pub struct Session {
-    /// The traces. Call [`invalidate`](Self::invalidate) after changing it.
+    /// The traces. Call [`invalidate`](Self::invalidate) after changing it, and never put another set in its place: what
+    /// readers remember is of this one.
     pub set: TraceSet,
+    /// The summaries. Call [`invalidate`](Self::invalidate) after changing them.
+    pub summaries: LoadedSummaries,
+    memory: ReaderMemory,
     /// Most recently used last.
     tables: Vec<(TableKey, Arc<PathTable>)>,
     selected: Vec<(SelectedKey, Arc<SelectedRequests>)>,
@@ -48,6 +54,17 @@ pub struct Session {
     pub(crate) cuts: Cuts,
 }
 
+/// A worker reads into its session.
+impl ReadTarget for Session {
+    fn parts(&mut self) -> TargetParts<'_> {
+        TargetParts {
+            set: &mut self.set,
+            memory: Some(&mut self.memory),
+            summaries: Some(&mut self.summaries),
+        }
+    }
+}
+
 impl Session {
     /// Returns a session without traces.
     pub fn new() -> Session {
@@ -56,8 +73,7 @@ impl Session {
 
     /// Returns a session over a set.
     pub fn of(set: TraceSet) -> Session {
-        let cuts = Cuts::of_data(!set.summaries.is_empty());
-        Session { set, cuts, ..Session::default() }
+        Session { set, ..Session::default() }
     }
 
     /// Returns how many tables, selections and sets of types are kept.
@@ -73,7 +89,7 @@ impl Session {
         self.types.clear();
         self.flows.clear();
         self.named = None;
-        self.cuts = Cuts::of_data(!self.set.summaries.is_empty());
+        self.cuts = Cuts::of_data(!self.summaries.is_empty());
     }
 
     /// Names all rows, if they are named otherwise.

@@ -2,6 +2,7 @@
 //! line to [`passes`](crate::passes).
 
 use crate::requests::{GroupBy, TypeNames};
+use crate::summaries::LoadedSummaries;
 use pathlight_base::encoding;
 use pathlight_trace::{PathSettings, TraceSet};
 use serde::de::DeserializeOwned;
@@ -44,6 +45,8 @@ pub(crate) struct OverSet {
     pub types: Option<TypeNames>,
     /// Whether requests whose caller is not recorded count.
     pub incomplete: bool,
+    /// The summaries of the worker.
+    pub summaries: LoadedSummaries,
 }
 
 /// A pass as it travels: its number in the list of passes, its bytes, and what it says of itself.

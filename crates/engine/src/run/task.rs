@@ -131,10 +131,15 @@ impl PassTask {
                 Ok(Some(encoding::write(&TypeFacts::of(&session.set, settings.reading))))
             }
             Pass::Set(pass) => {
-                let over = OverSet { types: types.clone(), incomplete: *incomplete };
                 let running = match &mut self.over_set {
                     Some(running) => running,
-                    none => none.insert(start_over_set(pass, over)?),
+                    none => {
+                        let (types, summaries) = (types.clone(), session.summaries.clone());
+                        none.insert(start_over_set(
+                            pass,
+                            OverSet { types, incomplete: *incomplete, summaries },
+                        )?)
+                    }
                 };
                 let partial = running.step(&session.set, time_is_up);
                 self.progress = running.progress(&session.set);

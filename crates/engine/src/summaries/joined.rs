@@ -1,6 +1,6 @@
 //! The summaries that workers hold, joined by group or named one by one.
 
-use super::{Merger, OtherSettings, Summary};
+use super::{LoadedSummaries, Merger, OtherSettings, Summary};
 use crate::EngineError;
 use crate::run::set_pass::{OverSet, RunningSetPass, SetPass, at_once};
 use pathlight_base::encoding;
@@ -25,8 +25,8 @@ pub(crate) struct JoinPass;
 impl SetPass for JoinPass {
     type Part = Joined;
 
-    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
-        Box::<JoinRun>::default()
+    fn start(self, over: OverSet) -> Box<dyn RunningSetPass> {
+        Box::new(JoinRun { summaries: over.summaries, ..JoinRun::default() })
     }
 }
 
@@ -39,11 +39,10 @@ pub(crate) struct NamedPass {
 impl SetPass for NamedPass {
     type Part = Vec<Named>;
 
-    fn start(self, _: OverSet) -> Box<dyn RunningSetPass> {
-        at_once(move |set| {
-            let of_group = set.summaries.iter().filter(|carried| carried.group == self.group);
-            let named =
-                of_group.filter_map(|it| Some((it.name.as_str(), it.value.downcast_ref::<Summary>()?)));
+    fn start(self, over: OverSet) -> Box<dyn RunningSetPass> {
+        at_once(move |_| {
+            let of_group = over.summaries.iter().filter(|loaded| loaded.group == self.group);
+            let named = of_group.map(|loaded| (loaded.name.as_str(), &loaded.summary));
             encoding::write(&named.collect::<Vec<_>>())
         })
     }
@@ -52,19 +51,18 @@ impl SetPass for NamedPass {
 /// Joins summaries of one group after the other, in steps.
 #[derive(Default)]
 struct JoinRun {
+    summaries: LoadedSummaries,
     next: usize,
     mergers: BTreeMap<u8, (u64, Result<Merger, OtherSettings>)>,
 }
 
 impl RunningSetPass for JoinRun {
-    fn step(&mut self, set: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> Option<Vec<u8>> {
-        while let Some(carried) = set.summaries.get(self.next) {
+    fn step(&mut self, _: &TraceSet, time_is_up: &mut dyn FnMut() -> bool) -> Option<Vec<u8>> {
+        while let Some(loaded) = self.summaries.get(self.next) {
             self.next += 1;
-            if let Some(summary) = carried.value.downcast_ref::<Summary>() {
-                let into = self.mergers.entry(carried.group).or_insert((0, Ok(Merger::default())));
-                into.0 += 1;
-                add(&mut into.1, summary.clone());
-            }
+            let into = self.mergers.entry(loaded.group).or_insert((0, Ok(Merger::default())));
+            into.0 += 1;
+            add(&mut into.1, loaded.summary.clone());
             if time_is_up() {
                 return None;
             }

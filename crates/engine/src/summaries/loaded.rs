@@ -1,26 +1,15 @@
 //! Summaries of traces that are loaded beside traces or in place of them: queries that need no spans take their reports
 //! from them.
 //!
-//! A worker that reads a summary keeps it in its [`TraceSet`](pathlight_trace::TraceSet). A plan has the workers
+//! A worker that reads a summary keeps it in its [`Session`](crate::run::Session). A plan has the workers
 //! join theirs by group once for a state of the data, and keeps what comes back with the cuts.
 
 use crate::EngineError;
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
 use crate::run::workers::Workers;
 use crate::summaries::joined::{JoinPass, Joined};
-use crate::summaries::{Choice, Summary, read};
-use pathlight_trace::LoadedSummary;
+use crate::summaries::{Choice, Summary};
 use std::sync::Arc;
-
-/// Unpacks a summary as [`Options::unpack`](pathlight_ingest::ReadOptions::unpack) wants it.
-///
-/// # Errors
-/// Why it cannot be, in words.
-pub fn unpack(bytes: &[u8]) -> Result<LoadedSummary, String> {
-    let summary = read(bytes).map_err(|error| error.to_string())?;
-    let (name, group) = (String::new(), 0);
-    Ok(LoadedSummary { name, group, traces: summary.traces, spans: summary.spans, value: Box::new(summary) })
-}
 
 impl Workers {
     /// Returns the summaries of all workers; `None` if there are none.

@@ -1,9 +1,13 @@
 //! Input as bytes: archives and encodings unpacked, and the part of a text that is held.
 
+mod gzip;
 pub(crate) mod masks;
+pub(crate) mod nested;
 pub(crate) mod protobuf;
+pub(crate) mod records;
 pub(crate) mod sniff;
 pub(crate) mod source;
+pub(crate) mod trial;
 mod utf16;
 pub(crate) mod window;
 pub(crate) mod zip;

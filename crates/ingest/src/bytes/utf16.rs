@@ -1,13 +1,13 @@
 //! Text in UTF-16, as programs on Windows write it: it is read as the same text in UTF-8, in which places are then counted.
 
+use super::nested::Nested;
 use super::sniff::ByteOrder;
-use super::source::{Context, PIECE, Source, Stop};
-use crate::json::walk::WalkEnd;
+use crate::context::{Context, PIECE, Stop, WalkEnd};
 
 /// A text being read.
-pub(crate) struct Utf16 {
+pub(crate) struct Utf16<S> {
     order: ByteOrder,
-    pub inner: Source,
+    pub inner: S,
     /// The first byte of a unit whose second has not come.
     half: Option<u8>,
     /// The first half of a character of two units.
@@ -15,10 +15,10 @@ pub(crate) struct Utf16 {
     out: String,
 }
 
-impl Utf16 {
+impl<S: Nested> Utf16<S> {
     /// Returns a text inside `layer` archives.
-    pub fn new(order: ByteOrder, layer: u32) -> Utf16 {
-        Utf16 { order, inner: Source::new(layer), half: None, surrogate: None, out: String::new() }
+    pub fn new(order: ByteOrder, layer: u32) -> Utf16<S> {
+        Utf16 { order, inner: S::inside(layer), half: None, surrogate: None, out: String::new() }
     }
 
     /// Takes bytes.

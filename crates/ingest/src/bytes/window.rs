@@ -1,7 +1,6 @@
 //! The part of a text that is held: what has come and is not read yet, with the masks of its bytes.
 
-use super::Masks;
-use super::masks::{BLOCK, Block, Carry, bits_plain, block};
+use super::masks::{BLOCK, Block, Carry, Masks, bits_plain, block};
 
 /// Longest string that is read; a longer one costs its trace.
 pub(crate) const MAX_STRING: u64 = 64 << 20;

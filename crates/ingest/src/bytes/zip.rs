@@ -3,9 +3,9 @@
 //! The `zip` crate wants to seek, or to pull from a blocking reader and then knows no data descriptors; here bytes are
 //! pushed, in the browser too, and archives written to a pipe are common.
 
-use super::source::{Context, PIECE, Source, Stop};
-use crate::ProblemKind;
-use crate::json::walk::WalkEnd;
+use super::nested::{Nested, pass_over_unknown};
+use crate::context::{Context, PIECE, Stop, WalkEnd};
+use crate::report::ProblemKind;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 const LOCAL_HEADER: u32 = 0x0403_4b50;
@@ -18,7 +18,7 @@ const HEADER: usize = 30;
 const DESCRIPTOR_ROOM: usize = 26;
 
 /// An archive being read.
-pub(crate) struct Zip {
+pub(crate) struct Zip<S> {
     state: State,
     /// Bytes of a header or descriptor, until it is whole.
     held: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Zip {
     inflate: Decompress,
     crc: Crc,
     out: Vec<u8>,
-    pub inner: Option<Source>,
+    pub inner: Option<S>,
     layer: u32,
     /// Bytes of the archive taken.
     taken: u64,
@@ -59,26 +59,6 @@ struct Member {
     made: u64,
 }
 
-/// Takes the result of reading a part of an input; a part that is nothing known is passed over, and noted.
-pub(crate) fn pass_over_unknown(
-    inner: &mut Option<Source>,
-    result: Result<(), Stop>,
-    cx: &mut Context<'_>,
-) -> Result<(), Stop> {
-    let (at, text) = match result {
-        Err(Stop::Unknown(head, what)) => {
-            let seen = if what.is_empty() { "not recognised" } else { what };
-            (0, format!("passed over: {seen}, begins with {}", super::sniff::quote(&head)))
-        }
-        Err(Stop::Refused(refusal)) => (refusal.offset, format!("passed over: {}", refusal.reason)),
-        Err(Stop::Summary(reason)) => (0, format!("passed over: a summary of traces, but {reason}")),
-        other => return other,
-    };
-    *inner = None;
-    cx.state.problems.note(ProblemKind::BadMember, at, || text);
-    Ok(())
-}
-
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
 }
@@ -91,9 +71,9 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
 }
 
-impl Zip {
+impl<S: Nested> Zip<S> {
     /// Returns an archive inside `layer` others.
-    pub fn new(layer: u32) -> Zip {
+    pub fn new(layer: u32) -> Zip<S> {
         Zip {
             state: State::Header,
             held: Vec::new(),
@@ -189,7 +169,7 @@ impl Zip {
         let has_descriptor = flags & 8 != 0;
         self.member = Member { crc: u32_at(header, 14), packed, has_descriptor, name, ..Member::default() };
         self.crc = Crc::new();
-        cx.state.problems.member = Some(self.member.name.clone());
+        cx.sink.problems.member = Some(self.member.name.clone());
         let name = &self.member.name;
         let is_noise = name.ends_with('/') || name.starts_with("__MACOSX/") || name.ends_with(".DS_Store");
         let unreadable = match method {
@@ -198,9 +178,9 @@ impl Zip {
             _ => Some(format!("its compression method {method} is not supported")),
         };
         if let Some(why) = &unreadable {
-            cx.state.problems.note(ProblemKind::BadMember, self.at, || format!("not read: {why}"));
+            cx.sink.problems.note(ProblemKind::BadMember, self.at, || format!("not read: {why}"));
         }
-        self.inner = (!is_noise && unreadable.is_none()).then(|| Source::new(self.layer + 1));
+        self.inner = (!is_noise && unreadable.is_none()).then(|| S::inside(self.layer + 1));
         self.state = match method {
             8 if unreadable.is_none() => {
                 self.inflate.reset(false);
@@ -277,7 +257,7 @@ impl Zip {
 
     fn check(&self, crc: u32, cx: &mut Context<'_>) {
         if crc != self.crc.sum() {
-            cx.state.problems.note(ProblemKind::BadMember, self.at, || {
+            cx.sink.problems.note(ProblemKind::BadMember, self.at, || {
                 "its checksum differs: what was read from it may be wrong".into()
             });
         }
@@ -321,7 +301,7 @@ impl Zip {
     fn damaged(&mut self, what: &str, cx: &mut Context<'_>) {
         self.state = State::Done;
         self.inner = None;
-        cx.state
+        cx.sink
             .problems
             .note(ProblemKind::BadMember, self.at, || format!("{what}; the archive is not read further"));
     }
@@ -337,9 +317,9 @@ impl Zip {
                     false => (self.at, "the archive ends in the middle; what was complete is kept"),
                 };
                 if is_between {
-                    cx.state.problems.member = None;
+                    cx.sink.problems.member = None;
                 }
-                cx.state.problems.note(ProblemKind::Truncated, at, || text.into());
+                cx.sink.problems.note(ProblemKind::Truncated, at, || text.into());
                 if let Some(mut inner) = self.inner.take() {
                     let result = inner.finish(cx).map(|_| ());
                     pass_over_unknown(&mut self.inner, result, cx)?;
@@ -347,7 +327,7 @@ impl Zip {
                 WalkEnd::Cut(self.taken)
             }
         };
-        cx.state.problems.member = None;
+        cx.sink.problems.member = None;
         Ok(end)
     }
 }

@@ -1,10 +1,9 @@
 //! Columns as a saved report holds them: [`MAGIC`], then records, each its length (u32, little endian) and that many bytes
 //! of a [`Portable`] as [`encoding`] writes it. Records stand for themselves, so they are read as they come.
 
-use crate::ProblemKind;
-use crate::bytes::source::{Context, Stop};
-use crate::json::walk::WalkEnd;
-use crate::state::Format;
+use super::Format;
+use crate::context::{Context, Stop, WalkEnd};
+use crate::report::ProblemKind;
 use pathlight_base::encoding;
 use pathlight_trace::Portable;
 
@@ -33,7 +32,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Takes bytes, those after [`MAGIC`] first.
     pub fn feed(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
-        cx.state.saw(Format::Columns);
+        cx.sink.saw(Format::Columns);
         while !bytes.is_empty() && !self.is_damaged {
             let want = self.wanted();
             let (now, rest) = bytes.split_at(want.min(bytes.len()));
@@ -63,25 +62,25 @@ impl Columns {
         match read.filter(|_| self.held.len() < LONGEST) {
             Some(mut portable) => {
                 let left_out = portable.bound_times();
-                cx.state.problems.note_many(ProblemKind::TimeOutOfRange, left_out, self.taken, || {
+                cx.sink.problems.note_many(ProblemKind::TimeOutOfRange, left_out, self.taken, || {
                     "a span in columns".to_owned()
                 });
                 // Loaded to be compared with something, all of it belongs to the other side.
                 if cx.set.loading_group != 0 {
                     portable.regroup(cx.set.loading_group);
                 }
-                let state = &mut *cx.state;
+                let sink = &mut *cx.sink;
                 portable.add_some_to(cx.set, |id, spans, set| {
-                    let wants = state.wants_trace(id, spans, set);
+                    let wants = sink.wants_trace(id, spans, set);
                     if wants {
-                        state.count(set, id, spans.len() as u64);
+                        sink.count(set, id, spans.len() as u64);
                     }
                     wants
                 })?;
             }
             None => {
                 self.is_damaged = true;
-                cx.state
+                cx.sink
                     .problems
                     .note(ProblemKind::BadSyntax, self.taken, || "a damaged record of columns".to_owned());
             }

@@ -1,9 +1,10 @@
 //! Jaeger's JSON: spans and processes, the reference way.
 
-use super::jaeger_fast as fast;
+use super::{Format, ParentChoice};
+use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number, Text};
-use crate::judge::{Clock, Needs};
-use crate::state::{Fail, Format, ParentChoice, State};
+use crate::judge::Needs;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::{HOST_KEYS, ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 
 /// What a span must have.
@@ -63,16 +64,12 @@ impl<'a> Fields<'a> {
 }
 
 /// Returns a text field; `None` if it is missing.
-pub(crate) fn text<'a>(
-    state: &mut State,
-    node: Option<Node<'a>>,
-    name: &str,
-) -> Result<Option<Text<'a>>, Bad> {
+pub(crate) fn text<'a>(sink: &mut Sink, node: Option<Node<'a>>, name: &str) -> Result<Option<Text<'a>>, Bad> {
     let Some(node) = node else { return Ok(None) };
     match node.string()? {
         Some(text) => {
             if text.is_lossy {
-                state.lossy(node);
+                sink.lossy(node);
             }
             Ok(Some(text))
         }
@@ -81,10 +78,10 @@ pub(crate) fn text<'a>(
 }
 
 /// Returns a value as text, whatever it is.
-pub(crate) fn plain<'a>(state: &mut State, node: Node<'a>) -> Result<Text<'a>, Bad> {
+pub(crate) fn plain<'a>(sink: &mut Sink, node: Node<'a>) -> Result<Text<'a>, Bad> {
     let text = node.plain()?;
     if text.is_lossy {
-        state.lossy(node);
+        sink.lossy(node);
     }
     Ok(text)
 }
@@ -108,36 +105,37 @@ fn list<'a>(node: Option<Node<'a>>, name: &str) -> Result<Option<Node<'a>>, Bad>
 
 /// Returns the trace id of a text field, absent if missing.
 pub(crate) fn trace_id(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
     name: &str,
 ) -> Result<TraceId, Bad> {
-    let text = text(state, node, name)?;
+    let text = text(sink, node, name)?;
     Ok(text.map_or(TraceId::NONE, |t| TraceId::parse(&t.text, &mut set.id_texts)))
 }
 
 /// Returns the span id of a text field, absent if missing.
 pub(crate) fn span_id(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
     name: &str,
 ) -> Result<SpanId, Bad> {
-    let text = text(state, node, name)?;
+    let text = text(sink, node, name)?;
     Ok(text.map_or(SpanId::NONE, |t| SpanId::parse(&t.text, &mut set.id_texts)))
 }
 
-/// Adds a list of `{key, value}` to the tag set begun and shows each to `on`. A map is read as well.
+/// Adds a list of `{key, value}` to the tag set begun and shows each to `on`: the number of its key, its key, and its value
+/// if it has one. A map is read as well.
 fn tag_list(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
-    on: &mut impl FnMut(&str, &str),
+    on: &mut impl FnMut(u32, &str, Option<&str>),
 ) -> Result<(), Bad> {
     let Some(node) = node else { return Ok(()) };
     if node.is_object() {
-        return tag_map(state, set, Some(node), false, on);
+        return tag_map(sink, set, Some(node), false, on);
     }
     for tag in list(Some(node), "tags")?.into_iter().flat_map(Node::elements) {
         let tag = tag?;
@@ -145,19 +143,19 @@ fn tag_list(
             return Err(tag.wrong("a tag", "an object"));
         }
         let [key, value] = tag.pick(["key", "value"])?;
-        let Some(key) = text(state, key, "the key of a tag")? else { continue };
-        add_tag(state, set, &key.text, value, on)?;
+        let Some(key) = text(sink, key, "the key of a tag")? else { continue };
+        add_tag(sink, set, &key.text, value, on)?;
     }
     Ok(())
 }
 
 /// Adds a map of tags; with `dots`, `@` in keys is a dot.
 fn tag_map(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
     dots: bool,
-    on: &mut impl FnMut(&str, &str),
+    on: &mut impl FnMut(u32, &str, Option<&str>),
 ) -> Result<(), Bad> {
     let Some(node) = node else { return Ok(()) };
     if !node.is_object() {
@@ -166,30 +164,30 @@ fn tag_map(
     for member in node.members() {
         let (key, value) = member?;
         if dots && key.contains('@') {
-            add_tag(state, set, &key.replace('@', "."), Some(value), on)?;
+            add_tag(sink, set, &key.replace('@', "."), Some(value), on)?;
         } else {
-            add_tag(state, set, &key, Some(value), on)?;
+            add_tag(sink, set, &key, Some(value), on)?;
         }
     }
     Ok(())
 }
 
 fn add_tag(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     key: &str,
     value: Option<Node<'_>>,
-    on: &mut impl FnMut(&str, &str),
+    on: &mut impl FnMut(u32, &str, Option<&str>),
 ) -> Result<(), Bad> {
     let number = set.tags.key(key);
-    state.tag_keys.push(number);
     let Some(value) = value else {
         set.tags.add_value(number, "");
+        on(number, key, None);
         return Ok(());
     };
-    let text = plain(state, value)?;
+    let text = plain(sink, value)?;
     set.tags.add_value(number, &text.text);
-    on(key, &text.text);
+    on(number, key, Some(&text.text));
     Ok(())
 }
 
@@ -271,32 +269,32 @@ fn keep_error_events(set: &mut TraceSet, logs: Node<'_>) {
 }
 
 /// Returns a process, whatever object it stands in.
-pub(crate) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
+pub(crate) fn process(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
+    process_and_keys(sink, set, node, &mut |_| {})
+}
+
+/// Returns a process as [`process`] does, and shows the number of each key of its tags to `on_key`.
+pub(crate) fn process_and_keys(
+    sink: &mut Sink,
+    set: &mut TraceSet,
+    node: Node<'_>,
+    on_key: &mut impl FnMut(u32),
+) -> Result<ProcessId, Bad> {
     if !node.is_object() {
         return Err(node.wrong("a process", "an object"));
     }
     let [service, tags, tag] = node.pick(["serviceName", "tags", "tag"])?;
-    let service = text(state, service, "serviceName")?;
+    let service = text(sink, service, "serviceName")?;
     let mut host = HostChoice::default();
-    state.tag_keys.clear();
+    let mut observe = |number, key: &str, value: Option<&str>| {
+        on_key(number);
+        host.observe(key, value.unwrap_or_default());
+    };
     set.tags.begin();
-    tag_list(state, set, tags, &mut |key, value| host.observe(key, value))?;
-    tag_map(state, set, tag, true, &mut |key, value| host.observe(key, value))?;
+    tag_list(sink, set, tags, &mut observe)?;
+    tag_map(sink, set, tag, true, &mut observe)?;
     let tags = set.tags.finish();
     Ok(set.process(service.as_ref().map_or("", |s| &s.text), host.name(), tags))
-}
-
-/// Reads an entry of the process table of the trace under construction.
-pub(crate) fn process_of_trace(
-    state: &mut State,
-    set: &mut TraceSet,
-    key: &[u8],
-    node: Node<'_>,
-    reference: bool,
-) -> Result<(), Bad> {
-    let process = if reference { process(state, set, node)? } else { fast::process(state, set, node)? };
-    state.building.define_process(key, process);
-    Ok(())
 }
 
 /// The best of the tags that name a host.
@@ -321,7 +319,7 @@ impl HostChoice {
 }
 
 fn references(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
     own: TraceId,
@@ -333,9 +331,9 @@ fn references(
             return Err(reference.wrong("a reference", "an object"));
         }
         let [kind, trace, span] = reference.pick(["refType", "traceID", "spanID"])?;
-        let follows = text(state, kind, "refType")?.is_some_and(|t| t.text == "FOLLOWS_FROM");
-        let trace = trace_id(state, set, trace, "traceID")?;
-        let span = span_id(state, set, span, "spanID")?;
+        let follows = text(sink, kind, "refType")?.is_some_and(|t| t.text == "FOLLOWS_FROM");
+        let trace = trace_id(sink, set, trace, "traceID")?;
+        let span = span_id(sink, set, span, "spanID")?;
         if trace.is_none() || own.is_none() || trace == own {
             choice.reference(span, follows);
         }
@@ -353,27 +351,31 @@ struct Read<'a> {
 
 /// Reads a span; `None` if its times leave it out.
 fn read<'a>(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     at: u64,
     fields: Fields<'a>,
     trace: Option<TraceId>,
 ) -> Result<Option<Read<'a>>, Bad> {
-    let own = trace_id(state, set, fields.trace_id, "traceID")?;
-    let id = span_id(state, set, fields.span_id, "spanID")?;
-    let operation = text(state, fields.operation, "operationName")?;
+    let own = trace_id(sink, set, fields.trace_id, "traceID")?;
+    let id = span_id(sink, set, fields.span_id, "spanID")?;
+    let operation = text(sink, fields.operation, "operationName")?;
     let mut choice = ParentChoice::default();
-    choice.named(span_id(state, set, fields.parent, "parentSpanID")?);
+    choice.named(span_id(sink, set, fields.parent, "parentSpanID")?);
     let home = if own.is_none() { trace.unwrap_or(TraceId::NONE) } else { own };
-    references(state, set, fields.references, home, &mut choice)?;
-    let start = state.in_unit(Clock::Micros, number(fields.start, "startTime")?);
-    let duration = state.in_unit(Clock::Micros, number(fields.duration, "duration")?);
-    let process_id = text(state, fields.process_id, "processID")?;
+    references(sink, set, fields.references, home, &mut choice)?;
+    let start = sink.in_unit(Clock::Micros, number(fields.start, "startTime")?);
+    let duration = sink.in_unit(Clock::Micros, number(fields.duration, "duration")?);
+    let process_id = text(sink, fields.process_id, "processID")?;
     let mut facts = SpanFacts::default();
-    state.tag_keys.clear();
+    let mut observe = |_, key: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            facts.observe(key, value);
+        }
+    };
     set.tags.begin();
-    tag_list(state, set, fields.tags, &mut |key, value| facts.observe(key, value))?;
-    tag_map(state, set, fields.tag, true, &mut |key, value| facts.observe(key, value))?;
+    tag_list(sink, set, fields.tags, &mut observe)?;
+    tag_map(sink, set, fields.tag, true, &mut observe)?;
     if let Some(logs) = fields.logs.filter(|l| l.is_array()) {
         set.logs += count_objects(logs.text);
         if may_hold_errors(logs.text) {
@@ -383,7 +385,7 @@ fn read<'a>(
     let tags = set.tags.finish();
     let mut flags = facts.flags();
     let parent = choice.choose(&mut flags, &mut set.id_texts);
-    let Some((start_us, duration_us)) = state.times(at, start, duration, &mut flags) else {
+    let Some((start_us, duration_us)) = sink.times(at, start, duration, &mut flags) else {
         return Ok(None);
     };
     let operation = set.operation(operation.as_ref().map_or("", |o| &o.text));
@@ -392,36 +394,36 @@ fn read<'a>(
 }
 
 /// Reads a span of the trace under construction.
-pub(crate) fn span_of_trace(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
+pub(crate) fn span_of_trace(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
     if !node.is_object() {
         return Err(node.wrong("a span", "an object"));
     }
     let fields = Fields::of(node)?;
-    let trace = state.building.id;
-    let Some(mut read) = read(state, set, node.at, fields, trace)? else { return Ok(()) };
+    let trace = sink.building.id;
+    let Some(mut read) = read(sink, set, node.at, fields, trace)? else { return Ok(()) };
     read.span.process = match read.process {
         Some(inline) => {
-            state.building.has_inline_process = true;
-            process(state, set, inline)?
+            sink.building.has_inline_process = true;
+            process(sink, set, inline)?
         }
         None => {
             let name = read.process_id.as_ref().map_or(&b""[..], |p| p.text.as_bytes());
-            state.building.process(name, node.at)
+            sink.building.process(name, node.at)
         }
     };
-    state.building.push(read.own, read.span);
+    sink.building.push(read.own, read.span);
     Ok(())
 }
 
 /// Reads a span that stands alone, with its process.
-pub(crate) fn single_span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+pub(crate) fn single_span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     let fields = Fields::of(node)?;
-    state.saw(if fields.is_elastic { Format::Elasticsearch } else { Format::JaegerSpans });
-    let Some(mut read) = read(state, set, node.at, fields, None)? else { return Ok(()) };
+    sink.saw(if fields.is_elastic { Format::Elasticsearch } else { Format::JaegerSpans });
+    let Some(mut read) = read(sink, set, node.at, fields, None)? else { return Ok(()) };
     read.span.process = match read.process {
-        Some(inline) => process(state, set, inline)?,
-        None => state.unknown_process(set, node.at),
+        Some(inline) => process(sink, set, inline)?,
+        None => sink.unknown_process(set, node.at),
     };
-    state.stage_or_leave(set, node.at, read.own, read.span)?;
+    sink.stage_or_leave(set, node.at, read.own, read.span)?;
     Ok(())
 }

@@ -2,21 +2,21 @@
 //! by their text alone. It takes only what it fully understands; anything else is a surprise and goes the reference way,
 //! so both give the same.
 
-use super::jaeger;
+use super::{ParentChoice, jaeger};
 use crate::json::keys::Key;
 use crate::json::lists::{KnownTag, Lists};
 use crate::json::memo::{self, Memo};
 use crate::json::node::{Bad, Node, decode, parse_number};
 use crate::json::view::{View, hex, plain, same, trace_hex};
-use crate::state::{ParentChoice, State};
+use crate::sink::Sink;
 use memchr::memmem::Finder;
 use pathlight_trace::{
     Flags, ProcessId, RawSpan, SpanFacts, SpanId, Symbol, TagSetId, TagTable, TraceId, TraceSet,
     is_in_calendar,
 };
 
-/// What the fast way remembers; valid for one trace set.
-pub(crate) struct Fast {
+/// Reads spans and processes the fast way, and remembers what it has met; valid for one trace set.
+pub(crate) struct FastReader {
     tags: Memo<KnownTag>,
     lists: Lists,
     /// The tags of the span being read as far as they are a list that is known; those after it.
@@ -28,6 +28,8 @@ pub(crate) struct Fast {
     processes: Memo<KnownProcess>,
     /// Numbers of tag keys of remembered processes.
     process_keys: Vec<u32>,
+    /// Numbers of the tag keys of the process being read.
+    read_keys: Vec<u32>,
     /// The last trace id as text, and what it is.
     trace_text: Vec<u8>,
     trace: TraceId,
@@ -36,9 +38,9 @@ pub(crate) struct Fast {
     error: Finder<'static>,
 }
 
-impl Default for Fast {
-    fn default() -> Fast {
-        Fast {
+impl Default for FastReader {
+    fn default() -> FastReader {
+        FastReader {
             tags: Memo::default(),
             lists: Lists::default(),
             list: 0,
@@ -47,6 +49,7 @@ impl Default for Fast {
             operations: Memo::default(),
             processes: Memo::default(),
             process_keys: Vec::new(),
+            read_keys: Vec::new(),
             trace_text: Vec::new(),
             trace: TraceId::NONE,
             decoded: String::new(),
@@ -69,7 +72,7 @@ struct KnownProcess {
 /// A tag of the span being read; ranges are places in the view.
 #[derive(Clone, Copy)]
 enum Found {
-    /// Number in `Fast::tags`.
+    /// Number in `FastReader::tags`.
     Known(u32),
     New(NewTag),
 }
@@ -89,7 +92,7 @@ struct NewTag {
 enum Value {
     /// A range of the text, as it stands there.
     Plain(usize, usize),
-    /// A range of `Fast::decoded`.
+    /// A range of `FastReader::decoded`.
     Decoded(usize, usize),
 }
 
@@ -115,7 +118,7 @@ enum Process<'a> {
     Inline(usize, usize),
 }
 
-impl Fast {
+impl FastReader {
     /// Takes note of another trace id.
     fn trace_id(&mut self, text: &[u8]) -> Option<()> {
         self.trace = trace_hex(text)?;
@@ -553,89 +556,87 @@ impl Fast {
         self.operations.try_insert(memo::hash(text), text, symbol);
         Some(symbol)
     }
-}
 
-/// Reads the span of the trace under construction that begins at the first byte of a text, which may go on after it; `at`
-/// is its offset. Returns the length of the span, and whether its process was bad. `None` is a surprise, and then nothing
-/// has changed.
-pub(crate) fn span_of_trace(
-    state: &mut State,
-    set: &mut TraceSet,
-    text: &[u8],
-    at: u64,
-) -> Option<(usize, Result<(), Bad>)> {
-    // Times in another unit are left to the reference reader.
-    if state.judge.is_some() || state.unit.is_some() {
-        return None;
-    }
-    let view = View { text };
-    let parsed = state.fast.parse(view, &set.tags)?;
-    let operation = match parsed.symbol {
-        Some(symbol) => symbol,
-        None => state.fast.operation(parsed.operation, set)?,
-    };
-    let (facts, tags) = state.fast.take_tags(view, set);
-    set.logs += parsed.logs;
-    let mut flags: Flags = facts.flags();
-    let parent = parsed.choice.choose(&mut flags, &mut set.id_texts);
-    let process = match parsed.process {
-        Process::Named(name) => state.building.process(name, at),
-        Process::Inline(from, to) => {
-            state.building.has_inline_process = true;
-            match process(state, set, Node { text: &text[from..to], at: at + from as u64 }) {
-                Ok(process) => process,
-                Err(bad) => return Some((parsed.end, Err(bad))),
+    /// Reads the span of the trace under construction that begins at the first byte of a text, which may go on after it; `at`
+    /// is its offset. Returns the length of the span, and whether its process was bad. `None` is a surprise, and then nothing
+    /// has changed.
+    pub fn span_of_trace(
+        &mut self,
+        sink: &mut Sink,
+        set: &mut TraceSet,
+        text: &[u8],
+        at: u64,
+    ) -> Option<(usize, Result<(), Bad>)> {
+        let view = View { text };
+        let parsed = self.parse(view, &set.tags)?;
+        let operation = match parsed.symbol {
+            Some(symbol) => symbol,
+            None => self.operation(parsed.operation, set)?,
+        };
+        let (facts, tags) = self.take_tags(view, set);
+        set.logs += parsed.logs;
+        let mut flags: Flags = facts.flags();
+        let parent = parsed.choice.choose(&mut flags, &mut set.id_texts);
+        let process = match parsed.process {
+            Process::Named(name) => sink.building.process(name, at),
+            Process::Inline(from, to) => {
+                sink.building.has_inline_process = true;
+                match self.process(sink, set, Node { text: &text[from..to], at: at + from as u64 }) {
+                    Ok(process) => process,
+                    Err(bad) => return Some((parsed.end, Err(bad))),
+                }
             }
+        };
+        sink.building.push(
+            parsed.trace,
+            RawSpan {
+                id: parsed.id,
+                parent,
+                start_us: parsed.start_us,
+                duration_us: parsed.duration_us,
+                operation,
+                process,
+                tags,
+                flags,
+            },
+        );
+        Some((parsed.end, Ok(())))
+    }
+
+    /// Returns a process, remembered by its text.
+    pub fn process(&mut self, sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
+        let hash = memo::hash(node.text);
+        if let Some(known) = self.processes.find(hash, node.text) {
+            let keys = &self.process_keys[known.keys.0 as usize..known.keys.1 as usize];
+            let high = unstored(keys, &set.tags);
+            // Once a key stops storing values, the same text means another set of tags.
+            if high == known.high {
+                keys.iter().for_each(|&key| set.tags.count_key(key));
+                return Ok(known.process);
+            }
+            return jaeger::process(sink, set, node);
         }
-    };
-    state.building.push(
-        parsed.trace,
-        RawSpan {
-            id: parsed.id,
-            parent,
-            start_us: parsed.start_us,
-            duration_us: parsed.duration_us,
-            operation,
-            process,
-            tags,
-            flags,
-        },
-    );
-    Some((parsed.end, Ok(())))
+        let problems = sink.problems.total();
+        let keys = &mut self.read_keys;
+        keys.clear();
+        let process = jaeger::process_and_keys(sink, set, node, &mut |key| keys.push(key))?;
+        if sink.problems.total() == problems && node.text.len() < 4096 {
+            if self.process_keys.len() > 1 << 16 {
+                self.processes = Memo::default();
+                self.process_keys.clear();
+            }
+            let start = self.process_keys.len() as u32;
+            self.process_keys.extend_from_slice(&self.read_keys);
+            let keys = (start, self.process_keys.len() as u32);
+            let high = unstored(&self.read_keys, &set.tags);
+            self.processes.insert(hash, node.text, KnownProcess { process, keys, high });
+        }
+        Ok(process)
+    }
 }
 
 /// Returns a number that grows whenever keys store less than before: first no values, then nothing at all.
 fn unstored(keys: &[u32], tags: &TagTable) -> u32 {
     let of = |&key: &u32| u32::from(tags.is_high_cardinality(key)) + u32::from(tags.stores_nothing(key));
     keys.iter().map(of).sum()
-}
-
-/// Returns a process, remembered by its text.
-pub(crate) fn process(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
-    let hash = memo::hash(node.text);
-    if let Some(known) = state.fast.processes.find(hash, node.text) {
-        let keys = &state.fast.process_keys[known.keys.0 as usize..known.keys.1 as usize];
-        let high = unstored(keys, &set.tags);
-        // Once a key stops storing values, the same text means another set of tags.
-        if high == known.high {
-            keys.iter().for_each(|&key| set.tags.count_key(key));
-            return Ok(known.process);
-        }
-        return jaeger::process(state, set, node);
-    }
-    let problems = state.problems.total();
-    let process = jaeger::process(state, set, node)?;
-    if state.problems.total() == problems && node.text.len() < 4096 {
-        let fast = &mut state.fast;
-        if fast.process_keys.len() > 1 << 16 {
-            fast.processes = Memo::default();
-            fast.process_keys.clear();
-        }
-        let start = fast.process_keys.len() as u32;
-        fast.process_keys.extend_from_slice(&state.tag_keys);
-        let keys = (start, fast.process_keys.len() as u32);
-        let high = unstored(&state.tag_keys, &set.tags);
-        fast.processes.insert(hash, node.text, KnownProcess { process, keys, high });
-    }
-    Ok(process)
 }

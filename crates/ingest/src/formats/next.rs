@@ -1,10 +1,12 @@
 //! The format that Next.js writes into `.next/trace`: spans of one program, by the clock of its machine.
 
+use super::Format;
 use super::jaeger::{number, plain, text, trace_id};
 use super::rows::decimal_id;
+use crate::clock::Clock;
 use crate::json::node::{Bad, Node};
-use crate::judge::{Clock, Needs};
-use crate::state::{Fail, Format, State};
+use crate::judge::Needs;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::{ProcessId, RawSpan, SpanFacts, TagSetId, TraceSet};
 
 /// The service of spans that name none.
@@ -21,29 +23,29 @@ pub(crate) const NEEDS: Needs = Needs {
 };
 
 /// Reads a span that stands by itself.
-pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
-    state.saw(Format::NextTrace);
+pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+    sink.saw(Format::NextTrace);
     let [trace, id, parent, name, start, duration, tags] =
         node.pick(["traceId", "id", "parentId", "name", "timestamp", "duration", "tags"])?;
-    let trace = trace_id(state, set, trace, "traceId")?;
-    let id = decimal_id(state, set, id, "id")?;
-    let parent = decimal_id(state, set, parent, "parentId")?;
-    let name = text(state, name, "name")?;
+    let trace = trace_id(sink, set, trace, "traceId")?;
+    let id = decimal_id(sink, set, id, "id")?;
+    let parent = decimal_id(sink, set, parent, "parentId")?;
+    let name = text(sink, name, "name")?;
     let (start, duration) = (number(start, "timestamp")?, number(duration, "duration")?);
-    let (tags, facts) = tags_of(state, set, tags)?;
+    let (tags, facts) = tags_of(sink, set, tags)?;
     let mut flags = facts.flags();
-    let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
+    let Some((start_us, duration_us)) = sink.times(node.at, start, duration, &mut flags) else {
         return Ok(());
     };
     let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
     let process: ProcessId = set.process(SERVICE, "", TagSetId::EMPTY);
     let span = RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags };
-    state.stage_or_leave(set, node.at, trace, span)?;
+    sink.stage_or_leave(set, node.at, trace, span)?;
     Ok(())
 }
 
 fn tags_of(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
 ) -> Result<(TagSetId, SpanFacts), Bad> {
@@ -51,7 +53,7 @@ fn tags_of(
     set.tags.begin();
     for member in node.into_iter().flat_map(Node::members) {
         let (key, value) = member?;
-        let shown = plain(state, value)?;
+        let shown = plain(sink, value)?;
         set.tags.add(&key, &shown.text);
         facts.observe(&key, &shown.text);
     }

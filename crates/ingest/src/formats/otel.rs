@@ -1,9 +1,10 @@
 //! Shared by all formats of OpenTelemetry spans. Kind, status, scope and events become what Jaeger makes of them, so that
 //! a trace has the same columns whichever way it was exported.
 
+use super::ParentChoice;
 use super::jaeger::{HostChoice, error_tag, is_error_field, text};
 use crate::json::node::{Bad, Node, Number, Text};
-use crate::state::{ParentChoice, State};
+use crate::sink::Sink;
 use pathlight_trace::{ProcessId, RawSpan, SpanFacts, SpanId, SpanKind, TagSetId, TraceSet};
 use std::borrow::Cow;
 
@@ -26,13 +27,13 @@ pub(crate) struct Span<'a> {
 
 /// Reads a span with the tags of its scope; `None` if its times leave it out.
 pub(crate) fn read(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     span: Span<'_>,
     scope: TagSetId,
     process: ProcessId,
 ) -> Result<Option<RawSpan>, Bad> {
-    let name = text(state, span.name, "name")?;
+    let name = text(sink, span.name, "name")?;
     let mut facts = SpanFacts::default();
     set.tags.begin();
     set.tags.add_set(scope);
@@ -43,19 +44,19 @@ pub(crate) fn read(
         }
     }
     if let Some(status) = span.status {
-        add_status(state, set, status, &mut facts)?;
+        add_status(sink, set, status, &mut facts)?;
     }
-    each_attribute(state, span.attributes, &mut |key, value| {
+    each_attribute(sink, span.attributes, &mut |key, value| {
         set.tags.add(key, value);
         facts.observe(key, value);
     })?;
     for event in span.events.into_iter().flat_map(Node::elements) {
-        add_event(state, set, event?)?;
+        add_event(sink, set, event?)?;
     }
     let tags = set.tags.finish();
     let mut flags = facts.flags();
     let (start, duration) = microseconds(span.start, span.end);
-    let Some((start_us, duration_us)) = state.times(span.at, start, duration, &mut flags) else {
+    let Some((start_us, duration_us)) = sink.times(span.at, start, duration, &mut flags) else {
         return Ok(None);
     };
     let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
@@ -66,9 +67,9 @@ pub(crate) fn read(
 
 /// Returns whether the attributes of a link say that it is a reference of OpenTracing, and that one that says `FOLLOWS_FROM`:
 /// bridges and translators write so what does not fit into the id of the parent. `None`: it is a link.
-pub(crate) fn reference_kind(state: &mut State, attributes: Option<Node<'_>>) -> Result<Option<bool>, Bad> {
+pub(crate) fn reference_kind(sink: &mut Sink, attributes: Option<Node<'_>>) -> Result<Option<bool>, Bad> {
     let mut follows_from = None;
-    each_attribute(state, attributes, &mut |key, value| {
+    each_attribute(sink, attributes, &mut |key, value| {
         if key == "opentracing.ref_type" {
             follows_from = match value {
                 "child_of" => Some(false),
@@ -82,14 +83,14 @@ pub(crate) fn reference_kind(state: &mut State, attributes: Option<Node<'_>>) ->
 
 /// Returns the process that the attributes of a resource describe.
 pub(crate) fn process(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     attributes: Option<Node<'_>>,
 ) -> Result<ProcessId, Bad> {
     let mut service = String::new();
     let mut host = HostChoice::default();
     set.tags.begin();
-    each_attribute(state, attributes, &mut |key, value| {
+    each_attribute(sink, attributes, &mut |key, value| {
         host.observe(key, value);
         if key == "service.name" {
             service = value.to_owned();
@@ -102,11 +103,11 @@ pub(crate) fn process(
 }
 
 /// Returns the tags that a scope gives its spans.
-pub(crate) fn scope(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<TagSetId, Bad> {
+pub(crate) fn scope(sink: &mut Sink, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<TagSetId, Bad> {
     let Some(node) = node else { return Ok(TagSetId::EMPTY) };
     let [name, name_of_go, version, version_of_go] = node.pick(["name", "Name", "version", "Version"])?;
-    let name = text(state, name.or(name_of_go), "the name of a scope")?;
-    let version = text(state, version.or(version_of_go), "the version of a scope")?;
+    let name = text(sink, name.or(name_of_go), "the name of a scope")?;
+    let version = text(sink, version.or(version_of_go), "the version of a scope")?;
     set.tags.begin();
     for (key, value) in [("otel.scope.name", name), ("otel.scope.version", version)] {
         if let Some(value) = value.filter(|v| !v.text.is_empty()) {
@@ -129,12 +130,7 @@ fn kind(node: Node<'_>) -> Result<SpanKind, Bad> {
     })
 }
 
-fn add_status(
-    state: &mut State,
-    set: &mut TraceSet,
-    node: Node<'_>,
-    facts: &mut SpanFacts,
-) -> Result<(), Bad> {
+fn add_status(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>, facts: &mut SpanFacts) -> Result<(), Bad> {
     let [code, code_of_go, message, description] = node.pick(["code", "Code", "message", "Description"])?;
     // Go counts the other way round than the protocol.
     let numbers = if code_of_go.is_some() { ["2", "1"] } else { ["1", "2"] };
@@ -152,7 +148,7 @@ fn add_status(
             set.tags.add("otel.status_code", "ERROR");
         }
     }
-    let message = text(state, message.or(description), "the message of a status")?;
+    let message = text(sink, message.or(description), "the message of a status")?;
     if let Some(message) = message.filter(|m| !m.text.is_empty()) {
         set.tags.add("otel.status_description", &message.text);
     }
@@ -160,7 +156,7 @@ fn add_status(
 }
 
 /// Counts an event; one of an error is kept as tags.
-fn add_event(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
+fn add_event(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
     set.logs += 1;
     let [name, name_of_go, attributes, attributes_of_go] =
         node.pick(["name", "Name", "attributes", "Attributes"])?;
@@ -169,7 +165,7 @@ fn add_event(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<()
         None => false,
     };
     let mut kept = Vec::new();
-    each_attribute(state, attributes.or(attributes_of_go), &mut |key, value| {
+    each_attribute(sink, attributes.or(attributes_of_go), &mut |key, value| {
         is_error |= is_error_field(key, value);
         kept.extend(error_tag(key).map(|name| (name, value.to_owned())));
     })?;
@@ -181,20 +177,20 @@ fn add_event(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<()
 
 /// Shows every attribute of a list to `on`: `{key, value: {stringValue: ..}}` or Go's `{Key, Value: {Type, Value}}`.
 fn each_attribute(
-    state: &mut State,
+    sink: &mut Sink,
     list: Option<Node<'_>>,
     on: &mut dyn FnMut(&str, &str),
 ) -> Result<(), Bad> {
     for attribute in list.into_iter().flat_map(Node::elements) {
         let [key, key_of_go, value, value_of_go] = attribute?.pick(["key", "Key", "value", "Value"])?;
-        let Some(key) = text(state, key.or(key_of_go), "the key of an attribute")? else { continue };
+        let Some(key) = text(sink, key.or(key_of_go), "the key of an attribute")? else { continue };
         let Some(value) = value.or(value_of_go) else {
             on(&key.text, "");
             continue;
         };
         let shown = any_value(value)?;
         if shown.is_lossy {
-            state.lossy(value);
+            sink.lossy(value);
         }
         on(&key.text, &shown.text);
     }

@@ -1,11 +1,13 @@
 //! OpenTelemetry protocol as JSON: resources, scopes, spans.
 
+use super::ParentChoice;
 use super::jaeger::text;
 use super::otel;
-use crate::ProblemKind;
+use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::{Clock, Needs};
-use crate::state::{Fail, Format, ParentChoice, State};
+use crate::judge::Needs;
+use crate::report::ProblemKind;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::{ProcessId, RawSpan, SetFull, SpanId, TagSetId, TraceId, TraceSet};
 
 /// What a span must have.
@@ -18,73 +20,120 @@ pub(crate) const NEEDS: Needs = Needs {
     clock: Clock::Nanos,
 };
 
-/// The resource and the scope being read, and the spans that came before them.
+/// Reads the resources of a text one after the other. What a resource or a scope holds may come after its spans, which wait
+/// for it.
 #[derive(Default)]
-pub(crate) struct Around {
+pub(crate) struct OtlpReader {
+    /// The resource being read, as the process that it becomes.
     resource: Option<ProcessId>,
+    /// The scope being read, as the tags that it gives its spans.
     scope: Option<TagSetId>,
     waiting: Vec<(TraceId, RawSpan)>,
     /// How many of those that wait have the tags of their scope.
     scoped: usize,
 }
 
-pub(crate) fn see(state: &mut State) {
-    state.saw(Format::Otlp);
-}
+impl OtlpReader {
+    /// Begins a resource, of which nothing is known yet.
+    pub fn begin_resource(&mut self) {
+        self.resource = None;
+    }
 
-pub(crate) fn begin_resource(state: &mut State) {
-    state.around.resource = None;
-}
+    /// Begins a scope, of which nothing is known yet.
+    pub fn begin_scope(&mut self) {
+        self.scope = None;
+    }
 
-pub(crate) fn begin_scope(state: &mut State) {
-    state.around.scope = None;
-}
+    /// Reads what a resource is, which becomes the process of its spans.
+    pub fn resource(&mut self, sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
+        let [attributes] = node.pick(["attributes"])?;
+        self.resource = Some(otel::process(sink, set, attributes)?);
+        Ok(())
+    }
 
-/// Reads a resource, which becomes the process of its spans.
-pub(crate) fn resource(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
-    let [attributes] = node.pick(["attributes"])?;
-    state.around.resource = Some(otel::process(state, set, attributes)?);
-    Ok(())
-}
+    /// Reads what a scope is, which becomes tags of its spans.
+    pub fn scope(&mut self, sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
+        self.scope = Some(otel::scope(sink, set, Some(node))?);
+        Ok(())
+    }
 
-/// Reads a scope, which becomes tags of its spans.
-pub(crate) fn scope(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Bad> {
-    state.around.scope = Some(otel::scope(state, set, Some(node))?);
-    Ok(())
-}
-
-/// Ends a scope: spans that came before its name get it now.
-pub(crate) fn finish_scope(state: &mut State, set: &mut TraceSet) -> Result<(), SetFull> {
-    let Around { resource, scope, waiting, scoped } = &mut state.around;
-    if let Some(scope) = scope.take() {
-        for (_, span) in &mut waiting[*scoped..] {
-            span.tags = set.tags.union(span.tags, scope);
+    /// Ends a scope: spans that came before its name get it now.
+    pub fn finish_scope(&mut self, sink: &mut Sink, set: &mut TraceSet) -> Result<(), SetFull> {
+        if let Some(scope) = self.scope.take() {
+            for (_, span) in &mut self.waiting[self.scoped..] {
+                span.tags = set.tags.union(span.tags, scope);
+            }
+        }
+        self.scoped = self.waiting.len();
+        match self.resource {
+            Some(process) => self.hand_over(sink, set, process),
+            None => Ok(()),
         }
     }
-    *scoped = waiting.len();
-    match *resource {
-        Some(process) => hand_over(state, set, process),
-        None => Ok(()),
-    }
-}
 
-/// Ends a resource: spans that came before it get it now, or none.
-pub(crate) fn finish_resource(state: &mut State, set: &mut TraceSet) -> Result<(), SetFull> {
-    finish_scope(state, set)?;
-    state.around.resource = None;
-    if state.around.waiting.is_empty() {
-        return Ok(());
+    /// Ends a resource: spans that came before it get it now, or none.
+    pub fn finish_resource(&mut self, sink: &mut Sink, set: &mut TraceSet) -> Result<(), SetFull> {
+        self.finish_scope(sink, set)?;
+        self.resource = None;
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let nobody = set.process("", "", TagSetId::EMPTY);
+        self.hand_over(sink, set, nobody)
     }
-    let nobody = set.process("", "", TagSetId::EMPTY);
-    hand_over(state, set, nobody)
-}
 
-fn hand_over(state: &mut State, set: &mut TraceSet, process: ProcessId) -> Result<(), SetFull> {
-    state.around.scoped = 0;
-    for (id, span) in std::mem::take(&mut state.around.waiting) {
-        state.stage(set, id, RawSpan { process, ..span })?;
+    fn hand_over(&mut self, sink: &mut Sink, set: &mut TraceSet, process: ProcessId) -> Result<(), SetFull> {
+        self.scoped = 0;
+        for (id, span) in std::mem::take(&mut self.waiting) {
+            sink.stage(set, id, RawSpan { process, ..span })?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Reads a span of the scope being read.
+    pub fn span(&mut self, sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+        if !node.is_object() {
+            return Err(node.wrong("a span", "an object").into());
+        }
+        let [trace, id, parent, start, end] =
+            node.pick(["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano"])?;
+        let [name, kind, status, attributes, events, links] =
+            node.pick(["name", "kind", "status", "attributes", "events", "links"])?;
+        let trace = id_text(sink, trace, "traceId", 16)?;
+        let id = id_text(sink, id, "spanId", 8)?;
+        let parent_text = id_text(sink, parent, "parentSpanId", 8)?;
+        let mut parent = ParentChoice::default();
+        parent.reference(SpanId::parse(&parent_text, &mut set.id_texts), false);
+        for link in links.into_iter().flat_map(Node::elements) {
+            reference(sink, set, link?, &trace, &mut parent)?;
+        }
+        let span = otel::Span {
+            at: node.at,
+            id: SpanId::parse(&id, &mut set.id_texts),
+            parent,
+            start: nanoseconds(sink, start, "startTimeUnixNano")?,
+            end: nanoseconds(sink, end, "endTimeUnixNano")?,
+            name,
+            kind,
+            status,
+            attributes,
+            events,
+        };
+        let OtlpReader { resource, scope, .. } = *self;
+        let process = resource.unwrap_or(ProcessId(0));
+        let Some(span) = otel::read(sink, set, span, scope.unwrap_or(TagSetId::EMPTY), process)? else {
+            return Ok(());
+        };
+        let trace = TraceId::parse(&trace, &mut set.id_texts);
+        if trace.is_none() {
+            sink.problems.note(ProblemKind::MissingTraceId, node.at, || "a span without a trace id".into());
+        } else if resource.is_some() && scope.is_some() {
+            sink.stage(set, trace, span)?;
+        } else {
+            self.waiting.push((trace, span));
+        }
+        Ok(())
+    }
 }
 
 /// Returns an id in hexadecimal or base64, told apart by length and alphabet; `bytes` is what it should have.
@@ -115,22 +164,22 @@ pub(crate) fn canonical(id: &str, bytes: usize) -> String {
     out
 }
 
-fn id_text(state: &mut State, node: Option<Node<'_>>, name: &str, bytes: usize) -> Result<String, Bad> {
-    Ok(text(state, node, name)?.map_or(String::new(), |t| canonical(&t.text, bytes)))
+fn id_text(sink: &mut Sink, node: Option<Node<'_>>, name: &str, bytes: usize) -> Result<String, Bad> {
+    Ok(text(sink, node, name)?.map_or(String::new(), |t| canonical(&t.text, bytes)))
 }
 
 /// Takes note of a link that is a reference to a span of the trace `own`.
 fn reference(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     link: Node<'_>,
     own: &str,
     choice: &mut ParentChoice,
 ) -> Result<(), Bad> {
     let [trace, span, attributes] = link.pick(["traceId", "spanId", "attributes"])?;
-    let Some(follows_from) = otel::reference_kind(state, attributes)? else { return Ok(()) };
-    let trace = id_text(state, trace, "traceId", 16)?;
-    let span = id_text(state, span, "spanId", 8)?;
+    let Some(follows_from) = otel::reference_kind(sink, attributes)? else { return Ok(()) };
+    let trace = id_text(sink, trace, "traceId", 16)?;
+    let span = id_text(sink, span, "spanId", 8)?;
     if trace.is_empty() || trace.eq_ignore_ascii_case(own) {
         choice.reference(SpanId::parse(&span, &mut set.id_texts), follows_from);
     }
@@ -138,10 +187,10 @@ fn reference(
 }
 
 /// Reads nanoseconds as a decimal text or a number.
-fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+fn nanoseconds(sink: &mut Sink, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
     let Some(node) = node else { return Ok(None) };
     let number = if node.is_string() {
-        let Some(text) = text(state, Some(node), name)? else { return Ok(None) };
+        let Some(text) = text(sink, Some(node), name)? else { return Ok(None) };
         let text = text.text.trim();
         match text.parse::<u64>() {
             Ok(ns) => Number::Whole(ns),
@@ -152,52 +201,7 @@ fn nanoseconds(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<
     } else {
         node.number()?.ok_or_else(|| node.wrong(name, "a number of nanoseconds"))?
     };
-    Ok(state.in_unit(Clock::Nanos, Some(number)).map(Number::rounded))
-}
-
-/// Reads a span of the scope being read.
-pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
-    if !node.is_object() {
-        return Err(node.wrong("a span", "an object").into());
-    }
-    let [trace, id, parent, start, end] =
-        node.pick(["traceId", "spanId", "parentSpanId", "startTimeUnixNano", "endTimeUnixNano"])?;
-    let [name, kind, status, attributes, events, links] =
-        node.pick(["name", "kind", "status", "attributes", "events", "links"])?;
-    let trace = id_text(state, trace, "traceId", 16)?;
-    let id = id_text(state, id, "spanId", 8)?;
-    let parent_text = id_text(state, parent, "parentSpanId", 8)?;
-    let mut parent = ParentChoice::default();
-    parent.reference(SpanId::parse(&parent_text, &mut set.id_texts), false);
-    for link in links.into_iter().flat_map(Node::elements) {
-        reference(state, set, link?, &trace, &mut parent)?;
-    }
-    let span = otel::Span {
-        at: node.at,
-        id: SpanId::parse(&id, &mut set.id_texts),
-        parent,
-        start: nanoseconds(state, start, "startTimeUnixNano")?,
-        end: nanoseconds(state, end, "endTimeUnixNano")?,
-        name,
-        kind,
-        status,
-        attributes,
-        events,
-    };
-    let Around { resource, scope, .. } = state.around;
-    let process = resource.unwrap_or(ProcessId(0));
-    let Some(span) = otel::read(state, set, span, scope.unwrap_or(TagSetId::EMPTY), process)? else {
-        return Ok(());
-    };
-    let trace = TraceId::parse(&trace, &mut set.id_texts);
-    if trace.is_none() {
-        state.problems.note(ProblemKind::MissingTraceId, node.at, || "a span without a trace id".into());
-    } else if resource.is_some() && scope.is_some() {
-        state.stage(set, trace, span)?;
-    } else {
-        state.around.waiting.push((trace, span));
-    }
-    Ok(())
+    Ok(sink.in_unit(Clock::Nanos, Some(number)).map(Number::rounded))
 }
 
 #[cfg(test)]

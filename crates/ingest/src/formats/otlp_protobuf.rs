@@ -5,14 +5,14 @@
 //! Messages around spans are walked as they come. A span, a resource or a scope is taken whole and written as the JSON of the
 //! same protocol, which [`otlp`] reads: what a field means stands there once.
 
-use super::otlp;
-use crate::ProblemKind;
+use super::Format;
+use super::otlp::{self, OtlpReader};
 use crate::bytes::protobuf::{Broken, Field, Message, Wire, field, varint, write};
-use crate::bytes::source::{Context, PIECE, Stop};
 use crate::bytes::window::{MAX_UNIT, TOO_DEEP, TOO_LONG};
+use crate::context::{Context, PIECE, Stop, WalkEnd};
 use crate::json::node::{Bad, Node};
-use crate::json::walk::WalkEnd;
-use crate::state::{Fail, Format};
+use crate::report::ProblemKind;
+use crate::sink::Fail;
 use pathlight_trace::SetFull;
 
 /// How messages are told apart.
@@ -102,6 +102,7 @@ pub(crate) struct Protobuf {
     /// Nothing after this is read.
     dead: Option<u64>,
     json: Vec<u8>,
+    otlp: OtlpReader,
 }
 
 impl Protobuf {
@@ -116,6 +117,7 @@ impl Protobuf {
             skip_to: 0,
             dead: None,
             json: Vec::new(),
+            otlp: OtlpReader::default(),
         }
     }
 
@@ -125,7 +127,7 @@ impl Protobuf {
 
     /// Takes bytes.
     pub fn feed(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
-        cx.state.saw(Format::OtlpProtobuf);
+        cx.sink.saw(Format::OtlpProtobuf);
         for mut piece in bytes.chunks(PIECE) {
             if self.held.is_empty() {
                 // What is passed over need not be held.
@@ -175,9 +177,9 @@ impl Protobuf {
             return Ok(true);
         };
         let unit = match (level, found.number, found.wire) {
-            (Level::Message, 1, 2) => return Ok(self.descend(Level::Resource, &found, value_at, cx)),
+            (Level::Message, 1, 2) => return Ok(self.descend(Level::Resource, &found, value_at)),
             // Spans stood below 1000 for a while.
-            (Level::Resource, 2 | 1000, 2) => return Ok(self.descend(Level::Scope, &found, value_at, cx)),
+            (Level::Resource, 2 | 1000, 2) => return Ok(self.descend(Level::Scope, &found, value_at)),
             (Level::Resource, 1, 2) => Unit::Resource,
             (Level::Scope, 1, 2) => Unit::Scope,
             (Level::Scope, 2, 2) => Unit::Span,
@@ -187,14 +189,14 @@ impl Protobuf {
             }
         };
         if found.length > MAX_UNIT {
-            cx.state.problems.note(ProblemKind::TooLong, at, || TOO_LONG.into());
+            cx.sink.problems.note(ProblemKind::TooLong, at, || TOO_LONG.into());
             self.skip_to = value_at + found.length;
             return Ok(true);
         }
         let start = self.read + found.head;
         let Some(value) = self.held.get(start..start + found.length as usize) else { return Ok(false) };
         let mut json = std::mem::take(&mut self.json);
-        let taken = take(unit, value, value_at, &mut json, cx);
+        let taken = take(unit, value, value_at, &mut self.otlp, &mut json, cx);
         self.json = json;
         self.read = start + found.length as usize;
         match taken {
@@ -202,7 +204,7 @@ impl Protobuf {
             Err(Fail::Full(full)) => return Err(full),
             Err(Fail::Bad(bad)) => {
                 let kind = if bad.is_syntax { ProblemKind::BadSyntax } else { ProblemKind::WrongType };
-                cx.state.problems.note(kind, bad.at, || bad.what.clone());
+                cx.sink.problems.note(kind, bad.at, || bad.what.clone());
             }
         }
         Ok(true)
@@ -235,10 +237,10 @@ impl Protobuf {
         }
     }
 
-    fn descend(&mut self, level: Level, found: &Field, value_at: u64, cx: &mut Context<'_>) -> bool {
+    fn descend(&mut self, level: Level, found: &Field, value_at: u64) -> bool {
         match level {
-            Level::Scope => otlp::begin_scope(cx.state),
-            _ => otlp::begin_resource(cx.state),
+            Level::Scope => self.otlp.begin_scope(),
+            _ => self.otlp.begin_resource(),
         }
         self.read += found.head;
         self.open.push((level, value_at + found.length));
@@ -249,14 +251,14 @@ impl Protobuf {
         self.open.pop();
         match level {
             Level::Message => Ok(()),
-            Level::Resource => otlp::finish_resource(cx.state, cx.set),
-            Level::Scope => otlp::finish_scope(cx.state, cx.set),
+            Level::Resource => self.otlp.finish_resource(cx.sink, cx.set),
+            Level::Scope => self.otlp.finish_scope(cx.sink, cx.set),
         }
     }
 
     /// Passes over the rest of the innermost message. If nobody knows where that ends, nothing more is read.
     fn bad(&mut self, at: u64, cx: &mut Context<'_>) {
-        cx.state.problems.note(ProblemKind::BadSyntax, at, || "this is no protobuf".into());
+        cx.sink.problems.note(ProblemKind::BadSyntax, at, || "this is no protobuf".into());
         match self.open.last() {
             Some(&(_, end)) if end != u64::MAX => self.skip_to = end,
             _ => self.dead = Some(at),
@@ -268,14 +270,14 @@ impl Protobuf {
         let end = self.base + self.held.len() as u64;
         let is_whole =
             self.held.is_empty() && end >= self.skip_to && self.open.iter().all(|o| o.1 == u64::MAX);
-        otlp::finish_resource(cx.state, cx.set)?;
+        self.otlp.finish_resource(cx.sink, cx.set)?;
         if let Some(at) = self.dead {
             return Ok(WalkEnd::Cut(at));
         }
         if is_whole {
             return Ok(WalkEnd::Whole);
         }
-        cx.state.problems.note(ProblemKind::Truncated, end, || {
+        cx.sink.problems.note(ProblemKind::Truncated, end, || {
             "the data ends in the middle of a message; what was complete is kept".into()
         });
         Ok(WalkEnd::Cut(end))
@@ -283,7 +285,14 @@ impl Protobuf {
 }
 
 /// Uses a whole message.
-fn take(unit: Unit, value: &[u8], at: u64, json: &mut Vec<u8>, cx: &mut Context<'_>) -> Result<(), Fail> {
+fn take(
+    unit: Unit,
+    value: &[u8],
+    at: u64,
+    otlp: &mut OtlpReader,
+    json: &mut Vec<u8>,
+    cx: &mut Context<'_>,
+) -> Result<(), Fail> {
     json.clear();
     let message = match unit {
         Unit::Resource => Message::Resource,
@@ -294,17 +303,17 @@ fn take(unit: Unit, value: &[u8], at: u64, json: &mut Vec<u8>, cx: &mut Context<
         Ok(()) => {}
         Err(Broken::Syntax) => return Err(Bad::syntax(at, "a message that is no protobuf").into()),
         Err(Broken::TooDeep) => {
-            cx.state.problems.note(ProblemKind::TooDeep, at, || TOO_DEEP.into());
+            cx.sink.problems.note(ProblemKind::TooDeep, at, || TOO_DEEP.into());
             return Ok(());
         }
     }
     let node = Node { text: json, at };
     match unit {
-        Unit::Resource => Ok(otlp::resource(cx.state, cx.set, node)?),
-        Unit::Scope => Ok(otlp::scope(cx.state, cx.set, node)?),
-        Unit::Span => match &mut cx.state.judge {
+        Unit::Resource => Ok(otlp.resource(cx.sink, cx.set, node)?),
+        Unit::Scope => Ok(otlp.scope(cx.sink, cx.set, node)?),
+        Unit::Span => match &mut cx.judge {
             Some(judge) => judge.record(&otlp::NEEDS, node).map(|_| ()).map_err(Fail::Bad),
-            None => otlp::span(cx.state, cx.set, node),
+            None => otlp.span(cx.sink, cx.set, node),
         },
     }
 }

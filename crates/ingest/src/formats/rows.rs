@@ -4,9 +4,11 @@
 use super::jaeger::{HostChoice, error_tag, is_error_field, plain, text};
 use super::otlp::canonical;
 use super::stdout;
+use super::{Format, ParentChoice};
+use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number, Text};
-use crate::judge::{Clock, Needs};
-use crate::state::{Fail, Format, ParentChoice, State};
+use crate::judge::Needs;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::{ProcessId, RawSpan, SpanFacts, SpanId, TraceId, TraceSet};
 use std::borrow::Cow;
 
@@ -26,7 +28,7 @@ pub(crate) fn is_key_of_span(key: &str) -> bool {
 }
 
 /// Reads a span that stands by itself.
-pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
     let [trace, trace_id, id, span_id, parent, parent_span, hash] =
         node.pick(["traceId", "trace_id", "spanId", "span_id", "parent_id", "parentSpanId", "span_hash"])?;
     let [name, operation, refs, references, start, start_time, duration] = node.pick([
@@ -40,8 +42,8 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     ])?;
     let [tags, logs, process] = node.pick(["tags", "logs", "process"])?;
     let is_row = hash.is_some() || parent.is_some() || refs.is_some();
-    state.saw(if is_row { Format::JaegerCassandra } else { Format::JaegerProtobuf });
-    let mut ids = Ids { state, set, is_row };
+    sink.saw(if is_row { Format::JaegerCassandra } else { Format::JaegerProtobuf });
+    let mut ids = Ids { sink, set, is_row };
     let own = ids.trace(trace.or(trace_id))?;
     let id = ids.span(id.or(span_id), "spanId")?;
     let mut choice = ParentChoice::default();
@@ -61,10 +63,10 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
             choice.reference(span, follows);
         }
     }
-    let name = text(state, name.or(operation), "operationName")?;
+    let name = text(sink, name.or(operation), "operationName")?;
     let start = start.or(start_time);
     let start_ns = match start {
-        Some(node) if node.is_string() && !is_row => Some(stdout::time(state, Some(node), "startTime")?),
+        Some(node) if node.is_string() && !is_row => Some(stdout::time(sink, Some(node), "startTime")?),
         _ => None,
     };
     let (start, duration) = match start_ns {
@@ -73,7 +75,7 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     };
     let mut facts = SpanFacts::default();
     set.tags.begin();
-    each_tag(state, tags, &mut |key, value| {
+    each_tag(sink, tags, &mut |key, value| {
         set.tags.add(key, value);
         facts.observe(key, value);
     })?;
@@ -81,7 +83,7 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
         set.logs += 1;
         let [fields] = log?.pick(["fields"])?;
         let (mut is_error, mut kept) = (false, Vec::new());
-        each_tag(state, fields, &mut |key, value| {
+        each_tag(sink, fields, &mut |key, value| {
             is_error |= is_error_field(key, value);
             kept.extend(error_tag(key).map(|name| (name, value.to_owned())));
         })?;
@@ -92,25 +94,25 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     let tags = set.tags.finish();
     let mut flags = facts.flags();
     let parent = choice.choose(&mut flags, &mut set.id_texts);
-    let Some((start_us, duration_us)) = state.times(node.at, start, duration, &mut flags) else {
+    let Some((start_us, duration_us)) = sink.times(node.at, start, duration, &mut flags) else {
         return Ok(());
     };
     let process = match process {
-        Some(process) => process_of(state, set, process)?,
-        None => state.unknown_process(set, node.at),
+        Some(process) => process_of(sink, set, process)?,
+        None => sink.unknown_process(set, node.at),
     };
     let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
     let span = RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags };
-    state.stage_or_leave(set, node.at, own, span)?;
+    sink.stage_or_leave(set, node.at, own, span)?;
     Ok(())
 }
 
-fn process_of(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
+fn process_of(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<ProcessId, Bad> {
     let [service, service_name, tags] = node.pick(["serviceName", "service_name", "tags"])?;
-    let service = text(state, service.or(service_name), "serviceName")?;
+    let service = text(sink, service.or(service_name), "serviceName")?;
     let mut host = HostChoice::default();
     set.tags.begin();
-    each_tag(state, tags, &mut |key, value| {
+    each_tag(sink, tags, &mut |key, value| {
         host.observe(key, value);
         set.tags.add(key, value);
     })?;
@@ -119,14 +121,14 @@ fn process_of(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<P
 }
 
 /// Shows every tag of a list to `on`: `{key, vType, vStr, ..}`, `{key, value_type, value_string, ..}`.
-fn each_tag(state: &mut State, list: Option<Node<'_>>, on: &mut dyn FnMut(&str, &str)) -> Result<(), Bad> {
+fn each_tag(sink: &mut Sink, list: Option<Node<'_>>, on: &mut dyn FnMut(&str, &str)) -> Result<(), Bad> {
     for tag in list.into_iter().flat_map(Node::elements) {
         let tag = tag?;
         let (mut key, mut kind, mut values) = (None, String::new(), [None; 5]);
         for member in tag.members() {
             let (name, value) = member?;
             match &*name {
-                "key" => key = text(state, Some(value), "the key of a tag")?,
+                "key" => key = text(sink, Some(value), "the key of a tag")?,
                 "vType" | "v_type" | "value_type" => kind = value.plain()?.text.to_ascii_lowercase(),
                 _ => {
                     if let Some(place) = type_of_value(&name) {
@@ -146,7 +148,7 @@ fn each_tag(state: &mut State, list: Option<Node<'_>>, on: &mut dyn FnMut(&str, 
             _ => (values.iter().position(Option::is_some).unwrap_or(0), ""),
         };
         let shown = match values[place] {
-            Some(value) => plain(state, value)?,
+            Some(value) => plain(sink, value)?,
             None => Text { text: Cow::Borrowed(zero), is_lossy: false },
         };
         on(&key.text, &shown.text);
@@ -168,14 +170,14 @@ fn type_of_value(key: &str) -> Option<usize> {
 
 /// Reads ids.
 struct Ids<'a> {
-    state: &'a mut State,
+    sink: &'a mut Sink,
     set: &'a mut TraceSet,
     is_row: bool,
 }
 
 impl Ids<'_> {
     fn trace(&mut self, node: Option<Node<'_>>) -> Result<TraceId, Bad> {
-        let Some(id) = text(self.state, node, "traceId")? else { return Ok(TraceId::NONE) };
+        let Some(id) = text(self.sink, node, "traceId")? else { return Ok(TraceId::NONE) };
         let id = id.text.strip_prefix("0x").unwrap_or(&id.text);
         let id = if self.is_row { Cow::Borrowed(id) } else { canonical(id, 16).into() };
         Ok(TraceId::parse(&id, &mut self.set.id_texts))
@@ -183,9 +185,9 @@ impl Ids<'_> {
 
     fn span(&mut self, node: Option<Node<'_>>, name: &str) -> Result<SpanId, Bad> {
         if self.is_row || node.is_some_and(|node| !node.is_string()) {
-            return decimal_id(self.state, self.set, node, name);
+            return decimal_id(self.sink, self.set, node, name);
         }
-        let Some(id) = text(self.state, node, name)? else { return Ok(SpanId::NONE) };
+        let Some(id) = text(self.sink, node, name)? else { return Ok(SpanId::NONE) };
         Ok(SpanId::parse(&canonical(&id.text, 8), &mut self.set.id_texts))
     }
 }
@@ -193,13 +195,13 @@ impl Ids<'_> {
 /// Returns an id that is written as a decimal number of 64 bits, perhaps negative, bare or in quotes; 16 digits in
 /// quotes are hexadecimal.
 pub(crate) fn decimal_id(
-    state: &mut State,
+    sink: &mut Sink,
     set: &mut TraceSet,
     node: Option<Node<'_>>,
     name: &str,
 ) -> Result<SpanId, Bad> {
     let Some(node) = node else { return Ok(SpanId::NONE) };
-    let shown = if node.is_string() { text(state, Some(node), name)? } else { Some(node.plain()?) };
+    let shown = if node.is_string() { text(sink, Some(node), name)? } else { Some(node.plain()?) };
     let Some(shown) = shown else { return Ok(SpanId::NONE) };
     // Sixteen digits are how hexadecimal ids are written; some have no letter.
     if node.is_string() && shown.text.len() == 16 && shown.text.bytes().all(|digit| digit.is_ascii_hexdigit())

@@ -10,12 +10,11 @@
 //!
 //! A page that has no block is no saved report, which is known at its end only.
 
-use crate::ProblemKind;
+use super::Format;
+use crate::bytes::nested::{Nested, pass_over_unknown};
 use crate::bytes::protobuf::DIGITS;
-use crate::bytes::source::{Context, PIECE, Source, Stop};
-use crate::bytes::zip::pass_over_unknown;
-use crate::json::walk::WalkEnd;
-use crate::state::Format;
+use crate::context::{Context, PIECE, Stop, WalkEnd};
+use crate::report::ProblemKind;
 
 /// What blocks begin with.
 const BLOCKS: [(&[u8], Coding); 2] = [
@@ -27,7 +26,7 @@ const BLOCKS: [(&[u8], Coding); 2] = [
 ];
 
 /// An HTML page being read.
-pub(crate) struct SavedReport {
+pub(crate) struct SavedReport<S> {
     is_utf16: bool,
     /// The first byte of a character in UTF-16 whose second byte has not come.
     low: Option<u8>,
@@ -36,7 +35,7 @@ pub(crate) struct SavedReport {
     /// How the block under way is written; `None` outside blocks.
     coding: Option<Coding>,
     /// What the block under way holds; `None` outside blocks, and if it is passed over.
-    inner: Option<Source>,
+    inner: Option<S>,
     /// Bytes of the block that [`inner`](Self::inner) has not taken.
     out: Vec<u8>,
     /// The first bytes of the page and what they may be, until a block has come.
@@ -46,10 +45,10 @@ pub(crate) struct SavedReport {
     taken: u64,
 }
 
-impl SavedReport {
+impl<S: Nested> SavedReport<S> {
     /// Returns a page inside `layer` archives, of which nothing is taken yet; `None` if `head`, its first bytes, begins no
     /// page. `what` is what it may be if it turns out to be no saved report.
-    pub fn of(head: &[u8], what: &'static str, layer: u32) -> Option<SavedReport> {
+    pub fn of(head: &[u8], what: &'static str, layer: u32) -> Option<SavedReport<S>> {
         let is_utf16 = head.starts_with(b"\xff\xfe");
         let text: Vec<u8> = match is_utf16 {
             true => head[2..].iter().copied().step_by(2).collect(),
@@ -103,7 +102,7 @@ impl SavedReport {
                 // What comes before is said before.
                 self.pass(cx)?;
                 self.cut();
-                cx.state.problems.note(ProblemKind::BadSyntax, self.taken, || {
+                cx.sink.problems.note(ProblemKind::BadSyntax, self.taken, || {
                     "damaged data of a saved report; what comes before in its block is kept".to_owned()
                 });
             }
@@ -118,9 +117,9 @@ impl SavedReport {
         if let Some((_, coding)) = BLOCKS.iter().find(|(tag, _)| *tag == self.tag) {
             self.tag.clear();
             self.coding = Some(*coding);
-            self.inner = Some(Source::new(self.layer + 1));
+            self.inner = Some(S::inside(self.layer + 1));
             self.unknown = None;
-            cx.state.saw(Format::Columns);
+            cx.sink.saw(Format::Columns);
         }
         Ok(())
     }
@@ -162,7 +161,7 @@ impl SavedReport {
             return Err(Stop::Unknown(head, what));
         }
         if self.coding.is_some() {
-            cx.state.problems.note(ProblemKind::Truncated, self.taken, || {
+            cx.sink.problems.note(ProblemKind::Truncated, self.taken, || {
                 "the saved report ends in the middle; what was complete is kept".to_owned()
             });
             self.close(cx)?;

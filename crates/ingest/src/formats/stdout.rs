@@ -2,9 +2,11 @@
 
 use super::jaeger::{span_id, text, trace_id};
 use super::otel;
+use super::{Format, ParentChoice};
+use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::{Clock, Needs};
-use crate::state::{Fail, Format, ParentChoice, State};
+use crate::judge::Needs;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::{SpanId, TraceId, TraceSet};
 
 /// What a span must have.
@@ -18,14 +20,14 @@ pub(crate) const NEEDS: Needs = Needs {
 };
 
 /// Returns the trace id and span id of a span context.
-fn context(state: &mut State, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {
+fn context(sink: &mut Sink, set: &mut TraceSet, node: Option<Node<'_>>) -> Result<(TraceId, SpanId), Bad> {
     let Some(node) = node else { return Ok((TraceId::NONE, SpanId::NONE)) };
     let [trace, span] = node.pick(["TraceID", "SpanID"])?;
-    Ok((trace_id(state, set, trace, "TraceID")?, span_id(state, set, span, "SpanID")?))
+    Ok((trace_id(sink, set, trace, "TraceID")?, span_id(sink, set, span, "SpanID")?))
 }
 
-pub(crate) fn time(state: &mut State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
-    let Some(given) = text(state, node, name)? else { return Ok(None) };
+pub(crate) fn time(sink: &mut Sink, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+    let Some(given) = text(sink, node, name)? else { return Ok(None) };
     match (nanoseconds(&given.text), node) {
         (Some(ns), _) => Ok(Some(ns)),
         (None, Some(node)) => Err(node.wrong(name, "a time like 2024-01-12T14:57:40.147Z")),
@@ -72,8 +74,8 @@ fn nanoseconds(text: &str) -> Option<Number> {
 }
 
 /// Reads a span that stands by itself.
-pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
-    state.saw(Format::OtelStdout);
+pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Result<(), Fail> {
+    sink.saw(Format::OtelStdout);
     let [own, parent, start, end, resource, scope, library] = node.pick([
         "SpanContext",
         "Parent",
@@ -85,36 +87,36 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>) -> Res
     ])?;
     let [name, kind, status, attributes, events, links] =
         node.pick(["Name", "SpanKind", "Status", "Attributes", "Events", "Links"])?;
-    let (trace, id) = context(state, set, own)?;
+    let (trace, id) = context(sink, set, own)?;
     let mut choice = ParentChoice::default();
     let mut add = |(of, span): (TraceId, SpanId), follows_from| {
         if of.is_none() || of == trace {
             choice.reference(span, follows_from);
         }
     };
-    add(context(state, set, parent)?, false);
+    add(context(sink, set, parent)?, false);
     for link in links.into_iter().flat_map(Node::elements) {
         let [to, attributes] = link?.pick(["SpanContext", "Attributes"])?;
-        if let Some(follows_from) = otel::reference_kind(state, attributes)? {
-            add(context(state, set, to)?, follows_from);
+        if let Some(follows_from) = otel::reference_kind(sink, attributes)? {
+            add(context(sink, set, to)?, follows_from);
         }
     }
-    let process = otel::process(state, set, resource)?;
-    let scope = otel::scope(state, set, scope.or(library))?;
+    let process = otel::process(sink, set, resource)?;
+    let scope = otel::scope(sink, set, scope.or(library))?;
     let span = otel::Span {
         at: node.at,
         id,
         parent: choice,
-        start: time(state, start, "StartTime")?,
-        end: time(state, end, "EndTime")?,
+        start: time(sink, start, "StartTime")?,
+        end: time(sink, end, "EndTime")?,
         name,
         kind,
         status,
         attributes,
         events,
     };
-    if let Some(span) = otel::read(state, set, span, scope, process)? {
-        state.stage_or_leave(set, node.at, trace, span)?;
+    if let Some(span) = otel::read(sink, set, span, scope, process)? {
+        sink.stage_or_leave(set, node.at, trace, span)?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! Zipkin spans, version 2 and version 1.
 
+use super::Format;
 use super::jaeger::{self, span_id, text, trace_id};
+use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
-use crate::judge::{Clock, Needs};
-use crate::state::{Fail, Format, State};
+use crate::judge::Needs;
+use crate::sink::{Fail, Sink};
 use pathlight_trace::{RawSpan, SpanFacts, SpanKind, TagSetId, TraceSet};
 
 /// What a span must have. Most of it may be missing.
@@ -21,8 +23,8 @@ pub(crate) const NEEDS: Needs = Needs {
 };
 
 /// Returns a number field of microseconds; `None` if it is missing.
-fn number(state: &State, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
-    Ok(state.in_unit(Clock::Micros, jaeger::number(node, name)?))
+fn number(sink: &Sink, node: Option<Node<'_>>, name: &str) -> Result<Option<Number>, Bad> {
+    Ok(sink.in_unit(Clock::Micros, jaeger::number(node, name)?))
 }
 
 /// The members of a span that say what happened; the others say where it belongs.
@@ -52,11 +54,11 @@ impl<'a> Fields<'a> {
 }
 
 /// Returns the service and host of an endpoint object.
-fn endpoint(state: &mut State, node: Option<Node<'_>>) -> Result<(String, String), Bad> {
+fn endpoint(sink: &mut Sink, node: Option<Node<'_>>) -> Result<(String, String), Bad> {
     let Some(node) = node else { return Ok((String::new(), String::new())) };
     let [service, v4, v6] = node.pick(["serviceName", "ipv4", "ipv6"])?;
-    let service = text(state, service, "serviceName")?.map_or(String::new(), |t| t.text.into_owned());
-    let host = text(state, v4.or(v6), "ipv4")?.map_or(String::new(), |t| t.text.into_owned());
+    let service = text(sink, service, "serviceName")?.map_or(String::new(), |t| t.text.into_owned());
+    let host = text(sink, v4.or(v6), "ipv4")?.map_or(String::new(), |t| t.text.into_owned());
     Ok((service, host))
 }
 
@@ -71,18 +73,18 @@ struct Side<'a> {
 }
 
 /// Reads a span that stands by itself.
-pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1: bool) -> Result<(), Fail> {
-    state.saw(if is_v1 { Format::Zipkin1 } else { Format::Zipkin2 });
+pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>, is_v1: bool) -> Result<(), Fail> {
+    sink.saw(if is_v1 { Format::Zipkin1 } else { Format::Zipkin2 });
     let fields = Fields::of(node)?;
-    let sides = if is_v1 { version_1(state, &fields)? } else { vec![version_2(state, &fields)?] };
+    let sides = if is_v1 { version_1(sink, &fields)? } else { vec![version_2(sink, &fields)?] };
     if let Some(list) = fields.annotations {
         set.logs += list.elements().map_while(Result::ok).count() as u64;
     }
     let [trace, id, parent, name] = node.pick(["traceId", "id", "parentId", "name"])?;
-    let trace = trace_id(state, set, trace, "traceId")?;
-    let id = span_id(state, set, id, "id")?;
-    let parent = span_id(state, set, parent, "parentId")?;
-    let name = text(state, name, "name")?;
+    let trace = trace_id(sink, set, trace, "traceId")?;
+    let id = span_id(sink, set, id, "id")?;
+    let parent = span_id(sink, set, parent, "parentId")?;
+    let name = text(sink, name, "name")?;
     for side in sides {
         let mut facts = SpanFacts::default();
         facts.kind = side.kind;
@@ -97,8 +99,7 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1:
         }
         let tags = set.tags.finish();
         let mut flags = facts.flags();
-        let Some((start_us, duration_us)) = state.times(node.at, side.start, side.duration, &mut flags)
-        else {
+        let Some((start_us, duration_us)) = sink.times(node.at, side.start, side.duration, &mut flags) else {
             continue;
         };
         let span = RawSpan {
@@ -111,13 +112,13 @@ pub(crate) fn span(state: &mut State, set: &mut TraceSet, node: Node<'_>, is_v1:
             tags,
             flags,
         };
-        state.stage_or_leave(set, node.at, trace, span)?;
+        sink.stage_or_leave(set, node.at, trace, span)?;
     }
     Ok(())
 }
 
-fn version_2<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Side<'a>, Bad> {
-    let (service, host) = endpoint(state, fields.endpoint)?;
+fn version_2<'a>(sink: &mut Sink, fields: &Fields<'a>) -> Result<Side<'a>, Bad> {
+    let (service, host) = endpoint(sink, fields.endpoint)?;
     let kind = match fields.kind {
         Some(kind) => SpanKind::parse(&kind.plain()?.text).unwrap_or_default(),
         None => SpanKind::Unspecified,
@@ -131,14 +132,14 @@ fn version_2<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Side<'a>, Bad
         kind,
         service,
         host,
-        start: number(state, fields.timestamp, "timestamp")?,
-        duration: number(state, fields.duration, "duration")?,
+        start: number(sink, fields.timestamp, "timestamp")?,
+        duration: number(sink, fields.duration, "duration")?,
         tags,
     })
 }
 
 /// Returns a span with annotations of both sides becomes two of one id, which normalising pairs.
-fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>, Bad> {
+fn version_1<'a>(sink: &mut Sink, fields: &Fields<'a>) -> Result<Vec<Side<'a>>, Bad> {
     // cs, cr, sr, ss: when, and where.
     let mut core: [Option<(Number, Option<Node<'a>>)>; 4] = [None; 4];
     for annotation in fields.annotations.into_iter().flat_map(Node::elements) {
@@ -151,17 +152,17 @@ fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>
             "ss" => 3,
             _ => continue,
         };
-        if let Some(when) = number(state, when, "the timestamp of an annotation")? {
+        if let Some(when) = number(sink, when, "the timestamp of an annotation")? {
             core[slot] = Some((when.rounded(), place));
         }
     }
     let (timestamp, duration) =
-        (number(state, fields.timestamp, "timestamp")?, number(state, fields.duration, "duration")?);
+        (number(sink, fields.timestamp, "timestamp")?, number(sink, fields.duration, "duration")?);
     let has_both = (core[0].is_some() || core[1].is_some()) && (core[2].is_some() || core[3].is_some());
     let mut sides = Vec::new();
     for (kind, from, to) in [(SpanKind::Client, core[0], core[1]), (SpanKind::Server, core[2], core[3])] {
         let Some((_, place)) = from.or(to) else { continue };
-        let (service, host) = endpoint(state, place)?;
+        let (service, host) = endpoint(sink, place)?;
         let between = match (from, to) {
             (Some((Number::Whole(from), _)), Some((Number::Whole(to), _))) => {
                 Some(to.checked_sub(from).map_or(Number::Negative, Number::Whole))
@@ -183,7 +184,7 @@ fn version_1<'a>(state: &mut State, fields: &Fields<'a>) -> Result<Vec<Side<'a>>
     let mut somewhere = (String::new(), String::new());
     for annotation in fields.binary_annotations.into_iter().flat_map(Node::elements) {
         let [key, value, place] = annotation?.pick(["key", "value", "endpoint"])?;
-        let place = endpoint(state, place)?;
+        let place = endpoint(sink, place)?;
         if somewhere.0.is_empty() {
             somewhere = place.clone();
         }

@@ -6,11 +6,14 @@
 
 use super::node::{Bad, Node};
 use crate::bytes::window::{Framed, MAX_DEPTH, MAX_UNIT, Scan, TOO_DEEP, TOO_LONG, Window};
-use crate::formats::{jaeger, jaeger_fast as fast, otlp};
-use crate::state::{Fail, State};
-use crate::{ProblemKind, document};
+use crate::context::{Context, WalkEnd};
+use crate::document;
+use crate::formats::otlp::{self, OtlpReader};
+use crate::formats::{Format, jaeger};
+use crate::report::ProblemKind;
+use crate::sink::Fail;
 use lines::{BYTE_ORDER_MARK, Mark, Resync, byte_order_mark, next_byte};
-use pathlight_trace::{SetFull, TraceSet};
+use pathlight_trace::SetFull;
 use serde::{Deserialize, Serialize};
 
 mod lines;
@@ -84,13 +87,6 @@ enum Use {
 /// Keys under which answers of servers and search engines hold documents.
 const WRAPPERS: [&[u8]; 6] = [b"data", b"result", b"hits", b"_source", b"trace", b"traces"];
 
-/// How a walk ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WalkEnd {
-    Whole,
-    Cut(u64),
-}
-
 enum Step {
     On,
     Starved,
@@ -134,6 +130,7 @@ pub(crate) struct Walker {
     surprise: (u64, u64),
     /// Reads by the reference way only.
     pub reference: bool,
+    otlp: OtlpReader,
 }
 
 impl Walker {
@@ -160,6 +157,7 @@ impl Walker {
             key: Vec::new(),
             surprise: (u64::MAX, 0),
             reference: false,
+            otlp: OtlpReader::default(),
         }
     }
 
@@ -176,38 +174,33 @@ impl Walker {
     }
 
     /// Walks as far as the window reaches.
-    pub fn run(&mut self, window: &mut Window, state: &mut State, set: &mut TraceSet) -> Result<(), SetFull> {
+    pub fn run(&mut self, window: &mut Window, cx: &mut Context<'_>) -> Result<(), SetFull> {
         while self.dead.is_none() {
-            if let Step::Starved = self.step(window, state, set)? {
+            if let Step::Starved = self.step(window, cx)? {
                 break;
             }
         }
         if self.dead.is_some() {
-            otlp::finish_resource(state, set)?;
+            self.otlp.finish_resource(cx.sink, cx.set)?;
             self.pos = window.end();
         }
         Ok(())
     }
 
     /// Ends the text; `end` is its length.
-    pub fn finish(
-        &mut self,
-        window: &mut Window,
-        state: &mut State,
-        set: &mut TraceSet,
-    ) -> Result<WalkEnd, SetFull> {
+    pub fn finish(&mut self, window: &mut Window, cx: &mut Context<'_>) -> Result<WalkEnd, SetFull> {
         let end = window.end();
         self.is_ended = true;
-        self.run(window, state, set)?;
+        self.run(window, cx)?;
         if let Some((Use::Guess, scan)) = self.unit {
             // It does not end; if it is a container, what it holds counts.
             self.abandon_guess(scan);
-            self.run(window, state, set)?;
+            self.run(window, cx)?;
         }
         if self.frames.is_empty() && self.unit.is_some_and(|(what, _)| what == Use::Scalar) {
             // Only now it is known where a bare number ends.
             window.push(b" ");
-            self.run(window, state, set)?;
+            self.run(window, cx)?;
         }
         if let Some(at) = self.dead {
             return Ok(WalkEnd::Cut(at));
@@ -218,35 +211,35 @@ impl Walker {
         if self.frames.is_empty() && self.unit.is_none() {
             return Ok(WalkEnd::Whole);
         }
-        state.problems.note(ProblemKind::Truncated, end, || {
+        cx.sink.problems.note(ProblemKind::Truncated, end, || {
             "the text ends in the middle of a document; what was complete is kept".into()
         });
-        state.building.begin(0);
-        otlp::finish_resource(state, set)?;
+        cx.sink.building.begin(0);
+        self.otlp.finish_resource(cx.sink, cx.set)?;
         Ok(WalkEnd::Cut(end))
     }
 
-    fn step(&mut self, window: &mut Window, state: &mut State, set: &mut TraceSet) -> Result<Step, SetFull> {
+    fn step(&mut self, window: &mut Window, cx: &mut Context<'_>) -> Result<Step, SetFull> {
         if let Some(resync) = self.resync {
-            otlp::finish_resource(state, set)?;
+            self.otlp.finish_resource(cx.sink, cx.set)?;
             return Ok(self.find_line(resync, window));
         }
         if let Some((what, mut scan)) = self.unit.take() {
             let framed = window.frame(&mut scan);
-            return self.framed(what, scan, framed, window, state, set);
+            return self.framed(what, scan, framed, window, cx);
         }
         let Some(byte) = self.skip_space(window) else { return Ok(Step::Starved) };
         let Some(&frame) = self.frames.last() else {
-            return Ok(self.begin_document(byte, window, state));
+            return Ok(self.begin_document(byte, window, cx));
         };
-        if let Some(step) = self.begin_line(frame, byte, window, state) {
+        if let Some(step) = self.begin_line(frame, byte, window, cx) {
             return Ok(step);
         }
         let close = if frame.is_array() { b']' } else { b'}' };
         match self.expect {
             Some(Expect::First | Expect::Comma) if byte == close => {
                 self.pos += 1;
-                self.close(frame, window, state, set)?;
+                self.close(frame, window, cx)?;
                 Ok(Step::On)
             }
             Some(Expect::Comma) if byte == b',' => {
@@ -256,22 +249,22 @@ impl Walker {
             }
             Some(Expect::Comma) => {
                 let what = if frame.is_array() { "a comma or ]" } else { "a comma or }" };
-                self.syntax_error(self.pos, &format!("{what} is missing"), state);
+                self.syntax_error(self.pos, &format!("{what} is missing"), cx);
                 Ok(Step::On)
             }
             _ if frame.is_array() => {
-                if frame == Frame::Spans && byte == b'{' && !self.spans(window, state, set)? {
+                if frame == Frame::Spans && byte == b'{' && !self.spans(window, cx)? {
                     return Ok(Step::On);
                 }
-                self.begin_value(frame, byte, state);
+                self.begin_value(frame, byte, cx);
                 Ok(Step::On)
             }
-            _ => Ok(self.begin_member(frame, byte, window, state)),
+            _ => Ok(self.begin_member(frame, byte, window, cx)),
         }
     }
 
     /// Begins a value at the top of the text.
-    fn begin_document(&mut self, byte: u8, window: &Window, state: &mut State) -> Step {
+    fn begin_document(&mut self, byte: u8, window: &Window, cx: &mut Context<'_>) -> Step {
         // Files that were put together have a mark before each.
         match byte_order_mark(window.rest(self.pos), self.is_ended) {
             Mark::None => {}
@@ -290,35 +283,35 @@ impl Walker {
         match byte {
             b'{' | b'[' => {
                 self.one_line = true;
-                self.begin_value(Frame::Documents, byte, state);
+                self.begin_value(Frame::Documents, byte, cx);
             }
             b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
                 self.unit = Some((Use::Scalar, Scan::new(self.pos, byte, 0)));
             }
-            _ => self.syntax_error(self.pos, "this is no JSON", state),
+            _ => self.syntax_error(self.pos, "this is no JSON", cx),
         }
         Step::On
     }
 
     /// Begins a value in an array.
-    fn begin_value(&mut self, frame: Frame, byte: u8, state: &mut State) {
+    fn begin_value(&mut self, frame: Frame, byte: u8, cx: &mut Context<'_>) {
         let what = match (frame, byte) {
             (Frame::Documents, b'{') if self.guess => Use::Guess,
             (Frame::Documents, b'{') => {
                 self.undecided = Some(self.pos);
-                return self.descend(Frame::Document, state);
+                return self.descend(Frame::Document, cx);
             }
-            (Frame::Documents, b'[') => return self.descend(Frame::Documents, state),
+            (Frame::Documents, b'[') => return self.descend(Frame::Documents, cx),
             (Frame::Documents, _) => Use::Scalar,
             (Frame::Spans, _) => Use::Span,
             (Frame::Resources, b'{') => {
-                otlp::see(state);
-                otlp::begin_resource(state);
-                return self.descend(Frame::Resource, state);
+                cx.sink.saw(Format::Otlp);
+                self.otlp.begin_resource();
+                return self.descend(Frame::Resource, cx);
             }
             (Frame::Scopes, b'{') => {
-                otlp::begin_scope(state);
-                return self.descend(Frame::Scope, state);
+                self.otlp.begin_scope();
+                return self.descend(Frame::Scope, cx);
             }
             (Frame::ScopeSpans, _) => Use::ScopeSpan,
             _ => Use::Skip,
@@ -326,9 +319,11 @@ impl Walker {
         self.unit = Some((what, Scan::new(self.pos, byte, self.frames.len() as u32)));
     }
 
-    fn descend(&mut self, frame: Frame, state: &mut State) {
+    fn descend(&mut self, frame: Frame, cx: &mut Context<'_>) {
         if self.frames.len() as u32 >= MAX_DEPTH {
-            state.problems.note(ProblemKind::TooDeep, self.pos, || "documents nested deeper than 128".into());
+            cx.sink
+                .problems
+                .note(ProblemKind::TooDeep, self.pos, || "documents nested deeper than 128".into());
             self.undecided = None;
             let first = if frame.is_array() { b'[' } else { b'{' };
             let mut scan = Scan::new(self.pos, first, 0);
@@ -342,9 +337,9 @@ impl Walker {
     }
 
     /// Returns a key, its colon and the first byte of its value.
-    fn begin_member(&mut self, frame: Frame, byte: u8, window: &mut Window, state: &mut State) -> Step {
+    fn begin_member(&mut self, frame: Frame, byte: u8, window: &mut Window, cx: &mut Context<'_>) -> Step {
         if byte != b'"' {
-            self.syntax_error(self.pos, "a key is missing", state);
+            self.syntax_error(self.pos, "a key is missing", cx);
             return Step::On;
         }
         let mut scan = Scan::new(self.pos, byte, 0);
@@ -352,18 +347,18 @@ impl Walker {
             Framed::Whole(end) => end,
             Framed::More => return Step::Starved,
             Framed::Bad(at) => {
-                self.syntax_error(at, "a key does not end on its line", state);
+                self.syntax_error(at, "a key does not end on its line", cx);
                 return Step::On;
             }
             Framed::TooDeep(_) | Framed::TooLong | Framed::Line(_) => {
-                self.syntax_error(self.pos, "a key is longer than 64 MiB", state);
+                self.syntax_error(self.pos, "a key is longer than 64 MiB", cx);
                 return Step::On;
             }
         };
         let mut at = end;
         let Some(colon) = next_byte(window, &mut at) else { return Step::Starved };
         if colon != b':' {
-            self.syntax_error(at, "a colon is missing", state);
+            self.syntax_error(at, "a colon is missing", cx);
             return Step::On;
         }
         at += 1;
@@ -372,7 +367,7 @@ impl Walker {
             match self.begins_document(at, window) {
                 None => return Step::Starved,
                 Some(true) => {
-                    self.broken_line(at, state);
+                    self.broken_line(at, cx);
                     return Step::On;
                 }
                 Some(false) => self.one_line = false,
@@ -387,69 +382,69 @@ impl Walker {
             self.key.extend_from_slice(&quoted[1..quoted.len() - 1]);
         }
         self.pos = at;
-        self.choose(frame, first, state);
+        self.choose(frame, first, cx);
         Step::On
     }
 
     /// Chooses what is done with the value of a key.
-    fn choose(&mut self, frame: Frame, first: u8, state: &mut State) {
+    fn choose(&mut self, frame: Frame, first: u8, cx: &mut Context<'_>) {
         let key = self.key.as_slice();
         let what = match (frame, key, first) {
             (Frame::Document, b"spans", b'[') if self.undecided.is_some() => {
-                return self.restart_as(Frame::Trace, state);
+                return self.restart_as(Frame::Trace, cx);
             }
             (Frame::Document, b"scopeSpans" | b"instrumentationLibrarySpans", b'[')
                 if self.undecided.is_some() =>
             {
-                otlp::see(state);
-                otlp::begin_resource(state);
-                return self.restart_as(Frame::Resource, state);
+                cx.sink.saw(Format::Otlp);
+                self.otlp.begin_resource();
+                return self.restart_as(Frame::Resource, cx);
             }
             (Frame::Document, b"resourceSpans" | b"batches", b'[') => {
                 self.undecided = None;
-                otlp::see(state);
-                return self.descend(Frame::Resources, state);
+                cx.sink.saw(Format::Otlp);
+                return self.descend(Frame::Resources, cx);
             }
             (Frame::Document, _, b'[' | b'{') if WRAPPERS.contains(&key) => {
                 self.undecided = None;
-                state.is_known = true;
+                cx.sink.is_known = true;
                 if first == b'[' {
-                    return self.descend(Frame::Documents, state);
+                    return self.descend(Frame::Documents, cx);
                 }
                 self.undecided = Some(self.pos);
-                return self.descend(Frame::Document, state);
+                return self.descend(Frame::Document, cx);
             }
             (Frame::Document, b"errors", b'[') if self.undecided.is_none() => Use::Errors,
             (Frame::Document, _, _) if self.undecided.is_some() => Use::Member,
             (Frame::Trace, b"traceID", _) => Use::TraceId,
-            (Frame::Trace, b"spans", b'[') => return self.descend(Frame::Spans, state),
-            (Frame::Trace, b"processes", b'{') => return self.descend(Frame::Processes, state),
+            (Frame::Trace, b"spans", b'[') => return self.descend(Frame::Spans, cx),
+            (Frame::Trace, b"processes", b'{') => return self.descend(Frame::Processes, cx),
             (Frame::Trace, b"spans" | b"processes", b'{' | b'[' | b'"' | b'0'..=b'9' | b't' | b'f') => {
                 let bad = Bad::wrong_type(
                     self.pos,
                     format!("{} of a trace has the wrong type", String::from_utf8_lossy(key)),
                 );
-                self.spoil(&bad, ProblemKind::WrongType, state);
+                self.spoil(&bad, ProblemKind::WrongType, cx);
                 Use::Skip
             }
             (Frame::Processes, _, _) => Use::Process,
             (Frame::Resource, b"resource", b'{') => Use::Resource,
             (Frame::Resource, b"scopeSpans" | b"instrumentationLibrarySpans", b'[') => {
-                return self.descend(Frame::Scopes, state);
+                return self.descend(Frame::Scopes, cx);
             }
             (Frame::Scope, b"scope" | b"instrumentationLibrary", b'{') => Use::ScopeName,
-            (Frame::Scope, b"spans", b'[') => return self.descend(Frame::ScopeSpans, state),
+            (Frame::Scope, b"spans", b'[') => return self.descend(Frame::ScopeSpans, cx),
             _ => Use::Skip,
         };
         self.unit = Some((what, Scan::new(self.pos, first, self.frames.len() as u32)));
     }
 
     /// Reads the undecided object again from its start, now that it is known what it is.
-    fn restart_as(&mut self, frame: Frame, state: &mut State) {
+    fn restart_as(&mut self, frame: Frame, cx: &mut Context<'_>) {
         let Some(start) = self.undecided.take() else { return };
         if frame == Frame::Trace {
-            state.is_known = true;
-            state.building.begin(start);
+            cx.sink.is_known = true;
+            cx.sink.building.begin(start);
         }
         self.guess = false;
         if let Some(last) = self.frames.last_mut() {
@@ -460,24 +455,18 @@ impl Walker {
     }
 
     /// Ends the innermost container; its closing bracket is passed.
-    fn close(
-        &mut self,
-        frame: Frame,
-        window: &mut Window,
-        state: &mut State,
-        set: &mut TraceSet,
-    ) -> Result<(), SetFull> {
+    fn close(&mut self, frame: Frame, window: &mut Window, cx: &mut Context<'_>) -> Result<(), SetFull> {
         self.frames.pop();
         self.expect = Some(Expect::Comma);
         match frame {
-            Frame::Trace => state.finish_trace(set)?,
-            Frame::Resource => otlp::finish_resource(state, set)?,
-            Frame::Scope => otlp::finish_scope(state, set)?,
+            Frame::Trace => cx.sink.finish_trace(cx.set)?,
+            Frame::Resource => self.otlp.finish_resource(cx.sink, cx.set)?,
+            Frame::Scope => self.otlp.finish_scope(cx.sink, cx.set)?,
             Frame::Document => {
                 if let Some(start) = self.undecided.take() {
                     let node = Node { text: window.text(start, self.pos), at: start };
-                    let taken = document::take(state, set, node);
-                    self.guess = self.settle(taken, Use::Guess, state)?.unwrap_or(false);
+                    let taken = document::take(cx, node);
+                    self.guess = self.settle(taken, Use::Guess, cx)?.unwrap_or(false);
                 }
             }
             _ => {}
@@ -492,19 +481,18 @@ impl Walker {
         mut scan: Scan,
         framed: Framed,
         window: &mut Window,
-        state: &mut State,
-        set: &mut TraceSet,
+        cx: &mut Context<'_>,
     ) -> Result<Step, SetFull> {
         let too_long = |at| Bad::syntax(at, TOO_LONG);
         match framed {
             Framed::Whole(end) => {
                 if !scan.is_unlimited() {
                     if end - scan.start > MAX_UNIT {
-                        self.spoil(&too_long(scan.start), ProblemKind::TooLong, state);
+                        self.spoil(&too_long(scan.start), ProblemKind::TooLong, cx);
                     } else {
                         self.pos = end;
                         self.expect = Some(Expect::Comma);
-                        return self.take(what, scan, end, window, state, set);
+                        return self.take(what, scan, end, window, cx);
                     }
                 }
                 self.pos = end;
@@ -526,7 +514,7 @@ impl Walker {
             Framed::Line(at) => {
                 let begins = self.begins_document(at, window);
                 if begins == Some(true) {
-                    self.broken_line(at, state);
+                    self.broken_line(at, cx);
                     return Ok(Step::On);
                 }
                 if begins == Some(false) {
@@ -537,17 +525,17 @@ impl Walker {
                 Ok(if begins.is_none() { Step::Starved } else { Step::On })
             }
             Framed::Bad(at) => {
-                self.syntax_error(at, "a control character in a string, or a stray backslash", state);
+                self.syntax_error(at, "a control character in a string, or a stray backslash", cx);
                 Ok(Step::On)
             }
             Framed::TooDeep(at) => {
-                self.spoil(&Bad::syntax(at, TOO_DEEP), ProblemKind::TooDeep, state);
+                self.spoil(&Bad::syntax(at, TOO_DEEP), ProblemKind::TooDeep, cx);
                 scan.unlimited();
                 self.unit = Some((what, scan));
                 Ok(Step::On)
             }
             Framed::TooLong => {
-                self.spoil(&too_long(scan.start), ProblemKind::TooLong, state);
+                self.spoil(&too_long(scan.start), ProblemKind::TooLong, cx);
                 scan.unlimited();
                 self.unit = Some((what, scan));
                 Ok(Step::On)
@@ -572,15 +560,14 @@ impl Walker {
         scan: Scan,
         end: u64,
         window: &mut Window,
-        state: &mut State,
-        set: &mut TraceSet,
+        cx: &mut Context<'_>,
     ) -> Result<Step, SetFull> {
         if let Use::Skip | Use::Member = what {
             // Its text may be forgotten already.
             return Ok(Step::On);
         }
         let node = Node { text: window.text(scan.start, end), at: scan.start };
-        if let Some(judge) = &mut state.judge {
+        if let Some(judge) = cx.judge.as_deref_mut() {
             let needs = match what {
                 Use::Span => Some(&jaeger::NEEDS),
                 Use::ScopeSpan => Some(&otlp::NEEDS),
@@ -589,39 +576,37 @@ impl Walker {
             };
             if let Some(needs) = needs {
                 let judged = judge.record(needs, node).map_err(Fail::Bad);
-                self.settle(judged, what, state)?;
+                self.settle(judged, what, cx)?;
                 return Ok(Step::On);
             }
         }
         let taken = match what {
             Use::Skip | Use::Member => Ok(()),
             Use::Span => {
-                if state.building.is_bad {
+                if cx.sink.building.is_bad {
                     return Ok(Step::On);
                 }
                 let is_odd = self.surprise.0 == scan.start && end <= self.surprise.1;
-                let fast = match self.reference || is_odd || !node.is_object() {
+                let fast = match is_odd || !node.is_object() || !self.may_be_fast(cx) {
                     true => None,
-                    false => fast::span_of_trace(state, set, node.text, scan.start),
+                    false => cx.scratch.fast.span_of_trace(cx.sink, cx.set, node.text, scan.start),
                 };
                 match fast {
-                    None => jaeger::span_of_trace(state, set, node).map_err(Fail::Bad),
+                    None => jaeger::span_of_trace(cx.sink, cx.set, node).map_err(Fail::Bad),
                     Some((_, Ok(()))) => return Ok(Step::On),
                     Some((_, Err(bad))) => Err(Fail::Bad(bad)),
                 }
             }
-            Use::Process => match state.building.is_bad || node.is_null() {
+            Use::Process => match cx.sink.building.is_bad || node.is_null() {
                 true => Ok(()),
-                false => {
-                    jaeger::process_of_trace(state, set, &self.key, node, self.reference).map_err(Fail::Bad)
-                }
+                false => self.process(node, cx).map_err(Fail::Bad),
             },
             Use::TraceId => {
-                match jaeger::trace_id(state, set, Some(node).filter(|n| !n.is_null()), "traceID") {
+                match jaeger::trace_id(cx.sink, cx.set, Some(node).filter(|n| !n.is_null()), "traceID") {
                     Ok(id) => {
-                        state.building.id = Some(id);
-                        if !id.is_none() && !state.wants(id, set) {
-                            state.building.discard();
+                        cx.sink.building.id = Some(id);
+                        if !id.is_none() && !cx.sink.wants(id, cx.set) {
+                            cx.sink.building.discard();
                         }
                         Ok(())
                     }
@@ -629,17 +614,17 @@ impl Walker {
                 }
             }
             Use::Errors => {
-                document::note_server_error(state, node);
+                document::note_server_error(cx.sink, node);
                 Ok(())
             }
-            Use::Resource => otlp::resource(state, set, node).map_err(Fail::Bad),
-            Use::ScopeName => otlp::scope(state, set, node).map_err(Fail::Bad),
-            Use::ScopeSpan => otlp::span(state, set, node),
+            Use::Resource => self.otlp.resource(cx.sink, cx.set, node).map_err(Fail::Bad),
+            Use::ScopeName => self.otlp.scope(cx.sink, cx.set, node).map_err(Fail::Bad),
+            Use::ScopeSpan => self.otlp.span(cx.sink, cx.set, node),
             Use::Scalar => {
                 if serde_json::from_slice::<serde::de::IgnoredAny>(node.text).is_err() {
                     Err(Bad::syntax(node.at, "this is no JSON").into())
                 } else {
-                    state.note_other(node.at, || format!("{} where a trace should be", node.describe()));
+                    cx.note_other(node.at, || format!("{} where a trace should be", node.describe()));
                     Ok(())
                 }
             }
@@ -649,14 +634,24 @@ impl Walker {
                     return Ok(Step::On);
                 }
                 false => {
-                    let taken = document::take(state, set, node);
-                    self.guess = self.settle(taken, what, state)?.unwrap_or(false);
+                    let taken = document::take(cx, node);
+                    self.guess = self.settle(taken, what, cx)?.unwrap_or(false);
                     return Ok(Step::On);
                 }
             },
         };
-        self.settle(taken, what, state)?;
+        self.settle(taken, what, cx)?;
         Ok(Step::On)
+    }
+
+    /// Reads an entry of the process table of the trace under construction; the key is its name.
+    fn process(&mut self, node: Node<'_>, cx: &mut Context<'_>) -> Result<(), Bad> {
+        let process = match self.reference {
+            true => jaeger::process(cx.sink, cx.set, node)?,
+            false => cx.scratch.fast.process(cx.sink, cx.set, node)?,
+        };
+        cx.sink.building.define_process(&self.key, process);
+        Ok(())
     }
 
     /// Puts the failures of a value where they belong.
@@ -664,25 +659,25 @@ impl Walker {
         &mut self,
         taken: Result<T, Fail>,
         what: Use,
-        state: &mut State,
+        cx: &mut Context<'_>,
     ) -> Result<Option<T>, SetFull> {
         match taken {
             Ok(value) => return Ok(Some(value)),
             Err(Fail::Full(full)) => return Err(full),
-            Err(Fail::Bad(bad)) if bad.is_syntax => self.syntax_error(bad.at, &bad.what, state),
+            Err(Fail::Bad(bad)) if bad.is_syntax => self.syntax_error(bad.at, &bad.what, cx),
             Err(Fail::Bad(bad)) => match what {
-                Use::Span | Use::Process | Use::TraceId => self.spoil(&bad, ProblemKind::WrongType, state),
-                _ => state.problems.note(ProblemKind::WrongType, bad.at, || bad.what.clone()),
+                Use::Span | Use::Process | Use::TraceId => self.spoil(&bad, ProblemKind::WrongType, cx),
+                _ => cx.sink.problems.note(ProblemKind::WrongType, bad.at, || bad.what.clone()),
             },
         }
         Ok(None)
     }
 
     /// Leaves out the trace (or the document, or the span) a value belongs to.
-    fn spoil(&mut self, bad: &Bad, kind: ProblemKind, state: &mut State) {
-        state.problems.note(kind, bad.at, || bad.what.clone());
+    fn spoil(&mut self, bad: &Bad, kind: ProblemKind, cx: &mut Context<'_>) {
+        cx.sink.problems.note(kind, bad.at, || bad.what.clone());
         if self.frames.contains(&Frame::Trace) {
-            state.building.discard();
+            cx.sink.building.discard();
         } else if self.undecided.take().is_some()
             && let Some(last) = self.frames.last_mut()
         {

@@ -5,9 +5,9 @@
 //! So wherever a bracket begins a line inside a document, the walk looks whether a document of its own begins there.
 
 use super::{Expect, Frame, Step, Walker};
-use crate::ProblemKind;
 use crate::bytes::window::{Framed, MAX_STRING, Scan, Window};
-use crate::state::State;
+use crate::context::Context;
+use crate::report::ProblemKind;
 
 /// The byte order mark of UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -99,7 +99,7 @@ impl Walker {
         frame: Frame,
         byte: u8,
         window: &mut Window,
-        state: &mut State,
+        cx: &mut Context<'_>,
     ) -> Option<Step> {
         let line = self.line?;
         if line == self.pos && matches!(byte, b'{' | b'[') {
@@ -111,7 +111,7 @@ impl Walker {
             match begins {
                 None => return Some(Step::Starved),
                 Some(true) => {
-                    self.broken_line(line, state);
+                    self.broken_line(line, cx);
                     return Some(Step::On);
                 }
                 Some(false) => {}
@@ -161,16 +161,16 @@ impl Walker {
     }
 
     /// Handles a line that begins a document though the one before has not ended: that one was cut.
-    pub(crate) fn broken_line(&mut self, line: u64, state: &mut State) {
+    pub(crate) fn broken_line(&mut self, line: u64, cx: &mut Context<'_>) {
         // One reader would have come here in another state than this one began in.
-        state.has_odd_part |= line == self.start;
-        self.leave(line - 1, "the line ends in the middle of a document", false, state);
+        cx.sink.has_odd_part |= line == self.start;
+        self.leave(line - 1, "the line ends in the middle of a document", false, cx);
     }
 
     /// Handles bad syntax: in a text of several documents the line is left, else nothing after it is read.
-    pub(crate) fn syntax_error(&mut self, at: u64, what: &str, state: &mut State) {
+    pub(crate) fn syntax_error(&mut self, at: u64, what: &str, cx: &mut Context<'_>) {
         let is_first = self.documents <= 1;
-        self.leave(at, what, is_first, state);
+        self.leave(at, what, is_first, cx);
         if is_first && !self.one_line {
             self.resync = None;
             self.dead = Some(at);
@@ -178,9 +178,9 @@ impl Walker {
     }
 
     /// Takes note of bad syntax, gives up what is open, and looks for the next line.
-    fn leave(&mut self, at: u64, what: &str, is_strict: bool, state: &mut State) {
-        state.problems.note(ProblemKind::BadSyntax, at, || what.to_owned());
-        if let Some(judge) = &mut state.judge {
+    fn leave(&mut self, at: u64, what: &str, is_strict: bool, cx: &mut Context<'_>) {
+        cx.sink.problems.note(ProblemKind::BadSyntax, at, || what.to_owned());
+        if let Some(judge) = &mut cx.judge {
             judge.forget_from(self.first_of_line);
         }
         self.resync = Some(Resync { at, is_strict });
@@ -189,7 +189,7 @@ impl Walker {
         self.unit = None;
         self.undecided = None;
         self.guess = false;
-        state.building.begin(0);
+        cx.sink.building.begin(0);
         self.pos = at;
     }
 

@@ -7,17 +7,17 @@
 //! very state in which the next reader has begun. If it does, both have read what one reader would have read.
 
 use super::{Expect, Frame, Step, Walker};
-use crate::ProblemKind;
+use crate::building::Building;
 use crate::bytes::sniff::{self, Kind};
-use crate::bytes::source::is_plain;
+use crate::bytes::trial::is_plain;
 use crate::bytes::window::Window;
-use crate::state::{Building, State};
+use crate::context::{Context, How, Scratch};
+use crate::report::ProblemKind;
+use crate::sink::Sink;
 use pathlight_trace::{Flags, TraceId, TraceSet};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an input that [`SplitFinder::of`] is shown, and that one search for a split point covers at most.
-pub const HEAD_BYTES: u64 = 1 << 20;
-/// See [`HEAD_BYTES`].
+/// Bytes that one search for a split point covers at most.
 pub const SEARCH_BYTES: u64 = 8 << 20;
 /// Chunks per reader: several, so that no reader waits long for the last one.
 const CHUNKS_PER_READER: u64 = 4;
@@ -34,7 +34,7 @@ pub struct SplitPoint {
     pub at: u64,
     /// Number of the input, for whoever reads several: their parts of traces are told apart by it.
     pub file: u32,
-    context: Context,
+    context: WalkContext,
     /// Whether a line break stands right before it.
     begins_line: bool,
     /// The trace inside which it stands, if it does.
@@ -54,7 +54,7 @@ impl SplitPoint {
 
 /// What a walker must know to go on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct Context {
+struct WalkContext {
     /// Open containers; the innermost is an array, or there is none.
     frames: Vec<Frame>,
     /// Whether the first document at the top is being read.
@@ -75,16 +75,16 @@ struct Unit {
 /// Finds split points in a text of which it has seen the first bytes.
 #[derive(Clone, Debug)]
 pub struct SplitFinder {
-    context: Context,
+    context: WalkContext,
     unit: Unit,
     /// The first keys of a unit with their quotes, if a split point stands right before it: they rule out most objects.
     keys: Keys,
     /// The same for spans of Jaeger traces in a list.
-    inside: Option<(Context, Keys)>,
+    inside: Option<(WalkContext, Keys)>,
 }
 
 impl SplitFinder {
-    /// Learns from the first bytes of an input, [`HEAD_BYTES`] of them: more tell no more, and with fewer it may take
+    /// Learns from the first bytes of an input, [`HEAD_BYTES`](crate::HEAD_BYTES) of them: more tell no more, and with fewer it may take
     /// for recognised what one reader would refuse. Returns `None` if they show no unit, as in archives.
     pub fn of(head: &[u8]) -> Option<SplitFinder> {
         let Kind::Text(skip) = sniff::sniff(head) else { return None };
@@ -109,9 +109,9 @@ impl SplitFinder {
         let one_line = is_first && probe.walker.one_line && probe.walker.line.is_none();
         let inside = keys_of_span.filter(|_| level > 0).map(|keys| {
             let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
-            (Context { frames, is_first, one_line }, keys)
+            (WalkContext { frames, is_first, one_line }, keys)
         });
-        Some(SplitFinder { context: Context { frames, is_first, one_line }, unit, keys, inside })
+        Some(SplitFinder { context: WalkContext { frames, is_first, one_line }, unit, keys, inside })
     }
 
     /// Returns the first split point between units in `part`, which stands at byte offset `at` of the text, or `None`. The
@@ -135,7 +135,7 @@ impl SplitFinder {
 fn search(
     part: &[u8],
     at: u64,
-    context: &Context,
+    context: &WalkContext,
     keys: &Keys,
     begins: impl Fn(&mut Probe, &[u8]) -> Option<Option<TraceId>>,
 ) -> Option<SplitPoint> {
@@ -161,7 +161,7 @@ fn search(
     None
 }
 
-impl Context {
+impl WalkContext {
     /// Returns whether a unit may stand after this text, and then how many line breaks lie between it and what came
     /// before.
     fn may_follow(&self, before: &[u8]) -> Option<usize> {
@@ -220,8 +220,9 @@ fn first_key(text: &[u8]) -> Vec<u8> {
 struct Probe {
     walker: Walker,
     window: Window,
-    state: State,
+    sink: Sink,
     set: TraceSet,
+    scratch: Scratch,
 }
 
 impl Probe {
@@ -229,7 +230,19 @@ impl Probe {
         walker.is_probe = true;
         let mut window = Window::default();
         window.reset(at);
-        Probe { walker, window, state: State::default(), set: TraceSet::new() }
+        Probe { walker, window, sink: Sink::default(), set: TraceSet::new(), scratch: Scratch::default() }
+    }
+
+    /// Returns the walk, its text, and what it takes to walk on.
+    fn parts(&mut self) -> (&mut Walker, &mut Window, Context<'_>) {
+        let Probe { walker, window, sink, set, scratch } = self;
+        (walker, window, Context::new(sink, set, scratch, How::default()))
+    }
+
+    /// Takes a step; `None` if memory ends.
+    fn step(&mut self) -> Option<Step> {
+        let (walker, window, mut cx) = self.parts();
+        walker.step(window, &mut cx).ok()
     }
 
     /// Walks until a unit has begun; `None` if something else comes, or the text ends before it is clear.
@@ -237,9 +250,9 @@ impl Probe {
         for piece in text.chunks(TRIAL_BYTES) {
             self.window.push(piece).then_some(())?;
             loop {
-                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
+                let step = self.step()?;
                 let is_lost = |kind| matches!(kind, ProblemKind::BadSyntax | ProblemKind::NotTraces);
-                if self.walker.dead.is_some() || self.state.problems.list.iter().any(|p| is_lost(p.kind)) {
+                if self.walker.dead.is_some() || self.sink.problems.list.iter().any(|p| is_lost(p.kind)) {
                     return None;
                 }
                 if let Some((frame @ (Frame::Trace | Frame::Resource), around)) =
@@ -247,7 +260,7 @@ impl Probe {
                 {
                     return Some(Unit { around: around.to_vec(), frame: Some(*frame) });
                 }
-                if self.state.spans > 0 {
+                if self.sink.spans > 0 {
                     return Some(Unit { around: self.walker.frames.clone(), frame: None });
                 }
                 if let Step::Starved = step {
@@ -265,7 +278,7 @@ impl Probe {
                 self.walker.skip_space(&self.window)?;
                 return Some(self.walker.pos);
             }
-            match self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()? {
+            match self.step()? {
                 Step::On if self.walker.frames.contains(&Frame::Trace) => {}
                 _ => return None,
             }
@@ -277,12 +290,12 @@ impl Probe {
         for piece in text.chunks(TRIAL_BYTES) {
             self.window.push(piece).then_some(())?;
             loop {
-                let step = self.walker.step(&mut self.window, &mut self.state, &mut self.set).ok()?;
-                if let Some(span) = self.state.building.first_span() {
+                let step = self.step()?;
+                if let Some(span) = self.sink.building.first_span() {
                     let is_span = !span.id.is_none() && !span.flags.has(Flags::START_MISSING);
-                    return self.state.building.shared_trace().filter(|_| is_span);
+                    return self.sink.building.shared_trace().filter(|_| is_span);
                 }
-                if self.walker.frames.last() != Some(&Frame::Spans) || !self.state.problems.list.is_empty() {
+                if self.walker.frames.last() != Some(&Frame::Spans) || !self.sink.problems.list.is_empty() {
                     return None;
                 }
                 if let Step::Starved = step {
@@ -296,9 +309,8 @@ impl Probe {
     /// Walks over the rest of what is there.
     fn run(&mut self, text: &[u8]) {
         for piece in std::iter::once(&[][..]).chain(text.chunks(TRIAL_BYTES)) {
-            if !self.window.push(piece)
-                || self.walker.run(&mut self.window, &mut self.state, &mut self.set).is_err()
-            {
+            let (walker, window, mut cx) = self.parts();
+            if !window.push(piece) || walker.run(window, &mut cx).is_err() {
                 return;
             }
         }
@@ -308,7 +320,7 @@ impl Probe {
 impl Walker {
     /// Returns a walker that begins at a split point.
     pub fn from_split_point(point: &SplitPoint) -> Walker {
-        let Context { frames, is_first, one_line } = point.context.clone();
+        let WalkContext { frames, is_first, one_line } = point.context.clone();
         let mut walker = Walker::new(point.at);
         walker.expect = (!frames.is_empty()).then_some(Expect::Another);
         // At the top the next document is the second at least.
@@ -325,7 +337,7 @@ impl Walker {
         if point.trace.is_some() && building.shared_trace() != point.trace {
             return false;
         }
-        let Context { frames, is_first, one_line } = &point.context;
+        let WalkContext { frames, is_first, one_line } = &point.context;
         if self.resync.is_some() {
             // The line break is there, and the split point begins the line that is looked for.
             return self.dead.is_none() && frames.is_empty() && self.pos + 1 == point.at;

@@ -1,0 +1,212 @@
+//! A Jaeger trace under construction: its spans come one by one, and what they call processes is known later.
+
+use hashbrown::HashTable;
+use pathlight_trace::{ProcessId, RawSpan, TraceId, TracePart, hash_bytes};
+use std::borrow::Cow;
+
+/// Marks a [`ProcessId`] that is a number of the trace's own list still.
+const LOCAL: u32 = 1 << 31;
+
+/// A Jaeger trace whose spans come one by one.
+#[derive(Default)]
+pub(crate) struct Building {
+    pub id: Option<TraceId>,
+    /// Offset of its object.
+    pub at: u64,
+    /// The split point inside the trace at which reading began, if it did.
+    from: Option<u64>,
+    /// Trace id of the first span that has one.
+    first_own: Option<TraceId>,
+    pub spans: Vec<RawSpan>,
+    /// Spans that name another trace than the first, or none.
+    strangers: Vec<(u32, TraceId)>,
+    /// Texts of process ids, one after the other, with ends, what they turned out to be, and first uses.
+    names: Vec<u8>,
+    ends: Vec<u32>,
+    found: Vec<Option<ProcessId>>,
+    used: Vec<(u64, u64)>,
+    last: u32,
+    table: HashTable<u32>,
+    /// Whether it is left out.
+    pub is_bad: bool,
+    pub has_inline_process: bool,
+}
+
+impl Building {
+    /// Starts over for a trace object at an offset.
+    pub fn begin(&mut self, at: u64) {
+        self.id = None;
+        self.at = at;
+        self.from = None;
+        self.first_own = None;
+        self.spans.clear();
+        if self.spans.capacity() > 1 << 16 {
+            self.spans = Vec::new();
+        }
+        self.strangers.clear();
+        self.names.clear();
+        self.ends.clear();
+        self.found.clear();
+        self.used.clear();
+        self.last = 0;
+        self.table.clear();
+        self.is_bad = false;
+        self.has_inline_process = false;
+    }
+
+    /// Starts over at a split point inside a trace.
+    pub fn begin_inside(&mut self, trace: TraceId, at: u64) {
+        self.begin(at);
+        self.from = Some(at);
+        (self.id, self.first_own) = (Some(trace), Some(trace));
+    }
+
+    /// Returns the trace that all spans so far are of, if readers can share it: nothing about it is odd.
+    pub fn shared_trace(&self) -> Option<TraceId> {
+        let is_odd = self.is_bad || self.has_inline_process || !self.strangers.is_empty();
+        let first = self.first_own.filter(|id| !is_odd && !id.text)?;
+        self.id.is_none_or(|id| id == first).then_some(first)
+    }
+
+    /// Returns the spans as a part of a trace; `None` if a process has a name that is no text.
+    pub fn take_part(&mut self, trace: TraceId, file: u32, until: Option<u64>) -> Option<TracePart> {
+        let process = |number: u32| {
+            let name = &self.names[Self::name(&self.names, &self.ends, number)];
+            Some((std::str::from_utf8(name).ok()?.to_owned(), self.found[number as usize]))
+        };
+        let processes = (0..self.ends.len() as u32).map(process).collect::<Option<_>>()?;
+        let mut spans = std::mem::take(&mut self.spans);
+        for span in &mut spans {
+            span.process.0 &= !LOCAL;
+        }
+        Some(TracePart { trace, file, from: self.from, until, spans, processes })
+    }
+
+    fn name(names: &[u8], ends: &[u32], i: u32) -> std::ops::Range<usize> {
+        let start = if i == 0 { 0 } else { ends[i as usize - 1] as usize };
+        debug_assert!(ends[i as usize] as usize <= names.len());
+        start..ends[i as usize] as usize
+    }
+
+    /// Returns the number of a process id in this trace.
+    fn local(&mut self, name: &[u8]) -> u32 {
+        let Building { names, ends, table, .. } = self;
+        if (self.last as usize) < ends.len() && names[Self::name(names, ends, self.last)] == *name {
+            return self.last;
+        }
+        let hash = hash_bytes(name);
+        let found = table.find(hash, |&i| names[Self::name(names, ends, i)] == *name).copied();
+        let number = found.unwrap_or_else(|| {
+            let number = ends.len() as u32;
+            names.extend_from_slice(name);
+            ends.push(names.len() as u32);
+            self.found.push(None);
+            self.used.push((0, 0));
+            table.insert_unique(hash, number, |&i| hash_bytes(&names[Self::name(names, ends, i)]));
+            number
+        });
+        self.last = number;
+        number
+    }
+
+    /// Returns the process of an id, known or not yet, for a span at an offset.
+    pub fn process(&mut self, name: &[u8], at: u64) -> ProcessId {
+        let number = self.local(name);
+        let (uses, first) = &mut self.used[number as usize];
+        if *uses == 0 {
+            *first = at;
+        }
+        *uses += 1;
+        ProcessId(LOCAL | number)
+    }
+
+    /// Says what an id is.
+    pub fn define_process(&mut self, name: &[u8], process: ProcessId) {
+        let number = self.local(name) as usize;
+        self.found[number] = Some(process);
+    }
+
+    pub fn push(&mut self, own: TraceId, span: RawSpan) {
+        let is_first = self.first_own.is_none() && !own.is_none();
+        if is_first {
+            self.first_own = Some(own);
+        }
+        if self.first_own != Some(own) {
+            self.strangers.push((self.spans.len() as u32, own));
+        }
+        self.spans.push(span);
+    }
+
+    pub fn first_span(&self) -> Option<&RawSpan> {
+        self.spans.first()
+    }
+
+    /// Returns whether it began at a split point, so that other readers have the rest.
+    pub fn is_part(&self) -> bool {
+        self.from.is_some()
+    }
+
+    /// Returns the id of the trace: its own, or that of its spans; `None` if there is none.
+    pub fn trace_id(&self) -> Option<TraceId> {
+        self.id.filter(|id| !id.is_none()).or(self.first_own)
+    }
+
+    /// Returns the processes that spans name and nobody has defined; `None` if there are none.
+    pub fn unknown_processes(&self) -> Option<UnknownProcesses<'_>> {
+        let used = (0u32..).zip(self.used.iter().zip(&self.found));
+        let unknown = used.filter(|(_, ((uses, _), found))| *uses > 0 && found.is_none());
+        let uses = unknown.clone().map(|(_, ((uses, _), _))| uses).sum();
+        let (number, ((_, first_at), _)) = unknown.min_by_key(|(_, ((_, first_at), _))| *first_at)?;
+        let name = String::from_utf8_lossy(&self.names[Self::name(&self.names, &self.ends, number)]);
+        Some(UnknownProcesses { uses, first_at: *first_at, name })
+    }
+
+    /// Says what those are that nobody has defined.
+    pub fn define_unknown_processes(&mut self, process: ProcessId) {
+        self.found.iter_mut().for_each(|found| *found = Some(found.unwrap_or(process)));
+    }
+
+    /// Replaces the names of processes in spans by what they turned out to be.
+    pub fn place_processes(&mut self) {
+        for span in &mut self.spans {
+            if span.process.0 & LOCAL != 0
+                && let Some(Some(process)) = self.found.get((span.process.0 & !LOCAL) as usize)
+            {
+                span.process = *process;
+            }
+        }
+    }
+
+    /// Returns whether all spans are of the trace `id`, or say nothing else.
+    pub fn is_of_one_trace(&self, id: TraceId) -> bool {
+        self.first_own.unwrap_or(id) == id && self.strangers.iter().all(|(_, own)| own.is_none())
+    }
+
+    /// Takes out the spans, each with its trace: that which it names, or else `id`.
+    pub fn drain(&mut self, id: TraceId) -> impl Iterator<Item = (TraceId, RawSpan)> {
+        let first = self.first_own.unwrap_or(id);
+        let mut strangers = self.strangers.iter().peekable();
+        self.spans.drain(..).enumerate().map(move |(number, span)| {
+            let stranger = strangers.next_if(|(at, _)| *at as usize == number);
+            let own = stranger.map_or(first, |(_, own)| if own.is_none() { id } else { *own });
+            (own, span)
+        })
+    }
+
+    /// Gives up what is held.
+    pub fn discard(&mut self) {
+        self.is_bad = true;
+        self.spans = Vec::new();
+        self.strangers = Vec::new();
+    }
+}
+
+/// Processes that spans name and their trace does not have.
+pub(crate) struct UnknownProcesses<'a> {
+    /// How many spans name one.
+    pub uses: u64,
+    /// Offset of the first of these spans.
+    pub first_at: u64,
+    /// What it calls its process.
+    pub name: Cow<'a, str>,
+}
