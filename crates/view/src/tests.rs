@@ -12,9 +12,6 @@ use crate::{
     anomalies, diagnosis, endpoints, errors, findings, flame, flow, heatmap, requests_list, split, timeline,
 };
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::{
-    Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport, Vanished,
-};
 use pathlight_engine::compare::{CompareNode, CompareReport, CompareSide, FrameSums};
 use pathlight_engine::diagnosis::{DiagnosisReport, PlacesReport};
 use pathlight_engine::endpoints::{
@@ -29,6 +26,9 @@ use pathlight_engine::ids::{NodeId, ReportEndpoint};
 use pathlight_engine::queries::{OverviewReport, TagKey};
 use pathlight_engine::requests::{PercentileRange, RangeFacts, RequestRef, RootEndpoint};
 use pathlight_engine::split::{NotProposed, ProposalsReport, Ratio, SplitReport, SplitValue};
+use pathlight_engine::verdict::{
+    Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport, Vanished,
+};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 

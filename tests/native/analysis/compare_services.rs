@@ -3,10 +3,10 @@
 use crate::common::random::{any_traces, sets_of};
 use crate::common::{generated, generated_as, load_into, set_of, shared_data, span};
 use pathlight::base::statistics::{Random, mix};
-use pathlight::engine::compare::services::{ServicePart, ServicesReport};
 use pathlight::engine::queries::ServiceChanges;
 use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
+use pathlight::engine::verdict::{ServicePart, ServicesReport};
 use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace};
 use pathlight::trace::{Endpoint, Reading, SpanKind, TraceId, TraceSet};
 use pathlight::view::compare::services::{service_words, verdict};

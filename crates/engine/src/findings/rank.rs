@@ -7,8 +7,8 @@ use super::points::points;
 use super::{
     Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, TagGroup, TagsPart,
 };
-use crate::compare::services::{ServiceChange, ServicesReport};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
+use crate::verdict::{ServiceChange, ServicesReport};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, false_discovery};
 

@@ -4,12 +4,12 @@ use super::services_json::Service;
 use crate::compare;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
-use pathlight_engine::compare::services::FailingService;
 use pathlight_engine::compare::{
     Basis, Change, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence, RankedChange,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RequestRef;
+use pathlight_engine::verdict::FailingService;
 
 public_json! {
     /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).

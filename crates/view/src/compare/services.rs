@@ -3,7 +3,7 @@
 use crate::say::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
 use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
-use pathlight_engine::compare::services::{
+use pathlight_engine::verdict::{
     Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport,
 };
 use std::fmt::Write as _;

@@ -2,10 +2,10 @@
 
 use crate::compare::services::service_words;
 use crate::json::parts::public_json;
-use pathlight_engine::compare::services::{
+use pathlight_engine::requests::RequestRef;
+use pathlight_engine::verdict::{
     Excess, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
 };
-use pathlight_engine::requests::RequestRef;
 
 /// Returns an excess as `[excess, uncertainty]`.
 fn pair(excess: Excess) -> [f64; 2] {

@@ -5,12 +5,12 @@ use crate::address::choices::Choices;
 use crate::address::{Address, SplitChoice};
 use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
-use pathlight_engine::compare::services::ServicesReport;
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{FindingFacts, FindingPlace, FindingsReport, TagsReport};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::split::SplitOf;
+use pathlight_engine::verdict::ServicesReport;
 use pathlight_trace::{Endpoint, Pseudonyms, Redaction};
 use std::collections::BTreeSet;
 

@@ -384,7 +384,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::compare::services::ServicesReport;
+    use pathlight_engine::verdict::ServicesReport;
 
     #[test]
     fn where_no_service_stands_out_the_largest_change_of_self_time_does() {

@@ -1,8 +1,8 @@
 //! Calls between services and visits of services: what explains a change.
 
-use crate::compare::services::ServicesPartial;
 use crate::summaries::section::{Kind, RootSums};
 use crate::summaries::{Lacks, Summary};
+use crate::verdict::ServicesPartial;
 use pathlight_trace::Endpoint;
 
 impl RootSums for ServicesPartial {
