@@ -9,7 +9,7 @@ mod observe;
 pub(crate) mod query;
 mod rank;
 mod report;
-mod summed;
+pub(crate) mod summed;
 
 pub use cells::{CallSums, ServiceSums, ServicesPartial};
 pub use observe::ServicesObserver;
