@@ -1,22 +1,24 @@
 //! From the times of two sets to the ranking.
 
+use super::attribute::attribute;
+use super::baselines::{Compared, compare};
 use super::cells::{Cell, CellKey};
+use super::excess::{Scale, Sum, is_whole};
 use super::failing::failing;
+use super::proportion::in_proportion;
+use super::stops::stops;
 use super::{
     Excess, Lead, ServiceChange, ServicePart, ServicePlace, ServicesPartial, ServicesReport, Vanished,
 };
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Moments, exp, fisher_p};
-use pathlight_trace::Endpoint;
+use pathlight_base::statistics::{exp, fisher_p};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A standard deviation of a cell's mean below which no clock can be trusted: 0.05 ms, in microseconds.
-const LEAST_DEVIATION_US: f64 = 50.0;
-/// How far the mean of a cell drifts between two windows in which nothing changed, as a share of itself.
-const DRIFT: f64 = 0.5;
-/// A score below this share of the latency of the requests that use the service is weak.
+/// A score below this share of the latency of the requests that use the service is weak; below the second one, if the
+/// part that leads moved as a whole.
 const WEAK: f64 = 0.05;
+const WEAK_WHOLE: f64 = 0.01;
 /// What the services it calls may score together, as a share of the excess, and still count as unchanged.
 const UNCHANGED: f64 = 0.1;
 /// Fewer calls than this on a side are few: then their order is tested too.
@@ -29,120 +31,6 @@ const GONE_CHANCE: f64 = 0.001;
 /// At most so many places are listed for a service.
 const PLACES: usize = 10;
 
-/// An excess before the root of its variance is taken, so that excesses add.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    excess_us: f64,
-    variance: f64,
-}
-
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.excess_us += other.excess_us;
-        self.variance += other.variance;
-    }
-
-    /// Returns this share of the sum.
-    fn part(self, share: f64) -> Sum {
-        Sum { excess_us: self.excess_us * share, variance: self.variance * share * share }
-    }
-
-    fn excess(self) -> Excess {
-        Excess { excess_us: self.excess_us, uncertainty_us: 2.0 * self.variance.sqrt() }
-    }
-}
-
-/// Values of side A that cells of side B are compared with.
-#[derive(Clone, Copy, Default)]
-struct Baseline {
-    n: u64,
-    us: Moments,
-}
-
-impl Baseline {
-    fn add(&mut self, cell: &Cell) {
-        self.n += cell.n;
-        self.us.merge(cell.us);
-    }
-
-    fn mean_us(self) -> f64 {
-        self.us.mean(self.n)
-    }
-
-    /// Returns the excess of a cell of B, and its variance if nothing had changed (sections 4 and 5 of the definition).
-    fn excess_of(self, cell: &Cell, requests: u64) -> Sum {
-        let (n, k) = (self.n as f64, cell.n as f64);
-        let weight = k / requests as f64;
-        let mean_us = self.mean_us();
-        let spread = self.us.variance(self.n) * (n - 1.0).max(0.0);
-        let variance = ((spread + mean_us * mean_us) / n).max(LEAST_DEVIATION_US * LEAST_DEVIATION_US);
-        Sum {
-            excess_us: weight * (cell.us.mean(cell.n) - mean_us),
-            variance: weight * weight * (variance * (1.0 / n + 1.0 / k) + (DRIFT * mean_us).powi(2)),
-        }
-    }
-}
-
-/// What side A has of calls and visits, and of what stands in for those it does not have.
-#[derive(Default)]
-struct Baselines<'a> {
-    exact: BTreeMap<&'a CellKey, Baseline>,
-    pairs: BTreeMap<(&'a str, &'a str), Baseline>,
-    entries: BTreeMap<&'a Endpoint, Baseline>,
-    services: BTreeMap<&'a str, Baseline>,
-}
-
-impl<'a> Baselines<'a> {
-    fn of(part: &'a ServicesPartial) -> Baselines<'a> {
-        let mut out = Baselines::default();
-        for (key, cell) in &part.cells {
-            out.exact.entry(key).or_default().add(cell);
-            match key {
-                CellKey::Edge { caller, callee } => {
-                    out.pairs.entry((caller, &callee.service)).or_default().add(cell);
-                }
-                CellKey::Own { entry, .. } => {
-                    out.entries.entry(entry).or_default().add(cell);
-                    out.services.entry(&entry.service).or_default().add(cell);
-                }
-            }
-        }
-        out
-    }
-
-    /// Returns the cell itself, else what is most like it.
-    fn find(&self, key: &CellKey) -> Option<Baseline> {
-        let like = || match key {
-            CellKey::Edge { caller, callee } => self.pairs.get(&(caller.as_str(), callee.service.as_str())),
-            CellKey::Own { entry, .. } => {
-                self.entries.get(entry).or_else(|| self.services.get(entry.service.as_str()))
-            }
-        };
-        self.exact.get(key).or_else(like).copied()
-    }
-}
-
-/// A cell of B with what it is compared with.
-struct Compared<'a> {
-    key: &'a CellKey,
-    cell: &'a Cell,
-    /// The same cell of side A.
-    before: Option<&'a Cell>,
-    /// `None`: A has nothing like it.
-    baseline: Option<(Baseline, Sum)>,
-}
-
-/// All calls of one service by another.
-#[derive(Default)]
-struct Pair {
-    sum: Sum,
-    calls: u64,
-    /// The caller's share of the excess, 0 to 1.
-    caller_share: f64,
-    /// Nobody else calls, and the caller calls nobody else.
-    is_alone: bool,
-}
-
 /// One service while its cells are added up.
 #[derive(Default)]
 struct Parts {
@@ -151,87 +39,58 @@ struct Parts {
     places: Vec<(ServicePlace, usize)>,
     callees: BTreeSet<String>,
     only_caller: Option<String>,
+    only_callee: Option<String>,
+    /// A has the same cell as B, or a similar one.
+    is_known: bool,
 }
 
-/// Returns the element floor((m - 1) / 2) of the sorted values; 0 without any.
-fn lower_median(mut values: Vec<f64>) -> f64 {
-    values.compact_sort_by(f64::total_cmp);
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+/// The services of B, ranked.
+pub(super) struct Ranking<'a> {
+    pub services: Vec<ServiceChange>,
+    /// What each service takes and takes more, in all its parts.
+    pub sums: BTreeMap<&'a str, Sum>,
+    /// What all cells take more than their baselines, microseconds per request.
+    explained_us: f64,
 }
 
-/// Returns the caller's share of the excess of every pair (section 6 of the definition).
-fn attribute<'a>(compared: &[Compared<'a>], requests: u64) -> BTreeMap<(&'a str, &'a str), Pair> {
-    let mut pairs: BTreeMap<(&str, &str), Pair> = BTreeMap::new();
-    for one in compared {
-        let (CellKey::Edge { caller, callee }, Some((_, sum))) = (one.key, one.baseline) else { continue };
-        let pair = pairs.entry((caller, &callee.service)).or_default();
-        pair.sum.add(sum);
-        pair.calls += one.cell.n;
-    }
-    // Microseconds more per call, by who calls and by who answers; each with the name of the other side.
-    let mut by_caller: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
-    let mut by_callee: BTreeMap<&str, Vec<(&str, f64)>> = BTreeMap::new();
-    for (&(caller, callee), pair) in &pairs {
-        let per_call_us = pair.sum.excess_us * requests as f64 / pair.calls as f64;
-        by_caller.entry(caller).or_default().push((callee, per_call_us));
-        by_callee.entry(callee).or_default().push((caller, per_call_us));
-    }
-    let others = |all: &[(&str, f64)], but: &str| -> Vec<f64> {
-        all.iter().filter(|(name, _)| *name != but).map(|(_, us)| *us).collect()
-    };
-    for (&(caller, callee), pair) in &mut pairs {
-        let d = pair.sum.excess_us * requests as f64 / pair.calls as f64;
-        let calls = others(&by_caller[caller], callee);
-        let callers = others(&by_callee[callee], caller);
-        let share = |others: Vec<f64>| lower_median(others).clamp(0.0, d) / d;
-        pair.is_alone = calls.is_empty() && callers.is_empty();
-        pair.caller_share = if d <= 0.0 {
-            0.0
-        } else if !calls.is_empty() {
-            share(calls)
-        } else if !callers.is_empty() {
-            1.0 - share(callers)
-        } else {
-            0.0
-        };
-    }
-    pairs
+/// Returns the first service that surely got slower.
+pub(super) fn sure(services: &[ServiceChange]) -> Option<&ServiceChange> {
+    services.iter().find(|row| row.is_sure())
 }
 
-impl ServicesReport {
-    /// Compares the times of two sets: B with its baseline A.
-    pub fn of(a: &ServicesPartial, b: &ServicesPartial) -> ServicesReport {
-        let baselines = Baselines::of(a);
-        let compared: Vec<Compared> = b
-            .cells
-            .iter()
-            .map(|(key, cell)| {
-                let baseline = baselines.find(key);
-                let baseline = baseline.map(|found| (found, found.excess_of(cell, b.requests)));
-                Compared { key, cell, before: a.cells.get(key), baseline }
-            })
-            .collect();
-        let pairs = attribute(&compared, b.requests);
+impl<'a> Ranking<'a> {
+    /// Ranks the services of B; the values of A are scaled.
+    fn of((a, scale): (&'a ServicesPartial, Scale), b: &'a ServicesPartial) -> Ranking<'a> {
+        let compared = compare((a, scale), b);
+        let pairs = attribute(&compared, b.requests, a.is_coarse || b.is_coarse);
         let mut parts: BTreeMap<&str, Parts> = BTreeMap::new();
         let mut explained_us = 0.0;
         for (number, one) in compared.iter().enumerate() {
-            explained_us += one.baseline.map_or(0.0, |(_, sum)| sum.excess_us);
+            explained_us += one.measured.map_or(0.0, |measured| measured.sum.excess_us);
+            let is_known = one.is_known();
             match one.key {
                 CellKey::Own { entry, .. } => {
                     let parts = parts.entry(&entry.service).or_default();
+                    parts.is_known |= is_known;
                     parts.add(ServicePart::Own, None, &entry.operation, number, one, 1.0);
                 }
                 CellKey::Edge { caller, callee } => {
                     let pair = pairs.get(&(caller.as_str(), callee.service.as_str()));
                     let share = pair.map_or(0.0, |pair| pair.caller_share);
+                    let is_alone = pair.is_some_and(|pair| pair.is_alone);
                     let calling = parts.entry(caller).or_default();
+                    calling.is_known |= is_known;
                     calling.callees.insert(callee.service.clone());
                     if share > 0.0 {
+                        if is_alone {
+                            calling.only_callee = Some(callee.service.clone());
+                        }
                         let to = Some(callee.service.clone());
                         calling.add(ServicePart::Out, to, &callee.operation, number, one, share);
                     }
                     let called = parts.entry(&callee.service).or_default();
-                    if pair.is_some_and(|pair| pair.is_alone) {
+                    called.is_known |= is_known;
+                    if is_alone {
                         called.only_caller = Some(caller.clone());
                     }
                     if share < 1.0 {
@@ -241,16 +100,31 @@ impl ServicesReport {
                 }
             }
         }
-        let services = ranked(parts, a, b, &compared);
+        let whole = |parts: &Parts| {
+            let mut whole = Sum::default();
+            parts.sums.iter().for_each(|sum| whole.add(*sum));
+            whole
+        };
+        let sums = parts.iter().map(|(&service, parts)| (service, whole(parts))).collect();
+        Ranking { services: ranked(parts, b, (&compared, scale)), sums, explained_us }
+    }
+}
+
+impl ServicesReport {
+    /// Compares the times of two sets: B with its baseline A.
+    pub fn of(a: &ServicesPartial, b: &ServicesPartial) -> ServicesReport {
+        let ranking = Ranking::of((a, Scale::ONE), b);
         let mean_us = [a.mean_us(), b.mean_us()];
         ServicesReport {
             is_of_one_set: false,
             requests: [a.requests, b.requests],
             mean_us,
-            mix_us: mean_us[1] - mean_us[0] - explained_us,
-            services,
+            mix_us: mean_us[1] - mean_us[0] - ranking.explained_us,
+            in_proportion: in_proportion(&ranking, |scale| Ranking::of((a, scale), b).services),
             vanished: vanished(a, b),
             failing: failing(a, b),
+            stops: stops(a, b),
+            services: ranking.services,
         }
     }
 }
@@ -283,7 +157,7 @@ impl Parts {
         one: &Compared,
         share: f64,
     ) {
-        let sum = one.baseline.map(|(_, sum)| sum.part(share));
+        let sum = one.measured.map(|measured| measured.sum.part(share));
         if let Some(sum) = sum {
             self.sums[part as usize].add(sum);
         }
@@ -313,9 +187,8 @@ fn best_ratio(parts: impl IntoIterator<Item = Excess>) -> Option<f64> {
 
 fn ranked(
     parts: BTreeMap<&str, Parts>,
-    a: &ServicesPartial,
     b: &ServicesPartial,
-    compared: &[Compared],
+    compared: (&[Compared], Scale),
 ) -> Vec<ServiceChange> {
     let mut rows: Vec<(ServiceChange, Parts)> = parts
         .into_iter()
@@ -323,7 +196,6 @@ fn ranked(
             let counts = b.services.get(service).copied().unwrap_or_default();
             let [own, incoming, outgoing] = parts.sums.map(Sum::excess);
             let score_us: f64 = [own, incoming, outgoing].map(Excess::score_us).iter().sum();
-            let in_all_us = score_us * b.requests as f64;
             let mean_us = b.mean_us();
             parts.places.compact_sort_by(|(x, _), (y, _)| {
                 let key = |excess: Option<Excess>| {
@@ -341,7 +213,8 @@ fn ranked(
                 incoming,
                 outgoing,
                 requests: counts.requests,
-                is_weak: score_us > 0.0 && in_all_us < WEAK * counts.latency_sum_us as f64,
+                // Filled in below, with what leads.
+                is_weak: false,
                 may_be_chance: false,
                 has_bare_calls: counts.bare_calls > 0,
                 lead: None,
@@ -351,26 +224,30 @@ fn ranked(
             (row, parts)
         })
         .collect();
-    let has_baseline = |row: &ServiceChange| a.services.contains_key(&row.service);
+    // What A has nothing to compare with is new, unless calls by others say that it got slower.
+    let is_new = |row: &ServiceChange, parts: &Parts| !parts.is_known && row.score_us <= 0.0;
     let key = |row: &ServiceChange| (row.score_us, best_ratio(row.parts().map(|(_, part)| part)));
     // Stable: equal ones stay by name.
-    rows.compact_sort_by(|(x, _), (y, _)| {
-        has_baseline(y).cmp(&has_baseline(x)).then_with(|| by_excess(key(x), key(y)))
+    rows.compact_sort_by(|(x, of_x), (y, of_y)| {
+        is_new(x, of_x).cmp(&is_new(y, of_y)).then_with(|| by_excess(key(x), key(y)))
     });
     let grown: BTreeMap<String, f64> = rows
         .iter()
         .filter(|(row, _)| row.score_us > 0.0)
         .map(|(row, _)| (row.service.clone(), row.score_us))
         .collect();
-    let tests = rows.iter().filter(|(row, _)| has_baseline(row)).count();
+    let tests = rows.iter().filter(|(row, parts)| !is_new(row, parts)).count();
     (1..)
         .zip(rows)
         .map(|(place, (mut row, parts))| {
-            if has_baseline(&row) {
+            if !is_new(&row, &parts) {
                 row.rank = Some(place);
                 row.lead = lead(&row, parts, &grown, compared);
-                row.may_be_chance =
-                    row.score_us > 0.0 && row.lead.as_ref().is_some_and(|lead| lead.may_be_chance(tests));
+                let lead = row.lead.as_ref().filter(|_| row.score_us > 0.0);
+                let weak = if lead.is_some_and(|lead| lead.is_whole) { WEAK_WHOLE } else { WEAK };
+                let latency_us = b.services.get(&row.service).map_or(0.0, |of| of.latency_sum_us as f64);
+                row.is_weak = row.score_us > 0.0 && row.score_us * (b.requests as f64) < weak * latency_us;
+                row.may_be_chance = lead.is_some_and(|lead| lead.may_be_chance(tests));
             }
             row
         })
@@ -394,53 +271,60 @@ fn lead(
     row: &ServiceChange,
     parts: Parts,
     grown: &BTreeMap<String, f64>,
-    compared: &[Compared],
+    (compared, scale): (&[Compared], Scale),
 ) -> Option<Lead> {
     let measured = row.parts().into_iter().filter(|(_, part)| part.uncertainty_us > 0.0);
     // Of equal ones the first, in the order of the parts; what got faster explains by its size.
-    let key = |part: Excess| (part.score_us().abs(), part.ratio());
+    let sign = if row.score_us < 0.0 { -1.0 } else { 1.0 };
+    let key = |part: Excess| (sign * part.score_us(), part.ratio());
     let (part, excess) = measured.min_by(|x, y| by_excess(key(x.1), key(y.1)))?;
     let cells = parts.places.iter().filter(|(place, _)| place.part == part).map(|&(_, cell)| &compared[cell]);
-    let mut cells: Vec<&Compared> = cells.filter(|one| one.baseline.is_some()).collect();
+    let mut cells: Vec<&Compared> = cells.filter(|one| one.measured.is_some()).collect();
     let has_both = cells.iter().any(|one| one.before.is_some());
     cells.retain(|one| !has_both || one.before.is_some());
     let calls: u64 = cells.iter().map(|one| one.cell.n).sum();
     let calls_before = cells.iter().map(|one| one.before.map_or(0, |cell| cell.n)).sum();
-    let before_us =
-        |one: &&Compared| one.baseline.map_or(0.0, |(found, _)| found.mean_us() * one.cell.n as f64);
+    let before_us = |one: &&Compared| {
+        one.measured.map_or(0.0, |measured| measured.baseline.values.mean_us() * one.cell.n as f64)
+    };
     let before_us: f64 = cells.iter().map(before_us).sum();
     let after_us: f64 = cells.iter().map(|one| one.cell.us.sum as f64).sum();
     let called: f64 = parts.callees.iter().filter_map(|callee| grown.get(callee)).sum();
-    let slower = if called < UNCHANGED * excess.excess_us.abs() {
+    let slower_callees = if called < UNCHANGED * excess.excess_us.abs() {
         Vec::new()
     } else {
         parts.callees.iter().filter(|callee| grown.contains_key(*callee)).cloned().collect()
     };
+    let calls = [calls_before, calls];
+    let slower = has_both.then(|| slower_share(&cells, scale));
+    let is_whole = slower.is_some_and(|share| is_whole(share, calls.into(), compared.len()));
     Some(Lead {
         part,
         excess,
-        per_call_us: [before_us, after_us].map(|us| us / calls.max(1) as f64),
-        calls: [calls_before, calls],
-        slower: has_both.then(|| slower_share(&cells)),
-        slower_callees: (!parts.callees.is_empty()).then_some(slower),
+        per_call_us: [before_us, after_us].map(|us| us / calls[1].max(1) as f64),
+        calls,
+        slower,
+        is_whole,
+        slower_callees: (!parts.callees.is_empty()).then_some(slower_callees),
         only_caller: parts.only_caller.filter(|_| part == ServicePart::In),
+        only_callee: parts.only_callee.filter(|_| part == ServicePart::Out),
     })
 }
 
 /// Returns a lower bound on the share of B that is slower: at least this share of the values of B is greater than they
 /// would be in A, if A had B's mix of cells: the greatest amount by which A's cumulative histogram is above B's.
-fn slower_share(cells: &[&Compared]) -> f64 {
+fn slower_share(cells: &[&Compared], scale: Scale) -> f64 {
     let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
-    let mut add = |cell: &Cell, weight: f64| {
+    let mut add = |cell: &Cell, scale: Scale, weight: f64| {
         for (&bin, &count) in &cell.histogram {
-            *bins.entry(bin).or_default() += count as f64 * weight;
+            *bins.entry(scale.bin(bin)).or_default() += count as f64 * weight;
         }
     };
     let mut calls = 0.0;
     for one in cells {
         let (Some(before), now) = (one.before, one.cell) else { continue };
-        add(before, now.n as f64 / before.n as f64);
-        add(now, -1.0);
+        add(before, scale, now.n as f64 / before.n as f64);
+        add(now, Scale::ONE, -1.0);
         calls += now.n as f64;
     }
     let (mut above, mut most) = (0.0, 0.0f64);
@@ -455,96 +339,6 @@ fn slower_share(cells: &[&Compared]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Returns ten requests, each a visit of `f` of 5 ms that calls others; times in milliseconds.
-    fn set(calls: &[(&str, u64)]) -> ServicesPartial {
-        let mut part = ServicesPartial { requests: 10, ..ServicesPartial::default() };
-        let mut add = |key: CellKey, us: u64| {
-            let cell = part.cells.entry(key).or_default();
-            (0..10).for_each(|_| cell.add(us));
-            part.latency_sum_us += u128::from(10 * us);
-        };
-        add(CellKey::Own { entry: Endpoint::new("f", "root"), makes_calls: true }, 5000);
-        for &(callee, ms) in calls {
-            let callee = Endpoint::new(callee, "ask");
-            add(CellKey::Edge { caller: "f".to_owned(), callee: callee.clone() }, ms * 1000);
-            add(CellKey::Own { entry: callee, makes_calls: false }, 0);
-        }
-        let latency_sum_us = part.latency_sum_us;
-        let counts = |_| super::super::cells::ServiceCounts {
-            requests: 10,
-            latency_sum_us,
-            visits: 10,
-            ..Default::default()
-        };
-        let names = ["f"].into_iter().chain(calls.iter().map(|(callee, _)| *callee));
-        part.services = names.map(|name| (name.to_owned(), counts(name))).collect();
-        part
-    }
-
-    fn find<'a>(report: &'a ServicesReport, service: &str) -> &'a ServiceChange {
-        report.services.iter().find(|row| row.service == service).unwrap()
-    }
-
-    fn is_near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 0.01 * expected.abs().max(1.0), "{found} instead of {expected}");
-    }
-
-    /// The worked example of the definition.
-    #[test]
-    fn one_slow_call_is_the_callees_and_all_slow_calls_are_the_callers() {
-        let a = set(&[("cart", 2), ("pay", 2)]);
-        let report = ServicesReport::of(&a, &set(&[("cart", 52), ("pay", 2)]));
-        let cart = report.culprit().unwrap();
-        assert_eq!((cart.service.as_str(), cart.rank, cart.is_weak), ("cart", Some(1), false));
-        is_near(cart.incoming.excess_us, 50_000.0);
-        is_near(cart.incoming.uncertainty_us, 2078.0);
-        is_near(cart.score_us, 49_913.6);
-        assert_eq!((find(&report, "pay").score_us, find(&report, "f").score_us), (0.0, 0.0));
-        is_near(report.mean_us[1] - report.mean_us[0], 50_000.0);
-        is_near(report.mix_us, 0.0);
-        let lead = cart.lead.as_ref().unwrap();
-        assert_eq!(
-            (lead.part, lead.per_call_us, lead.calls),
-            (ServicePart::In, [2000.0, 52_000.0], [10, 10])
-        );
-        assert_eq!((lead.slower, &lead.slower_callees, &lead.only_caller), (Some(1.0), &None, &None));
-        assert_eq!((cart.places[0].other.as_deref(), cart.places[0].operation.as_str()), (Some("f"), "ask"));
-
-        let report = ServicesReport::of(&a, &set(&[("cart", 52), ("pay", 52)]));
-        let first = report.culprit().unwrap();
-        assert_eq!(first.service, "f");
-        is_near(first.outgoing.excess_us, 100_000.0);
-        is_near(first.outgoing.uncertainty_us, 2939.4);
-        is_near(first.score_us, 99_913.6);
-        assert_eq!((find(&report, "cart").score_us, find(&report, "pay").score_us), (0.0, 0.0));
-        assert_eq!(first.lead.as_ref().unwrap().slower_callees, Some(Vec::new()));
-    }
-
-    #[test]
-    fn ten_places_are_listed_and_all_are_counted() {
-        let slow = |ms: u64| {
-            let mut part = set(&[]);
-            for operation in 0..12 {
-                let entry = Endpoint::new("f", format!("work {operation}"));
-                let cell = part.cells.entry(CellKey::Own { entry, makes_calls: false }).or_default();
-                (0..10).for_each(|_| cell.add(ms * 1000));
-            }
-            part
-        };
-        let report = ServicesReport::of(&slow(2), &slow(50));
-        let first = &report.services[0];
-        // Those twelve and where the service is entered.
-        assert_eq!((first.places.len(), first.places_in_all), (10, 13));
-    }
-
-    #[test]
-    fn one_caller_and_one_callee_cannot_be_told_apart() {
-        let report = ServicesReport::of(&set(&[("pay", 2)]), &set(&[("pay", 52)]));
-        let first = report.culprit().unwrap();
-        assert_eq!(first.service, "pay");
-        assert_eq!(first.lead.as_ref().unwrap().only_caller.as_deref(), Some("f"));
-    }
-
     #[test]
     fn few_calls_are_a_suspicion_only_unless_chance_can_hardly_order_them_so() {
         let lead = |calls, slower| Lead {
@@ -553,49 +347,14 @@ mod tests {
             per_call_us: [0.0, 0.0],
             calls,
             slower: Some(slower),
+            is_whole: false,
             slower_callees: None,
             only_caller: None,
+            only_callee: None,
         };
         // Of ten services: exp(-2 * 2.5) = 0.0067 and exp(-2 * 3.5) = 0.0009 against 0.005.
         assert!(lead([5, 5], 1.0).may_be_chance(10) && !lead([7, 7], 1.0).may_be_chance(10));
         assert!(lead([7, 7], 0.8).may_be_chance(10) && !lead([5, 5], 1.0).may_be_chance(7));
         assert!(lead([1000, 1], 1.0).may_be_chance(10) && !lead([10, 10], 0.1).may_be_chance(10));
-    }
-
-    #[test]
-    fn what_did_not_change_is_below_what_did_and_above_what_got_faster() {
-        let a = set(&[("faster", 60), ("same", 3), ("slower", 4)]);
-        let report = ServicesReport::of(&a, &set(&[("faster", 2), ("same", 4), ("slower", 54), ("new", 90)]));
-        let order: Vec<(&str, Option<u32>)> =
-            report.services.iter().map(|row| (row.service.as_str(), row.rank)).collect();
-        // Of what is not significant, `same` is nearest to it.
-        assert_eq!(
-            order,
-            [("slower", Some(1)), ("same", Some(2)), ("f", Some(3)), ("faster", Some(4)), ("new", None)]
-        );
-        is_near(report.mix_us, 90_000.0);
-        let same = ServicesReport::of(&a, &a);
-        assert!(same.culprit().is_none() && same.services.iter().all(|row| row.score_us == 0.0));
-    }
-
-    #[test]
-    fn what_a_does_not_have_is_compared_with_what_is_most_like_it() {
-        let own =
-            |operation: &str, makes_calls| CellKey::Own { entry: Endpoint::new("s", operation), makes_calls };
-        let edge =
-            |operation: &str| CellKey::Edge { caller: "s".to_owned(), callee: Endpoint::new("t", operation) };
-        let part = |cells: &[(CellKey, u64)]| {
-            let mut part = ServicesPartial { requests: 1, ..ServicesPartial::default() };
-            cells.iter().for_each(|(key, us)| part.cells.entry(key.clone()).or_default().add(*us));
-            part
-        };
-        let a = part(&[(own("x", true), 100), (own("y", true), 300), (edge("x"), 700)]);
-        let found = Baselines::of(&a);
-        let mean = |key: &CellKey| found.find(key).map(Baseline::mean_us);
-        let none = CellKey::Own { entry: Endpoint::new("u", "x"), makes_calls: false };
-        assert_eq!(
-            [own("x", true), own("y", false), own("z", false), edge("y"), none].map(|key| mean(&key)),
-            [Some(100.0), Some(300.0), Some(200.0), Some(700.0), None]
-        );
     }
 }
