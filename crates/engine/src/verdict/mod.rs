@@ -10,6 +10,7 @@ mod drift;
 mod excess;
 mod failing;
 mod observe;
+pub mod one_set;
 mod proportion;
 pub(crate) mod query;
 mod rank;
