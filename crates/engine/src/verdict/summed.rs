@@ -76,3 +76,35 @@ impl Summary {
         self.sections.services.of(root)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cell of version 1: its number of values, their sums, their histogram, its exemplar.
+    type CellBytes = (u64, Moments, BTreeMap<u16, u64>, Option<ServiceExemplar>);
+
+    #[test]
+    fn sums_of_version_1_are_read_and_marked_as_coarse() {
+        let key = CellKey::Edge { caller: "f".to_owned(), callee: Endpoint::new("cart", "get") };
+        let mut new = ServicesPartial { requests: 1, latency_sum_us: 9, ..ServicesPartial::default() };
+        new.cells.entry(key.clone()).or_default().add_call(9, 4);
+        let cell = &new.cells[&key];
+        let of_cell: CellBytes = (cell.n, cell.us, cell.histogram.clone(), None);
+        let old = (
+            1_u64,
+            9_u128,
+            BTreeMap::from([(key.clone(), of_cell)]),
+            BTreeMap::<String, ServiceCounts>::new(),
+        );
+        let root = Endpoint::new("f", "GET /");
+        let bytes = encoding::write(&BTreeMap::from([(root.clone(), old)]));
+        let read =
+            <ByRoot<ServicesPartial> as crate::summaries::section::Section>::of_stored(1, &bytes).unwrap();
+        let read = &read[&root];
+        assert!(read.is_coarse && (read.requests, read.latency_sum_us) == (1, 9));
+        assert_eq!((read.cells[&key].n, read.cells[&key].us), (cell.n, cell.us));
+        // A sum of both is coarse too.
+        assert!(ServicesPartial::merge(vec![new, read.clone()]).is_coarse);
+    }
+}
