@@ -9,7 +9,7 @@
 use crate::shared::{read, row};
 use pathlight::base::statistics::Random;
 use pathlight::engine::compare::compare;
-use pathlight::engine::compare::services::ServicesReport;
+use pathlight::engine::verdict::ServicesReport;
 use pathlight::engine::summaries::{GateRule, Summary, SummarySettings, check};
 use pathlight::engine::trend::TrendOfSummaries;
 use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace, write_jaeger};

@@ -73,6 +73,7 @@ pub mod split;
 pub mod summaries;
 pub mod timeline;
 pub mod trend;
+pub mod verdict;
 
 /// Reason why there is no report.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,6 @@
 use crate::EngineError;
 use crate::anomalies::query::{FactsPass, VectorsPass};
 use crate::compare::query::FramesPass;
-use crate::compare::services::query::ServicesPass;
 use crate::diagnosis::query::TracesPass;
 use crate::endpoints::impact_query::ImpactPass;
 use crate::endpoints::query::EndpointsPass;
@@ -27,6 +26,7 @@ use crate::split::tag_values_query::TagValuesPass;
 use crate::summaries::joined::{JoinPass, NamedPass};
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
+use crate::verdict::query::ServicesPass;
 use pathlight_base::encoding::{self, Damaged};
 
 /// Numbers the passes of a list by their places, and makes the list of functions that read and start them.

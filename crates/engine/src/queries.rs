@@ -3,7 +3,6 @@
 
 pub use crate::anomalies::query::{Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors};
 pub use crate::compare::query::Compare;
-pub use crate::compare::services::query::ServiceChanges;
 pub use crate::diagnosis::query::{AggregateTraces, CompareDiagnoses, Diagnosis};
 pub use crate::endpoints::impact_query::Impact;
 pub use crate::endpoints::query::{AtLatencies, Endpoints};
@@ -30,6 +29,7 @@ pub use crate::split::tag_values_query::TagValues;
 pub use crate::timeline::query::{Pressures, Trace};
 pub use crate::timeline::span::{Span, SpanKey, SpanReport};
 pub use crate::trend::query::{Trend, TrendDay, TrendReport};
+pub use crate::verdict::query::ServiceChanges;
 
 use crate::EngineError;
 pub use crate::run::query::{ListedQuery, Query};

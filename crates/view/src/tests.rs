@@ -12,9 +12,6 @@ use crate::{
     anomalies, diagnosis, endpoints, errors, findings, flame, flow, heatmap, requests_list, split, timeline,
 };
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::{
-    Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport, Vanished,
-};
 use pathlight_engine::compare::{CompareNode, CompareReport, CompareSide, FrameSums};
 use pathlight_engine::diagnosis::{DiagnosisReport, PlacesReport};
 use pathlight_engine::endpoints::{
@@ -29,6 +26,10 @@ use pathlight_engine::ids::{NodeId, ReportEndpoint};
 use pathlight_engine::queries::{OverviewReport, TagKey};
 use pathlight_engine::requests::{PercentileRange, RangeFacts, RequestRef, RootEndpoint};
 use pathlight_engine::split::{NotProposed, ProposalsReport, Ratio, SplitReport, SplitValue};
+use pathlight_engine::verdict::{
+    Excess, FailingService, InProportion, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport,
+    StoppedVisits, Vanished,
+};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -403,8 +404,10 @@ fn slow_service() -> ServicesReport {
         per_call_us: [3500.0, 1_517_000.0],
         calls: [90, 82],
         slower: Some(1.0),
+        is_whole: false,
         slower_callees: Some(Vec::new()),
         only_caller: None,
+        only_callee: None,
     };
     let row = ServiceChange {
         service: "basic".to_owned(),
@@ -501,6 +504,16 @@ fn the_verdict_says_which_part_of_which_service_by_how_much_and_how_sure() {
     assert!(chance.ends_with("One side has only 3 such calls, which may be chance."), "{chance}");
     let alone = changed(&|_, lead| lead.only_caller = Some("front".to_owned()));
     assert!(alone.contains("Only front calls it, and nothing else: it could be either."), "{alone}");
+    let late = changed(&|_, lead| {
+        (lead.part, lead.only_callee) = (ServicePart::Out, Some("store".to_owned()));
+    });
+    assert!(
+        late.starts_with("Calls of basic to store wait 1.52 s outside its spans (3.50 ms before)"),
+        "{late}"
+    );
+    let end = "They wait before store begins; its work and replies are as before: basic sends late, or store has no free \
+               worker.";
+    assert!(late.ends_with(end), "{late}");
     let drift = changed(&|row, lead| {
         row.score_us = 0.0;
         lead.excess = Excess { excess_us: 900.0, uncertainty_us: 1000.0 };
@@ -549,15 +562,74 @@ fn services_that_fail_more_often_are_named_beside_the_verdict() {
         b_calls: 100,
         b_failed,
         growth,
+        impact: 0.5 * f64::max(growth, 0.0),
     };
-    let report =
-        ServicesReport { failing: vec![failing("pay", 31, 0.3), failing("cart", 0, -0.1)], ..slow_service() };
-    let words = compare::services::summary(&report).replace('\u{202f}', " ");
+    let report = ServicesReport {
+        failing: vec![failing("pay", 31, 0.3), failing("cart", 0, -0.1)],
+        mean_us: [300_000.0, 900_000.0],
+        ..slow_service()
+    };
+    let plain = |report: &ServicesReport| compare::services::summary(report).replace('\u{202f}', " ");
+    let words = plain(&report);
     assert!(words.ends_with("changed. pay fails in 31.0 % of its calls (0.2 % before)."), "{words}");
+    let faster = ServicesReport { mean_us: [900_000.0, 300_000.0], ..report.clone() };
+    let words = plain(&faster);
+    assert!(
+        words.starts_with("pay fails in 31.0 % of its calls (0.2 % before). B is faster as a whole"),
+        "{words}"
+    );
+    assert_eq!(words.matches("pay fails").count(), 1, "{words}");
     let mut table = compare::services::services();
     table.set_rows(compare::services::ServiceRow::of(&report));
     assert_eq!(table.find(&Finder::of_text("basic")).matches, 1);
     assert_eq!(compare::services::ServicePlaceRow::of(&report.services[0]).len(), 2);
+}
+
+#[test]
+fn calls_that_vanish_lead_unless_a_service_makes_the_whole_slower() {
+    let row = StoppedVisits {
+        service: "front".to_owned(),
+        entry: Endpoint::new("front", "GET /"),
+        last_call: None,
+        visits: [100, 100],
+        stopped: [0, 48],
+        growth: 0.48,
+        impact: 0.48,
+    };
+    let mean_us = [900_000.0, 300_000.0];
+    let report = ServicesReport { stops: vec![row.clone()], mean_us, ..slow_service() };
+    let plain = |words: Sentence| words.to_text().replace(['\u{202f}', '\u{2009}', '\u{a0}'], " ");
+    let first = "48.0 % of the visits of GET / @ front now end without a call (0.0 % before)";
+    for words in [plain(compare::services::verdict(&report)), plain(compare::services::explanation(&report))]
+    {
+        let start = format!("{first}: B is faster because calls vanish. Calls into basic ");
+        assert!(words.starts_with(&start), "{words}");
+        assert_eq!(words.matches("vanish").count(), 1, "{words}");
+    }
+    let slower = ServicesReport { mean_us: [300_000.0, 900_000.0], ..report.clone() };
+    for words in [plain(compare::services::verdict(&slower)), plain(compare::services::explanation(&slower))]
+    {
+        assert!(
+            words.starts_with("Calls into basic ") && words.ends_with(&format!(" {first}: calls vanish.")),
+            "{words}"
+        );
+    }
+    let of_cart =
+        StoppedVisits { service: "cart".to_owned(), last_call: Some(Endpoint::new("cart", "get")), ..row };
+    let words = plain(compare::services::verdict(&ServicesReport { stops: vec![of_cart], ..report }));
+    assert!(words.contains("now end after a call of get @ cart (0.0 % before)"), "{words}");
+    assert!(words.contains(" The cause is probably in cart."), "{words}");
+}
+
+#[test]
+fn services_that_are_slower_in_proportion_are_counted() {
+    let alike = InProportion { slower: 5, services: 6, growth: 0.5, least: 0.21, most: 0.84 };
+    let report = ServicesReport { in_proportion: Some(alike), ..slow_service() };
+    let words = compare::services::verdict(&report).to_text().replace('\u{202f}', " ");
+    let start =
+        "5 of 6 services are slower, by 21.0 % to 84.0 %; no single one explains it. Most: Calls into basic ";
+    assert!(words.starts_with(start), "{words}");
+    assert!(report.culprit().is_none());
 }
 
 #[test]

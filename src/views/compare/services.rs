@@ -4,7 +4,7 @@ use crate::dom::{El, Listeners, button, div, span};
 use crate::page::Page;
 use crate::widgets::companion::CompanionTable;
 use crate::widgets::frame::ViewFrame;
-use pathlight_engine::compare::services::ServicesReport;
+use pathlight_engine::verdict::ServicesReport;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::address::comparing::ComparedSide;
 use pathlight_view::compare;

@@ -2,9 +2,9 @@
 
 use crate::common::generated;
 use pathlight::engine::compare::compare;
-use pathlight::engine::compare::services::ServicesReport;
 use pathlight::engine::summaries::{GateRule, Summary, SummarySettings, check};
 use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::verdict::ServicesReport;
 use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace};
 
 /// Days of a week before the delay.

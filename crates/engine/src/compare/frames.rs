@@ -1,10 +1,10 @@
 //! Differential flame graph: the sums of one side, and both sides together (`docs/definitions/critical-path.md` section 4; paper Fig. 12).
 
 use super::{CompareNode, CompareReport, CompareSide, FrameSums};
-use crate::compare::services::ServicesReport;
 use crate::flame::{Context, Contexts, PathTable};
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::RequestRef;
+use crate::verdict::ServicesReport;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,9 @@
-//! Two sides against each other: frames of the differential flame graph ([`CompareReport`], paper Fig. 12), and the services
-//! that explain the difference ([`services`]).
+//! Two sides against each other: frames of the differential flame graph ([`CompareReport`], paper Fig. 12), with the
+//! services that explain the difference ([`verdict`](crate::verdict)).
 
 mod frames;
 pub(crate) mod query;
 mod report;
-pub mod services;
 mod summed;
 
 pub use frames::ComparePart;

@@ -1,14 +1,14 @@
 //! A comparison: each side is cut, its frames, calls and visits are summed, then both are put together.
 
-use super::services::query::{culprit, times};
 use crate::EngineError;
-use crate::compare::services::ServicesPartial;
 use crate::compare::{ComparePart, CompareReport, CompareSide};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::summaries::OtherSettings;
+use crate::verdict::ServicesPartial;
+use crate::verdict::query::{culprit, times};
 use futures_util::future::try_join;
 use pathlight_trace::PathSettings;
 use serde::{Deserialize, Serialize};

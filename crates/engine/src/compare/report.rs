@@ -1,8 +1,8 @@
 //! The report of a comparison: frames of both sides, what changed and whether it is more than noise.
 
-use crate::compare::services::ServicesReport;
 use crate::ids::{NodeId, ReportEndpoint};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, Selection};
+use crate::verdict::ServicesReport;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{
     Interval, MeanError, Moments, false_discovery_limit, fisher_p, welch, welch_p,

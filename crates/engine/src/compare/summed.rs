@@ -1,9 +1,9 @@
 //! Two summaries side by side, as two sets of traces.
 
-use crate::compare::services::{ServicesPartial, ServicesReport};
 use crate::compare::{ComparePart, CompareReport, CompareSide};
 use crate::requests::{RootEndpoint, Selection};
 use crate::summaries::{Choice, Lacks, Summary};
+use crate::verdict::{ServicesPartial, ServicesReport};
 use pathlight_trace::Endpoint;
 
 impl Summary {

@@ -3,7 +3,7 @@
 use super::block::{Neighbours, pick};
 use super::traces::normal_of;
 use super::{DiagnosisSettings, Merging, Traces, TracesPart};
-use crate::compare::services::ServicesReport;
+use crate::verdict::ServicesReport;
 use pathlight_base::sort::{CompactSort as _, sort_in_steps};
 use pathlight_base::statistics::{Interval, MeanError, Moments, welch};
 use pathlight_base::steps::{Pace, all_at_once};

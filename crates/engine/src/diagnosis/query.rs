@@ -1,7 +1,6 @@
 //! The diagnosis (tprof): the requests are cut, then workers send the times of their traces.
 
 use crate::EngineError;
-use crate::compare::services::query::{culprit, times};
 use crate::diagnosis::{
     AggregateTrace, Aggregates, Comparing, DiagnosisReport, DiagnosisSettings, Merging, SetsReport,
     TraceCollector, Traces, TracesPart,
@@ -12,6 +11,7 @@ use crate::run::partials::parts;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::verdict::query::{culprit, times};
 use futures_util::future::try_join;
 use pathlight_base::encoding;
 use pathlight_base::steps::{Pace, WorkCount};

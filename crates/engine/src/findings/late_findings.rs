@@ -8,10 +8,10 @@ use super::{
     PairsPart, TagsReport,
 };
 use crate::anomalies::AnomalyReport;
-use crate::compare::services::ServicesReport;
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, SavingsReport};
 use crate::requests::RequestType;
+use crate::verdict::ServicesReport;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,6 @@
 use crate::EngineError;
 use crate::anomalies::AnomalySettings;
 use crate::anomalies::query::Anomalies;
-use crate::compare::services::query::ServiceChanges;
 use crate::errors::query::Errors;
 use crate::findings::tags_query::{PairsPass, Tags};
 use crate::findings::{
@@ -15,6 +14,7 @@ use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
+use crate::verdict::query::ServiceChanges;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
 

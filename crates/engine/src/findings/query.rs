@@ -1,7 +1,6 @@
 //! The findings: three passes, each about what the one before has found.
 
 use crate::EngineError;
-use crate::compare::services::query::{culprit, times};
 use crate::findings::tags_query::{TagsPass, TypeLatenciesPass};
 use crate::findings::{
     Before, FindingsObserver, FindingsPart, FindingsReport, TagGroup, TagsPart, rank, tag_groups,
@@ -11,6 +10,7 @@ use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::verdict::query::{culprit, times};
 use futures_util::future::{try_join, try_join4};
 use serde::{Deserialize, Serialize};
 

@@ -7,8 +7,8 @@ use super::points::points;
 use super::{
     Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, TagGroup, TagsPart,
 };
-use crate::compare::services::{ServiceChange, ServicesReport};
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
+use crate::verdict::{Headline, ServicesReport};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, false_discovery};
 
@@ -157,26 +157,29 @@ pub(super) fn arrange(findings: &mut [Finding]) {
     findings.compact_sort_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
 }
 
-/// Returns the finding that says what changed; of its services those that explain something.
+/// Returns the finding that says what changed, of the service that leads the verdict; with the services that explain
+/// something.
 fn changed(mut report: ServicesReport) -> Finding {
-    // A suspicion has no stake; what may be chance is one.
-    let is_suspect = |service: &&ServiceChange| service.score_us > 0.0;
-    let suspect = report.services.iter().find(is_suspect).map(|service| (service.service.clone(), 0.0));
-    let lead = report.culprit().and_then(|service| service.lead.as_ref());
-    let stake_us = |service: &ServiceChange| lead.map_or(service.score_us, |lead| lead.excess.excess_us);
-    let first = report.culprit().map(|service| (service.service.clone(), stake_us(service)));
+    // Calls that vanish or fail cost no time; a suspicion has no stake, and what may be chance is one.
+    let suspect = report.services.iter().find(|service| service.score_us > 0.0);
+    let (service, lead) = match report.headline() {
+        Headline::Stops(row) => (Some(&row.service), None),
+        Headline::Fails(row) => (Some(&row.service), None),
+        Headline::Slower(row) => (Some(&row.service), row.lead.as_ref()),
+        Headline::Suspect(_) | Headline::InProportion(_) | Headline::Nothing => {
+            (suspect.map(|row| &row.service), None)
+        }
+    };
+    let row = report.services.iter().find(|row| Some(&row.service) == service).or(report.services.first());
+    let (n, of) = (row.map_or(0, |row| row.requests), report.requests[1]);
     let interval = lead.map(|lead| Interval {
         low: lead.excess.excess_us - lead.excess.uncertainty_us,
         high: lead.excess.excess_us + lead.excess.uncertainty_us,
     });
-    let (n, of) = (report.services.first().map_or(0, |service| service.requests), report.requests[1]);
+    let stake_us = lead.map_or(0.0, |lead| lead.excess.excess_us);
+    let place = service.map_or(FindingPlace::Data, |service| FindingPlace::Service(service.clone()));
     report.services.truncate(MOST);
-    let (place, stake_us) = match first.or(suspect) {
-        Some((service, score_us)) => (FindingPlace::Service(service), score_us),
-        None => (FindingPlace::Data, 0.0),
-    };
-    let facts = FindingFacts::Changed(report);
-    Finding { stake_us, interval, ..untested_finding(place, n, of, facts) }
+    Finding { stake_us, interval, ..untested_finding(place, n, of, FindingFacts::Changed(report)) }
 }
 
 /// Returns whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them

@@ -1,8 +1,8 @@
 //! The findings as plain data, from which crate `view` makes sentences.
 
 use super::{FindingTag, TagGroup};
-use crate::compare::services::{ServicePart, ServicesReport};
 use crate::requests::{PercentileRange, RangeFacts, RequestRef, RequestType};
+use crate::verdict::{ServicePart, ServicesReport};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};

@@ -9,13 +9,14 @@ use super::{FileError, LatencyBin, RootPart, Sketch, Summary, SummarySettings};
 use crate::anomalies::call_tree::FactPart;
 use crate::anomalies::summed::NormalRequests;
 use crate::compare::ComparePart;
-use crate::compare::services::ServicesPartial;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
 use crate::flame::summed::FlameSums;
 use crate::flame::{Contexts, NodePart};
 use crate::flow::summed::FlowSums;
+use crate::verdict::ServicesPartial;
+use crate::verdict::summed::Version1;
 use pathlight_base::encoding;
 use pathlight_base::statistics::Moments;
 use pathlight_trace::{Endpoint, NO_ROW};
@@ -40,7 +41,7 @@ struct Root1 {
     latency: Sketch,
     latency_us: Moments,
     endpoints: SummedEndpoints,
-    culprit: ServicesPartial,
+    culprit: Version1,
 }
 
 /// What a flag stands before.
@@ -131,7 +132,7 @@ fn summary<R: Into<Root>>(whole: Whole<R>, normal: Option<NormalRequests>) -> Re
         let bins = bins.remove(&root).unwrap_or_default().into_values().collect();
         parts.insert(root.clone(), RootPart { failed, spans, latency, latency_us, bins });
         endpoints.insert(root.clone(), first.endpoints);
-        services.insert(root.clone(), first.culprit);
+        services.insert(root.clone(), first.culprit.into());
         errors.push(of_errors.map(|sums| (root.clone(), sums)));
         flow.push(of_flow.map(|sums| (root.clone(), sums)));
         diagnosis.push(of_diagnosis.map(|sums| (root, sums)));

@@ -60,6 +60,15 @@ pub(crate) trait RootSums: Clone + Serialize + DeserializeOwned {
 
     /// Returns whether it can be joined and asked.
     fn is_sound(&self) -> bool;
+
+    /// Reads the sums of all root endpoints as they stand in a file. Sums that have changed read their bytes of earlier
+    /// versions here.
+    ///
+    /// # Errors
+    /// [`Damaged`] unless the bytes are such sums.
+    fn of_stored(_version: u32, bytes: &[u8]) -> Result<ByRoot<Self>, Damaged> {
+        encoding::read(bytes)
+    }
 }
 
 /// Sums by root endpoint.
@@ -78,6 +87,10 @@ impl<T: RootSums> Section for ByRoot<T> {
 
     fn into_roots(self) -> BTreeMap<Endpoint, Self> {
         self.into_iter().map(|(root, sums)| (root.clone(), [(root, sums)].into())).collect()
+    }
+
+    fn of_stored(version: u32, bytes: &[u8]) -> Result<Self, Damaged> {
+        T::of_stored(version, bytes)
     }
 }
 

@@ -3,12 +3,12 @@
 use super::section::{ByRoot, Lack, Section, Stored, Summed};
 use super::{FileError, Lacks};
 use crate::anomalies::summed::NormalRequests;
-use crate::compare::services::ServicesPartial;
 use crate::diagnosis::summed::DiagnosisSums;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::errors::summed::ErrorSums;
 use crate::flame::summed::FlameSums;
 use crate::flow::summed::FlowSums;
+use crate::verdict::ServicesPartial;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! Numbers over time and the days on which they changed (`docs/definitions/summary.md` section 8).
 
 use crate::compare::compare;
-use crate::compare::services::ServicesReport;
 use crate::endpoints::SummedEndpoint;
 use crate::endpoints::summed::SummedEndpoints;
 use crate::summaries::{Estimate, Lacks, Merger, OtherSettings, RootPart, Statistic, Summary};
+use crate::verdict::ServicesReport;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{false_discovery, normal_p, student_p};
 use pathlight_trace::Endpoint;

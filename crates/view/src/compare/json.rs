@@ -1,15 +1,15 @@
 //! The comparison of two sides.
 
-use super::services_json::Service;
+use super::services_json::{Leading, Service, Stopped};
 use crate::compare;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use pathlight_base::statistics::Percentiles;
-use pathlight_engine::compare::services::FailingService;
 use pathlight_engine::compare::{
     Basis, Change, CompareReport, CompareSide, FrameSums, MeasuredTime, Presence, RankedChange,
 };
 use pathlight_engine::ids::NodeId;
 use pathlight_engine::requests::RequestRef;
+use pathlight_engine::verdict::{FailingService, InProportion};
 
 public_json! {
     /// Two sets of traces (`-a FILE... -b FILE...`), or two percentile ranges of one set (`--range-a P0-50 --range-b P95-100`).
@@ -42,8 +42,14 @@ public_json! {
             .enumerate()
             .map(|(place, row)| RankedRow::of(report, place, row))
             .collect(),
-        /// The service that explains that side B is slower, in words; see docs/definitions/culprit.md.
+        /// The service that explains that side B is slower, in words; see docs/definitions/verdict.md.
         verdict: String = compare::services::verdict(&report.culprit).to_text(),
+        /// The leading statement of the verdict.
+        headline: Leading<'a> = Leading::of(report.culprit.headline()),
+        /// The rise that nearly all services share, so that no single one explains it; `null` if they do not.
+        in_proportion: Option<InProportion> = report.culprit.in_proportion,
+        /// Visits that end before calls they made on side A, those that concern most requests first.
+        stops: Vec<Stopped<'a>> = report.culprit.stops.iter().map(Stopped::of).collect(),
         /// The part of the change of the mean latency that no service took longer for, in microseconds per request:
         /// side B makes other calls, or other numbers of them.
         mix_us: f64 = report.culprit.mix_us,

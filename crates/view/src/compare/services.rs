@@ -3,8 +3,9 @@
 use crate::say::sentence::Sentence;
 use crate::table::{Attributes, Column, Number, Table, Unit, Width};
 use pathlight_base::format::{change, count, counted, duration, endpoint, printable, share};
-use pathlight_engine::compare::services::{
-    Excess, FailingService, Lead, ServiceChange, ServicePart, ServicePlace, ServicesReport,
+use pathlight_engine::verdict::{
+    Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServicePart, ServicePlace,
+    ServicesReport, StoppedVisits,
 };
 use std::fmt::Write as _;
 
@@ -57,9 +58,12 @@ pub fn excess_words(excess: Excess) -> String {
 }
 
 /// Returns the subject of the first sentence, and what its calls are called.
-fn subject(row: &ServiceChange, part: ServicePart) -> (Sentence, &'static str) {
+fn subject(row: &ServiceChange, lead: &Lead) -> (Sentence, &'static str) {
     let out = Sentence::default();
-    match part {
+    if let Some(callee) = &lead.only_callee {
+        return (out.text("Calls of ").service(&row.service).text(" to ").service(callee), "call");
+    }
+    match lead.part {
         ServicePart::In => (out.text("Calls into ").service(&row.service), "call"),
         ServicePart::Out => {
             let words = out.text("Calls that ").service(&row.service);
@@ -83,7 +87,7 @@ pub fn service_words(report: &ServicesReport, row: &ServiceChange) -> Sentence {
         };
         return Sentence::default().service(&row.service).text(why);
     };
-    let (words, noun) = subject(row, lead.part);
+    let (words, noun) = subject(row, lead);
     let [before, after] = lead.per_call_us;
     let verb = match lead.part {
         ServicePart::Own if row.has_bare_calls => " take ",
@@ -93,6 +97,7 @@ pub fn service_words(report: &ServicesReport, row: &ServiceChange) -> Sentence {
     let mut words = words.text(verb).number(duration(after));
     words = words.text(match lead.part {
         ServicePart::Own => " per visit (",
+        _ if lead.only_callee.is_some() => " outside its spans (",
         ServicePart::In => " outside its own spans (",
         ServicePart::Out => " outside the spans of those services (",
     });
@@ -158,8 +163,20 @@ fn caveats(row: &ServiceChange, lead: &Lead) -> Sentence {
     if let Some(caller) = &lead.only_caller {
         words = words.text(" Only ").service(caller).text(" calls it, and nothing else: it could be either.");
     }
+    if let Some(callee) = &lead.only_callee
+        && lead.excess.excess_us > 0.0
+    {
+        words = words
+            .text(" They wait before ")
+            .service(callee)
+            .text(" begins; its work and replies are as before: ");
+        words =
+            words.service(&row.service).text(" sends late, or ").service(callee).text(" has no free worker.");
+    }
     if row.is_weak {
-        words = words.text(" This is weak: less than 5\u{202f}% of the latency of these requests.");
+        let least = if lead.is_whole { "1" } else { "5" };
+        words = words
+            .text(&format!(" This is weak: less than {least}\u{202f}% of the latency of these requests."));
     }
     let fewest = lead.calls[0].min(lead.calls[1]);
     if fewest < FEW {
@@ -186,12 +203,74 @@ pub fn verdict(report: &ServicesReport) -> Sentence {
     if report.requests.contains(&0) {
         return Sentence::default().text("A side has no request, so there is nothing to compare.");
     }
+    let words = headline_words(report);
+    let words = if words.parts.is_empty() { words } else { words.text(" ") };
+    words.then(times_verdict(report)).then(second_words(report))
+}
+
+/// Returns what a verdict leads with where that is no time; else nothing.
+fn headline_words(report: &ServicesReport) -> Sentence {
+    match report.headline() {
+        Headline::Stops(row) => stops_words(report, row),
+        Headline::Fails(row) => fails_words(report, row),
+        _ => Sentence::default(),
+    }
+}
+
+/// Returns the calls that vanish where they come second; else nothing.
+fn second_words(report: &ServicesReport) -> Sentence {
+    match (report.headline(), report.stops.first()) {
+        (Headline::Stops(_), _) | (_, None) => Sentence::default(),
+        _ if report.is_of_one_set => Sentence::default(),
+        (_, Some(row)) => Sentence::default().text(" ").then(stops_words(report, row)),
+    }
+}
+
+/// Returns the sentence of visits that end before calls they made before.
+fn stops_words(report: &ServicesReport, row: &StoppedVisits) -> Sentence {
+    let rate = |side: usize| share(row.stopped[side] as f64 / row.visits[side].max(1) as f64);
+    let words = Sentence::default().number(rate(1)).text(" of the visits of ").name(&row.entry);
+    let words = match &row.last_call {
+        None => words.text(" now end without a call ("),
+        Some(call) => words.text(" now end after a call of ").name(call).text(" ("),
+    };
+    let words = words.number(rate(0)).text(" before)");
+    let words = match report.mean_us {
+        [a, b] if b < a => words.text(": B is faster because calls vanish."),
+        _ => words.text(": calls vanish."),
+    };
+    if row.service == row.entry.service {
+        return words;
+    }
+    words.text(" The cause is probably in ").service(&row.service).text(".")
+}
+
+/// Returns the sentence of services that are slower in proportion.
+fn proportion_words(report: &ServicesReport, alike: InProportion) -> Sentence {
+    let words = if report.is_of_one_set { "Where the time of slow requests goes: " } else { "" };
+    let words = Sentence::default().text(words);
+    let words = words.number(format!("{} of {}", count(alike.slower), counted(alike.services, "service")));
+    let words =
+        words.text(" are slower, by ").number(share(alike.least)).text(" to ").number(share(alike.most));
+    let words = words.text("; no single one explains it.");
+    match report.services.first().filter(|row| row.lead.is_some()) {
+        Some(row) => words.text(" Most: ").then(service_words(report, row)),
+        None => words,
+    }
+}
+
+/// Returns the verdict on times alone.
+fn times_verdict(report: &ServicesReport) -> Sentence {
+    if let Some(alike) = report.in_proportion {
+        return proportion_words(report, alike);
+    }
     if let Some(first) = report.culprit() {
         let lead = Sentence::default();
         let [a, b] = report.mean_us;
+        let is_faster = b < a && !report.looks_faster() && !matches!(report.headline(), Headline::Stops(_));
         let lead = if report.is_of_one_set {
             lead.text("Where the time of slow requests goes: ")
-        } else if b < a && !report.looks_faster() {
+        } else if is_faster {
             lead.text("B is faster as a whole: mean ").number(means(report)).text(". ")
         } else {
             lead
@@ -251,7 +330,10 @@ pub fn explanation(report: &ServicesReport) -> Sentence {
         return verdict(report);
     };
     let sides = Sides::of(report);
-    let (words, noun) = subject(row, lead.part);
+    let first = headline_words(report);
+    let first = if first.parts.is_empty() { first } else { first.text(" ") };
+    let (words, noun) = subject(row, lead);
+    let words = first.then(words);
     let change_us = report.mean_us[1] - report.mean_us[0];
     let excess_us = lead.excess.excess_us;
     let explains = if lead.part == ServicePart::Own { " explains " } else { " explain " };
@@ -265,6 +347,7 @@ pub fn explanation(report: &ServicesReport) -> Sentence {
     let words = words.number(duration(after)).text(&format!(" per {noun}, ")).number(duration(before));
     let words = words.text(sides.before).text(match lead.part {
         ServicePart::Own => ".",
+        _ if lead.only_callee.is_some() => ", outside its spans.",
         ServicePart::In => {
             ", outside its own spans: look at its network, its queue or the connection pool of its callers."
         }
@@ -292,7 +375,7 @@ pub fn explanation(report: &ServicesReport) -> Sentence {
         }
         _ => words.text(" No other service").text(sides.changed).text(" beyond the usual drift."),
     };
-    words.then(caveats(row, lead))
+    words.then(caveats(row, lead)).then(second_words(report))
 }
 
 /// Returns which services far fewer requests use than before, and how many more there are than it names; empty if there
@@ -327,16 +410,22 @@ pub fn places_cut(row: &ServiceChange) -> String {
     }
 }
 
-/// Returns which services fail more often than before, one sentence each; nothing if none does.
+/// Returns which services fail more often than before, one sentence each, but for the one that the verdict leads with.
 pub fn failing_words(report: &ServicesReport) -> Vec<Sentence> {
-    let is_more = |row: &&FailingService| row.growth > 0.0;
-    let sentence = |row: &FailingService| {
-        let rate = |failed: u64, calls: u64| share(failed as f64 / calls.max(1) as f64);
-        let words = Sentence::default().service(&row.service).text(" fails in ");
-        let words = words.number(rate(row.b_failed, row.b_calls)).text(" of its calls (");
-        words.number(rate(row.a_failed, row.a_calls)).text(Sides::of(report).before).text(").")
+    let said = match report.headline() {
+        Headline::Fails(row) => Some(row.service.as_str()),
+        _ => None,
     };
-    report.failing.iter().filter(is_more).map(sentence).collect()
+    let is_more = |row: &&FailingService| row.growth > 0.0 && said != Some(row.service.as_str());
+    report.failing.iter().filter(is_more).map(|row| fails_words(report, row)).collect()
+}
+
+/// Returns the sentence of a service that fails more often.
+fn fails_words(report: &ServicesReport, row: &FailingService) -> Sentence {
+    let rate = |failed: u64, calls: u64| share(failed as f64 / calls.max(1) as f64);
+    let words = Sentence::default().service(&row.service).text(" fails in ");
+    let words = words.number(rate(row.b_failed, row.b_calls)).text(" of its calls (");
+    words.number(rate(row.a_failed, row.a_calls)).text(Sides::of(report).before).text(").")
 }
 
 /// Returns verdict and failing services as one paragraph.

@@ -2,10 +2,12 @@
 
 use crate::compare::services::service_words;
 use crate::json::parts::public_json;
-use pathlight_engine::compare::services::{
-    Excess, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
-};
 use pathlight_engine::requests::RequestRef;
+use pathlight_engine::verdict::{
+    Certainty, Excess, Headline, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
+    StoppedVisits,
+};
+use pathlight_trace::Endpoint;
 
 /// Returns an excess as `[excess, uncertainty]`.
 fn pair(excess: Excess) -> [f64; 2] {
@@ -32,10 +34,18 @@ public_json! {
         out_us: [f64; 2] = pair(row.outgoing),
         /// Requests of side B that use it.
         requests: u64 = row.requests,
-        /// Whether the score is positive and below 5 % of the latency of these requests.
+        /// Whether the score is positive and below 5 % of the latency of these requests; below 1 % if what leads moved as a
+        /// whole.
         weak: bool = row.is_weak,
         /// Whether the score is positive and rests on so few calls that it may be chance.
         may_be_chance: bool = row.may_be_chance,
+        /// How sure it is that the service got slower: `certain`, `likely`, or `weak` (small, or maybe chance); `null` if it did
+        /// not.
+        certainty: Option<&'static str> = row.certainty().map(|certainty| match certainty {
+            Certainty::Certain => "certain",
+            Certainty::Likely => "likely",
+            Certainty::Weak => "weak",
+        }),
         /// The sentence of the service.
         text: String = service_words(report, row).to_text(),
         /// Number of places in all, of which `places` lists at most 10.
@@ -83,5 +93,50 @@ public_json! {
         span_id: &'a str = &exemplar.span_id,
         /// The time of this call or visit on the critical path.
         time_us: u64 = exemplar.time_us,
+    }
+}
+
+public_json! {
+    /// What the verdict leads with.
+    Leading<'a>(headline: Headline<'a>) {
+        /// `stops` (visits end before calls they made), `fails`, `slower`, `in_proportion`, `suspect` (weak, or maybe chance), or
+        /// `nothing`.
+        kind: &'static str = match headline {
+            Headline::Stops(_) => "stops",
+            Headline::Fails(_) => "fails",
+            Headline::Slower(_) => "slower",
+            Headline::InProportion(_) => "in_proportion",
+            Headline::Suspect(_) => "suspect",
+            Headline::Nothing => "nothing",
+        },
+        /// The service it is about; `null` if it is about none.
+        service: Option<&'a str> = match headline {
+            Headline::Stops(row) => Some(row.service.as_str()),
+            Headline::Fails(row) => Some(row.service.as_str()),
+            Headline::Slower(row) | Headline::Suspect(row) => Some(row.service.as_str()),
+            Headline::InProportion(_) | Headline::Nothing => None,
+        },
+    }
+}
+
+public_json! {
+    /// Visits of a service that end before calls they made on side A.
+    Stopped<'a>(row: &'a StoppedVisits) {
+        /// The service to blame: the one visited, or what answers the call after which visits end.
+        service: &'a str = &row.service,
+        /// The service that is visited.
+        caller: &'a str = &row.entry.service,
+        /// The operation where visits begin.
+        operation: &'a str = &row.entry.operation,
+        /// The call after which they end, as `[service, operation]`; `null` if they make none.
+        last_call: Option<[&'a str; 2]> = row.last_call.as_ref().map(|call: &Endpoint| call.names().into()),
+        /// Visits of side A and of side B.
+        visits: [u64; 2] = row.visits,
+        /// How many of these end so.
+        stopped: [u64; 2] = row.stopped,
+        /// By how much their share grew, from 0 to 1.
+        growth: f64 = row.growth,
+        /// The growth times the share of the requests of side B that have such visits.
+        impact: f64 = row.impact,
     }
 }

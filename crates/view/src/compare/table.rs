@@ -12,11 +12,11 @@ use crate::search::finder::Finder;
 use crate::table::{Attributes, Column, Number, Table, Width};
 use pathlight_base::format;
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::ServiceChange;
 use pathlight_engine::compare::{
     Basis, Change, CompareNode, CompareReport, MeasuredTime, Presence, RankedChange,
 };
 use pathlight_engine::ids::{NodeId, ReportEndpoint};
+use pathlight_engine::verdict::ServiceChange;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -500,7 +500,7 @@ pub fn changes() -> Table<ChangeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::compare::services::{ServiceChange, ServicePart, ServicePlace, ServicesReport};
+    use pathlight_engine::verdict::{ServiceChange, ServicePart, ServicePlace, ServicesReport};
 
     fn report() -> ServicesReport {
         let place = |operation: &str| ServicePlace {

@@ -5,10 +5,10 @@ use crate::compare::{Changed, INTERVAL_OF_SETS, INTERVAL_OF_TAIL, change_columns
 use crate::diagnosis::words::{DiagnosisLine, lines, place_name, type_name};
 use crate::table::{Attributes, Column, Number, Table, Unit, csv, endpoint_attributes};
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::ServicesReport;
 use pathlight_engine::diagnosis::{
     DiagnosisReport, EndpointTimes, PlaceChange, PlacesReport, SplitStatistic, TimeStatistics,
 };
+use pathlight_engine::verdict::ServicesReport;
 use pathlight_trace::Endpoint;
 
 /// A place of a request type.

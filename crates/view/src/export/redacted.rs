@@ -5,12 +5,12 @@ use crate::address::choices::Choices;
 use crate::address::{Address, SplitChoice};
 use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
-use pathlight_engine::compare::services::ServicesReport;
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{FindingFacts, FindingPlace, FindingsReport, TagsReport};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::split::SplitOf;
+use pathlight_engine::verdict::ServicesReport;
 use pathlight_trace::{Endpoint, Pseudonyms, Redaction};
 use std::collections::BTreeSet;
 
@@ -152,11 +152,17 @@ fn walk_culprit(report: &mut ServicesReport, see: &mut dyn FnMut(Named<'_>)) {
         if let Some(lead) = &mut row.lead {
             lead.slower_callees.iter_mut().flatten().for_each(|service| see(Named::Service(service)));
             lead.only_caller.iter_mut().for_each(|service| see(Named::Service(service)));
+            lead.only_callee.iter_mut().for_each(|service| see(Named::Service(service)));
         }
         see(Named::Service(&mut row.service));
     }
     report.vanished.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
     report.failing.iter_mut().for_each(|row| see(Named::Service(&mut row.service)));
+    for row in &mut report.stops {
+        see(Named::Service(&mut row.service));
+        see(Named::Endpoint(&mut row.entry));
+        row.last_call.iter_mut().for_each(|call| see(Named::Endpoint(call)));
+    }
 }
 
 /// Returns what the words of a diagnosis are made of, without what is left out.

@@ -7,10 +7,10 @@ use crate::flow::prediction::off_words;
 use crate::say::sentence::Sentence;
 use pathlight_base::format::{self, agreeing, count, counted, duration, share};
 use pathlight_base::statistics::Interval;
-use pathlight_engine::compare::services::{ServicePart, ServicesReport};
 use pathlight_engine::findings::{
     BesideCall, Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, Gap, Halved, SharedTag,
 };
+use pathlight_engine::verdict::{ServicePart, ServicesReport};
 
 /// Writes both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {

@@ -4,9 +4,9 @@ use crate::errors::json::Errors;
 use crate::json::parts::{Text, percent, pretty, public_json};
 use crate::summaries::{Node, Selected, SummedEndpointRow};
 use pathlight_base::statistics::Percentiles;
-use pathlight_engine::compare::services::{CallSums, ServiceSums};
 use pathlight_engine::requests::RequestRef;
 use pathlight_engine::summaries::{RootPart, Sketch, Summary};
+use pathlight_engine::verdict::{CallSums, ServiceSums};
 use pathlight_trace::Endpoint;
 
 public_json! {

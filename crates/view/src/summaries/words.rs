@@ -4,7 +4,6 @@ use crate::reading::quality::capital;
 use crate::views::View;
 use pathlight_base::format::{self, counted};
 use pathlight_engine::anomalies::MOST_NORMAL;
-use pathlight_engine::compare::services::ServicesPartial;
 use pathlight_engine::diagnosis::MOST_PLACES;
 use pathlight_engine::endpoints::SummedEndpoint;
 use pathlight_engine::errors::ErrorsReport;
@@ -13,6 +12,7 @@ use pathlight_engine::flow::{MOST_NODES, REPEATS};
 use pathlight_engine::queries::SummaryFacts;
 use pathlight_engine::requests::{PercentileRange, RequestRef, RootEndpoint};
 use pathlight_engine::summaries::{Choice, LatencyBinRange, RELATIVE_ERROR, RootPart, Summary};
+use pathlight_engine::verdict::ServicesPartial;
 use pathlight_trace::{Endpoint, NO_ROW};
 use std::collections::BTreeMap;
 

@@ -9,6 +9,7 @@ use pathlight_engine::queries::TrendReport;
 use pathlight_engine::requests::RootEndpoint;
 use pathlight_engine::summaries::Statistic;
 use pathlight_engine::trend::{DayChange, Moved, Series, TrendOfSummaries};
+use pathlight_engine::verdict::Headline;
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -57,7 +58,7 @@ pub fn moved_words(
 /// Returns what explains a change, `duration` writes times: a service, or the endpoint whose self time changed most where
 /// no service stands out.
 pub fn explanation(trend: &TrendOfSummaries, moved: &Moved, duration: fn(f64) -> String) -> String {
-    if moved.culprit.culprit().is_some() {
+    if !matches!(moved.culprit.headline(), Headline::Suspect(_) | Headline::Nothing) {
         return compare::services::summary(&moved.culprit);
     }
     let is_slower = |change: &DayChange| change.after_us > change.before_us;
@@ -384,7 +385,7 @@ pub fn to_csv(report: &Rc<TrendReport>, root: &RootEndpoint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathlight_engine::compare::services::ServicesReport;
+    use pathlight_engine::verdict::ServicesReport;
 
     #[test]
     fn where_no_service_stands_out_the_largest_change_of_self_time_does() {

@@ -1,12 +1,12 @@
 //! The service that explains the difference of two sides.
 
 use crate::EngineError;
-use crate::compare::services::{ServicesObserver, ServicesPartial, ServicesReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::verdict::{ServicesObserver, ServicesPartial, ServicesReport};
 use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,11 @@
 //! The part of one request: a value for each call between services, and one for each visit of a service.
 
 use super::ServicesPartial;
-use super::cells::{Cell, CellKey, ServiceCounts, ServiceExemplar};
+use super::cells::{Cell, CellKey, EntryCounts, ServiceCounts, ServiceExemplar, TimeKey, reply_side_us};
 use crate::flame::{Observer, PathFinder, PathTable};
 use crate::requests::{RequestEntry, RequestRef};
+use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::Moments;
 use pathlight_trace::calls::callee;
 use pathlight_trace::{EndpointId, Flags, Overlap, Role, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -14,6 +16,9 @@ type Number = (u32, u32, bool);
 
 /// The caller in the cells of visits.
 const NO_CALLER: u32 = u32::MAX;
+
+/// The last call of visits that make none.
+const NO_CALL: u32 = u32::MAX;
 
 /// A cell of one worker, with the request and row of its greatest value.
 #[derive(Default)]
@@ -56,8 +61,32 @@ pub struct ServicesObserver {
     services: Vec<ServiceCounts>,
     /// By service: the last request that used it, counted from 1.
     used_in: Vec<u64>,
+    /// By caller, or [`NO_CALLER`] for own work, and service.
+    by_request: FxHashMap<(u32, u32), Moments>,
+    entries: FxHashMap<u32, CountedEntry>,
     spans: Vec<SpanState>,
     visits: Vec<Visit>,
+    calls: Vec<VisitCall>,
+    in_request_us: FxHashMap<(u32, u32), u64>,
+}
+
+/// [`EntryCounts`] of one worker, by numbers of endpoints.
+#[derive(Default)]
+struct CountedEntry {
+    requests: u64,
+    /// The last request with such a visit, counted from 1.
+    seen_in: u64,
+    visits: u64,
+    last_calls: FxHashMap<u32, u64>,
+    calling: FxHashMap<u32, u64>,
+}
+
+/// A call of another service in a visit of the current request; ordered by visit, then by endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct VisitCall {
+    visit: u32,
+    endpoint: u32,
+    start_us: u64,
 }
 
 impl ServicesObserver {
@@ -81,8 +110,12 @@ impl ServicesObserver {
             services: vec![ServiceCounts::default(); names.len()],
             used_in: vec![0; names.len()],
             names,
+            by_request: FxHashMap::default(),
+            entries: FxHashMap::default(),
             spans: Vec::new(),
             visits: Vec::new(),
+            calls: Vec::new(),
+            in_request_us: FxHashMap::default(),
         }
     }
 
@@ -119,6 +152,11 @@ impl ServicesObserver {
                 return parent.visit;
             }
             visit.makes_calls = true;
+            self.calls.push(VisitCall {
+                visit: parent.visit,
+                endpoint: set.named_endpoint(tree.row(span)).0,
+                start_us: tree.start_us[span as usize],
+            });
             if !parent.is_call {
                 self.services[visit.service as usize].bare_calls += 1;
             }
@@ -127,10 +165,49 @@ impl ServicesObserver {
         self.visits.len() as u32 - 1
     }
 
-    /// Adds a value to its cell, measured at a row of a request.
-    fn add(&mut self, set: &TraceSet, number: Number, us: u64, request: &RequestEntry, row: u32) {
+    /// Counts the visits of a request by what they call.
+    fn count_entries(&mut self, set: &TraceSet, tree: &Tree, visits: &[Visit]) {
+        for visit in visits {
+            let entry = self.entries.entry(set.named_endpoint(tree.row(visit.entry)).0).or_default();
+            entry.visits += 1;
+            if entry.seen_in != self.requests {
+                entry.seen_in = self.requests;
+                entry.requests += 1;
+            }
+            if !visit.makes_calls {
+                *entry.last_calls.entry(NO_CALL).or_default() += 1;
+            }
+        }
+        self.calls.compact_sort();
+        for calls in self.calls.chunk_by(|a, b| a.visit == b.visit) {
+            let number = set.named_endpoint(tree.row(visits[calls[0].visit as usize].entry)).0;
+            let entry = self.entries.entry(number).or_default();
+            for alike in calls.chunk_by(|a, b| a.endpoint == b.endpoint) {
+                *entry.calling.entry(alike[0].endpoint).or_default() += 1;
+            }
+            let name = |call: &VisitCall| set.endpoint_name(EndpointId(call.endpoint));
+            let last =
+                calls.iter().max_by(|a, b| a.start_us.cmp(&b.start_us).then_with(|| name(a).cmp(&name(b))));
+            if let Some(last) = last {
+                *entry.last_calls.entry(last.endpoint).or_default() += 1;
+            }
+        }
+    }
+
+    /// Adds a value to its cell, measured at a row of a request; of a call with its reply side.
+    fn add(
+        &mut self,
+        set: &TraceSet,
+        number: Number,
+        (us, reply_us): (u64, Option<u64>),
+        request: &RequestEntry,
+        row: u32,
+    ) {
         let counted = self.cells.entry(number).or_default();
-        counted.cell.add(us);
+        match reply_us {
+            Some(reply_us) => counted.cell.add_call(us, reply_us),
+            None => counted.cell.add(us),
+        }
         let is_greater = counted.greatest.as_ref().is_none_or(|(kept_us, kept, kept_row)| {
             let trace = |request: &RequestEntry| set.traces()[request.trace as usize].id;
             let by_id = |a: u32, b: u32| set.span_id(a).compare(set.span_id(b), &set.id_texts);
@@ -155,6 +232,7 @@ impl Observer for ServicesObserver {
         self.latency_sum_us += u128::from(facts.latency_us);
         self.prepare(set, tree, root, facts.errors > 0);
         self.visits.clear();
+        self.calls.clear();
         let mut span = root;
         while span < end {
             if span != root && tree.role[span as usize] != Role::Sync {
@@ -175,7 +253,10 @@ impl Observer for ServicesObserver {
             match answers {
                 Some(answers) => {
                     let number = (service, set.named_endpoint(tree.row(answers)).0, false);
-                    self.add(set, number, path_us, facts, row);
+                    let reply_us = reply_us(tree, span, answers, path_us);
+                    self.add(set, number, (path_us, Some(reply_us)), facts, row);
+                    let answering = self.service(set, tree, answers);
+                    *self.in_request_us.entry((service, answering)).or_default() += path_us;
                 }
                 None => self.visits[visit as usize].own_us += path_us,
             }
@@ -185,7 +266,8 @@ impl Observer for ServicesObserver {
         for visit in &visits {
             let row = tree.row(visit.entry);
             let number = (NO_CALLER, set.named_endpoint(row).0, visit.makes_calls);
-            self.add(set, number, visit.own_us, facts, row);
+            self.add(set, number, (visit.own_us, None), facts, row);
+            *self.in_request_us.entry((NO_CALLER, visit.service)).or_default() += visit.own_us;
             let counts = &mut self.services[visit.service as usize];
             counts.visits += 1;
             counts.failed += u64::from(visit.has_failed);
@@ -196,7 +278,11 @@ impl Observer for ServicesObserver {
                 counts.latency_sum_us += u128::from(facts.latency_us);
             }
         }
+        self.count_entries(set, tree, &visits);
         self.visits = visits;
+        for (key, us) in self.in_request_us.drain().filter(|(_, us)| *us > 0) {
+            self.by_request.entry(key).or_default().add(us);
+        }
     }
 
     fn finish(self, set: &TraceSet) -> ServicesPartial {
@@ -213,12 +299,44 @@ impl Observer for ServicesObserver {
             });
             (key, Cell { exemplar, ..counted.cell })
         });
+        let name = |service: u32| self.names[service as usize].clone();
+        let by_request = self.by_request.into_iter().map(|((caller, service), us)| match caller {
+            NO_CALLER => (TimeKey::Work(name(service)), us),
+            caller => (TimeKey::Wait(name(caller), name(service)), us),
+        });
+        let entries = self.entries.into_iter().map(|(number, entry)| {
+            let call = |number| (number != NO_CALL).then(|| endpoint(number));
+            let last_calls = entry.last_calls.into_iter().map(|(number, visits)| (call(number), visits));
+            let calling = entry.calling.into_iter().map(|(number, visits)| (endpoint(number), visits));
+            let counts = EntryCounts {
+                requests: entry.requests,
+                visits: entry.visits,
+                last_calls: last_calls.collect(),
+                calling: calling.collect(),
+            };
+            (endpoint(number), counts)
+        });
+        let (by_request, entries) = (by_request.collect(), entries.collect());
         let services = self.names.iter().cloned().zip(self.services);
         ServicesPartial {
+            by_request,
+            entries,
+            is_coarse: false,
             requests: self.requests,
             latency_sum_us: self.latency_sum_us,
             cells: cells.collect(),
             services: services.filter(|(_, counts)| counts.visits > 0).collect(),
         }
     }
+}
+
+/// Returns the reply side of what a call takes outside its answer. Where clocks were set, it is not known when the answer
+/// began: all of it counts as reply, so that nothing is concluded from it.
+fn reply_us(tree: &Tree, call: u32, answers: u32, us: u64) -> u64 {
+    if tree.clock_shift_us(call) != tree.clock_shift_us(answers) {
+        return us;
+    }
+    let (call, answers) = (call as usize, answers as usize);
+    let before_us = tree.start_us[answers].saturating_sub(tree.start_us[call]);
+    reply_side_us(us, before_us, tree.end_us[call].saturating_sub(tree.end_us[answers]))
 }

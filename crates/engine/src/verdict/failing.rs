@@ -3,25 +3,35 @@
 use super::cells::ServiceCounts;
 use super::{FailingService, ServicesPartial};
 use pathlight_base::sort::CompactSort as _;
+use pathlight_base::statistics::fisher_p;
+
+/// How often chance may say that some service fails more often.
+const ERROR: f64 = 0.05;
 
 /// Returns the services with errors on either side, the greatest growth first (ties: more failures, then names).
 pub(super) fn failing(a: &ServicesPartial, b: &ServicesPartial) -> Vec<FailingService> {
     let of =
         |part: &ServicesPartial, service: &String| part.services.get(service).copied().unwrap_or_default();
+    let tests = b.services.keys().filter(|service| a.services.contains_key(*service)).count().max(1);
     let only_a = a.services.keys().filter(|service| !b.services.contains_key(*service));
     let mut rows: Vec<FailingService> = b
         .services
         .keys()
         .chain(only_a)
         .filter_map(|service| {
-            let (a, b) = (of(a, service), of(b, service));
-            (a.failed + b.failed > 0).then(|| FailingService {
+            let (of_a, of_b) = (of(a, service), of(b, service));
+            let growth = growth(of_a, of_b);
+            let chance = fisher_p(of_b.failed, of_b.visits, of_a.failed, of_a.visits);
+            let is_certain = growth > 0.0 && chance < ERROR / tests as f64;
+            let share = of_b.requests as f64 / b.requests.max(1) as f64;
+            (of_a.failed + of_b.failed > 0).then(|| FailingService {
                 service: service.clone(),
-                a_calls: a.visits,
-                a_failed: a.failed,
-                b_calls: b.visits,
-                b_failed: b.failed,
-                growth: growth(a, b),
+                a_calls: of_a.visits,
+                a_failed: of_a.failed,
+                b_calls: of_b.visits,
+                b_failed: of_b.failed,
+                growth,
+                impact: if is_certain { growth * share } else { 0.0 },
             })
         })
         .collect();
@@ -66,5 +76,22 @@ mod tests {
         assert!((grown - 0.303).abs() < 0.001, "{grown}");
         // With nothing before there is nothing to grow from, whatever happens.
         assert!(growth(counts(0, 0), counts(50, 50)) < 0.0);
+    }
+
+    #[test]
+    fn what_chance_may_do_to_one_of_many_services_has_no_impact() {
+        let set = |failed: u64| {
+            let mut part = ServicesPartial { requests: 200, ..ServicesPartial::default() };
+            for number in 0..10 {
+                let of = ServiceCounts { requests: 100, ..counts(170, if number == 0 { failed } else { 0 }) };
+                part.services.insert(format!("s{number}"), of);
+            }
+            part
+        };
+        let row = |failed| failing(&set(0), &set(failed)).remove(0);
+        // 6 of 170 after none: likely 1 time in 66, and one of ten services may.
+        assert!(row(6).growth > 0.0 && row(6).impact == 0.0);
+        let many = row(40);
+        assert!((many.impact - many.growth / 2.0).abs() < 1e-12 && many.impact > 0.1);
     }
 }

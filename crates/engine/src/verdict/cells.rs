@@ -43,10 +43,34 @@ pub(super) struct Cell {
     pub n: u64,
     /// Sums of the values in microseconds.
     pub us: Moments,
+    /// Sums of the reply sides of calls in microseconds ([`reply_side_us`]); 0 for visits.
+    pub reply_us: Moments,
     /// How many values lie in each [`bin`].
     pub histogram: BTreeMap<u16, u64>,
     /// The greatest value (ties: the smaller ids); `None` if all are 0.
     pub exemplar: Option<ServiceExemplar>,
+}
+
+/// A time that is summed within each request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum TimeKey {
+    /// Own work of a service.
+    Work(String),
+    /// What calls of the second service by the first one take outside its spans.
+    Wait(String, String),
+}
+
+/// What is counted of the visits that enter a service at one endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EntryCounts {
+    /// Requests with such a visit.
+    pub requests: u64,
+    /// The visits.
+    pub visits: u64,
+    /// Visits by the call of another service that started last; `None`: they make no call.
+    pub last_calls: BTreeMap<Option<Endpoint>, u64>,
+    /// For each endpoint of another service, the visits that call it.
+    pub calling: BTreeMap<Endpoint, u64>,
 }
 
 /// What is counted of one service.
@@ -104,12 +128,48 @@ pub struct ServicesPartial {
     pub(super) latency_sum_us: u128,
     pub(super) cells: BTreeMap<CellKey, Cell>,
     pub(super) services: BTreeMap<String, ServiceCounts>,
+    /// Times summed within each request, over all requests; a request without one counts as 0.
+    pub(super) by_request: BTreeMap<TimeKey, Moments>,
+    /// Visits by the endpoint at which they enter a service.
+    pub(super) entries: BTreeMap<Endpoint, EntryCounts>,
+    /// Some of it is of a summary that has neither reply sides nor entries nor times by request, so nothing is concluded
+    /// from these.
+    pub(super) is_coarse: bool,
+}
+
+impl EntryCounts {
+    fn is_sound(&self) -> bool {
+        let counts = self.last_calls.values().chain(self.calling.values());
+        self.requests <= self.visits && counts.copied().all(|visits| visits <= self.visits)
+    }
+
+    fn merge(&mut self, other: EntryCounts) {
+        self.requests += other.requests;
+        self.visits += other.visits;
+        for (call, visits) in other.last_calls {
+            *self.last_calls.entry(call).or_default() += visits;
+        }
+        for (call, visits) in other.calling {
+            *self.calling.entry(call).or_default() += visits;
+        }
+    }
 }
 
 impl ServicesPartial {
     /// Returns whether its numbers may belong together: a part from a file may be damaged by hand.
     pub fn is_sound(&self) -> bool {
         self.services.values().all(|counts| counts.failed <= counts.visits)
+            && self.entries.values().all(EntryCounts::is_sound)
+    }
+}
+
+/// Returns how much of the time `us` that a call takes outside its answer comes after it, in proportion to the times
+/// from the start of the call to that of the answer and from the end of the answer to that of the call; half of it if
+/// both are 0. All times in microseconds.
+pub(super) fn reply_side_us(us: u64, before_us: u64, after_us: u64) -> u64 {
+    match u128::from(before_us) + u128::from(after_us) {
+        0 => us / 2,
+        outside => (u128::from(us) * u128::from(after_us) / outside) as u64,
     }
 }
 
@@ -124,7 +184,7 @@ const EIGHTHS: [u64; 7] = [
     0xeac0_c6e7_dd24_392f,
 ];
 
-/// Returns the bin of a time: 0 for 0, else 1 + floor(8 log2 us), told by comparing integers.
+/// Returns the bin of a time: 0 for 0, else 1 + floor(8 log2 us), found by comparing integers.
 pub(super) fn bin(us: u64) -> u16 {
     let Some(octave) = us.checked_ilog2() else { return 0 };
     let mantissa = us << (63 - octave);
@@ -140,10 +200,17 @@ impl Cell {
         *self.histogram.entry(bin(us)).or_default() += 1;
     }
 
+    /// Adds the value of a call with its reply side, but for its exemplar.
+    pub fn add_call(&mut self, us: u64, reply_us: u64) {
+        self.add(us);
+        self.reply_us.add(reply_us);
+    }
+
     /// Adds the values of another cell.
     pub fn merge(&mut self, other: Cell) {
         self.n += other.n;
         self.us.merge(other.us);
+        self.reply_us.merge(other.reply_us);
         for (bin, count) in other.histogram {
             *self.histogram.entry(bin).or_default() += count;
         }
@@ -174,6 +241,13 @@ impl ServicesPartial {
                 sums.failed += counts.failed;
                 sums.bare_calls += counts.bare_calls;
             }
+            for (key, us) in part.by_request {
+                out.by_request.entry(key).or_default().merge(us);
+            }
+            for (entry, counts) in part.entries {
+                out.entries.entry(entry).or_default().merge(counts);
+            }
+            out.is_coarse |= part.is_coarse;
         }
         out
     }
@@ -214,6 +288,15 @@ impl ServicesPartial {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_divided_as_the_times_around_the_answer_are() {
+        // Of a call over [0, 10] that is answered over [6, 9], 3 of 4 ms outside are on the path.
+        assert_eq!(reply_side_us(3000, 6000, 1000), 428);
+        assert_eq!((reply_side_us(3000, 0, 1000), reply_side_us(3000, 1000, 0)), (3000, 0));
+        assert_eq!(reply_side_us(7, 0, 0), 3);
+        assert_eq!(reply_side_us(u64::MAX, u64::MAX, u64::MAX), u64::MAX / 2);
+    }
 
     #[test]
     fn bins_are_eighths_of_an_octave() {

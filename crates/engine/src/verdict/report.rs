@@ -1,6 +1,7 @@
 //! The ranking as plain data. Times are microseconds per request of set B unless a field says otherwise.
 
 pub use super::cells::ServiceExemplar;
+use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 
 /// Extra time per request of set B, and what drift and chance could make of it.
@@ -10,6 +11,17 @@ pub struct Excess {
     pub excess_us: f64,
     /// Twice the standard deviation if nothing had changed, microseconds per request.
     pub uncertainty_us: f64,
+}
+
+/// How sure it is that something got slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Certainty {
+    /// Surely, and by at least half of what is said.
+    Certain,
+    /// Surely.
+    Likely,
+    /// It is small, or may be chance.
+    Weak,
 }
 
 /// What of a service takes the time.
@@ -40,6 +52,62 @@ pub struct ServicesReport {
     pub vanished: Vec<Vanished>,
     /// Services in which errors begin, those that fail more often than in A first.
     pub failing: Vec<FailingService>,
+    /// Nearly all services are slower alike, so that no single one explains it.
+    pub in_proportion: Option<InProportion>,
+    /// Visits that end before calls they made in A, those that concern most requests first.
+    pub stops: Vec<StoppedVisits>,
+}
+
+/// Visits of a service that end before calls they made before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoppedVisits {
+    /// The service to blame: the one visited, or what answers the call after which visits end.
+    pub service: String,
+    /// Where visits begin.
+    pub entry: Endpoint,
+    /// The call after which they end; `None` if they make none.
+    pub last_call: Option<Endpoint>,
+    /// Visits of A and of B.
+    pub visits: [u64; 2],
+    /// How many of these end so.
+    pub stopped: [u64; 2],
+    /// By how much their share grew, from 0 to 1.
+    pub growth: f64,
+    /// The growth times the share of B's requests that have such visits.
+    pub impact: f64,
+}
+
+/// What the verdict of two sets leads with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Headline<'a> {
+    /// Visits end before calls they made before.
+    Stops(&'a StoppedVisits),
+    /// A service fails more often.
+    Fails(&'a FailingService),
+    /// A service surely got slower.
+    Slower(&'a ServiceChange),
+    /// Nearly all services got slower alike.
+    InProportion(InProportion),
+    /// A service got slower weakly, or maybe by chance.
+    Suspect(&'a ServiceChange),
+    /// No service got slower beyond drift and chance.
+    Nothing,
+}
+
+/// How services became slower in proportion.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InProportion {
+    /// Services that are slower.
+    pub slower: u64,
+    /// Services that have at least 1 % of the time.
+    pub services: u64,
+    /// By how much the typical one of these is slower, as a share of its time.
+    pub growth: f64,
+    /// The least that one of the slower ones is slower by, as a share of its time.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
 }
 
 /// A service that far fewer requests use than before.
@@ -70,7 +138,8 @@ pub struct ServiceChange {
     pub outgoing: Excess,
     /// Requests of B that use it.
     pub requests: u64,
-    /// The score is positive, and below 5 % of the latency of the requests that use it.
+    /// The score is positive, and below 5 % of the latency of the requests that use it; below 1 % if the part that leads moved
+    /// as a whole.
     pub is_weak: bool,
     /// The score is positive, and rests on so few calls that their order may be chance.
     pub may_be_chance: bool,
@@ -98,10 +167,14 @@ pub struct Lead {
     /// At least this share of them got slower, from 0 to 1: the one-sided Kolmogorov distance, in eighths of an octave;
     /// `None` where A has no call of the same kind.
     pub slower: Option<f64>,
+    /// So many of them certainly got slower that they moved as a whole.
+    pub is_whole: bool,
     /// Services it calls that got slower themselves; `None` if it calls none.
     pub slower_callees: Option<Vec<String>>,
-    /// The only caller of a service that calls nobody else: which of both took the time cannot be told.
+    /// The only caller of a service that calls nobody else, where work or replies of the service may be what is slow.
     pub only_caller: Option<String>,
+    /// The only service it calls, which nobody else calls, and whose work and replies are as before.
+    pub only_callee: Option<String>,
 }
 
 /// A kind of call or of visit: a place in a service.
@@ -138,6 +211,9 @@ pub struct FailingService {
     /// At least so much the share of failing calls grew, from 0 to 1: B's share less what A's share can be expected to
     /// give, which is the mean and twice the standard deviation of a beta-binomial distribution. Above 0: it changed.
     pub growth: f64,
+    /// The growth times the share of B's requests that use the service; 0 if it did not grow, or if chance may make one
+    /// of so many services grow as much.
+    pub impact: f64,
 }
 
 impl Excess {
@@ -167,6 +243,22 @@ impl ServiceChange {
         [(ServicePart::Own, self.own), (ServicePart::In, self.incoming), (ServicePart::Out, self.outgoing)]
     }
 
+    /// Returns whether it surely got slower: what is weak or may be chance is a suspicion only.
+    pub fn is_sure(&self) -> bool {
+        self.score_us > 0.0 && !self.is_weak && !self.may_be_chance
+    }
+
+    /// Returns how sure it is that it got slower; `None` unless its score is positive.
+    pub fn certainty(&self) -> Option<Certainty> {
+        let lead = self.lead.as_ref().filter(|_| self.score_us > 0.0)?;
+        let Excess { excess_us, uncertainty_us } = lead.excess;
+        Some(match self.is_sure() {
+            true if excess_us - uncertainty_us >= excess_us / 2.0 => Certainty::Certain,
+            true => Certainty::Likely,
+            false => Certainty::Weak,
+        })
+    }
+
     /// Returns whether some part of it changed by more than drift and chance.
     pub fn is_significant(&self) -> bool {
         self.parts().iter().any(|(_, part)| part.is_significant())
@@ -180,10 +272,37 @@ impl ServicesReport {
         !self.vanished.is_empty() && change_us < 0.0 && self.mix_us <= change_us / 2.0
     }
 
-    /// Returns the service that explains best that B is slower; `None` if none does beyond the usual drift: what is
-    /// weak or may be chance is a suspicion only.
+    /// Returns the service that explains best that B is slower; `None` if none does beyond the usual drift, or if nearly all
+    /// are slower in proportion: what is weak or may be chance is a suspicion only.
     pub fn culprit(&self) -> Option<&ServiceChange> {
-        let is_sure = |row: &&ServiceChange| row.score_us > 0.0 && !row.is_weak && !row.may_be_chance;
-        self.services.iter().find(is_sure)
+        let first = self.services.iter().find(|row| row.is_sure());
+        first.filter(|_| self.in_proportion.is_none())
+    }
+
+    /// Returns what to say first: of calls that vanish and calls that fail what concerns most requests, unless a service
+    /// surely got slower and B is slower as a whole. This is not said of slow requests of one set: they were chosen.
+    pub fn headline(&self) -> Headline<'_> {
+        let culprit = self.culprit();
+        let is_slower = culprit.is_some() && self.mean_us[1] > self.mean_us[0];
+        if !self.is_of_one_set && !is_slower {
+            let fails = self.failing.iter().filter(|row| row.impact > 0.0);
+            // The first of equal ones.
+            let fails = fails.reduce(|best, row| if row.impact > best.impact { row } else { best });
+            match (fails, self.stops.first()) {
+                (Some(fails), stops) if stops.is_none_or(|stops| fails.impact >= stops.impact) => {
+                    return Headline::Fails(fails);
+                }
+                (_, Some(stops)) => return Headline::Stops(stops),
+                _ => {}
+            }
+        }
+        if let Some(culprit) = culprit {
+            return Headline::Slower(culprit);
+        }
+        if let Some(alike) = self.in_proportion {
+            return Headline::InProportion(alike);
+        }
+        let suspect = self.services.iter().find(|row| row.score_us > 0.0);
+        suspect.map_or(Headline::Nothing, Headline::Suspect)
     }
 }

@@ -1,19 +1,28 @@
-//! The service that explains why one set of requests is slower than another (`docs/definitions/culprit.md`).
+//! What is to blame for one set of requests being slower than another (`docs/definitions/verdict.md`).
 //!
 //! [`ServicesObserver`] fills a [`ServicesPartial`] with times on critical paths: one value per call between two services, and
 //! one per visit of a service. Parts merge in any order; [`ServicesReport::of`] compares those of two sets.
 
+mod attribute;
+mod baselines;
 mod cells;
+mod drift;
+mod excess;
 mod failing;
 mod observe;
+pub mod one_set;
+mod proportion;
 pub(crate) mod query;
 mod rank;
 mod report;
-mod summed;
+mod stops;
+pub(crate) mod summed;
+#[cfg(test)]
+mod tests;
 
 pub use cells::{CallSums, ServiceSums, ServicesPartial};
 pub use observe::ServicesObserver;
 pub use report::{
-    Excess, FailingService, Lead, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
-    Vanished,
+    Certainty, Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServiceExemplar,
+    ServicePart, ServicePlace, ServicesReport, StoppedVisits, Vanished,
 };

@@ -1,0 +1,196 @@
+//! The excess of the values of B over those of A, with what chance and drift could make of it (section 2 of
+//! `docs/definitions/verdict.md`).
+
+use super::Excess;
+use super::cells::Cell;
+use pathlight_base::statistics::{Moments, ln};
+use std::collections::BTreeMap;
+
+/// A standard deviation of a cell's mean below which no clock can be trusted: 0.05 ms, in microseconds.
+const LEAST_DEVIATION_US: f64 = 50.0;
+/// The uncertainty is two standard deviations of drift and so many of chance.
+const CHANCE: f64 = 3.0;
+/// The smaller side of n values makes the variance 1 + SMALL / n times as large.
+const SMALL: f64 = 4.0;
+/// How often chance may say that some cell moved as a whole.
+const ERROR: f64 = 0.05;
+/// A cell moved as a whole if at least this share of its values certainly did.
+const WHOLE: f64 = 0.6;
+
+/// An excess before the root of its variance is taken, so that excesses add; microseconds per request of B.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sum {
+    /// What A's values let expect.
+    pub expected_us: f64,
+    /// B minus A.
+    pub excess_us: f64,
+    /// Variance of the excess if nothing had changed, by chance and drift.
+    pub variance: f64,
+    /// Variance of the excess as the values themselves spread.
+    pub spread: f64,
+}
+
+impl Sum {
+    pub fn add(&mut self, other: Sum) {
+        self.expected_us += other.expected_us;
+        self.excess_us += other.excess_us;
+        self.variance += other.variance;
+        self.spread += other.spread;
+    }
+
+    /// Returns this share of the sum.
+    pub fn part(self, share: f64) -> Sum {
+        Sum {
+            expected_us: self.expected_us * share,
+            excess_us: self.excess_us * share,
+            variance: self.variance * share * share,
+            spread: self.spread * share * share,
+        }
+    }
+
+    pub fn excess(self) -> Excess {
+        Excess { excess_us: self.excess_us, uncertainty_us: 2.0 * self.variance.sqrt() }
+    }
+
+    /// Returns whether it grew by more than twice the deviation of the values themselves.
+    pub fn has_grown(self) -> bool {
+        self.excess_us > 2.0 * self.spread.sqrt()
+    }
+}
+
+/// By how much the values of A are taken to be greater than they were measured.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    pub factor: f64,
+    /// The same for bins of histograms.
+    bins: u16,
+}
+
+impl Scale {
+    /// As they were measured.
+    pub const ONE: Scale = Scale { factor: 1.0, bins: 0 };
+
+    /// Returns the scale that makes values `1 + growth` times as great; growth is above 0.
+    pub fn grown_by(growth: f64) -> Scale {
+        let factor = 1.0 + growth;
+        Scale { factor, bins: (8.0 * ln(factor) / std::f64::consts::LN_2).round() as u16 }
+    }
+
+    /// Returns the bin of the scaled values of a bin; that of 0 stays.
+    pub fn bin(self, bin: u16) -> u16 {
+        if bin == 0 { 0 } else { bin.saturating_add(self.bins) }
+    }
+}
+
+/// Number and sums of some values.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Values {
+    pub n: u64,
+    pub us: Moments,
+}
+
+impl Values {
+    pub fn add(&mut self, other: Values) {
+        self.n += other.n;
+        self.us.merge(other.us);
+    }
+
+    pub fn mean_us(self) -> f64 {
+        self.us.mean(self.n)
+    }
+
+    /// Returns the sum of squared deviations from the mean.
+    fn squares(self) -> f64 {
+        self.us.variance(self.n) * (self.n as f64 - 1.0).max(0.0)
+    }
+}
+
+/// How like the values of a cell of B those of A are that it is compared with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// The same cell.
+    Same,
+    /// Other cells of the same service, or of the same two.
+    Similar,
+    /// Calls by others.
+    Any,
+}
+
+/// Returns the excess of values of B over some of A. The mean of A may drift by this share of itself.
+pub(super) fn excess_of(
+    (before, scale): (Values, Scale),
+    after: Values,
+    likeness: Likeness,
+    drift: f64,
+    requests: u64,
+) -> Sum {
+    let (n, k) = (before.n as f64, after.n as f64);
+    let weight = k / requests as f64;
+    let mean_us = before.mean_us() * scale.factor;
+    let squares = before.squares() * scale.factor * scale.factor;
+    let of_a = ((squares + mean_us * mean_us) / n).max(LEAST_DEVIATION_US * LEAST_DEVIATION_US);
+    // Where A lacks the cell itself, one more value of B that deviates by its mean.
+    let more = if likeness == Likeness::Same { 0.0 } else { after.mean_us() * after.mean_us() };
+    let of_b = ((after.squares() + more) / k).max(of_a);
+    let of_mean_a = if likeness == Likeness::Any { of_a } else { of_a / n };
+    let chance = (of_mean_a + of_b / k) * (1.0 + SMALL / n.min(k));
+    let drift_us = drift * mean_us;
+    Sum {
+        expected_us: weight * mean_us,
+        excess_us: weight * (after.mean_us() - mean_us),
+        variance: weight * weight * (CHANCE * CHANCE / 4.0 * chance + drift_us * drift_us),
+        spread: weight * weight * (squares / (n * n) + after.squares() / (k * k)),
+    }
+}
+
+/// Returns how much of a share of values that differ chance may make of n and k values, among so many tests.
+pub(super) fn chance_margin(n: u64, k: u64, tests: usize) -> f64 {
+    (ln(tests.max(1) as f64 / ERROR) / 2.0 * (1.0 / n as f64 + 1.0 / k as f64)).sqrt()
+}
+
+/// Returns whether values moved as a whole: at least this share of n and k of them is greater (or all is smaller) in B.
+pub(super) fn is_whole(share: f64, (n, k): (u64, u64), tests: usize) -> bool {
+    n > 0 && k > 0 && share - chance_margin(n, k, tests) >= WHOLE
+}
+
+/// Returns whether the values of a cell moved as a whole, towards where their mean moved, among so many cells.
+pub(super) fn moved_as_a_whole((before, scale): (&Cell, Scale), after: &Cell, tests: usize) -> bool {
+    if before.n == 0 || after.n == 0 {
+        return false;
+    }
+    let mut bins: BTreeMap<u16, f64> = BTreeMap::new();
+    for (&bin, &count) in &before.histogram {
+        *bins.entry(scale.bin(bin)).or_default() += count as f64 / before.n as f64;
+    }
+    for (&bin, &count) in &after.histogram {
+        *bins.entry(bin).or_default() -= count as f64 / after.n as f64;
+    }
+    let is_slower = after.us.mean(after.n) >= before.us.mean(before.n) * scale.factor;
+    let (mut above, mut most) = (0.0, 0.0f64);
+    for share in bins.into_values() {
+        above += if is_slower { share } else { -share };
+        most = most.max(above);
+    }
+    is_whole(most, (before.n, after.n), tests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_bins_are_those_of_scaled_values_and_that_of_0_stays() {
+        let scale = Scale::grown_by(0.5);
+        // 8 log2 1.5 = 4.68.
+        assert_eq!((scale.bin(0), scale.bin(1), scale.bin(100)), (0, 6, 105));
+        assert_eq!(Scale::ONE.bin(7), 7);
+    }
+
+    /// 1,000 values each, three cells.
+    #[test]
+    fn the_margin_of_a_distance_is_that_of_the_definition() {
+        assert!((chance_margin(1000, 1000, 3) - 0.064).abs() < 0.0005);
+        assert!(is_whole(0.67, (1000, 1000), 3) && !is_whole(0.66, (1000, 1000), 3));
+        assert!(!is_whole(1.0, (0, 1000), 3));
+    }
+}
