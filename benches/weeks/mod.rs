@@ -9,9 +9,9 @@
 use crate::shared::{read, row};
 use pathlight::base::statistics::Random;
 use pathlight::engine::compare::compare;
-use pathlight::engine::verdict::ServicesReport;
 use pathlight::engine::summaries::{GateRule, Summary, SummarySettings, check};
 use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::verdict::ServicesReport;
 use pathlight::generate::{GenerateOptions, Generator, Inject, TopologyPlace, write_jaeger};
 use pathlight::trace::Endpoint;
 use std::io;

@@ -1,7 +1,7 @@
 //! The accumulator: values of calls and visits, and what is counted per service.
 
 use crate::requests::RequestRef;
-use pathlight_base::statistics::Moments;
+use pathlight_base::statistics::{Interval, MeanError, Moments, welch};
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -125,7 +125,8 @@ pub struct CallSums<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServicesPartial {
     pub(super) requests: u64,
-    pub(super) latency_sum_us: u128,
+    /// Latencies; squares are missing in what is coarse.
+    pub(super) latency_us: Moments,
     pub(super) cells: BTreeMap<CellKey, Cell>,
     pub(super) services: BTreeMap<String, ServiceCounts>,
     /// Times summed within each request, over all requests; a request without one counts as 0.
@@ -229,7 +230,7 @@ impl ServicesPartial {
         let mut out = ServicesPartial::default();
         for part in parts {
             out.requests += part.requests;
-            out.latency_sum_us = out.latency_sum_us.saturating_add(part.latency_sum_us);
+            out.latency_us.merge(part.latency_us);
             for (key, cell) in part.cells {
                 out.cells.entry(key).or_default().merge(cell);
             }
@@ -281,7 +282,14 @@ impl ServicesPartial {
 
     /// Returns the mean latency of the requests in microseconds; 0 without any.
     pub(super) fn mean_us(&self) -> f64 {
-        if self.requests == 0 { 0.0 } else { self.latency_sum_us as f64 / self.requests as f64 }
+        self.latency_us.mean(self.requests)
+    }
+
+    /// Returns the 95 % interval of the change of the mean latency to another side, in microseconds; `None` with fewer than
+    /// two requests on a side, if no latency differs from another, or if it is not known.
+    pub(super) fn change_us(&self, to: &ServicesPartial) -> Option<Interval> {
+        let side = |of: &ServicesPartial| MeanError::new(of.latency_us, of.requests, 1.0);
+        if self.is_coarse || to.is_coarse { None } else { welch(side(self), side(to)) }
     }
 }
 

@@ -56,7 +56,7 @@ pub struct ServicesObserver {
     service_of: Vec<u32>,
     names: Vec<String>,
     requests: u64,
-    latency_sum_us: u128,
+    latency_us: Moments,
     cells: FxHashMap<Number, Counted>,
     services: Vec<ServiceCounts>,
     /// By service: the last request that used it, counted from 1.
@@ -105,7 +105,7 @@ impl ServicesObserver {
             finder: PathFinder::default(),
             service_of: service_of.collect(),
             requests: 0,
-            latency_sum_us: 0,
+            latency_us: Moments::default(),
             cells: FxHashMap::default(),
             services: vec![ServiceCounts::default(); names.len()],
             used_in: vec![0; names.len()],
@@ -229,7 +229,7 @@ impl Observer for ServicesObserver {
         let root = facts.row - tree.first;
         let end = tree.subtree_end[root as usize];
         self.requests += 1;
-        self.latency_sum_us += u128::from(facts.latency_us);
+        self.latency_us.add(facts.latency_us);
         self.prepare(set, tree, root, facts.errors > 0);
         self.visits.clear();
         self.calls.clear();
@@ -323,7 +323,7 @@ impl Observer for ServicesObserver {
             entries,
             is_coarse: false,
             requests: self.requests,
-            latency_sum_us: self.latency_sum_us,
+            latency_us: self.latency_us,
             cells: cells.collect(),
             services: services.filter(|(_, counts)| counts.visits > 0).collect(),
         }

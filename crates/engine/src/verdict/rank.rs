@@ -119,6 +119,7 @@ impl ServicesReport {
             is_of_one_set: false,
             requests: [a.requests, b.requests],
             mean_us,
+            change_us: a.change_us(b),
             mix_us: mean_us[1] - mean_us[0] - ranking.explained_us,
             in_proportion: in_proportion(&ranking, |scale| Ranking::of((a, scale), b).services),
             vanished: vanished(a, b),

@@ -1,8 +1,10 @@
 //! The ranking as plain data. Times are microseconds per request of set B unless a field says otherwise.
 
 pub use super::cells::ServiceExemplar;
+use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// Extra time per request of set B, and what drift and chance could make of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +46,8 @@ pub struct ServicesReport {
     pub requests: [u64; 2],
     /// Mean latencies of A and of B in microseconds.
     pub mean_us: [f64; 2],
+    /// The 95 % interval of the change of the mean latency in microseconds; `None` if it is not known.
+    pub change_us: Option<Interval>,
     /// What of the change of the mean latency no service took longer for: B makes other calls, or other numbers of them.
     pub mix_us: f64,
     /// Services that set B uses, the best explanation first; those without a baseline last.
@@ -266,6 +270,12 @@ impl ServiceChange {
 }
 
 impl ServicesReport {
+    /// Returns whether the mean latency of B is greater or less than that of A; equal if the interval of the change holds zero.
+    pub fn mean_change(&self) -> Ordering {
+        let [a, b] = self.mean_us;
+        if self.change_us.is_some_and(Interval::includes_zero) { Ordering::Equal } else { b.total_cmp(&a) }
+    }
+
     /// Returns whether B looks faster because requests no longer make calls that they made before.
     pub fn looks_faster(&self) -> bool {
         let change_us = self.mean_us[1] - self.mean_us[0];

@@ -58,7 +58,7 @@ impl From<Version1> for ServicesPartial {
         };
         ServicesPartial {
             requests: sums.requests,
-            latency_sum_us: sums.latency_sum_us,
+            latency_us: Moments { sum: sums.latency_sum_us, sum_sq: 0 },
             cells: sums.cells.into_iter().map(|(key, of)| (key, cell(of))).collect(),
             services: sums.services,
             is_coarse: true,
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn sums_of_version_1_are_read_and_marked_as_coarse() {
         let key = CellKey::Edge { caller: "f".to_owned(), callee: Endpoint::new("cart", "get") };
-        let mut new = ServicesPartial { requests: 1, latency_sum_us: 9, ..ServicesPartial::default() };
+        let mut new = ServicesPartial { requests: 1, ..ServicesPartial::default() };
         new.cells.entry(key.clone()).or_default().add_call(9, 4);
         let cell = &new.cells[&key];
         let of_cell: CellBytes = (cell.n, cell.us, cell.histogram.clone(), None);
@@ -102,7 +102,7 @@ mod tests {
         let read =
             <ByRoot<ServicesPartial> as crate::summaries::section::Section>::of_stored(1, &bytes).unwrap();
         let read = &read[&root];
-        assert!(read.is_coarse && (read.requests, read.latency_sum_us) == (1, 9));
+        assert!(read.is_coarse && (read.requests, read.latency_us.sum) == (1, 9));
         assert_eq!((read.cells[&key].n, read.cells[&key].us), (cell.n, cell.us));
         // A sum of both is coarse too.
         assert!(ServicesPartial::merge(vec![new, read.clone()]).is_coarse);

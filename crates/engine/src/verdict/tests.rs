@@ -3,6 +3,7 @@
 use super::cells::{CellKey, ServiceCounts};
 use super::{Certainty, ServiceChange, ServicePart, ServicesPartial, ServicesReport};
 use pathlight_trace::Endpoint;
+use std::cmp::Ordering;
 
 fn own(service: &str, makes_calls: bool) -> CellKey {
     let operation = if makes_calls { "root" } else { "ask" };
@@ -27,10 +28,10 @@ fn set(requests: u64, cells: &[CellValues]) -> ServicesPartial {
                 CellKey::Edge { .. } => cell.add_call(us(ms), us(*reply_ms)),
                 CellKey::Own { .. } => cell.add(us(ms)),
             }
-            part.latency_sum_us += u128::from(us(ms));
+            part.latency_us.sum += u128::from(us(ms));
         }
     }
-    let latency_sum_us = part.latency_sum_us;
+    let latency_sum_us = part.latency_us.sum;
     let counts = ServiceCounts { requests, latency_sum_us, visits: requests, ..ServiceCounts::default() };
     part.services = cells.iter().map(|(key, ..)| (key.service().to_owned(), counts)).collect();
     part
@@ -252,4 +253,23 @@ fn a_side_without_requests_has_no_verdict() {
     assert!(report.services.is_empty() && report.culprit().is_none());
     let report = ServicesReport::of(&none, &a);
     assert!(report.culprit().is_none() && report.services.iter().all(|row| row.rank.is_none()));
+}
+
+/// A set against itself, or against another window of the same, was called faster or slower by whatever its mean moved.
+#[test]
+fn a_change_of_the_mean_within_its_interval_is_no_change() {
+    let side = |latencies_ms: [u64; 6]| {
+        let mut part = ServicesPartial { requests: 6, ..ServicesPartial::default() };
+        latencies_ms.iter().for_each(|ms| part.latency_us.add(1000 * ms));
+        part
+    };
+    let a = side([30, 31, 33, 35, 38, 60]);
+    let change = |b: &ServicesPartial| ServicesReport::of(&a, b).mean_change();
+    assert_eq!(change(&a), Ordering::Equal);
+    assert_eq!(change(&side([31, 31, 32, 36, 38, 66])), Ordering::Equal);
+    assert_eq!(change(&side([130, 131, 133, 135, 138, 160])), Ordering::Greater);
+    assert_eq!(change(&side([3, 3, 3, 3, 3, 6])), Ordering::Less);
+    // Without squares nothing is known of chance.
+    let coarse = ServicesPartial { is_coarse: true, ..side([31, 31, 32, 36, 38, 66]) };
+    assert_eq!((change(&coarse), ServicesReport::of(&a, &coarse).change_us), (Ordering::Greater, None));
 }

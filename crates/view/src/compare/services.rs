@@ -7,6 +7,7 @@ use pathlight_engine::verdict::{
     Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServicePart, ServicePlace,
     ServicesReport, StoppedVisits,
 };
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 /// Fewer calls than this are said to be few.
@@ -235,10 +236,10 @@ fn stops_words(report: &ServicesReport, row: &StoppedVisits) -> Sentence {
         Some(call) => words.text(" now end after a call of ").name(call).text(" ("),
     };
     let words = words.number(rate(0)).text(" before)");
-    let words = match report.mean_us {
-        [a, b] if b < a => words.text(": B is faster because calls vanish."),
-        _ => words.text(": calls vanish."),
-    };
+    let words = words.text(match report.mean_change() {
+        Ordering::Less => ": B is faster because calls vanish.",
+        Ordering::Equal | Ordering::Greater => ": calls vanish.",
+    });
     if row.service == row.entry.service {
         return words;
     }
@@ -266,8 +267,8 @@ fn times_verdict(report: &ServicesReport) -> Sentence {
     }
     if let Some(first) = report.culprit() {
         let lead = Sentence::default();
-        let [a, b] = report.mean_us;
-        let is_faster = b < a && !report.looks_faster() && !matches!(report.headline(), Headline::Stops(_));
+        let says_why = report.looks_faster() || matches!(report.headline(), Headline::Stops(_));
+        let is_faster = report.mean_change().is_lt() && !says_why;
         let lead = if report.is_of_one_set {
             lead.text("Where the time of slow requests goes: ")
         } else if is_faster {
@@ -338,10 +339,13 @@ pub fn explanation(report: &ServicesReport) -> Sentence {
     let excess_us = lead.excess.excess_us;
     let explains = if lead.part == ServicePart::Own { " explains " } else { " explain " };
     let words = words.text(explains).number(duration(excess_us));
-    let words = match (change_us > excess_us, change_us > 0.0) {
-        (true, _) => words.text(" of the ").number(duration(change_us)).text(": "),
-        (false, true) => words.text(" per request, more than the whole difference: "),
-        (false, false) => words.text(" more per request, though B is faster as a whole: "),
+    let words = match report.mean_change() {
+        Ordering::Greater if change_us > excess_us => {
+            words.text(" of the ").number(duration(change_us)).text(": ")
+        }
+        Ordering::Greater => words.text(" per request, more than the whole difference: "),
+        Ordering::Less => words.text(" more per request, though B is faster as a whole: "),
+        Ordering::Equal => words.text(" more per request: "),
     };
     let [before, after] = lead.per_call_us;
     let words = words.number(duration(after)).text(&format!(" per {noun}, ")).number(duration(before));

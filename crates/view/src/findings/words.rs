@@ -11,6 +11,7 @@ use pathlight_engine::findings::{
     BesideCall, Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, Gap, Halved, SharedTag,
 };
 use pathlight_engine::verdict::{ServicePart, ServicesReport};
+use std::cmp::Ordering;
 
 /// Writes both ends of an interval.
 fn between(interval: Interval, words: impl Fn(f64) -> String) -> String {
@@ -478,15 +479,20 @@ fn few(n: f64) -> String {
 /// Returns how the second set differs from the first, and which service explains it.
 fn changed(out: Sentence, report: &ServicesReport) -> Sentence {
     let [a, b] = report.mean_us;
-    let out = out.text(match (b > a, report.looks_faster()) {
-        (true, _) => "B is slower",
-        (false, true) => "B looks faster because calls vanish",
-        (false, false) => "B is faster",
+    let change = report.mean_change();
+    // The explanation says it where visits end before the calls that vanish.
+    let looks_faster = report.looks_faster() && change.is_lt() && report.stops.is_empty();
+    let out = out.text(match change {
+        Ordering::Greater => "B is slower",
+        Ordering::Less if looks_faster => "B looks faster because calls vanish",
+        Ordering::Less => "B is faster",
+        Ordering::Equal => "The mean latency of B differs from that of A by no more than chance",
     });
     let ratio = b.max(a) / b.min(a).max(f64::MIN_POSITIVE);
-    let out = if a.min(b) > 0.0 && ratio >= 1.05 { out.text(", ").number(times(ratio)) } else { out };
+    let is_clear = change.is_ne() && a.min(b) > 0.0 && ratio >= 1.05;
+    let out = if is_clear { out.text(", ").number(times(ratio)) } else { out };
     let out = out.text(": mean ").number(compare::services::means(report)).text(". ");
-    let out = match (report.vanished.is_empty(), report.looks_faster()) {
+    let out = match (report.vanished.is_empty(), looks_faster) {
         (true, _) => out.then(compare::services::explanation(report)),
         (false, true) => {
             let words = out.then(compare::services::vanished_words(report));
