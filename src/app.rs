@@ -148,12 +148,12 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         let view = el("main")
             .class("view")
             .child(&title)
-            .child(strip.element())
             .child(&split)
             .child(no_spans.element())
             .child(detail.element());
         split_drag(&split, &view, &keep);
-        let body = div("body").child(sidebar.element()).child(&view);
+        let content = div("content").child(strip.element()).child(&view);
+        let body = div("body").child(sidebar.element()).child(&content);
         for (next, elements) in [
             (before_start, [root.element(), range.element(), sides.element()].as_slice()),
             (before_status, &[&wait, &body]),
