@@ -1,11 +1,13 @@
 //! The queries of the page.
 
 use super::slot::{Asker, Slot, Slots};
+use pathlight_engine::findings::FindingsReport;
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
 use pathlight_view::address::Address;
 use pathlight_view::requests_list::LISTED;
 use std::cell::Cell;
+use std::rc::Rc;
 
 /// The queries of the page: a slot for each that may be wanted at the same time as others.
 #[derive(Default)]
@@ -105,6 +107,16 @@ impl Queries {
     /// Wants the findings of the requests of a selection, against a baseline if there is one.
     pub fn want_findings(&self, asker: impl Asker, (selection, baseline): (Selection, Option<Selection>)) {
         self.findings.want(asker, queries::Findings { selection, baseline });
+    }
+
+    /// Returns the findings with what joined them later, and whether that is there.
+    pub fn all_findings(&self) -> Option<(Rc<FindingsReport>, bool)> {
+        let report = self.findings.get()?;
+        let late = self.findings.fresh().and_then(|_| self.late_findings.fresh());
+        Some(match late.filter(|_| self.tags.fresh().is_some()) {
+            Some(late) => (Rc::new(report.with(&late)), true),
+            None => (report, false),
+        })
     }
 
     /// Wants the slowest requests of the selection.

@@ -11,8 +11,8 @@ use pathlight_view::views::View;
 pub struct VerdictStrip {
     element: El,
     keep: Listeners,
-    /// The revision of the report that is shown.
-    shown: Option<u64>,
+    /// The revisions of findings and late findings that are shown.
+    shown: Option<[u64; 2]>,
 }
 
 /// Returns whether a view has the line: one that is about many requests, and is no list of findings itself.
@@ -71,12 +71,15 @@ impl VerdictStrip {
 
 impl PagePart for VerdictStrip {
     fn update(&mut self, page: Page) {
-        let findings = &page.queries().findings;
-        let report = findings.get().filter(|_| is_wanted(page) && frame::has_traces(page));
-        self.element.show(report.is_some());
-        self.element.class_if("stale", findings.is_waiting());
-        let Some(report) = report else { return };
-        if self.shown.replace(findings.revision()) != Some(findings.revision()) {
+        let queries = page.queries();
+        let is_shown = is_wanted(page) && frame::has_traces(page) && queries.findings.get().is_some();
+        self.element.show(is_shown);
+        self.element.class_if("stale", queries.findings.is_waiting());
+        let now = [queries.findings.revision(), queries.late_findings.revision()];
+        if !is_shown || self.shown.replace(now) == Some(now) {
+            return;
+        }
+        if let Some((report, _)) = queries.all_findings() {
             self.fill(page, &report);
         }
     }

@@ -225,17 +225,6 @@ fn share_row(keep: &Listeners, bar: &ShareBar, test: &str, open: impl Fn() + 'st
     row.child(&name).child(&track).child(&span("number", &bar.share)).on_click(keep, open)
 }
 
-/// Returns the findings with what joined them later, and whether that is there.
-fn all_findings(page: Page) -> Option<(Rc<FindingsReport>, bool)> {
-    let queries = page.queries();
-    let report = queries.findings.get()?;
-    let late = queries.findings.fresh().and_then(|_| queries.late_findings.fresh());
-    Some(match late.filter(|_| queries.tags.fresh().is_some()) {
-        Some(late) => (Rc::new(report.with(&late)), true),
-        None => (report, false),
-    })
-}
-
 /// Returns what is loaded: how much, and unless names are left out, which files were opened.
 fn loaded(page: Page, without_files: bool) -> String {
     let Some(overview) = page.queries().overview.get() else { return String::new() };
@@ -252,7 +241,7 @@ fn note(page: Page, keep: &Listeners) -> El {
         .test("copy-findings");
     copy.on_click(keep, move || {
         let act = move |redaction: ExportRedaction, pressed: &El| {
-            if let Some((report, _)) = all_findings(page) {
+            if let Some((report, _)) = page.queries().all_findings() {
                 copy_text(&note_text(page, &report, &redaction), pressed);
             }
         };
@@ -398,7 +387,7 @@ impl PageView for FindingsView {
         {
             self.take_ranking(page, &report);
         }
-        if let Some((report, is_whole)) = all_findings(page).filter(|_| !page.is_summary())
+        if let Some((report, is_whole)) = page.queries().all_findings().filter(|_| !page.is_summary())
             && (is_new(2) || is_new(4))
         {
             self.list.set(page, &report);

@@ -58,6 +58,22 @@ pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outc
     Ok(())
 }
 
+pub async fn views_begin_with_the_first_finding(page: &Page) -> Outcome {
+    shop_at(page, "view=findings").await?;
+    page.hidden("[data-test='findings-coming']").await?;
+    let kind = page.text("[data-test='finding-kind']").await?;
+    for view in ["flame", "endpoints", "requests"] {
+        page.click(&format!("[data-test='view-{view}']")).await?;
+        page.until("the view", VIEW, |shown| shown == view).await?;
+        page.visible("[data-test='verdict-strip']").await?;
+        let words = page.text("[data-test='verdict-strip']").await?;
+        ensure(words.starts_with(&kind), || format!("{view}: {words:?} does not begin with {kind:?}"))?;
+    }
+    page.click("[data-test='verdict-all']").await?;
+    page.until("the findings", VIEW, |view| view == "findings").await?;
+    page.hidden("[data-test='verdict-strip']").await
+}
+
 pub async fn a_search_dims_counts_and_steps_through_cards_too(page: &Page) -> Outcome {
     shop_at(page, "view=findings").await?;
     page.hidden("[data-test='findings-coming']").await?;

@@ -133,6 +133,7 @@ pub const ALL: &[Test] = tests![
     pictures::a_picture_of_two_sets_names_them_the_selection_and_the_date,
     pictures::a_picture_shows_the_whole_chart_whatever_is_in_sight,
     findings::cards_say_what_the_binary_finds_and_lead_to_it,
+    findings::views_begin_with_the_first_finding,
     findings::a_search_dims_counts_and_steps_through_cards_too,
     findings::tags_that_tell_the_slow_requests_filter_by_one_click,
     views::every_view_is_there_with_its_numbers,
