@@ -145,14 +145,9 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
             .attr("tabindex", "0")
             .test("split");
         let title = el("h1").class("unseen").test("title");
-        let view = el("main")
-            .class("view")
-            .child(&title)
-            .child(&split)
-            .child(no_spans.element())
-            .child(detail.element());
+        let view = div("view").child(&title).child(&split).child(no_spans.element()).child(detail.element());
         split_drag(&split, &view, &keep);
-        let content = div("content").child(strip.element()).child(&view);
+        let content = el("main").class("content").child(strip.element()).child(&view);
         let body = div("body").child(sidebar.element()).child(&content);
         for (next, elements) in [
             (before_start, [root.element(), range.element(), sides.element()].as_slice()),

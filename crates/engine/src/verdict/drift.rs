@@ -3,8 +3,7 @@
 
 use super::ServicesPartial;
 use super::cells::CellKey;
-use super::excess::{Likeness, Scale, Sum, Values, excess_of};
-use super::rank::FEW;
+use super::excess::{FEW, Likeness, Scale, Sum, Values, excess_of};
 use std::collections::BTreeMap;
 
 /// How far the mean of a cell drifts between two windows in which nothing changed, as a share of itself: at most, and at

@@ -6,6 +6,8 @@ use super::cells::Cell;
 use pathlight_base::statistics::{Moments, ln};
 use std::collections::BTreeMap;
 
+/// Fewer values than this on a side are few: drift is not learned from them, and their order is tested too.
+pub(super) const FEW: u64 = 10;
 /// A standard deviation of a cell's mean below which no clock can be trusted: 0.05 ms, in microseconds.
 const LEAST_DEVIATION_US: f64 = 50.0;
 /// The uncertainty is two standard deviations of drift and so many of chance.

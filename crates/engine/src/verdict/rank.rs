@@ -3,7 +3,7 @@
 use super::attribute::attribute;
 use super::baselines::{Compared, compare};
 use super::cells::{Cell, CellKey};
-use super::excess::{Scale, Sum, is_whole};
+use super::excess::{FEW, Scale, Sum, is_whole};
 use super::failing::failing;
 use super::proportion::in_proportion;
 use super::stops::stops;
@@ -21,8 +21,6 @@ const WEAK: f64 = 0.05;
 const WEAK_WHOLE: f64 = 0.01;
 /// What the services it calls may score together, as a share of the excess, and still count as unchanged.
 const UNCHANGED: f64 = 0.1;
-/// Fewer calls than this on a side are few: then their order is tested too.
-pub(super) const FEW: u64 = 10;
 /// How often chance may name a service, over all services.
 const ERROR: f64 = 0.05;
 /// A service has vanished if at most this part of the share of requests that used it still does, and chance seldom does that.

@@ -480,8 +480,7 @@ fn few(n: f64) -> String {
 fn changed(out: Sentence, report: &ServicesReport) -> Sentence {
     let [a, b] = report.mean_us;
     let change = report.mean_change();
-    // The explanation says it where visits end before the calls that vanish.
-    let looks_faster = report.looks_faster() && change.is_lt() && report.stops.is_empty();
+    let looks_faster = report.looks_faster() && change.is_lt();
     let out = out.text(match change {
         Ordering::Greater => "B is slower",
         Ordering::Less if looks_faster => "B looks faster because calls vanish",

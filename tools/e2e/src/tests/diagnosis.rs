@@ -260,7 +260,8 @@ pub async fn the_slow_tail_and_two_sets_are_those_of_the_binary(page: &Page) -> 
     page.picture("diagnosis-services").await?;
     let verdict = page.text("[data-test='diagnosis-verdict']").await?;
     let said = plain(sets["services"][0]["text"].as_str().unwrap_or_default());
-    ensure(!verdict.is_empty() && (verdict.starts_with(&said) || verdict.starts_with("No service")), || {
+    // Calls that fail or vanish may come before what is said of times.
+    ensure(!verdict.is_empty() && (verdict.contains(&said) || verdict.contains("No service")), || {
         format!("{verdict:?} above a list that begins with {said:?}")
     })?;
     // A click leads from a service to its places, and from a place to a request.
