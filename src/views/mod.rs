@@ -72,40 +72,36 @@ impl PagePart for LazyView {
     }
 }
 
-/// Returns what wants the reports of a view, which may not be built yet.
-fn asks(which: View) -> fn(Page, &Address) {
-    match which {
-        View::Findings => findings::FindingsView::ask,
-        View::Flame => flame::Flame::ask,
-        View::Compare => compare::CompareView::ask,
-        View::Heatmap => heatmap::HeatmapView::ask,
-        View::Endpoints => endpoints::EndpointsView::ask,
-        View::Split => split::SplitView::ask,
-        View::Flow => flow::FlowView::ask,
-        View::Diagnosis => diagnosis::DiagnosisView::ask,
-        View::Anomalies => anomalies::AnomaliesView::ask,
-        View::Errors => errors::ErrorsView::ask,
-        View::Requests => requests_list::RequestsView::ask,
-        View::Trace => timeline::TimelineView::ask,
-        View::Trend => trend::TrendView::ask,
-    }
+macro_rules! views {
+    ($($view:ident => $type:ty $(, $more:ident)?;)*) => {
+        /// Returns what wants the reports of a view, which may not be built yet.
+        fn asks(which: View) -> fn(Page, &Address) {
+            match which {
+                $(View::$view => <$type>::ask,)*
+            }
+        }
+
+        fn build(which: View, page: Page, tools: &ViewTools) -> Box<dyn AnyView> {
+            match which {
+                $(View::$view => Shown::new(<$type>::new(page, &tools.keep $(, &tools.$more)?), &tools.search),)*
+            }
+        }
+    };
 }
 
-fn build(which: View, page: Page, tools: &ViewTools) -> Box<dyn AnyView> {
-    let ViewTools { keep, search, jump, .. } = tools;
-    match which {
-        View::Findings => Shown::new(findings::FindingsView::new(page, keep), search),
-        View::Flame => Shown::new(flame::Flame::new(page, keep), search),
-        View::Compare => Shown::new(compare::CompareView::new(page, keep), search),
-        View::Heatmap => Shown::new(heatmap::HeatmapView::new(page, keep), search),
-        View::Endpoints => Shown::new(endpoints::EndpointsView::new(page, keep), search),
-        View::Split => Shown::new(split::SplitView::new(page, keep), search),
-        View::Flow => Shown::new(flow::FlowView::new(page, keep), search),
-        View::Diagnosis => Shown::new(diagnosis::DiagnosisView::new(page, keep, jump), search),
-        View::Anomalies => Shown::new(anomalies::AnomaliesView::new(page, keep), search),
-        View::Errors => Shown::new(errors::ErrorsView::new(page, keep), search),
-        View::Requests => Shown::new(requests_list::RequestsView::new(page, keep), search),
-        View::Trace => Shown::new(timeline::TimelineView::new(page, keep), search),
-        View::Trend => Shown::new(trend::TrendView::new(page, keep), search),
-    }
+// A line for each, with what it needs besides the page.
+views! {
+    Findings => findings::FindingsView;
+    Flame => flame::Flame;
+    Compare => compare::CompareView;
+    Heatmap => heatmap::HeatmapView;
+    Endpoints => endpoints::EndpointsView;
+    Split => split::SplitView;
+    Flow => flow::FlowView;
+    Diagnosis => diagnosis::DiagnosisView, jump;
+    Anomalies => anomalies::AnomaliesView;
+    Errors => errors::ErrorsView;
+    Requests => requests_list::RequestsView;
+    Trace => timeline::TimelineView;
+    Trend => trend::TrendView;
 }

@@ -339,7 +339,7 @@ impl PageView for FindingsView {
             return;
         }
         let (selection, baseline) = page.of_findings();
-        queries.want_findings(page, page.of_findings());
+        queries.want_findings(page, (selection.clone(), baseline.clone()));
         // What takes longer comes later, one after the other.
         let Some(report) = queries.findings.fresh() else { return };
         queries.tags.want(page, queries::Tags { selection: selection.clone() });
