@@ -130,7 +130,7 @@ fn build(page: Page, keep: Listeners, origin: &Origin) -> impl FnOnce() + use<> 
         let jump = shell::jump::Jump::default();
         let detail = shell::detail::Detail::new(page, &jump);
         let no_spans = shell::no_spans::NoSpans::new();
-        let strip = shell::verdict_strip::VerdictStrip::new();
+        let strip = shell::verdict_strip::VerdictStrip::new(page, &keep);
 
         let wait = div("wait muted")
             .attr("role", "status")

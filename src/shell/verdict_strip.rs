@@ -10,7 +10,9 @@ use pathlight_view::views::View;
 /// The line.
 pub struct VerdictStrip {
     element: El,
-    keep: Listeners,
+    kind: El,
+    text: El,
+    stake: El,
     /// The revisions of findings and late findings that are shown.
     shown: Option<[u64; 2]>,
 }
@@ -36,11 +38,16 @@ pub fn is_wanted(page: Page) -> bool {
 }
 
 impl VerdictStrip {
-    /// Returns the line, out of sight.
-    pub fn new() -> VerdictStrip {
-        let element = div("verdict-strip").test("verdict-strip");
+    /// Builds the line, out of sight.
+    pub fn new(page: Page, keep: &Listeners) -> VerdictStrip {
+        let [kind, text, stake] =
+            ["finding-kind", "verdict-text", "finding-stake"].map(|class| span(class, ""));
+        let all = button("All findings").class("link").test("verdict-all");
+        let all = all.on_click(keep, move || page.change(|address| address.view = View::Findings));
+        let element =
+            div("verdict-strip").test("verdict-strip").child(&kind).child(&text).child(&stake).child(&all);
         element.show(false);
-        VerdictStrip { element, keep: Listeners::default(), shown: None }
+        VerdictStrip { element, kind, text, stake, shown: None }
     }
 
     /// Returns its element.
@@ -48,24 +55,16 @@ impl VerdictStrip {
         &self.element
     }
 
-    fn fill(&self, page: Page, report: &FindingsReport) {
-        self.keep.clear();
-        let words = match report.findings.first() {
-            // As text: a name that is a button is cut as a whole where the line ends.
-            Some(first) => {
-                let text = sentence(first).to_text();
-                vec![
-                    span("finding-kind", kind_name(first.kind())),
-                    span("verdict-text", &text).attr("title", &text),
-                    span("finding-stake", &stake(first)),
-                ]
-            }
-            None => vec![span("verdict-text", &nothing(report))],
+    /// Says the first finding of a report. As text: a name that is a button is cut as a whole where the line ends.
+    fn fill(&self, report: &FindingsReport) {
+        let (kind, text, stake) = match report.findings.first() {
+            Some(first) => (kind_name(first.kind()), sentence(first).to_text(), stake(first)),
+            None => ("", nothing(report), String::new()),
         };
-        self.element.fill(&words);
-        let all = button("All findings").class("link").test("verdict-all");
-        self.element
-            .add(&all.on_click(&self.keep, move || page.change(|address| address.view = View::Findings)));
+        self.kind.set_text(kind);
+        self.text.set_text(&text);
+        self.text.set("title", &text);
+        self.stake.set_text(&stake);
     }
 }
 
@@ -80,7 +79,7 @@ impl PagePart for VerdictStrip {
             return;
         }
         if let Some((report, _)) = queries.all_findings() {
-            self.fill(page, &report);
+            self.fill(&report);
         }
     }
 }
