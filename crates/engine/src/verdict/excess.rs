@@ -168,12 +168,19 @@ pub(super) fn moved_as_a_whole((before, scale): (&Cell, Scale), after: &Cell, te
         *bins.entry(bin).or_default() -= count as f64 / after.n as f64;
     }
     let is_slower = after.us.mean(after.n) >= before.us.mean(before.n) * scale.factor;
-    let (mut above, mut most) = (0.0, 0.0f64);
-    for share in bins.into_values() {
-        above += if is_slower { share } else { -share };
-        most = most.max(above);
+    let distance = greatest_sum(bins.into_values().map(|share| if is_slower { share } else { -share }));
+    is_whole(distance, (before.n, after.n), tests)
+}
+
+/// Returns the greatest sum of the first values, of however many, at least 0: of differences of two histograms their one-sided
+/// Kolmogorov distance.
+pub(super) fn greatest_sum(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut most) = (0.0, 0.0f64);
+    for value in values {
+        sum += value;
+        most = most.max(sum);
     }
-    is_whole(most, (before.n, after.n), tests)
+    most
 }
 
 #[cfg(test)]

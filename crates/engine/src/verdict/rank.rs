@@ -3,7 +3,7 @@
 use super::attribute::attribute;
 use super::baselines::{Compared, compare};
 use super::cells::{Cell, CellKey};
-use super::excess::{FEW, Scale, Sum, is_whole};
+use super::excess::{FEW, Scale, Sum, greatest_sum, is_whole};
 use super::failing::failing;
 use super::proportion::in_proportion;
 use super::stops::stops;
@@ -326,12 +326,7 @@ fn slower_share(cells: &[&Compared], scale: Scale) -> f64 {
         add(now, Scale::ONE, -1.0);
         calls += now.n as f64;
     }
-    let (mut above, mut most) = (0.0, 0.0f64);
-    for weight in bins.into_values() {
-        above += weight;
-        most = most.max(above);
-    }
-    if calls > 0.0 { most / calls } else { 0.0 }
+    if calls > 0.0 { greatest_sum(bins.into_values()) / calls } else { 0.0 }
 }
 
 #[cfg(test)]
