@@ -11,11 +11,20 @@ pub mod stored;
 pub mod times;
 pub mod words;
 
+use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
 use pathlight::trace::{
     Flags, RawSpan, SpanId, SpanKind, SpanReference, TagSetId, TraceId, TraceSet, several_parents,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+/// Returns generated traces as a Jaeger export.
+pub fn generated_jaeger(spans: u64, traces: u64, shape: Shape, defects: Defects) -> Vec<u8> {
+    let options = GenerateOptions { spans, traces, shape, seed: 3, defects, ..GenerateOptions::default() };
+    let mut out = Vec::new();
+    write_jaeger(&options, &mut out).unwrap();
+    out
+}
 
 /// A span as a test writes it.
 #[derive(Clone, Debug)]
@@ -190,12 +199,12 @@ pub fn read_into(set: &mut TraceSet, name: &str, bytes: &[u8], chunk: usize) {
 }
 
 /// Returns generated traces as a sealed set, without tags and without the way through a file.
-pub fn generated(options: &pathlight::generate::GenerateOptions) -> TraceSet {
+pub fn generated(options: &GenerateOptions) -> TraceSet {
     generated_as(options, 0)
 }
 
 /// Returns the same as group 0 or 1: set A or B of a comparison.
-pub fn generated_as(options: &pathlight::generate::GenerateOptions, group: u8) -> TraceSet {
+pub fn generated_as(options: &GenerateOptions, group: u8) -> TraceSet {
     let generator = pathlight::generate::Generator::new(options).unwrap();
     let mut set = TraceSet::new();
     set.loading_group = group;

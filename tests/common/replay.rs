@@ -2,7 +2,8 @@
 //! however the bytes are cut, and nothing panics.
 
 use super::archives::{DEFLATED, STORED, Way, gzip, zip};
-use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
+use super::generated_jaeger;
+use pathlight::generate::{Defects, Shape};
 use pathlight::ingest::bytes::Masks;
 use pathlight::ingest::{FileReport, IngestError, ManyInputs, ReadOptions, ReadTarget, Reader};
 use pathlight::trace::dump;
@@ -68,19 +69,7 @@ fn fixtures(folder: &str) -> Vec<Vec<u8>> {
 
 /// Returns small generated exports, one of them with every defect.
 fn generated() -> Vec<Vec<u8>> {
-    let export = |spans, traces, defects| {
-        let options = GenerateOptions {
-            spans,
-            traces,
-            shape: Shape::Mixed,
-            seed: 3,
-            defects,
-            ..GenerateOptions::default()
-        };
-        let mut out = Vec::new();
-        write_jaeger(&options, &mut out).unwrap();
-        out
-    };
+    let export = |spans, traces, defects| generated_jaeger(spans, traces, Shape::Mixed, defects);
     // In the last one lists of tags come again and again.
     vec![
         export(6, 3, "all".parse().unwrap()),

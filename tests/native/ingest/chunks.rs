@@ -1,8 +1,9 @@
 //! Parts of a text: read in chunks by several readers it gives what one reader gives, wherever it is cut and whatever is
 //! in it; and of all its traces a part can be kept.
 
+use crate::common::generated_jaeger;
 use crate::common::replay::feed_by;
-use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
+use pathlight::generate::{Defects, Shape};
 use pathlight::ingest::{Ended, FileReport, KeptTraces, ReadOptions, Reader, SplitFinder, SplitPoint};
 use pathlight::trace::{TraceSet, dump};
 use proptest::prelude::*;
@@ -88,20 +89,6 @@ fn compare_cut(name: &str, text: &[u8], head: usize, places: &[usize], cut: Cut)
     Some(split_points.len())
 }
 
-fn generated(spans: u64, traces: u64, defects: Defects) -> Vec<u8> {
-    let options = GenerateOptions {
-        spans,
-        traces,
-        shape: Shape::Mixed,
-        seed: 3,
-        defects,
-        ..GenerateOptions::default()
-    };
-    let mut out = Vec::new();
-    write_jaeger(&options, &mut out).unwrap();
-    out
-}
-
 fn every(step: usize, text: &[u8]) -> Vec<usize> {
     (step..text.len()).step_by(step).collect()
 }
@@ -125,7 +112,7 @@ fn trace(id: u32, spans: u32, value: &str) -> String {
 #[test]
 fn generated_traces_are_cut_between_any_two() {
     for defects in [Defects::default(), "all".parse().unwrap()] {
-        let text = generated(20, 60, defects);
+        let text = generated_jaeger(20, 60, Shape::Mixed, defects);
         let used = compare("generated", &text, 20_000, &every(3000, &text)).unwrap();
         assert!(used > 40, "{used} split points in {} bytes", text.len());
     }

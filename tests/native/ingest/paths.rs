@@ -1,16 +1,10 @@
 //! The fast and the reference way of reading give the same, whatever the text and however it is cut.
 
+use crate::common::generated_jaeger;
 use crate::common::real_files;
 use crate::common::replay::{Random, TARGETS, check_alone, kept, one, read, replay};
-use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
+use pathlight::generate::{Defects, Shape};
 use std::time::{Duration, Instant};
-
-fn generated(spans: u64, traces: u64, shape: Shape, defects: Defects) -> Vec<u8> {
-    let options = GenerateOptions { spans, traces, shape, seed: 3, defects, ..GenerateOptions::default() };
-    let mut out = Vec::new();
-    write_jaeger(&options, &mut out).expect("generated");
-    out
-}
 
 #[test]
 fn generated_traces_read_the_same_both_ways() {
@@ -20,7 +14,7 @@ fn generated_traces_read_the_same_both_ways() {
         (Shape::Wide, Defects::default()),
         (Shape::Deep, Defects::default()),
     ] {
-        let text = generated(60, 40, shape, defects);
+        let text = generated_jaeger(60, 40, shape, defects);
         let fast = read(&text, false, 1, || usize::MAX);
         assert_eq!(read(&text, true, 1, || usize::MAX), fast);
         let mut random = Random(1);
