@@ -19,7 +19,7 @@ pub(crate) struct Building {
     first_own: Option<TraceId>,
     pub spans: Vec<RawSpan>,
     /// Spans that name another trace than the first, or none.
-    strangers: Vec<(u32, TraceId)>,
+    of_others: Vec<(u32, TraceId)>,
     /// Texts of process ids, one after the other, with ends, what they turned out to be, and first uses.
     names: Vec<u8>,
     ends: Vec<u32>,
@@ -43,7 +43,7 @@ impl Building {
         if self.spans.capacity() > 1 << 16 {
             self.spans = Vec::new();
         }
-        self.strangers.clear();
+        self.of_others.clear();
         self.names.clear();
         self.ends.clear();
         self.found.clear();
@@ -63,7 +63,7 @@ impl Building {
 
     /// Returns the trace that all spans so far are of, if readers can share it: nothing about it is odd.
     pub fn shared_trace(&self) -> Option<TraceId> {
-        let is_odd = self.is_bad || self.has_inline_process || !self.strangers.is_empty();
+        let is_odd = self.is_bad || self.has_inline_process || !self.of_others.is_empty();
         let first = self.first_own.filter(|id| !is_odd && !id.text)?;
         self.id.is_none_or(|id| id == first).then_some(first)
     }
@@ -132,7 +132,7 @@ impl Building {
             self.first_own = Some(own);
         }
         if self.first_own != Some(own) {
-            self.strangers.push((self.spans.len() as u32, own));
+            self.of_others.push((self.spans.len() as u32, own));
         }
         self.spans.push(span);
     }
@@ -179,16 +179,16 @@ impl Building {
 
     /// Returns whether all spans are of the trace `id`, or say nothing else.
     pub fn is_of_one_trace(&self, id: TraceId) -> bool {
-        self.first_own.unwrap_or(id) == id && self.strangers.iter().all(|(_, own)| own.is_none())
+        self.first_own.unwrap_or(id) == id && self.of_others.iter().all(|(_, own)| own.is_none())
     }
 
     /// Takes out the spans, each with its trace: that which it names, or else `id`.
     pub fn drain(&mut self, id: TraceId) -> impl Iterator<Item = (TraceId, RawSpan)> {
         let first = self.first_own.unwrap_or(id);
-        let mut strangers = self.strangers.iter().peekable();
+        let mut of_others = self.of_others.iter().peekable();
         self.spans.drain(..).enumerate().map(move |(number, span)| {
-            let stranger = strangers.next_if(|(at, _)| *at as usize == number);
-            let own = stranger.map_or(first, |(_, own)| if own.is_none() { id } else { *own });
+            let of_other = of_others.next_if(|(at, _)| *at as usize == number);
+            let own = of_other.map_or(first, |(_, own)| if own.is_none() { id } else { *own });
             (own, span)
         })
     }
@@ -197,7 +197,7 @@ impl Building {
     pub fn discard(&mut self) {
         self.is_bad = true;
         self.spans = Vec::new();
-        self.strangers = Vec::new();
+        self.of_others = Vec::new();
     }
 }
 

@@ -2,7 +2,7 @@
 //! those of a baseline.
 
 use super::candidates::untested_finding;
-use super::rank::{MOST, arrange};
+use super::rank::{MOST, sort_findings};
 use super::{
     ChangedThen, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport, Halved,
     PairsPart, TagsReport,
@@ -207,7 +207,7 @@ impl FindingsReport {
             }
         }
         report.findings.extend(late.abnormal.clone());
-        arrange(&mut report.findings);
+        sort_findings(&mut report.findings);
         report.left_out += report.findings.len().saturating_sub(MOST) as u64;
         report.findings.truncate(MOST);
         report

@@ -114,7 +114,7 @@ pub fn rank(
     for finding in &mut all {
         finding.is_as_before = known.iter().any(|known| !finding.is_new_to(known));
     }
-    arrange(&mut all);
+    sort_findings(&mut all);
     let mut findings: Vec<Finding> = change.map(changed).into_iter().collect();
     for finding in all {
         match findings.iter_mut().find(|known| is_same(known, &finding)) {
@@ -136,7 +136,7 @@ pub fn rank(
 }
 
 /// Puts findings into order: what changed first, then what is more than all requests, then by the lower end of their stake.
-pub(super) fn arrange(findings: &mut [Finding]) {
+pub(super) fn sort_findings(findings: &mut [Finding]) {
     let class = |finding: &Finding| match finding.kind() {
         FindingKind::Changed => 0,
         FindingKind::ReadWithCare => 4,
