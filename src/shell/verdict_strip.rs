@@ -71,9 +71,10 @@ impl VerdictStrip {
 impl PagePart for VerdictStrip {
     fn update(&mut self, page: Page) {
         let queries = page.queries();
-        let is_shown = is_wanted(page) && frame::has_traces(page) && queries.findings.get().is_some();
+        // It has its place from the start, so that nothing moves when it comes.
+        let is_shown = is_wanted(page) && frame::has_traces(page) && queries.findings.failure().is_none();
         self.element.show(is_shown);
-        self.element.class_if("stale", queries.findings.is_waiting());
+        self.element.class_if("stale", queries.findings.fresh().is_none());
         let now = [queries.findings.revision(), queries.late_findings.revision()];
         if !is_shown || self.shown.replace(now) == Some(now) {
             return;

@@ -217,11 +217,9 @@ async fn open_view(page: &Page, view: &str, is_first: bool, is_other: bool) -> O
     }
     page.go(&format!("view={view}")).await?;
     page.ready().await?;
-    if view == "findings" {
-        // Some come later.
-        page.hidden("[data-test='findings-coming']").await?;
-    }
-    Ok(())
+    // Some findings come later, and the line above a view after what the view shows.
+    page.hidden("[data-test='findings-coming']").await?;
+    page.hidden("[data-test='verdict-strip'].stale").await
 }
 
 /// Opens what one of [`OTHERS`] shows, besides the demo or in its place.
