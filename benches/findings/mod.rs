@@ -66,7 +66,7 @@ impl Cause {
     /// Returns the kinds of finding that say so.
     fn kinds(self) -> &'static [FindingKind] {
         match self {
-            Cause::Everywhere(_) => &[FindingKind::HotSpot, FindingKind::SlowTail],
+            Cause::Everywhere(_) => &[FindingKind::HotSpot, FindingKind::Waiting, FindingKind::SlowTail],
             Cause::Rare => &[FindingKind::SlowTail],
             Cause::Region => &[FindingKind::Who],
             Cause::SinceHalf => &[FindingKind::SinceWhen],

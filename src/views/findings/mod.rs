@@ -20,6 +20,7 @@ use pathlight_engine::endpoints::EndpointsReport;
 use pathlight_engine::findings::{Finding, FindingsReport};
 use pathlight_engine::queries::{self, OverviewReport};
 use pathlight_engine::requests::{GroupBy, RequestType, RootEndpoint};
+use pathlight_engine::verdict::one_set::ServiceTime;
 use pathlight_trace::Endpoint;
 use pathlight_view::address::Address;
 use pathlight_view::export::redacted::{self, ShareKind};
@@ -192,16 +193,10 @@ impl FindingsView {
         self.root = None;
     }
 
-    fn take_ranking(&mut self, page: Page, report: &EndpointsReport) {
-        let (costs, why) = (Cost::of(report), page.why_empty());
-        let about = findings::about(&page.address(), report);
-        let all_loaded = findings::all_loaded(&page.address(), &about);
-        self.all_loaded.set_text(&all_loaded);
-        self.all_loaded.show(!all_loaded.is_empty());
-        self.title.set_text(&findings::ranking_title(&about));
+    fn take_times(&mut self, page: Page, times: &[ServiceTime]) {
         self.bars_keep[1].clear();
         let kept = &self.bars_keep[1];
-        let rows = findings::by_service(report).into_iter().map(|(bar, service)| {
+        let rows = findings::by_service(times).into_iter().map(|(bar, service)| {
             share_row(kept, &bar, "share-service", move || {
                 if let Some(service) = &service {
                     page.change(|address| address.search = service.clone());
@@ -211,15 +206,35 @@ impl FindingsView {
         let rows: Vec<El> = rows.collect();
         self.bars.show(!rows.is_empty());
         self.by_service.fill(&rows);
+    }
+
+    fn take_ranking(&mut self, page: Page, report: &EndpointsReport) {
+        let (costs, why) = (Cost::of(report), page.why_empty());
+        let about = findings::about(&page.address(), report);
+        let all_loaded = findings::all_loaded(&page.address(), &about);
+        self.all_loaded.set_text(&all_loaded);
+        self.all_loaded.show(!all_loaded.is_empty());
+        self.title.set_text(&findings::ranking_title(&about));
+        if !has_times(page) {
+            self.take_times(page, &findings::self_times(report));
+        }
         self.copies.show(!costs.is_empty());
         self.top.set_rows(costs, &why);
     }
 }
 
+/// Returns whether the findings have the times of services of the requests looked at; those of summaries have none, and those of
+/// two sets are of B.
+fn has_times(page: Page) -> bool {
+    !page.is_summary() && page.of_findings().0.group == page.address().group()
+}
+
 /// Returns a service or request type with its part of the latency as a bar; pressed, it is looked at.
 fn share_row(keep: &Listeners, bar: &ShareBar, test: &str, open: impl Fn() + 'static) -> El {
-    let track = div("finding-track")
-        .child(&div("finding-bar").styled("width", &format!("{:.1}%", (bar.relative * 100.0).max(0.5))));
+    let [own, waiting] = bar.relative;
+    let part = |class: &str, length: f64| div(class).styled("width", &format!("{:.1}%", length * 100.0));
+    let track = div("finding-track").child(&part("finding-bar", own.max(0.005)));
+    let track = if waiting > 0.0 { track.child(&part("finding-bar of-waiting", waiting)) } else { track };
     let name = span("share-name", &bar.words);
     let row = button("").class("share-row").test(test).attr("title", &bar.hint);
     row.child(&name).child(&track).child(&span("number", &bar.share)).on_click(keep, open)
@@ -391,6 +406,9 @@ impl PageView for FindingsView {
             && (is_new(2) || is_new(4))
         {
             self.list.set(page, &report);
+            if is_new(2) && has_times(page) {
+                self.take_times(page, &report.services);
+            }
             if is_new(2) {
                 self.times.set(page, &report);
             }

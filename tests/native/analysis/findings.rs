@@ -3,7 +3,8 @@
 use crate::common::{Span, set_of, span, stage};
 use pathlight::base::statistics::Random;
 use pathlight::engine::findings::{
-    Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport,
+    Finding, FindingFacts, FindingKind, FindingPlace, FindingsReport, OneAfterTheOtherFacts,
+    ReadWithCareFacts, RetriesFacts, SinceWhenFacts, SlowTailFacts, TagsReport, TimeoutFacts, WhoFacts,
 };
 use pathlight::engine::queries;
 use pathlight::engine::requests::{PercentileRange, Selection};
@@ -68,6 +69,10 @@ fn delay(spans: &mut [Span], id: u64, us: u64) {
     }
 }
 
+fn service(name: &str) -> FindingPlace {
+    FindingPlace::Service(name.to_owned())
+}
+
 fn endpoint(name: &str) -> FindingPlace {
     FindingPlace::Endpoint(Endpoint::new(name, name))
 }
@@ -92,26 +97,33 @@ fn a_call_that_only_slow_requests_make_is_named_with_the_tag_they_share() {
     });
     let finding = the(&findings(&spans), FindingKind::SlowTail);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("disk"), 6, 60));
-    let FindingFacts::SlowTail { is_only_in_tail, tag, excess_us, .. } = &finding.facts else { panic!() };
+    let FindingFacts::SlowTail(SlowTailFacts { is_only_in_tail, tag, excess_us, .. }) = &finding.facts else {
+        panic!()
+    };
     let tag = tag.as_ref().unwrap();
     assert_eq!((tag.key.as_str(), tag.value.as_str(), tag.slow, tag.others), ("zone", "far", 6, 0));
     assert!(*is_only_in_tail && (80_000.0..83_000.0).contains(excess_us), "{excess_us}");
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.starts_with("6 of 60 requests shop @ shop take 1"), "{text}");
-    assert!(text.ends_with(" They share zone = far: 6 of 6, 0 of 54 others."), "{text}");
+    assert!(
+        text.contains(
+            " They share zone = far: 6 of 6, 0 of 54 others. Over all requests, the own work of disk"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_tail_of_which_not_every_request_is_slow_says_how_slow_half_of_them_are() {
     let spans = requests(200, |i, spans| {
         if i % 14 == 3 {
-            delay(spans, 3, 43_000);
+            delay(spans, 3, 243_000);
         }
     });
     let finding = the(&findings(&spans), FindingKind::SlowTail);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 20, 200));
     let text = finding_words::sentence(&finding).to_text();
-    assert!(text.contains(", half of them at least 6"), "{text}");
+    assert!(text.contains(", half of them at least 26"), "{text}");
 }
 
 #[test]
@@ -121,12 +133,12 @@ fn one_place_in_the_tails_of_two_request_types_costs_what_it_costs_in_both() {
             spans[0].operation = "market".to_owned();
         }
         if i % 20 == 3 || i % 20 == 6 {
-            delay(spans, 3, 43_000);
+            delay(spans, 3, 143_000);
         }
     });
     let finding = the(&findings(&spans), FindingKind::SlowTail);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 10, 100));
-    assert!((4000.0..4600.0).contains(&finding.stake_us), "{}", finding.stake_us);
+    assert!((14_000.0..14_600.0).contains(&finding.stake_us), "{}", finding.stake_us);
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.ends_with(" The same holds in 1 other request type."), "{text}");
 }
@@ -139,12 +151,12 @@ fn a_place_that_makes_one_type_clearly_slow_counts_where_it_makes_another_a_litt
             delay(spans, 1, 60_000);
         }
         if i % 20 == 3 || i % 20 == 6 {
-            delay(spans, 3, 30_000);
+            delay(spans, 3, 130_000);
         }
     });
     let finding = the(&findings(&spans), FindingKind::SlowTail);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("stock"), 10, 100));
-    assert!((2800.0..3300.0).contains(&finding.stake_us), "{}", finding.stake_us);
+    assert!((12_800.0..13_300.0).contains(&finding.stake_us), "{}", finding.stake_us);
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.ends_with(" The same holds in 1 other request type."), "{text}");
 }
@@ -156,26 +168,31 @@ fn a_tail_of_which_most_take_nearly_twice_the_median_in_one_place_is_slow() {
             delay(spans, 3, 19_000);
         }
     });
-    let finding = the(&findings(&spans), FindingKind::SlowTail);
-    assert_eq!((finding.place, finding.n, finding.of), (endpoint("stock"), 40, 400));
+    let finding = the(&findings(&spans), FindingKind::HotSpot);
+    let FindingFacts::Cost(cost) = &finding.facts else { panic!("{finding:?}") };
+    let tail = cost.tail.as_ref().unwrap();
+    assert_eq!((&finding.place, &finding.also), (&service("stock"), &vec![FindingKind::SlowTail]));
+    assert_eq!((&tail.at, tail.n, tail.of), (&Endpoint::new("stock", "stock"), 40, 400));
+    let text = finding_words::sentence(&finding).to_text();
+    assert!(text.contains("; there stock @ stock takes +14.4\u{202f}ms ("), "{text}");
 }
 
 #[test]
-fn where_few_requests_take_most_of_the_time_hot_spots_are_those_of_the_others() {
+fn a_slow_tail_where_all_requests_have_their_time_too_is_one_finding() {
     let spans = requests(200, |i, spans| {
-        if i % 20 == 7 {
+        if i % 10 == 7 {
             delay(spans, 3, 1_300_000);
         }
     });
     let report = findings(&spans);
-    let is_cart = |finding: &&Finding| finding.place == endpoint("cart");
-    let finding = report.findings.iter().find(is_cart).unwrap();
-    let FindingFacts::HotSpot { share, is_without_tails: true, .. } = finding.facts else {
+    let finding = &report.findings[0];
+    let FindingFacts::SlowTail(SlowTailFacts { share: Some(share), .. }) = &finding.facts else {
         panic!("{finding:?}")
     };
-    assert!((0.4..0.5).contains(&share), "{share}");
+    assert_eq!((&finding.place, &finding.also), (&endpoint("stock"), &vec![FindingKind::HotSpot]));
+    assert!((0.9..0.95).contains(share), "{share}");
     let text = finding_words::sentence(finding).to_text();
-    assert!(text.contains("of the latency of all but the slowest requests of each type"), "{text}");
+    assert!(text.contains(" Over all requests, the own work of stock takes "), "{text}");
     // Where two sets are loaded, findings are of the second, and so is what they lead to.
     let mut address = Address::default();
     address.compare_sets();
@@ -200,7 +217,7 @@ fn a_timeout_of_a_call_that_nobody_recorded_is_a_stretch_without_calls() {
     let found: Vec<&Finding> = report.findings.iter().filter(is_it).collect();
     let [finding] = found.as_slice() else { panic!("{}", finding_words::to_text(&report)) };
     assert_eq!(finding.place, endpoint("shop"));
-    if let FindingFacts::Timeout { duration_us, is_stretch, .. } = finding.facts {
+    if let FindingFacts::Timeout(TimeoutFacts { duration_us, is_stretch, .. }) = finding.facts {
         assert!(is_stretch && (1_980_000.0..2_060_000.0).contains(&duration_us), "{duration_us}");
     }
 }
@@ -227,7 +244,7 @@ fn a_timeout_says_for_how_many_calls_the_caller_stopped_waiting() {
     let report = findings(&spans);
     let finding = the(&report, FindingKind::Timeout);
     assert_eq!(finding.place, FindingPlace::Endpoint(Endpoint::new("server", "serve")));
-    let FindingFacts::Timeout { stopped, .. } = finding.facts else { panic!() };
+    let FindingFacts::Timeout(TimeoutFacts { stopped, .. }) = finding.facts else { panic!() };
     assert_eq!(stopped, 5);
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("; the caller stopped waiting for 5 calls. That looks like a timeout"), "{text}");
@@ -242,7 +259,9 @@ fn calls_one_after_the_other_say_what_side_by_side_would_save() {
     });
     let finding = the(&findings(&spans), FindingKind::OneAfterTheOther);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("redis"), 30, 30));
-    let FindingFacts::OneAfterTheOther { calls, saving_us, .. } = finding.facts else { panic!() };
+    let FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { calls, saving_us, .. }) = finding.facts else {
+        panic!()
+    };
     assert_eq!((calls, saving_us), (5.0, 6000.0));
 }
 
@@ -261,7 +280,13 @@ fn calls_whose_number_grows_with_a_result_before_them_are_n_plus_1() {
     };
     let mut pool = NativePool::of(vec![set_of(&with_list(true))]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::OneAfterTheOther);
-    let FindingFacts::OneAfterTheOther { saving_us, saving_p95_us, model_error, numbers, .. } = finding.facts
+    let FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts {
+        saving_us,
+        saving_p95_us,
+        model_error,
+        numbers,
+        ..
+    }) = finding.facts
     else {
         panic!()
     };
@@ -310,7 +335,7 @@ fn a_call_after_a_failed_one_is_a_retry() {
     let report = findings(&spans);
     let finding = the(&report, FindingKind::Retries);
     assert_eq!((finding.place.clone(), finding.n, finding.of), (endpoint("bank"), 10, 50));
-    let FindingFacts::Retries { calls, cost_us } = finding.facts else { panic!() };
+    let FindingFacts::Retries(RetriesFacts { calls, cost_us }) = finding.facts else { panic!() };
     assert_eq!((calls, cost_us), (10, 4000.0));
     // Errors begin at the same place: one finding, not two.
     assert!(finding.also.contains(&FindingKind::Errors), "{}", finding_words::to_text(&report));
@@ -326,7 +351,7 @@ fn a_tag_whose_requests_are_slower_says_who_is_affected() {
     });
     let finding = the(&findings(&spans), FindingKind::Who);
     assert_eq!(finding.place, FindingPlace::Tag { key: "zone".to_owned(), value: "eu".to_owned() });
-    let FindingFacts::Who { ratio, ratio_interval, .. } = finding.facts else { panic!() };
+    let FindingFacts::Who(WhoFacts { ratio, ratio_interval, .. }) = finding.facts else { panic!() };
     assert!((2.2..2.6).contains(&ratio) && ratio_interval.low > 2.0, "{ratio}");
 }
 
@@ -339,7 +364,7 @@ fn a_type_that_is_slower_from_some_time_on_says_since_when() {
     });
     let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::SinceWhen);
-    let FindingFacts::SinceWhen { from_us, requests, .. } = finding.facts else { panic!() };
+    let FindingFacts::SinceWhen(SinceWhenFacts { from_us, requests, .. }) = finding.facts else { panic!() };
     assert_eq!((from_us, requests), (1_700_000_060_000_000, (60, 30)));
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.contains("; what changed then is stock's own work: +24.9\u{202f}ms per request."), "{text}");
@@ -364,7 +389,7 @@ fn a_tag_that_is_slow_with_another_one_only_says_so() {
     set.seal().unwrap();
     let mut pool = NativePool::of(vec![set]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::Who);
-    let FindingFacts::Who { only_with: Some((other, explains)), .. } = &finding.facts else {
+    let FindingFacts::Who(WhoFacts { only_with: Some((other, explains)), .. }) = &finding.facts else {
         panic!("{finding:?}")
     };
     let FindingPlace::Tag { key, .. } = &finding.place else { panic!() };
@@ -380,7 +405,7 @@ fn a_tag_that_is_slow_with_another_one_only_says_so() {
 fn what_has_no_calls_while_time_passes_is_not_instrumented_and_orphans_ask_for_care() {
     let spans = requests(20, |_, spans| delay(spans, 1, 60_000));
     let finding = the(&findings(&spans), FindingKind::HotSpot);
-    assert_eq!(finding.place, endpoint("shop"));
+    assert_eq!(finding.place, service("shop"));
     assert_eq!(finding.also, [FindingKind::NotInstrumented]);
     let spans = requests(20, |_, spans| spans.push(span(9, 77, "lost", 2000, 3000)));
     let finding = the(&findings(&spans), FindingKind::ReadWithCare);
@@ -398,7 +423,7 @@ fn what_is_not_instrumented_says_between_which_calls_most_time_passes() {
     let finding = the(&findings(&spans), FindingKind::HotSpot);
     assert_eq!(
         (finding.place.clone(), &finding.also),
-        (endpoint("shop"), &vec![FindingKind::NotInstrumented])
+        (service("shop"), &vec![FindingKind::NotInstrumented])
     );
     let text = finding_words::sentence(&finding).to_text();
     let gap = " longest gap: between log @ log and render @ render, 64.0\u{202f}ms on average.";
@@ -413,7 +438,8 @@ fn clocks_that_could_not_be_set_and_traces_without_a_root_ask_for_care() {
         spans[1].start_us = 0;
     });
     let finding = the(&findings(&spans), FindingKind::ReadWithCare);
-    let FindingFacts::ReadWithCare { skew: Some((_, pair, _)), .. } = &finding.facts else {
+    let FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, pair, _)), .. }) = &finding.facts
+    else {
         panic!("{finding:?}")
     };
     assert_eq!(pair[0], "shop");
@@ -466,7 +492,7 @@ fn against_a_baseline_the_service_that_got_slower_speaks_first() {
     let is_new = |finding: &&Finding| !finding.is_as_before;
     let known: Vec<_> = report.findings.iter().skip(1).skip_while(is_new).collect();
     assert!(!known.is_empty() && known.iter().all(|finding| finding.is_as_before), "{known:?}");
-    assert!(known.iter().any(|finding| finding.place == endpoint("cart")), "{known:?}");
+    assert!(known.iter().any(|finding| finding.place == service("cart")), "{known:?}");
     // Requests that fail early are no improvement.
     let failing = compared(&requests(40, |i, spans| {
         if i % 8 > 0 {
@@ -520,22 +546,25 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
     let mut pool = NativePool::of(vec![set]).unwrap();
     let first = pool.run(queries::Findings { selection: Selection::default(), baseline: None }).unwrap();
     let report = completed(&mut pool, Selection::default(), None);
-    let finding = &report.findings[0];
+    let finding = &the(&report, FindingKind::SlowTail);
     assert_eq!(finding.place, FindingPlace::Endpoint(Endpoint::new("catalog", "SELECT product_details")));
-    let FindingFacts::SlowTail { root, tag, .. } = &finding.facts else { panic!("{finding:?}") };
+    let FindingFacts::SlowTail(SlowTailFacts { root, tag, .. }) = &finding.facts else {
+        panic!("{finding:?}")
+    };
     assert_eq!((root.root.operation.as_str(), finding.n, finding.of), ("GET /product/{id}", 4, 37));
     assert_eq!(tag.as_ref().map(|tag| (tag.key.as_str(), tag.slow)), Some(("cache.hit", 4)));
-    let (short, long) = [&first, &report].map(|r| finding_words::sentence(&r.findings[0]).to_text()).into();
+    let tail =
+        |report: &FindingsReport| finding_words::sentence(&the(report, FindingKind::SlowTail)).to_text();
+    let (short, long) = (tail(&first), tail(&report));
     assert!(short.ends_with(" They share cache.hit = false: 4 of 4, 1 of 33 others."), "{short}");
     // The one other request misses another cache.
     let place =
         "They share cache.hit = false on redis GET product_details @ catalog: 4 of 4, 0 of 33 others.";
     let without = "Without SELECT product_details @ catalog p99 of this request type would fall by 83.8\u{202f}ms to 71.0\u{202f}ms.";
     assert!(long.ends_with(&format!("{place} {without}")), "{long}");
-    let search = &report.findings[1];
-    assert_eq!(search.place, FindingPlace::Endpoint(Endpoint::new("search", "POST products/_search")));
+    let search = report.findings.iter().find(|finding| finding.place == service("search")).unwrap();
     assert_eq!(search.also, [FindingKind::WorthMakingFaster]);
-    assert!(finding_words::sentence(search).to_text().contains("; halving it would save 1.20\u{202f}ms"));
+    assert!(finding_words::sentence(search).to_text().contains("; halving that would save 1.20\u{202f}ms"));
     let charges = the(&report, FindingKind::WorthMakingFaster);
     assert_eq!(charges.place, FindingPlace::Endpoint(Endpoint::new("payment", "POST /v1/charges")));
     let errors = finding_words::sentence(&the(&report, FindingKind::Errors)).to_text();
@@ -551,7 +580,7 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
         note.contains("[Compare slow with fast](https://traces.example/#view=flame&search=a%28b%29)"),
         "{note}"
     );
-    assert!(note.contains("\n\nLoaded: demo.json\n\n1. *Slow tail.*"), "{note}");
+    assert!(note.contains("\n\nLoaded: demo.json\n\n1. *Waiting for a service.*"), "{note}");
     assert!(note.contains("`SELECT product_details @ catalog`") && note.ends_with("findings)\n"), "{note}");
 }
 
@@ -588,7 +617,7 @@ fn work_beside_which_other_work_runs_is_a_hot_spot_not_worth_making_faster() {
     });
     let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::HotSpot);
-    assert_eq!(finding.place, endpoint("wide"));
+    assert_eq!(finding.place, service("wide"));
     let text = finding_words::sentence(&finding).to_text();
     assert!(
         text.ends_with(
@@ -609,7 +638,7 @@ fn calls_one_after_the_other_beside_a_hot_spot_are_named_in_their_order() {
     });
     let mut pool = NativePool::of(vec![set_of(&spans)]).unwrap();
     let finding = the(&completed(&mut pool, Selection::default(), None), FindingKind::HotSpot);
-    assert_eq!(finding.place, endpoint("find"));
+    assert_eq!(finding.place, service("find"));
     let text = finding_words::sentence(&finding).to_text();
     assert!(text.ends_with(": update @ update \u{2192} store @ store runs beside it."), "{text}");
 }

@@ -1,7 +1,7 @@
 //! Bursts: slow requests that start close together, more closely than requests do.
 
 use super::candidates::{MIN_STARTS, Sums, untested_finding};
-use super::{Burst, Finding, FindingFacts, FindingPlace};
+use super::{Burst, BurstsFacts, Finding, FindingFacts, FindingPlace};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::fisher_p;
 
@@ -34,7 +34,7 @@ impl Sums<'_> {
         if found.is_empty() || in_bursts * 2 < slow {
             return Vec::new();
         }
-        let facts = FindingFacts::Bursts { bursts: found, requests: all.len() as u64 };
+        let facts = FindingFacts::Bursts(BurstsFacts { bursts: found, requests: all.len() as u64 });
         vec![untested_finding(FindingPlace::Data, in_bursts, slow, facts)]
     }
 }

@@ -1,10 +1,15 @@
 //! Candidates for findings: each kind with its stake, the interval of it, and its test.
 
-use super::part::{HotSums, PathSums, TailSums};
+use super::part::TailSums;
 use super::structure::{Durations, value_at};
 use super::tags::GroupSums;
-use super::{Finding, FindingFacts, FindingPlace, FindingsPart, SharedTag, TagsPart};
+use super::{
+    ErrorsFacts, Finding, FindingFacts, FindingPlace, FindingsPart, NotInstrumentedFacts,
+    OneAfterTheOtherFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TagsPart, TimeoutFacts,
+    WhoFacts,
+};
 use crate::requests::{PercentileRange, TypeCut, TypeLatencies};
+use crate::verdict::ServicesPartial;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{
     Interval, MeanError, Moments, change_point, false_discovery, fisher_p, log_bin_middle_us, percentile,
@@ -13,14 +18,6 @@ use pathlight_base::statistics::{
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
-/// Least share of all latency that an endpoint must have to be a hot spot.
-const HOT_SHARE: f64 = 0.05;
-/// Least share of all latency that a service must have to be a hot spot.
-const HOT_SERVICE: f64 = 0.1;
-/// A service is named, and not its largest endpoint, if it has this many times the time of the largest endpoint of all.
-const SPREAD: f64 = 2.0;
-/// Hot spots reported at most.
-const HOT_SPOTS: usize = 3;
 /// Least share of an endpoint's time without a recorded child for its time to be reported as unrecorded.
 const UNRECORDED: f64 = 0.9;
 /// Least share of all latency that this time must have.
@@ -36,14 +33,12 @@ const MIN_TIMEOUT_US: f64 = 49_500.0;
 /// A tag is shared if this part of the slow requests has it.
 const SHARED: f64 = 0.8;
 
-/// An endpoint with its sums.
-type Row<'a> = (&'a Endpoint, HotSums);
-
 /// What all candidates are made from.
 pub(super) struct Sums<'a> {
     pub types: &'a TypeLatencies,
     pub cuts: &'a [TypeCut],
     pub part: &'a FindingsPart,
+    pub times: &'a ServicesPartial,
 }
 
 /// Returns the mean of `n` values of which some are absent, with its 95 % interval.
@@ -114,113 +109,16 @@ impl<'a> Excess<'a> {
 }
 
 impl Sums<'_> {
-    fn total_us(&self) -> f64 {
+    pub fn total_us(&self) -> f64 {
         self.part.latency.sum as f64
     }
 
-    fn requests(&self) -> u64 {
+    pub fn requests(&self) -> u64 {
         self.part.requests
     }
 
-    fn hot(
-        &self,
-        place: FindingPlace,
-        sums: &HotSums,
-        endpoints: u64,
-        largest: Option<(Endpoint, f64)>,
-    ) -> Finding {
-        let all = self.looked_at();
-        let (mean_us, interval) = mean(sums.time, all.requests);
-        // Per request of the selection.
-        let part = all.requests as f64 / self.requests().max(1) as f64;
-        let facts = FindingFacts::HotSpot {
-            share: sums.time.sum as f64 / all.time.sum.max(1) as f64,
-            mean_us,
-            latency_us: all.time.mean(all.requests),
-            is_without_tails: self.are_tails_most(),
-            endpoints,
-            largest,
-            halved: None,
-            beside: self.beside(&place, sums.time.sum),
-            gap: match &place {
-                FindingPlace::Endpoint(endpoint) if self.is_unrecorded(endpoint) => self.gap(endpoint),
-                _ => None,
-            },
-        };
-        let interval = interval.map(|interval| scaled(interval, part));
-        Finding {
-            stake_us: mean_us * part,
-            interval,
-            ..untested_finding(place, sums.requests, all.requests, facts)
-        }
-    }
-
-    /// Returns whether the tails of the types have most of the latency: then a mean over all requests is that of few.
-    fn are_tails_most(&self) -> bool {
-        2 * self.part.outside_tails.time.sum < self.part.latency.sum
-    }
-
-    /// Returns the time of the requests among which hot spots are looked for.
-    fn looked_at(&self) -> HotSums {
-        match self.are_tails_most() {
-            true => self.part.outside_tails,
-            false => HotSums { requests: self.requests(), time: self.part.latency },
-        }
-    }
-
-    /// Returns what these have of a place.
-    fn hot_sums(&self, sums: &PathSums) -> HotSums {
-        match self.are_tails_most() {
-            true => sums.outside_tails,
-            false => HotSums { requests: sums.requests, time: sums.time },
-        }
-    }
-
-    /// Returns, for each service with much time, its largest endpoint or, if the service has twice the time of the
-    /// largest endpoint of all, the service; and of them those with most, the largest endpoint of all among them.
-    pub fn hot_spots(&self) -> Vec<Finding> {
-        let total_us = self.looked_at().time.sum as f64;
-        let is_hot = |us: u128, share: f64| us as f64 >= share * total_us && us > 0;
-        let mut of_service: BTreeMap<&str, (u64, Option<Row>)> = BTreeMap::new();
-        let mut most = 0;
-        for (endpoint, sums) in &self.part.endpoints {
-            let sums = self.hot_sums(sums);
-            let (count, largest) = of_service.entry(&endpoint.service).or_default();
-            *count += u64::from(sums.time.sum > 0);
-            if largest.is_none_or(|(_, most)| sums.time.sum > most.time.sum) {
-                *largest = Some((endpoint, sums));
-            }
-            most = most.max(sums.time.sum);
-        }
-        let mut found = Vec::new();
-        for (service, (count, largest)) in of_service {
-            let Some(((endpoint, sums), all)) = largest.zip(self.part.services.get(service)) else {
-                continue;
-            };
-            let all = self.hot_sums(all);
-            let is_spread = all.time.sum as f64 >= SPREAD * most as f64;
-            if is_spread && is_hot(all.time.sum, HOT_SERVICE) {
-                let share = sums.time.sum as f64 / total_us;
-                let place = FindingPlace::Service(service.to_owned());
-                found.push((sums.time.sum, self.hot(place, &all, count, Some((endpoint.clone(), share)))));
-            } else if is_hot(sums.time.sum, HOT_SHARE) {
-                found.push((
-                    sums.time.sum,
-                    self.hot(FindingPlace::Endpoint(endpoint.clone()), &sums, 1, None),
-                ));
-            }
-        }
-        // Stable: equal ones stay by name.
-        found.compact_sort_by(|a, b| {
-            let is_most = |largest: u128| largest == most;
-            is_most(b.0).cmp(&is_most(a.0)).then_with(|| b.1.least_us().total_cmp(&a.1.least_us()))
-        });
-        found.truncate(HOT_SPOTS);
-        found.into_iter().map(|(_, finding)| finding).collect()
-    }
-
     /// Returns whether an endpoint calls others and yet has most of its time, which is much of all, between the calls.
-    fn is_unrecorded(&self, endpoint: &Endpoint) -> bool {
+    pub fn is_unrecorded(&self, endpoint: &Endpoint) -> bool {
         self.part.endpoints.get(endpoint).is_some_and(|sums| {
             let between_us = sums.between_us as f64;
             between_us >= UNRECORDED_SHARE * self.total_us().max(1.0)
@@ -233,7 +131,8 @@ impl Sums<'_> {
         let found = self.part.endpoints.iter().filter(|(endpoint, _)| self.is_unrecorded(endpoint));
         let found = found.map(|(endpoint, sums)| {
             let share = sums.between_us as f64 / self.total_us().max(1.0);
-            let facts = FindingFacts::NotInstrumented { share, gap: self.gap(endpoint) };
+            let facts =
+                FindingFacts::NotInstrumented(NotInstrumentedFacts { share, gap: self.gap(endpoint) });
             untested_finding(FindingPlace::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
         });
         found.collect()
@@ -281,7 +180,7 @@ impl Sums<'_> {
         let about = if best.is_only_in_tail { *best.sums } else { all };
         let (n, interval) = (best.n, best.interval?);
         let share = n as f64 / self.requests().max(1) as f64;
-        let facts = FindingFacts::SlowTail {
+        let facts = FindingFacts::SlowTail(SlowTailFacts {
             root: cut.name.clone(),
             latency_us: about.latency_us,
             p50_us: cut.fast_to_us,
@@ -292,9 +191,11 @@ impl Sums<'_> {
             latency_excess_us: about.latency_sum_us as f64 / n.max(1) as f64 - cut.fast_to_us as f64,
             tail_p50_us: cut.tail_p50_us,
             other_types: 0,
+            waits_for: self.waits_for(best.endpoint).map(str::to_owned),
+            share: None,
             tag: None,
             p99_us: None,
-        };
+        });
         Some(Finding {
             stake_us: best.us * share,
             interval: Some(scaled(interval, share)),
@@ -308,7 +209,7 @@ impl Sums<'_> {
     pub fn one_after_the_other(&self) -> Vec<Finding> {
         let found = self.part.runs.iter().map(|((caller, callee), sums)| {
             let (stake_us, interval) = mean(sums.saving, self.requests());
-            let facts = FindingFacts::OneAfterTheOther {
+            let facts = FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts {
                 caller: caller.clone(),
                 calls: sums.calls as f64 / sums.runs.max(1) as f64,
                 saving_us: sums.saving.mean(sums.requests),
@@ -316,7 +217,7 @@ impl Sums<'_> {
                 model_error: None,
                 numbers: self.numbers(caller, callee),
                 grows_with: self.grows_with(caller, callee),
-            };
+            });
             let place = FindingPlace::Endpoint(callee.clone());
             Finding { stake_us, interval, ..untested_finding(place, sums.requests, self.requests(), facts) }
         });
@@ -327,10 +228,10 @@ impl Sums<'_> {
     pub fn retries(&self) -> Vec<Finding> {
         let found = self.part.retries.iter().map(|(endpoint, sums)| {
             let (stake_us, interval) = mean(sums.cost, self.requests());
-            let facts = FindingFacts::Retries {
+            let facts = FindingFacts::Retries(RetriesFacts {
                 calls: sums.calls,
                 cost_us: sums.cost.sum as f64 / sums.calls.max(1) as f64,
-            };
+            });
             let example = self.part.failing.get(endpoint).cloned();
             let place = FindingPlace::Endpoint(endpoint.clone());
             Finding {
@@ -398,7 +299,8 @@ impl Sums<'_> {
         let reach = 1.96 * (n as f64).sqrt();
         let interval = Interval { low: (n as f64 - reach).max(0.0), high: n as f64 + reach };
         let stopped = durations.stopped;
-        let facts = FindingFacts::Timeout { duration_us, p50_us, is_round, is_stretch, stopped };
+        let facts =
+            FindingFacts::Timeout(TimeoutFacts { duration_us, p50_us, is_round, is_stretch, stopped });
         Some(Finding {
             stake_us: n as f64 * each,
             interval: Some(scaled(interval, each)),
@@ -414,21 +316,33 @@ impl Sums<'_> {
         let Some((endpoint, sums)) = most else { return Vec::new() };
         // Each type against itself: requests that fail may be of slower types.
         let (mut excess_us, mut variance, mut expected_us, mut taken_us) = (0.0, 0.0, 0.0, 0.0);
-        for sums in self.part.errors.values().filter(|sums| sums.requests > 0 && sums.without_requests > 0) {
-            let (with, without) =
-                (side(sums.latency, sums.requests), side(sums.without, sums.without_requests));
-            let share = sums.requests as f64 / self.requests().max(1) as f64;
-            excess_us += share * (with.mean - without.mean);
-            variance += share * share * (with.variance / with.n as f64 + without.variance / without.n as f64);
+        let mut lost = Moments::default();
+        for sums in self.part.errors.values() {
+            lost.merge(sums.of_failed_root);
+            if sums.requests == 0 || sums.without_requests == 0 {
+                continue;
+            }
+            let without = side(sums.without, sums.without_requests);
             expected_us += sums.requests as f64 * without.mean;
             taken_us += sums.latency.sum as f64;
+            // Of what fails as a whole all time is lost, below.
+            let (latency, requests) = sums.with_root_that_did_not_fail();
+            if requests == 0 {
+                continue;
+            }
+            let with = side(latency, requests);
+            let share = requests as f64 / self.requests().max(1) as f64;
+            excess_us += share * (with.mean - without.mean);
+            variance += share * share * (with.variance / with.n as f64 + without.variance / without.n as f64);
         }
+        excess_us += lost.mean(self.requests());
+        variance += lost.variance(self.requests()) / self.requests().max(1) as f64;
         let reach = 1.96 * variance.sqrt();
-        let facts = FindingFacts::Errors {
+        let facts = FindingFacts::Errors(ErrorsFacts {
             requests: n,
             ratio: (expected_us > 0.0).then(|| taken_us / expected_us),
             saved: None,
-        };
+        });
         vec![Finding {
             stake_us: excess_us.max(0.0),
             interval: Some(Interval {
@@ -472,12 +386,12 @@ impl Sums<'_> {
         };
         let (a, b) = (moments(before), moments(after));
         let share = b.n as f64 / self.requests().max(1) as f64;
-        let facts = FindingFacts::SinceWhen {
+        let facts = FindingFacts::SinceWhen(SinceWhenFacts {
             from_us: times[change.before].0,
             p50_us,
             requests: (a.n, b.n),
             change: None,
-        };
+        });
         Some(Finding {
             stake_us: (b.mean - a.mean) * share,
             interval: welch(a, b).map(|interval| scaled(interval, share)),
@@ -513,13 +427,13 @@ impl Sums<'_> {
                     }
                     let share = sums.requests as f64 / self.requests().max(1) as f64;
                     let ratio = |us: f64| 1.0 + us / a.mean;
-                    let facts = FindingFacts::Who {
+                    let facts = FindingFacts::Who(WhoFacts {
                         root: known.root.clone(),
                         ratio: b.mean / a.mean,
                         ratio_interval: Interval { low: ratio(interval.low), high: ratio(interval.high) },
                         means_us: (b.mean, a.mean),
                         only_with: None,
-                    };
+                    });
                     let place = FindingPlace::Tag { key: key.clone(), value: value.clone() };
                     found.push(Finding {
                         stake_us: (b.mean - a.mean) * share,

@@ -4,8 +4,9 @@
 use super::candidates::untested_finding;
 use super::rank::{MOST, sort_findings};
 use super::{
-    ChangedThen, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag, FindingsReport, Halved,
-    PairsPart, TagsReport,
+    AbnormalFacts, ChangedThen, ErrorsFacts, Finding, FindingFacts, FindingKind, FindingPlace, FindingTag,
+    FindingsReport, Halved, OneAfterTheOtherFacts, PairsPart, SinceWhenFacts, SlowTailFacts, TagsReport,
+    WhoFacts,
 };
 use crate::anomalies::AnomalyReport;
 use crate::errors::ErrorsReport;
@@ -134,15 +135,25 @@ impl LateFindings {
         }
         let groups = report.groups();
         let reasons = groups.iter().take(REASONS);
-        let facts = FindingFacts::Abnormal {
+        let facts = FindingFacts::Abnormal(AbnormalFacts {
             by_chance,
             trained: report.trained,
             has_drifted: report.has_drifted(),
             reasons: reasons.map(|group| (group.rows.len() as u64, group.words.clone())).collect(),
-        };
+        });
         // The most anomalous comes first.
         let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());
         self.abnormal = Some(Finding { example, ..untested_finding(FindingPlace::Data, n, judged, facts) });
+    }
+}
+
+impl SlowTailFacts {
+    fn take_late(&mut self, late: &LateFindings) {
+        let Some(known) = late.tails.iter().find(|tail| tail.root == self.root) else { return };
+        self.p99_us = known.p99_us;
+        if let (Some(tag), Some((place, others))) = (&mut self.tag, &known.tag_at) {
+            (tag.at, tag.others) = (Some(place.clone()), *others);
+        }
     }
 }
 
@@ -153,30 +164,28 @@ impl FindingsReport {
         let mut report = self.clone();
         for finding in &mut report.findings {
             match (&mut finding.facts, &finding.place) {
-                (FindingFacts::SlowTail { root, tag, p99_us, .. }, _) => {
-                    let Some(known) = late.tails.iter().find(|tail| tail.root == *root) else { continue };
-                    *p99_us = known.p99_us;
-                    if let (Some(tag), Some((place, others))) = (tag, &known.tag_at) {
-                        (tag.at, tag.others) = (Some(place.clone()), *others);
-                    }
-                }
-                (FindingFacts::Errors { saved, .. }, _) => *saved = late.without_errors,
-                (FindingFacts::OneAfterTheOther { caller, model_error, .. }, _) => {
+                (FindingFacts::SlowTail(tail), _) => tail.take_late(late),
+                (FindingFacts::Errors(ErrorsFacts { saved, .. }), _) => *saved = late.without_errors,
+                (FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, model_error, .. }), _) => {
                     let known = late.model_errors.iter().find(|known| known.0 == *caller);
                     *model_error = known.map(|known| known.1);
                 }
-                (FindingFacts::SinceWhen { change, .. }, FindingPlace::RequestType(root)) => {
+                (FindingFacts::SinceWhen(SinceWhenFacts { change, .. }), FindingPlace::RequestType(root)) => {
                     let known = late.changes.iter().find(|known| known.0 == *root);
                     *change = known.map(|known| known.1.clone());
                 }
-                (FindingFacts::Who { root, only_with, .. }, FindingPlace::Tag { key, value }) => {
+                (FindingFacts::Who(WhoFacts { root, only_with, .. }), FindingPlace::Tag { key, value }) => {
                     let is_it = |tag: &FindingTag| tag.key == *key && tag.value == *value;
                     let known = late.pairs.iter().find(|known| known.0 == *root && is_it(&known.1));
                     *only_with = known.map(|known| known.2.clone());
                 }
-                (FindingFacts::HotSpot { halved, .. }, FindingPlace::Endpoint(endpoint)) => {
-                    let known = late.savings.iter().find(|saved| saved.endpoint == *endpoint);
-                    *halved = known.map(|saved| saved.halved);
+                (FindingFacts::Cost(cost), _) => {
+                    let at = cost.largest.as_ref().map(|(endpoint, _)| endpoint);
+                    let known = late.savings.iter().find(|saved| Some(&saved.endpoint) == at);
+                    cost.halved = known.map(|saved| saved.halved);
+                    if let Some(tail) = &mut cost.tail {
+                        tail.facts.take_late(late);
+                    }
                 }
                 _ => {}
             }
@@ -190,7 +199,14 @@ impl FindingsReport {
         told.dedup();
         for saved in told {
             let place = FindingPlace::Endpoint(saved.endpoint.clone());
-            match report.findings.iter_mut().find(|finding| finding.place == place) {
+            let is_there = |finding: &&mut Finding| {
+                let largest = match &finding.facts {
+                    FindingFacts::Cost(cost) => cost.largest.as_ref().map(|(endpoint, _)| endpoint),
+                    _ => None,
+                };
+                finding.place == place || largest == Some(&saved.endpoint)
+            };
+            match report.findings.iter_mut().find(is_there) {
                 Some(known) if !known.also.contains(&FindingKind::WorthMakingFaster) => {
                     known.also.push(FindingKind::WorthMakingFaster);
                 }

@@ -8,6 +8,8 @@
 
 mod bursts;
 mod candidates;
+mod costs;
+mod facts;
 mod late_findings;
 pub(crate) mod late_query;
 mod outside;
@@ -23,16 +25,18 @@ mod structure;
 mod tag_rows;
 mod tags;
 pub(crate) mod tags_query;
-mod wait_times;
-mod waiting;
 
+pub use facts::{
+    AbnormalFacts, BesideCall, Burst, BurstsFacts, ChangedThen, CostFacts, CostInTail, ErrorsFacts,
+    FindingFacts, Gap, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
+    ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
+};
 pub use late_findings::{LateFindings, LateTail, Saved};
 pub use outside::{Outside, OutsidePart, Tops};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};
 pub use report::{
-    BesideCall, Burst, ChangedThen, Finding, FindingFacts, FindingKind, FindingPlace, FindingPoint,
-    FindingsReport, FollowUpTail, FollowUps, Gap, GrowsWith, Halved, SharedTag, TimeBin,
+    Finding, FindingKind, FindingPlace, FindingPoint, FindingsReport, FollowUpTail, FollowUps, TimeBin,
 };
 pub use tag_rows::{FindingTag, PairsObserver, PairsPart, TagRow, TagsReport, tail_groups};
 pub use tags::{TagGroup, TagsObserver, TagsPart};

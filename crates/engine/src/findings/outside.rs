@@ -2,7 +2,7 @@
 //! (`docs/definitions/real-traces.md` sections 10 and 11).
 
 use super::candidates::{Sums, untested_finding};
-use super::{Finding, FindingFacts, FindingPlace};
+use super::{Finding, FindingFacts, FindingPlace, OutsideRequestsFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_trace::{Coverage, Endpoint, EndpointId, NO_ROW, Role, SpanId, TraceSet, Tree};
 use rustc_hash::FxHashMap;
@@ -133,13 +133,13 @@ impl Sums<'_> {
             let share = coverage.share(us);
             let (endpoint, largest) =
                 *outside.by_time(is_async).first().filter(|_| share > Coverage::MUCH)?;
-            let facts = FindingFacts::OutsideRequests {
+            let facts = FindingFacts::OutsideRequests(OutsideRequestsFacts {
                 share,
                 us,
                 missing: (!is_async).then_some(outside.missing),
                 tops: largest.spans,
                 mean_us: largest.us as f64 / largest.spans.max(1) as f64,
-            };
+            });
             Some(untested_finding(FindingPlace::Endpoint(endpoint.clone()), spans, self.part.spans, facts))
         };
         [true, false].into_iter().filter_map(find).collect()

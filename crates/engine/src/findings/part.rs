@@ -3,7 +3,6 @@
 
 use super::siblings::{SiblingSums, Siblings};
 use super::structure::{Durations, RetrySums, RunSums, Structure};
-use super::wait_times::WaitTimes;
 use super::{Outside, OutsidePart};
 use crate::flame::{Collapser, Observer, PathTable};
 use crate::requests::{RequestRef, RequestTypes, TypeCut};
@@ -19,7 +18,7 @@ use std::sync::Arc;
 /// A callee that begins this much before its call has another clock.
 const SKEW_US: i128 = 1_000;
 
-/// Time on the critical path in one endpoint, or one service.
+/// Time on the critical path in one endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PathSums {
     /// Requests that have it on their path.
@@ -28,28 +27,23 @@ pub(super) struct PathSums {
     pub time: Moments,
     /// The part of the time in requests in which it has calls of its own.
     pub between_us: u128,
-    /// The same of the requests outside the tails of their types.
-    pub outside_tails: HotSums,
     /// Requests in which errors begin in it.
     pub failing: u64,
 }
 
-/// Requests that have an endpoint, or a service, on their critical path, and their time in it.
+/// What calls wait for a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct HotSums {
-    pub requests: u64,
-    pub time: Moments,
+pub(super) struct WaitSums {
+    /// Time on the critical path.
+    pub us: u128,
+    /// The caller's own work may be in it.
+    pub is_unsure: bool,
 }
 
-impl HotSums {
-    fn add(&mut self, us: u64) {
-        self.requests += 1;
-        self.time.add(us);
-    }
-
-    fn merge(&mut self, other: HotSums) {
-        self.requests += other.requests;
-        self.time.merge(other.time);
+impl WaitSums {
+    fn merge(&mut self, other: WaitSums) {
+        self.us += other.us;
+        self.is_unsure |= other.is_unsure;
     }
 }
 
@@ -70,6 +64,9 @@ pub(super) struct TailSums {
 pub(super) struct ErrorSums {
     pub requests: u64,
     pub latency: Moments,
+    /// Of these, the requests whose root is in error.
+    pub failed_roots: u64,
+    pub of_failed_root: Moments,
     pub without: Moments,
     pub without_requests: u64,
 }
@@ -79,10 +76,7 @@ pub(super) struct ErrorSums {
 pub struct FindingsPart {
     pub(super) requests: u64,
     pub(super) latency: Moments,
-    /// Of the requests outside the tails of their types.
-    pub(super) outside_tails: HotSums,
     pub(super) endpoints: BTreeMap<Endpoint, PathSums>,
-    pub(super) services: BTreeMap<String, PathSums>,
     /// By number of the cut, and endpoint.
     pub(super) tails: BTreeMap<(u32, Endpoint), TailSums>,
     /// Sums by the number of the cut.
@@ -95,8 +89,8 @@ pub struct FindingsPart {
     pub(super) durations: BTreeMap<Endpoint, Durations>,
     /// The longest stretches in which no call runs, of spans that make calls.
     pub(super) stretches: BTreeMap<Endpoint, Durations>,
-    /// By call and service waited for.
-    pub(super) waits: BTreeMap<(Endpoint, String), WaitTimes>,
+    /// What calls wait on the critical path outside their callee, by call and service waited for.
+    pub(super) waits: BTreeMap<(Endpoint, String), WaitSums>,
     pub(super) siblings: SiblingSums,
     /// Traces, and those of which every root lacks its parent.
     pub(super) traces: u64,
@@ -110,6 +104,17 @@ pub struct FindingsPart {
     pub(super) clipped: u64,
     /// What no request waits for.
     pub(super) outside: OutsidePart,
+}
+
+impl ErrorSums {
+    /// Returns latencies and number of the requests that have an error below their root alone.
+    pub fn with_root_that_did_not_fail(&self) -> (Moments, u64) {
+        let latency = Moments {
+            sum: self.latency.sum - self.of_failed_root.sum,
+            sum_sq: self.latency.sum_sq - self.of_failed_root.sum_sq,
+        };
+        (latency, self.requests - self.failed_roots)
+    }
 }
 
 /// Keeps the slower of two requests; of equally slow ones the first by id.
@@ -138,16 +143,13 @@ impl FindingsPart {
         let path = |into: &mut PathSums, from: PathSums| {
             into.requests += from.requests;
             into.time.merge(from.time);
-            into.outside_tails.merge(from.outside_tails);
             into.between_us += from.between_us;
             into.failing += from.failing;
         };
         for part in parts {
             all.requests += part.requests;
             all.latency.merge(part.latency);
-            all.outside_tails.merge(part.outside_tails);
             join(&mut all.endpoints, part.endpoints, path);
-            join(&mut all.services, part.services, path);
             join(&mut all.tails, part.tails, |into, from| {
                 if into.tail_requests == 0 {
                     into.latency_us = from.latency_us;
@@ -164,6 +166,8 @@ impl FindingsPart {
             join(&mut all.errors, part.errors, |into, from| {
                 into.requests += from.requests;
                 into.latency.merge(from.latency);
+                into.failed_roots += from.failed_roots;
+                into.of_failed_root.merge(from.of_failed_root);
                 into.without.merge(from.without);
                 into.without_requests += from.without_requests;
             });
@@ -173,7 +177,7 @@ impl FindingsPart {
             join(&mut all.retries, part.retries, RetrySums::merge);
             join(&mut all.durations, part.durations, Durations::merge);
             join(&mut all.stretches, part.stretches, Durations::merge);
-            join(&mut all.waits, part.waits, WaitTimes::merge);
+            join(&mut all.waits, part.waits, WaitSums::merge);
             all.siblings.merge(part.siblings);
             all.traces += part.traces;
             all.rootless += part.rootless;
@@ -194,23 +198,20 @@ pub struct FindingsObserver {
     types: Arc<RequestTypes>,
     /// By number of the type: that of its cut, [`NO_ROW`] if none.
     cut_of: Vec<u32>,
-    service_of: Vec<u32>,
     collapser: Collapser,
     structure: Structure,
     siblings: Siblings,
     /// By the processes of a call and of its callee, each service and host.
     skewed: FxHashMap<[(Symbol, Symbol); 2], u64>,
     endpoints: Vec<PathSums>,
-    services: BTreeMap<u32, PathSums>,
     tails: FxHashMap<(u32, u32), TailSums>,
     failing: BTreeMap<u32, RequestRef>,
     /// By endpoint: the request in which it was seen last with a call of its own, and in which errors began in it.
     has_calls: Vec<u64>,
     has_failed: Vec<u64>,
     inclusive_us: FxHashMap<u32, u64>,
-    /// By endpoint of the call and number of the service's name; of the current request, and of all.
-    waits_here: Vec<((u32, u32), u64, bool)>,
-    waits: FxHashMap<(u32, u32), WaitTimes>,
+    /// By endpoint of the call and number of the service's name.
+    waits: FxHashMap<(u32, u32), WaitSums>,
     number: u64,
     last_trace: Option<u32>,
     outside: Outside,
@@ -223,28 +224,20 @@ impl FindingsObserver {
         let endpoints = set.endpoints().len();
         let numbers: BTreeMap<_, u32> = cuts.iter().map(|cut| &cut.name).zip(0..).collect();
         let cut_of = types.names().iter().map(|name| numbers.get(name).copied().unwrap_or(NO_ROW)).collect();
-        let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
-        let service_of = set.endpoints().map(|(service, _)| {
-            let next = numbers.len() as u32;
-            *numbers.entry(service).or_insert(next)
-        });
         FindingsObserver {
             cuts: cuts.to_vec(),
             types,
             cut_of,
-            service_of: service_of.collect(),
             collapser: Collapser::new(set),
             structure: Structure::new(set),
             siblings: Siblings::new(set),
             skewed: FxHashMap::default(),
             endpoints: vec![PathSums::default(); endpoints],
-            services: BTreeMap::new(),
             tails: FxHashMap::default(),
             failing: BTreeMap::new(),
             has_calls: vec![0; endpoints],
             has_failed: vec![0; endpoints],
             inclusive_us: FxHashMap::default(),
-            waits_here: Vec::new(),
             waits: FxHashMap::default(),
             number: 0,
             last_trace: None,
@@ -324,20 +317,11 @@ impl Observer for FindingsObserver {
             let is_tail = cut.tail_from_us.is_some_and(|from| latency_us >= from);
             (cut.tail_from_us.is_some() && latency_us <= cut.fast_to_us, is_tail)
         });
-        if !is_tail {
-            self.part.outside_tails.add(latency_us);
+        for wait in table.waits(request) {
+            let call = table.contexts()[wait.context as usize].1.0;
+            let sums = WaitSums { us: u128::from(wait.us), is_unsure: !wait.is_certain };
+            self.waits.entry((call, wait.callee.0)).or_default().merge(sums);
         }
-        let of = |context: u32| table.contexts()[context as usize].1.0;
-        let waits = table.waits(request).iter();
-        self.waits_here.extend(waits.map(|w| ((of(w.context), w.callee.0), w.us, w.is_certain)));
-        self.waits_here.sort();
-        for same in self.waits_here.chunk_by(|a, b| a.0 == b.0) {
-            let is_certain = same.iter().all(|wait| wait.2);
-            let us = same.iter().map(|wait| wait.1).sum();
-            self.waits.entry(same[0].0).or_default().add(us, is_certain);
-        }
-        self.waits_here.clear();
-        let mut services: Vec<(u32, u64, u64)> = Vec::new();
         self.inclusive_us.clear();
         for entry in self.collapser.collapse(table, request) {
             let endpoint = entry.endpoint.0;
@@ -347,10 +331,6 @@ impl Observer for FindingsObserver {
             sums.requests += 1;
             sums.time.add(us);
             sums.between_us += u128::from(between_us);
-            if !is_tail {
-                sums.outside_tails.add(us);
-            }
-            services.push((self.service_of[endpoint as usize], us, between_us));
             self.inclusive_us.insert(endpoint, entry.inclusive_us);
             if is_fast || is_tail {
                 let sums = self.tails.entry((cut, endpoint)).or_default();
@@ -368,21 +348,14 @@ impl Observer for FindingsObserver {
                 }
             }
         }
-        services.sort();
-        for same in services.chunk_by(|a, b| a.0 == b.0) {
-            let sums = self.services.entry(same[0].0).or_default();
-            let us = same.iter().map(|s| s.1).sum();
-            sums.requests += 1;
-            sums.time.add(us);
-            if !is_tail {
-                sums.outside_tails.add(us);
-            }
-            sums.between_us += same.iter().map(|s| u128::from(s.2)).sum::<u128>();
-        }
         let errors = self.part.errors.entry(cut).or_default();
         if facts.errors > 0 {
             errors.requests += 1;
             errors.latency.add(latency_us);
+            if set.flags(facts.row).has(Flags::ERROR) {
+                errors.failed_roots += 1;
+                errors.of_failed_root.add(latency_us);
+            }
         } else {
             errors.without_requests += 1;
             errors.without.add(latency_us);
@@ -402,13 +375,6 @@ impl Observer for FindingsObserver {
         let name = |number: u32| set.owned_endpoint(EndpointId(number));
         let mut part = self.part;
         part.outside = self.outside.finish(set);
-        let mut services: BTreeMap<u32, &str> = BTreeMap::new();
-        for (number, (service, _)) in self.service_of.iter().zip(set.endpoints()) {
-            services.insert(*number, service);
-        }
-        for (number, sums) in self.services {
-            part.services.insert(services.get(&number).copied().unwrap_or_default().to_owned(), sums);
-        }
         for (number, sums) in self.endpoints.into_iter().enumerate() {
             if sums.requests + sums.failing > 0 {
                 part.endpoints.insert(name(number as u32), sums);

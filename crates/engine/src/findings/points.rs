@@ -1,6 +1,6 @@
 //! Some requests of a finding as points, for its picture.
 
-use super::{Finding, FindingFacts, FindingPlace, FindingPoint};
+use super::{BurstsFacts, Finding, FindingFacts, FindingPlace, FindingPoint, SinceWhenFacts, SlowTailFacts};
 use crate::requests::TypeLatencies;
 use pathlight_base::sort::CompactSort as _;
 
@@ -10,14 +10,14 @@ const MOST: usize = 40;
 /// Returns points of a finding that is about some requests of others by their latency or start; none of another.
 pub(super) fn points(finding: &Finding, types: &TypeLatencies) -> Vec<FindingPoint> {
     match (&finding.facts, &finding.place) {
-        (FindingFacts::SlowTail { root, latency_us, .. }, _) => {
+        (FindingFacts::SlowTail(SlowTailFacts { root, latency_us, .. }), _) => {
             let (least, most) = *latency_us;
             some(types.times(root).iter(), |_, us| (least..=most).contains(&us))
         }
-        (FindingFacts::SinceWhen { from_us, .. }, FindingPlace::RequestType(kind)) => {
+        (FindingFacts::SinceWhen(SinceWhenFacts { from_us, .. }), FindingPlace::RequestType(kind)) => {
             some(types.times(kind).iter(), |start, _| start >= *from_us)
         }
-        (FindingFacts::Bursts { bursts, .. }, _) => some(types.all(), |start, _| {
+        (FindingFacts::Bursts(BurstsFacts { bursts, .. }), _) => some(types.all(), |start, _| {
             bursts.iter().any(|burst| (burst.from_us..burst.to_us).contains(&start))
         }),
         _ => Vec::new(),

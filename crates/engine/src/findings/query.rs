@@ -10,8 +10,9 @@ use crate::run::query::Query;
 use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::verdict::ServicesPartial;
 use crate::verdict::query::{culprit, times};
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
 /// Reports what is slow, where, why and for whom, best first.
@@ -33,9 +34,8 @@ impl Query for Findings {
         };
         let ((normal, before_facts), (requests, facts)) =
             try_join(workers.cut(baseline), workers.cut(&self.selection)).await?;
-        let (before, found, before_times, now) =
-            try_join4(found(&normal), found(&requests), times(&normal), times(&requests)).await?;
-        let change = culprit((baseline, &before_times), (&self.selection, &now));
+        let (before, found) = try_join(found(&normal), found(&requests)).await?;
+        let change = culprit((baseline, &before.times), (&self.selection, &found.times));
         let report = before.rank(before_facts, None);
         Ok(found.rank(facts, Some(Before { change, report })))
     }
@@ -46,24 +46,27 @@ struct Found {
     types: TypeLatencies,
     cuts: Vec<TypeCut>,
     part: FindingsPart,
+    times: ServicesPartial,
     groups: Vec<TagGroup>,
     tags: TagsPart,
 }
 
 impl Found {
     fn rank(&self, facts: RangeFacts, before: Option<Before>) -> FindingsReport {
-        rank(facts, &self.types, &self.cuts, &self.part, (&self.groups, &self.tags), before)
+        let parts = (&self.part, &self.times);
+        rank(facts, &self.types, &self.cuts, parts, (&self.groups, &self.tags), before)
     }
 }
 
 /// Runs the three passes over the requests.
 async fn found(requests: &RangeRequests<'_>) -> Result<Found, EngineError> {
-    let types = TypeLatencies::merge(requests.partials(TypeLatenciesPass).await?);
+    let latencies = async { Ok(TypeLatencies::merge(requests.partials(TypeLatenciesPass).await?)) };
+    let (types, times) = try_join(latencies, times(requests)).await?;
     let cuts = types.cuts();
     let part = FindingsPart::merge(requests.partials(FindingsPass { cuts: cuts.clone() }).await?);
-    let groups = tag_groups(&types, &cuts, &part);
+    let groups = tag_groups(&types, &cuts, &part, &times);
     let tags = TagsPart::merge(requests.partials(TagsPass { groups: groups.clone() }).await?);
-    Ok(Found { types, cuts, part, groups, tags })
+    Ok(Found { types, cuts, part, times, groups, tags })
 }
 
 /// Where the tails of request types spend more, and what is odd about structures.

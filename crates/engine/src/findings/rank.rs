@@ -1,14 +1,17 @@
 //! From candidates to findings: what chance could explain goes, what names the same place becomes one, best first.
 
 use super::candidates::{Sums, shared_tag, untested_finding};
+use super::costs::{add_fact, is_part_of};
 use super::outside::MOST_OF_IT;
 use super::over_time::over_time;
 use super::points::points;
 use super::{
-    Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, TagGroup, TagsPart,
+    Finding, FindingFacts, FindingKind, FindingPlace, FindingsPart, FindingsReport, OutsideRequestsFacts,
+    SlowTailFacts, TagGroup, TagsPart,
 };
 use crate::requests::{RangeFacts, TypeCut, TypeLatencies};
-use crate::verdict::{Headline, ServicesReport};
+use crate::verdict::one_set::times as service_times;
+use crate::verdict::{Headline, ServicesPartial, ServicesReport};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, false_discovery};
 
@@ -20,9 +23,6 @@ const TAG_TYPES: usize = 20;
 const RATE: f64 = 0.05;
 /// A cause is worth a word if its stake is surely above this share of the mean latency.
 const WORTH_SHARE: f64 = 0.005;
-/// A cause comes before a description of where time goes, unless that holds this many times as much: one can act on a
-/// cause.
-const CAUSE_WEIGHT: f64 = 10.0;
 /// The slowest requests of a type are worth a word if they take this many times the median, or half of them this many
 /// times: where fewer than a tenth are slow, the fastest of the tail are as all are.
 const SLOW_RATIO: f64 = 1.5;
@@ -30,16 +30,22 @@ const HALF_SLOW_RATIO: f64 = 2.0;
 
 /// Returns the request types whose tags the third pass counts: those with most latency, each with the slow requests that
 /// its finding is about.
-pub fn tag_groups(types: &TypeLatencies, cuts: &[TypeCut], part: &FindingsPart) -> Vec<TagGroup> {
-    let tails = certain(Sums { types, cuts, part }.slow_tails().0);
+pub fn tag_groups(
+    types: &TypeLatencies,
+    cuts: &[TypeCut],
+    part: &FindingsPart,
+    times: &ServicesPartial,
+) -> Vec<TagGroup> {
+    let tails = certain(Sums { types, cuts, part, times }.slow_tails().0);
     let group = |cut: &TypeCut| {
         let tail = tails
             .iter()
-            .find(|tail| matches!(&tail.facts, FindingFacts::SlowTail { root, .. } if *root == cut.name));
+            .find(|tail| matches!(&tail.facts, FindingFacts::SlowTail(SlowTailFacts { root, .. }) if *root == cut.name));
         let with = tail.and_then(|tail| match (&tail.facts, &tail.place) {
-            (FindingFacts::SlowTail { is_only_in_tail: true, .. }, FindingPlace::Endpoint(endpoint)) => {
-                Some(endpoint.clone())
-            }
+            (
+                FindingFacts::SlowTail(SlowTailFacts { is_only_in_tail: true, .. }),
+                FindingPlace::Endpoint(endpoint),
+            ) => Some(endpoint.clone()),
             _ => None,
         });
         TagGroup { root: cut.name.clone(), slow_from_us: tail.and(cut.tail_from_us), with }
@@ -61,27 +67,26 @@ pub fn rank(
     facts: RangeFacts,
     types: &TypeLatencies,
     cuts: &[TypeCut],
-    part: &FindingsPart,
+    (part, times): (&FindingsPart, &ServicesPartial),
     (groups, tags): (&[TagGroup], &TagsPart),
     before: Option<Before>,
 ) -> FindingsReport {
-    let sums = Sums { types, cuts, part };
+    let sums = Sums { types, cuts, part, times };
     let (mut tails, other_tails) = sums.slow_tails();
     for tail in &mut tails {
-        let FindingFacts::SlowTail { root, tag, .. } = &mut tail.facts else { continue };
+        let FindingFacts::SlowTail(SlowTailFacts { root, tag, .. }) = &mut tail.facts else { continue };
         let number = groups.iter().position(|group| group.root == *root);
         *tag = number.and_then(|number| shared_tag(tags.groups.get(&(number as u32))?));
     }
     let by_kind = [
         tails,
-        sums.waiting(),
         sums.one_after_the_other(),
         sums.timeouts(),
         sums.retries(),
         sums.errors(),
         sums.who(groups, tags),
         sums.since_when(),
-        sums.hot_spots(),
+        sums.costs(),
         sums.bursts(),
         sums.not_instrumented(),
         sums.outside_requests(),
@@ -119,6 +124,7 @@ pub fn rank(
     for finding in all {
         match findings.iter_mut().find(|known| is_same(known, &finding)) {
             Some(known) => {
+                add_fact(known, &finding);
                 let kind = finding.kind();
                 if kind != known.kind() && !known.also.contains(&kind) {
                     known.also.push(kind);
@@ -132,7 +138,15 @@ pub fn rank(
     for finding in &mut findings {
         finding.points = points(finding, types);
     }
-    FindingsReport { facts, findings, tested, left_out, over_time: over_time(types), over_time_before }
+    FindingsReport {
+        facts,
+        findings,
+        services: service_times(times),
+        tested,
+        left_out,
+        over_time: over_time(types),
+        over_time_before,
+    }
 }
 
 /// Puts findings into order: what changed first, then what is more than all requests, then by the lower end of their stake.
@@ -141,20 +155,26 @@ pub(super) fn sort_findings(findings: &mut [Finding]) {
         FindingKind::Changed => 0,
         FindingKind::ReadWithCare => 4,
         // All others speak of the smaller part.
-        _ if matches!(finding.facts, FindingFacts::OutsideRequests { share, .. } if share >= MOST_OF_IT) => 0,
+        _ if matches!(finding.facts, FindingFacts::OutsideRequests(OutsideRequestsFacts { share, .. }) if share >= MOST_OF_IT) => {
+            0
+        }
         _ if finding.is_as_before => 3,
         FindingKind::NotInstrumented
         | FindingKind::OutsideRequests
         | FindingKind::Bursts
         | FindingKind::Abnormal => 2,
+        // Errors are always reported.
+        FindingKind::Errors if finding.least_us() <= 0.0 => 2,
         _ => 1,
     };
-    let weight = |finding: &Finding| match finding.kind().is_causal() {
-        true => CAUSE_WEIGHT * finding.least_us(),
-        false => finding.least_us(),
-    };
-    // Stable: equal ones stay by kind, then by name.
-    findings.compact_sort_by(|a, b| class(a).cmp(&class(b)).then_with(|| weight(b).total_cmp(&weight(a))));
+    // Stable: equal ones stay by kind, then by name. Of what is not sure, as of few requests, the greatest comes first.
+    findings.compact_sort_by(|a, b| {
+        let by = |of: fn(&Finding) -> f64| of(b).total_cmp(&of(a));
+        class(a)
+            .cmp(&class(b))
+            .then_with(|| by(Finding::least_us))
+            .then_with(|| by(|finding| finding.stake_us))
+    });
 }
 
 /// Returns the finding that says what changed, of the service that leads the verdict; with the services that explain
@@ -185,7 +205,7 @@ fn changed(mut report: ServicesReport) -> Finding {
 /// Returns whether a tail is clearly slower than the median: some requests always are the slowest. Where half of them
 /// are, and one place alone surely takes as much longer on average, that is as clear.
 fn is_slow(finding: &Finding) -> bool {
-    matches!(finding.facts, FindingFacts::SlowTail { latency_us, p50_us, tail_p50_us, excess_interval, .. }
+    matches!(finding.facts, FindingFacts::SlowTail(SlowTailFacts { latency_us, p50_us, tail_p50_us, excess_interval, .. })
         if latency_us.0 as f64 >= SLOW_RATIO * p50_us as f64
             || tail_p50_us as f64 >= HALF_SLOW_RATIO * p50_us as f64
             || tail_p50_us as f64 >= SLOW_RATIO * p50_us as f64
@@ -220,9 +240,12 @@ fn add_tail(known: &mut Finding, other: &Finding) {
         Interval { low: (stake_us - reach).max(0.0), high: stake_us + reach }
     });
     known.stake_us = stake_us;
-    let others =
-        if let FindingFacts::SlowTail { other_types, .. } = &other.facts { other_types + 1 } else { 0 };
-    if let FindingFacts::SlowTail { other_types, .. } = &mut known.facts {
+    let others = if let FindingFacts::SlowTail(SlowTailFacts { other_types, .. }) = &other.facts {
+        other_types + 1
+    } else {
+        0
+    };
+    if let FindingFacts::SlowTail(SlowTailFacts { other_types, .. }) = &mut known.facts {
         *other_types += others;
     }
 }
@@ -233,6 +256,7 @@ fn is_same(a: &Finding, b: &Finding) -> bool {
     let is_outside = |finding: &Finding| finding.kind() == FindingKind::OutsideRequests;
     match (&a.place, &b.place) {
         _ if is_outside(a) || is_outside(b) => false,
+        _ if is_part_of(a, b) || is_part_of(b, a) => true,
         (FindingPlace::Tag { key: a, .. }, FindingPlace::Tag { key: b, .. }) => a == b,
         (a, b) => a == b,
     }

@@ -2,7 +2,7 @@
 //! of calls grows with, what to read with care.
 
 use super::candidates::{Sums, untested_finding};
-use super::{BesideCall, Finding, FindingFacts, FindingPlace, Gap, GrowsWith};
+use super::{BesideCall, Finding, FindingFacts, FindingPlace, Gap, GrowsWith, ReadWithCareFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::false_discovery;
 use pathlight_trace::Endpoint;
@@ -19,8 +19,7 @@ const EXPLAINED: f64 = 0.5;
 impl Sums<'_> {
     /// Returns what the calls of an endpoint run beside, by when it begins; nothing that is short against its time on
     /// the path.
-    pub(super) fn beside(&self, place: &FindingPlace, path_us: u128) -> Vec<BesideCall> {
-        let FindingPlace::Endpoint(endpoint) = place else { return Vec::new() };
+    pub(super) fn beside(&self, endpoint: &Endpoint, path_us: u128) -> Vec<BesideCall> {
         let rows = self.part.siblings.beside.iter().filter(|((call, _), _)| call == endpoint);
         let mut rows: Vec<_> = rows.map(|((_, other), sums)| (other, *sums)).collect();
         // Stable: equal ones stay by name.
@@ -87,14 +86,14 @@ impl Sums<'_> {
         let Some((n, of)) = most.filter(|most| share(*most) >= CARE_SHARE && most.0 > 0) else {
             return Vec::new();
         };
-        let facts = FindingFacts::ReadWithCare {
+        let facts = FindingFacts::ReadWithCare(ReadWithCareFacts {
             orphans: part.orphans,
             dropped: part.dropped,
             clipped: part.clipped,
             spans: part.spans,
             rootless: (part.rootless, part.traces),
             skew: worst.map(|((caller, callee), spans)| (skewed, [caller.clone(), callee.clone()], *spans)),
-        };
+        });
         vec![untested_finding(FindingPlace::Data, n, of, facts)]
     }
 }

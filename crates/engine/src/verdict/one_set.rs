@@ -1,12 +1,13 @@
-//! What services cost the requests of one set, without a baseline (section 8 of `docs/definitions/verdict.md`). Not
-//! yet what findings of one set are ordered by.
+//! What services cost the requests of one set, without a baseline (section 8 of `docs/definitions/verdict.md`).
 
 use super::attribute::{CALLEES, caller_shares};
 use super::cells::{CellKey, TimeKey};
 use super::excess::Values;
 use super::{ServicePart, ServicesPartial};
 use pathlight_base::sort::CompactSort as _;
-use pathlight_base::statistics::{Moments, t_975};
+use pathlight_base::statistics::{Interval, Moments, t_975};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Halving own work saves this share of it; waiting could vanish.
@@ -15,31 +16,59 @@ const HALVED: f64 = 0.5;
 const JOIN: f64 = 0.25;
 
 /// What a part of a service takes of each request.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartCost {
     /// The part.
     pub part: ServicePart,
-    /// Mean time per request in microseconds.
+    /// Mean time per request in microseconds. Of waiting for the service it is all of it, over all callers; of calls out of it
+    /// what these would wait whoever answers.
     pub mean_us: f64,
-    /// Lower end of the 95 % interval of the mean, not below 0; microseconds.
-    pub low_us: f64,
-}
-
-/// What a service costs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServiceCost {
-    /// Name of the service.
-    pub service: String,
-    /// Its greatest part, then those with at least a quarter of its cost.
-    pub parts: Vec<PartCost>,
-    /// What these would surely save, microseconds per request: own work halved, waiting gone.
+    /// The 95 % interval of the mean, not below 0; from 0 on for a single request.
+    pub interval: Interval,
+    /// What it would surely save, microseconds per request: own work halved, or the service's share of waits gone.
     pub cost_us: f64,
 }
 
-impl PartCost {
-    /// Returns what it would surely save, microseconds per request.
+/// What a service costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceCost {
+    /// Name of the service.
+    pub service: String,
+    /// Its part with the greatest cost, then those with at least a quarter of that.
+    pub parts: Vec<PartCost>,
+    /// Where its first part is a wait: the services on the other side, the one with most first, each with its share of it from
+    /// 0 to 1.
+    pub others: Vec<(String, f64)>,
+    /// Requests that use it.
+    pub requests: u64,
+}
+
+/// The time of a service on critical paths, microseconds per request. Over all services it sums to the mean latency.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServiceTime {
+    /// Name of the service.
+    pub service: String,
+    /// Its own work.
+    pub own_us: f64,
+    /// What calls into it take outside its spans, over all callers.
+    pub waiting_us: f64,
+}
+
+impl ServiceCost {
+    /// Returns what its parts would surely save, microseconds per request.
     pub fn cost_us(&self) -> f64 {
-        if self.part == ServicePart::Own { HALVED * self.low_us } else { self.low_us }
+        self.parts.iter().map(|part| part.cost_us).sum()
+    }
+
+    /// Returns the time of its parts, microseconds per request.
+    pub fn mean_us(&self) -> f64 {
+        self.parts.iter().map(|part| part.mean_us).sum()
+    }
+
+    /// Returns its greatest part.
+    pub fn lead(&self) -> ServicePart {
+        self.parts.first().map_or(ServicePart::Own, |part| part.part)
     }
 }
 
@@ -87,49 +116,113 @@ fn shares(part: &ServicesPartial) -> BTreeMap<(&str, &str), (f64, bool)> {
     })
 }
 
-/// Returns what each service costs, the greatest first (ties: by name); those that cost nothing for sure are left out.
+/// Times of a service by part, and its waits by the service on the other side.
+#[derive(Default)]
+struct Times<'a> {
+    /// What is said to be the service's.
+    parts: [Mean; 3],
+    /// What of it would be gone if the service were.
+    costs: [Mean; 3],
+    others: [BTreeMap<&'a str, f64>; 3],
+}
+
+impl<'a> Times<'a> {
+    fn add(&mut self, part: ServicePart, other: Option<&'a str>, time: Mean, share: f64) {
+        // Waiting for a service is said whole; calls out of another are a part of it.
+        let said = if part == ServicePart::In { 1.0 } else { share };
+        self.parts[part as usize].add(time, said);
+        self.costs[part as usize].add(time, share);
+        if let Some(other) = other {
+            *self.others[part as usize].entry(other).or_default() += time.us * said;
+        }
+    }
+}
+
+/// Returns the times of all services, by name.
+pub fn times(part: &ServicesPartial) -> Vec<ServiceTime> {
+    let mut times: BTreeMap<&str, ServiceTime> = BTreeMap::new();
+    for (key, us) in &part.by_request {
+        let mean_us = us.mean(part.requests);
+        let (TimeKey::Work(service) | TimeKey::Wait(_, service)) = key;
+        let time = times.entry(service).or_default();
+        match key {
+            TimeKey::Work(_) => time.own_us += mean_us,
+            TimeKey::Wait(..) => time.waiting_us += mean_us,
+        }
+    }
+    times.into_iter().map(|(service, time)| ServiceTime { service: service.to_owned(), ..time }).collect()
+}
+
+/// Returns what each service costs, the greatest first (ties: by time, then by name).
 pub fn costs(part: &ServicesPartial) -> Vec<ServiceCost> {
     let requests = part.requests;
-    let Some(freedom) = requests.checked_sub(1).filter(|freedom| *freedom > 0) else { return Vec::new() };
     let shares = shares(part);
-    let mut means: BTreeMap<&str, [Mean; 3]> = BTreeMap::new();
-    let mut give = |service, part: ServicePart, mean: Mean, share: f64| {
-        means.entry(service).or_default()[part as usize].add(mean, share);
-    };
+    let mut times: BTreeMap<&str, Times> = BTreeMap::new();
     for (key, &us) in &part.by_request {
-        let mean = Mean::of(us, requests);
+        let time = Mean::of(us, requests);
         match key {
-            TimeKey::Work(service) => give(service.as_str(), ServicePart::Own, mean, 1.0),
+            TimeKey::Work(service) => {
+                times.entry(service).or_default().add(ServicePart::Own, None, time, 1.0);
+            }
             TimeKey::Wait(caller, callee) => {
                 let (of_caller, _) =
                     shares.get(&(caller.as_str(), callee.as_str())).copied().unwrap_or_default();
-                give(caller.as_str(), ServicePart::Out, mean, of_caller);
-                give(callee.as_str(), ServicePart::In, mean, 1.0 - of_caller);
+                let calling = times.entry(caller).or_default();
+                calling.add(ServicePart::Out, Some(callee), time, of_caller);
+                let called = times.entry(callee).or_default();
+                called.add(ServicePart::In, Some(caller), time, 1.0 - of_caller);
             }
         }
     }
-    let reach = t_975(freedom as f64);
-    let cost = |(service, means): (&str, [Mean; 3])| {
-        let names = [ServicePart::Own, ServicePart::In, ServicePart::Out];
-        let mut parts: Vec<PartCost> = names
-            .into_iter()
-            .zip(means)
-            .map(|(part, Mean { us, variance })| PartCost {
-                part,
-                mean_us: us,
-                low_us: (us - reach * variance.sqrt()).max(0.0),
-            })
-            .collect();
-        // Stable: equal ones stay in their order.
-        parts.compact_sort_by(|x, y| y.cost_us().total_cmp(&x.cost_us()));
-        let least_us = JOIN * parts[0].cost_us();
-        parts.retain(|part| part.cost_us() > 0.0 && part.cost_us() >= least_us);
-        let cost_us = parts.iter().map(PartCost::cost_us).sum();
-        ServiceCost { service: service.to_owned(), parts, cost_us }
-    };
-    let mut costs: Vec<ServiceCost> = means.into_iter().map(cost).filter(|cost| cost.cost_us > 0.0).collect();
-    costs.compact_sort_by(|x, y| y.cost_us.total_cmp(&x.cost_us));
+    // Of a single request nothing is sure.
+    let reach = (requests > 1).then(|| t_975((requests - 1) as f64));
+    let mut costs: Vec<ServiceCost> =
+        times.into_iter().filter_map(|(service, times)| cost(part, service, times, reach)).collect();
+    let key = |cost: &ServiceCost| (cost.cost_us(), cost.mean_us());
+    costs.compact_sort_by(|x, y| greater_first(key(x), key(y)));
     costs
+}
+
+fn greater_first(x: (f64, f64), y: (f64, f64)) -> Ordering {
+    y.0.total_cmp(&x.0).then_with(|| y.1.total_cmp(&x.1))
+}
+
+/// Returns what a service costs; `None` if it takes no time.
+fn cost(all: &ServicesPartial, service: &str, times: Times, reach: Option<f64>) -> Option<ServiceCost> {
+    let interval = |Mean { us, variance }: Mean| {
+        let reach_us = reach.map_or(us, |reach| reach * variance.sqrt());
+        Interval { low: (us - reach_us).max(0.0), high: us + reach_us }
+    };
+    let names = [ServicePart::Own, ServicePart::In, ServicePart::Out];
+    let saved = |part: ServicePart| if part == ServicePart::Own { HALVED } else { 1.0 };
+    // By what is surely saved; where nothing is sure, by what is saved on average.
+    let mut parts: Vec<(PartCost, (f64, f64))> = (names.into_iter().zip(times.parts).zip(times.costs))
+        .map(|((part, time), cost)| {
+            let cost_us = saved(part) * interval(cost).low;
+            let of_part = PartCost { part, mean_us: time.us, interval: interval(time), cost_us };
+            (of_part, (cost_us, saved(part) * cost.us))
+        })
+        .collect();
+    // Stable: equal ones stay in their order.
+    parts.compact_sort_by(|(_, x), (_, y)| greater_first(*x, *y));
+    let (sure_us, mean_us) = parts[0].1;
+    let is_much = |(sure, mean): (f64, f64)| {
+        if sure_us > 0.0 {
+            sure > 0.0 && sure >= JOIN * sure_us
+        } else {
+            mean > 0.0 && mean >= JOIN * mean_us
+        }
+    };
+    let parts: Vec<PartCost> =
+        parts.into_iter().filter(|(_, saved)| is_much(*saved)).map(|(part, _)| part).collect();
+    let lead = parts.first()?;
+    let mut others: Vec<(String, f64)> = (times.others[lead.part as usize].iter())
+        .filter(|(_, us)| **us > 0.0)
+        .map(|(&other, us)| (other.to_owned(), us / lead.mean_us))
+        .collect();
+    others.compact_sort_by(|x, y| y.1.total_cmp(&x.1));
+    let requests = all.services.get(service).map_or(0, |counts| counts.requests);
+    Some(ServiceCost { service: service.to_owned(), parts, others, requests })
 }
 
 #[cfg(test)]
@@ -162,7 +255,7 @@ mod tests {
         let found = costs(&set(20));
         let of = |cost: &ServiceCost| {
             let parts: Vec<ServicePart> = cost.parts.iter().map(|part| part.part).collect();
-            (cost.service.clone(), parts, cost.cost_us)
+            (cost.service.clone(), parts, cost.cost_us())
         };
         let found: Vec<_> = found.iter().map(of).collect();
         assert_eq!(
@@ -172,7 +265,16 @@ mod tests {
                 ("cart".to_owned(), vec![ServicePart::Own], 1000.0),
             ]
         );
-        assert!(costs(&set(1)).is_empty(), "one request says nothing of others");
+        let single = &costs(&set(1))[0];
+        assert_eq!(
+            (single.service.as_str(), single.cost_us()),
+            ("front", 0.0),
+            "one request says nothing of others"
+        );
+        assert_eq!((single.lead(), single.mean_us()), (ServicePart::Out, 70_000.0));
+        let of =
+            |name: &str, own_us, waiting_us| ServiceTime { service: name.to_owned(), own_us, waiting_us };
+        assert_eq!(times(&set(20)), [of("cart", 2000.0, 30_000.0), of("front", 40_000.0, 0.0)]);
         let coarse = ServicesPartial { is_coarse: true, ..set(20) };
         assert_eq!(of(&costs(&coarse)[0]), ("cart".to_owned(), vec![ServicePart::In], 30_000.0));
     }
@@ -183,6 +285,8 @@ mod tests {
         let us = part.by_request.entry(TimeKey::Work("rare".to_owned())).or_default();
         us.add(1_000_000);
         // Once in 20 requests: the interval of the mean holds 0.
-        assert!(costs(&part).iter().all(|cost| cost.service != "rare"));
+        let costs = costs(&part);
+        let rare = costs.iter().find(|cost| cost.service == "rare").unwrap();
+        assert_eq!((rare.cost_us(), rare.mean_us()), (0.0, 50_000.0));
     }
 }

@@ -6,7 +6,10 @@ use crate::address::{Address, SplitChoice};
 use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
-use pathlight_engine::findings::{FindingFacts, FindingPlace, FindingsReport, TagsReport};
+use pathlight_engine::findings::{
+    AbnormalFacts, CostFacts, FindingFacts, FindingPlace, FindingsReport, NotInstrumentedFacts,
+    OneAfterTheOtherFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport, WhoFacts,
+};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::{Filter, GroupBy, RequestType, RootEndpoint};
 use pathlight_engine::split::SplitOf;
@@ -39,9 +42,9 @@ pub fn findings(report: &FindingsReport, redaction: Redaction, pseudonyms: &Pseu
             finding.example = None;
         }
         match &mut finding.facts {
-            FindingFacts::Abnormal { reasons, .. } if redaction.names => reasons.clear(),
+            FindingFacts::Abnormal(AbnormalFacts { reasons, .. }) if redaction.names => reasons.clear(),
             // Processes are named by host.
-            FindingFacts::ReadWithCare { skew: Some((_, names, _)), .. } => {
+            FindingFacts::ReadWithCare(ReadWithCareFacts { skew: Some((_, names, _)), .. }) => {
                 *names = ["one process".to_owned(), "another".to_owned()];
             }
             _ => {}
@@ -87,17 +90,29 @@ pub fn tags(report: &TagsReport, redaction: Redaction) -> TagsReport {
 
 fn drop_tags(facts: &mut FindingFacts) {
     match facts {
-        FindingFacts::SlowTail { tag, .. } => *tag = None,
-        FindingFacts::Who { only_with, .. } => *only_with = None,
-        FindingFacts::OneAfterTheOther { grows_with, .. } => {
+        FindingFacts::SlowTail(tail) => tail.tag = None,
+        FindingFacts::Cost(cost) => {
+            if let Some(tail) = &mut cost.tail {
+                tail.facts.tag = None;
+            }
+        }
+        FindingFacts::Who(WhoFacts { only_with, .. }) => *only_with = None,
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { grows_with, .. }) => {
             grows_with.take_if(|grows| grows.tag.is_some());
         }
         _ => {}
     }
 }
 
+fn walk_tail(tail: &mut SlowTailFacts, see: &mut dyn FnMut(Named<'_>)) {
+    see(Named::Type(&mut tail.root));
+    tail.waits_for.iter_mut().for_each(|callee| see(Named::Service(callee)));
+    tail.tag.iter_mut().filter_map(|tag| tag.at.as_mut()).for_each(|at| see(Named::Endpoint(at)));
+}
+
 /// Goes to everything that a report names.
 fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
+    report.services.iter_mut().for_each(|time| see(Named::Service(&mut time.service)));
     for finding in &mut report.findings {
         match &mut finding.place {
             FindingPlace::Endpoint(endpoint) => see(Named::Endpoint(endpoint)),
@@ -107,37 +122,40 @@ fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
         }
         match &mut finding.facts {
             FindingFacts::Changed(report) => walk_culprit(report, see),
-            FindingFacts::SlowTail { root, tag, .. } => {
-                see(Named::Type(root));
-                tag.iter_mut().filter_map(|tag| tag.at.as_mut()).for_each(|at| see(Named::Endpoint(at)));
-            }
-            FindingFacts::Waiting { callee, .. } => see(Named::Service(callee)),
-            FindingFacts::HotSpot { largest, beside, gap, .. } => {
+            FindingFacts::SlowTail(tail) => walk_tail(tail, see),
+            FindingFacts::Cost(facts) => {
+                let CostFacts { cost, largest, beside, gap, tail, .. } = &mut **facts;
+                if let Some(tail) = tail {
+                    see(Named::Endpoint(&mut tail.at));
+                    walk_tail(&mut tail.facts, see);
+                }
+                see(Named::Service(&mut cost.service));
+                cost.others.iter_mut().for_each(|(other, _)| see(Named::Service(other)));
                 largest.iter_mut().for_each(|(endpoint, _)| see(Named::Endpoint(endpoint)));
                 beside.iter_mut().for_each(|call| see(Named::Endpoint(&mut call.endpoint)));
                 let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
                 between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
             }
-            FindingFacts::NotInstrumented { gap, .. } => {
+            FindingFacts::NotInstrumented(NotInstrumentedFacts { gap, .. }) => {
                 let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
                 between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
             }
-            FindingFacts::OneAfterTheOther { caller, grows_with, .. } => {
+            FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, grows_with, .. }) => {
                 see(Named::Endpoint(caller));
                 grows_with.iter_mut().for_each(|grows| see(Named::Endpoint(&mut grows.endpoint)));
             }
-            FindingFacts::Who { root, .. } => see(Named::Type(root)),
-            FindingFacts::SinceWhen { change, .. } => {
+            FindingFacts::Who(WhoFacts { root, .. }) => see(Named::Type(root)),
+            FindingFacts::SinceWhen(SinceWhenFacts { change, .. }) => {
                 change.iter_mut().for_each(|change| see(Named::Service(&mut change.service)));
             }
-            FindingFacts::Bursts { .. }
+            FindingFacts::Bursts(_)
             | FindingFacts::WorthMakingFaster(_)
-            | FindingFacts::OutsideRequests { .. }
-            | FindingFacts::Abnormal { .. }
-            | FindingFacts::Timeout { .. }
-            | FindingFacts::Retries { .. }
-            | FindingFacts::Errors { .. }
-            | FindingFacts::ReadWithCare { .. } => {}
+            | FindingFacts::OutsideRequests(_)
+            | FindingFacts::Abnormal(_)
+            | FindingFacts::Timeout(_)
+            | FindingFacts::Retries(_)
+            | FindingFacts::Errors(_)
+            | FindingFacts::ReadWithCare(_) => {}
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The small charts of findings, as data: bars, strips, points and steps with places from 0 to 1.
 
-use crate::findings::words::reaches_p99;
+use crate::findings::sentences::reaches_p99;
 use pathlight_base::statistics::Interval;
-use pathlight_engine::findings::{Finding, FindingFacts};
+use pathlight_engine::findings::{Finding, FindingFacts, OneAfterTheOtherFacts, TimeoutFacts, WhoFacts};
 
 /// The chart of a finding. Places are 0 to 1, from left to right and from below.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,25 +41,26 @@ pub fn finding_chart(finding: &Finding) -> Option<FindingChart> {
     let stake = |name| StakeBar { name, us: finding.stake_us, interval: finding.interval };
     let bars = match &finding.facts {
         FindingFacts::Changed(report) => vec![bar("B", report.mean_us[1]), bar("A", report.mean_us[0])],
-        FindingFacts::SlowTail { .. } => return strips(finding),
-        FindingFacts::SinceWhen { .. } | FindingFacts::Bursts { .. } => return over_time(finding),
-        FindingFacts::OneAfterTheOther { calls, .. } => {
+        FindingFacts::SlowTail(_) => return strips(finding),
+        FindingFacts::SinceWhen(_) | FindingFacts::Bursts(_) => return over_time(finding),
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { calls, .. }) => {
             let drawn = calls.round().clamp(2.0, STEPS);
             return Some(FindingChart::Steps(
                 (0..drawn as u32).map(|at| [f64::from(at) / drawn, 0.8 / drawn]).collect(),
             ));
         }
-        FindingFacts::HotSpot { latency_us, .. } => vec![stake("here"), bar("latency", *latency_us)],
-        FindingFacts::Waiting { wait_us, p50_us, .. } => vec![bar("these", *wait_us), bar("median", *p50_us)],
+        FindingFacts::Cost(facts) => vec![stake("here"), bar("latency", facts.latency_us)],
         FindingFacts::WorthMakingFaster(halved) if reaches_p99(halved) => {
             vec![bar("p99 then", halved.p99_before_us - halved.p99_us), bar("p99 now", halved.p99_before_us)]
         }
         FindingFacts::WorthMakingFaster(_) => vec![stake("saves")],
-        FindingFacts::Timeout { duration_us, p50_us, .. } => {
+        FindingFacts::Timeout(TimeoutFacts { duration_us, p50_us, .. }) => {
             vec![bar("these", *duration_us), bar("median", *p50_us)]
         }
-        FindingFacts::Who { means_us, .. } => vec![bar("with it", means_us.0), bar("others", means_us.1)],
-        FindingFacts::Retries { .. } | FindingFacts::Errors { .. } if finding.stake_us > 0.0 => {
+        FindingFacts::Who(WhoFacts { means_us, .. }) => {
+            vec![bar("with it", means_us.0), bar("others", means_us.1)]
+        }
+        FindingFacts::Retries(_) | FindingFacts::Errors(_) if finding.stake_us > 0.0 => {
             vec![stake("costs")]
         }
         _ => return None,
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_stake_is_drawn_with_its_interval_on_one_scale() {
-        let found = finding(FindingFacts::Errors { requests: 1, ratio: Some(2.0), saved: None });
+        let found = finding(FindingFacts::Errors(ErrorsFacts { requests: 1, ratio: Some(2.0), saved: None }));
         let Some(FindingChart::Bars(bars)) = finding_chart(&found) else { panic!() };
         assert_eq!(bar_places(&bars), [(0.5, Some([0.25, 1.0]))]);
         assert_eq!(finding_chart(&Finding { stake_us: 0.0, ..found }), None);
@@ -134,11 +135,13 @@ mod tests {
 
     #[test]
     fn requests_are_points_between_the_first_and_the_last_and_up_to_the_slowest() {
-        let bursts = FindingFacts::Bursts { bursts: Vec::new(), requests: 3 };
+        let bursts = FindingFacts::Bursts(BurstsFacts { bursts: Vec::new(), requests: 3 });
         let Some(FindingChart::Points(points, most)) = finding_chart(&finding(bursts)) else { panic!() };
         let expected = [([0.0, 0.5], false), ([0.5, 1.0], true), ([1.0, 0.75], false)];
         assert_eq!((points.as_slice(), most), (expected.as_slice(), 100.0));
-        let strips = strips(&finding(FindingFacts::NotInstrumented { share: 0.0, gap: None })).unwrap();
+        let strips =
+            strips(&finding(FindingFacts::NotInstrumented(NotInstrumentedFacts { share: 0.0, gap: None })))
+                .unwrap();
         assert_eq!(
             strips,
             FindingChart::Strips([("slowest", vec![1.0]), ("others", vec![0.0, 0.5])], [50.0, 100.0])

@@ -8,6 +8,7 @@ use pathlight_engine::findings::{
     Finding as Found, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
 };
 use pathlight_engine::requests::{PercentileRange, RequestRef};
+use pathlight_engine::verdict::one_set::ServiceTime;
 
 public_json! {
     /// Findings about slow requests: where, why and for whom they are slow, best first.
@@ -20,6 +21,8 @@ public_json! {
         latency_us: Percentiles = report.facts.latency_us,
         /// At most ten findings; empty if nothing stands out.
         findings: Vec<Finding<'a>> = report.findings.iter().map(Finding::of).collect(),
+        /// The time of each service on critical paths, by name; over all services it sums to the mean latency.
+        services: &'a [ServiceTime] = &report.services,
         /// Differences that were tested.
         tested: u64 = report.tested,
         /// Findings that hold too, but are not among the ten that are listed.

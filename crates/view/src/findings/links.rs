@@ -3,7 +3,10 @@
 use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::views::View;
-use pathlight_engine::findings::{Finding, FindingFacts, FindingKind, FindingPlace};
+use pathlight_engine::findings::{
+    BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts, SinceWhenFacts,
+    SlowTailFacts, WhoFacts,
+};
 use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
 use pathlight_engine::split::SplitOf;
 
@@ -44,7 +47,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
         address.speak_of(ComparedSide::B);
     }
     match &finding.facts {
-        FindingFacts::SlowTail { root, ranges, .. } if is_of_sets => {
+        FindingFacts::SlowTail(SlowTailFacts { root, ranges, .. }) if is_of_sets => {
             address.look_at_type(root);
             (address.range, address.over_all) = (ranges.0, false);
             search(address, View::Flame);
@@ -53,7 +56,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.compare_sets();
             address.view = View::Compare;
         }
-        FindingFacts::SlowTail { root, ranges, .. } => {
+        FindingFacts::SlowTail(SlowTailFacts { root, ranges, .. }) => {
             address.look_at_type(root);
             (address.range, address.over_all) = (ranges.0, false);
             address.comparison = Some(Comparison {
@@ -64,12 +67,12 @@ pub fn show(finding: &Finding, address: &mut Address) {
             });
             search(address, View::Compare);
         }
-        FindingFacts::OneAfterTheOther { caller, .. } => {
+        FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, .. }) => {
             address.choices.flow.parents = vec![caller.clone()];
             address.view = View::Flow;
         }
-        FindingFacts::Errors { .. } | FindingFacts::Retries { .. } => search(address, View::Errors),
-        FindingFacts::Who { root, .. } => {
+        FindingFacts::Errors(_) | FindingFacts::Retries(_) => search(address, View::Errors),
+        FindingFacts::Who(WhoFacts { root, .. }) => {
             address.look_at_type(root);
             if let FindingPlace::Tag { key, .. } = &finding.place {
                 address.split.key = Some(key.clone());
@@ -77,7 +80,7 @@ pub fn show(finding: &Finding, address: &mut Address) {
             }
             address.view = View::Split;
         }
-        FindingFacts::SinceWhen { from_us, .. } => {
+        FindingFacts::SinceWhen(SinceWhenFacts { from_us, .. }) => {
             if let FindingPlace::RequestType(kind) = &finding.place {
                 address.look_at_type(kind);
             }
@@ -86,14 +89,14 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.range = PercentileRange::ALL;
             address.view = View::Requests;
         }
-        FindingFacts::ReadWithCare { .. } => address.view = View::Requests,
-        FindingFacts::Bursts { bursts, .. } => {
+        FindingFacts::ReadWithCare(_) => address.view = View::Requests,
+        FindingFacts::Bursts(BurstsFacts { bursts, .. }) => {
             address.filters.retain(|filter| !matches!(filter, Filter::Time { .. }));
             let first = bursts.first();
             address.filters.extend(first.map(|b| Filter::Time { from_us: b.from_us, to_us: b.to_us }));
             address.view = View::Requests;
         }
-        FindingFacts::OutsideRequests { .. } => {
+        FindingFacts::OutsideRequests(_) => {
             if let FindingPlace::Endpoint(endpoint) = &finding.place {
                 address.look_at_type(&RequestType::whole(endpoint.clone()));
             }
@@ -102,14 +105,11 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.view = View::Flame;
         }
         FindingFacts::WorthMakingFaster(_) => search(address, View::Endpoints),
-        FindingFacts::Abnormal { .. } => {
+        FindingFacts::Abnormal(_) => {
             address.compare_sets();
             address.view = View::Anomalies;
         }
-        FindingFacts::HotSpot { .. }
-        | FindingFacts::Waiting { .. }
-        | FindingFacts::NotInstrumented { .. }
-        | FindingFacts::Timeout { .. } => {
+        FindingFacts::Cost(_) | FindingFacts::NotInstrumented(_) | FindingFacts::Timeout(_) => {
             search(address, View::Flame);
         }
     }

@@ -4,11 +4,12 @@ pub mod charts;
 pub(crate) mod json;
 pub mod links;
 mod overview;
+mod sentences;
 pub mod tag_rows;
 mod why;
 pub mod words;
 
 pub use overview::{
     Card, Cost, ShareBar, TypeLine, about, all_loaded, by_service, by_type, cards, coming, loaded,
-    ranking_title, top, types,
+    ranking_title, self_times, top, types,
 };

@@ -9,6 +9,7 @@ use pathlight_engine::endpoints::{EndpointTotals, EndpointsReport, RowStat, RowT
 use pathlight_engine::ids::ReportEndpoint;
 use pathlight_engine::queries::{OverviewReport, TypeRow};
 use pathlight_engine::requests::{RequestType, RootEndpoint};
+use pathlight_engine::verdict::one_set::ServiceTime;
 use pathlight_trace::Endpoint;
 use std::collections::BTreeMap;
 
@@ -156,8 +157,8 @@ pub struct ShareBar {
     pub words: String,
     /// Its part of the latency in words.
     pub share: String,
-    /// Its length, 0 to 1, against the longest one.
-    pub relative: f64,
+    /// Its length, 0 to 1, against the longest one: own work, then waiting for it.
+    pub relative: [f64; 2],
     /// Effect of a click.
     pub hint: String,
 }
@@ -165,51 +166,65 @@ pub struct ShareBar {
 /// Bars of one kind; the rest is summed up.
 const BARS: usize = 6;
 
-/// Returns the first of some parts, most first, and the sum of the others.
+/// Returns the first of some parts, most first, and the sum of the others; each with its own work and what waits for it.
 fn share_bars<T>(
-    mut all: Vec<(String, f64, Option<T>)>,
+    mut all: Vec<(String, [f64; 2], Option<T>)>,
     noun: &str,
     hint: &str,
 ) -> Vec<(ShareBar, Option<T>)> {
-    let total: f64 = all.iter().map(|one| one.1).sum();
-    all.retain(|one| one.1 > 0.0);
+    let sum = |[own, waiting]: [f64; 2]| own + waiting;
+    let total: f64 = all.iter().map(|one| sum(one.1)).sum();
+    all.retain(|one| sum(one.1) > 0.0);
     // Stable: equal ones stay as they come.
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.sort_by(|a, b| sum(b.1).total_cmp(&sum(a.1)));
     if all.len() > BARS + 1 {
         let rest = all.split_off(BARS);
         let name = format::counted(rest.len() as u64, &format!("other {noun}"));
-        all.push((name, rest.iter().map(|one| one.1).sum(), None));
+        all.push((name, [0, 1].map(|part| rest.iter().map(|one| one.1[part]).sum()), None));
     }
-    let most = all.iter().map(|one| one.1).fold(f64::MIN_POSITIVE, f64::max);
-    let bar = |(name, us, target): (String, f64, Option<T>)| {
+    let most = all.iter().map(|one| sum(one.1)).fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |(name, us, target): (String, [f64; 2], Option<T>)| {
+        let [own, waiting] = us.map(|us| format::share(us / total));
+        let parts =
+            if us[1] > 0.0 { format!("Own work {own}, waiting for it {waiting}. ") } else { String::new() };
         let hint = if target.is_some() { hint } else { "" };
         let bar = ShareBar {
             words: format::printable(&name),
             name,
-            share: format::share(us / total),
-            relative: us / most,
-            hint: hint.to_owned(),
+            share: format::share(sum(us) / total),
+            relative: us.map(|us| us / most),
+            hint: format!("{parts}{hint}").trim_end().to_owned(),
         };
         (bar, target)
     };
     all.into_iter().map(bar).collect()
 }
 
-/// Returns the services of a report with most self time on the critical path; of each bar that stands for one its name.
-pub fn by_service(report: &EndpointsReport) -> Vec<(ShareBar, Option<String>)> {
+/// Returns the times of services of a report in which waits are not apart: self time on the critical path, with what calls
+/// wait as time of the caller.
+pub fn self_times(report: &EndpointsReport) -> Vec<ServiceTime> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
         *sums.entry(report.name(number).0).or_default() += report.share(number);
     }
-    let all = sums.into_iter().map(|(name, share)| (name.to_owned(), share, Some(name.to_owned()))).collect();
-    share_bars(all, "service", "Find this service in all views")
+    let time =
+        |(service, own_us): (&str, f64)| ServiceTime { service: service.to_owned(), own_us, waiting_us: 0.0 };
+    sums.into_iter().map(time).collect()
+}
+
+/// Returns the services with most time on the critical path; of each bar that stands for one its name.
+pub fn by_service(times: &[ServiceTime]) -> Vec<(ShareBar, Option<String>)> {
+    let bar = |time: &ServiceTime| {
+        (time.service.clone(), [time.own_us, time.waiting_us], Some(time.service.clone()))
+    };
+    share_bars(times.iter().map(bar).collect(), "service", "Find this service in all views")
 }
 
 /// Returns the request types with most latency; of each bar that stands for one the type.
 pub fn by_type(overview: &OverviewReport) -> Vec<(ShareBar, Option<RequestType>)> {
     let sum = |row: &TypeRow| row.latency_us.mean * row.requests as f64;
     let name = |row: &TypeRow| row.kind.name().operation;
-    let all = overview.request_types.iter().map(|row| (name(row), sum(row), Some(row.kind.clone())));
+    let all = overview.request_types.iter().map(|row| (name(row), [sum(row), 0.0], Some(row.kind.clone())));
     share_bars(all.collect(), "type", "Look at these requests only")
 }
 

@@ -1,7 +1,11 @@
 //! The method behind a finding, in two lines at most.
 
 use pathlight_base::format::{count, counted, duration, share};
-use pathlight_engine::findings::{Finding, FindingFacts};
+use pathlight_engine::findings::{
+    AbnormalFacts, BurstsFacts, CostFacts, Finding, FindingFacts, OutsideRequestsFacts, SlowTailFacts,
+    TimeoutFacts,
+};
+use pathlight_engine::verdict::ServicePart;
 
 /// Says how a saving is estimated. It begins with a space, since it follows another sentence.
 const WHAT_IF: &str =
@@ -16,79 +20,66 @@ pub fn why(finding: &Finding) -> Vec<String> {
             counted(report.requests[1], "request"),
             count(report.requests[0])
         ),
-        FindingFacts::SlowTail { latency_excess_us, p50_us, p99_us, .. } => format!(
+        FindingFacts::SlowTail(SlowTailFacts { latency_excess_us, p50_us, p99_us, .. }) => format!(
             "The slowest tenth of each request type, at least five requests, is compared with its faster half by time \
              on the critical path, endpoint by endpoint. These requests take {} more than the median of {}.{}",
             duration(*latency_excess_us),
             duration(*p50_us as f64),
             if p99_us.is_some() { WHAT_IF } else { "" }
         ),
-        FindingFacts::Waiting { is_certain, .. } => format!(
-            "What calls take on the critical path before their callee starts and after it ends: {}. At least five requests \
-             wait at least 5 ms and ten times the median.",
-            if *is_certain { "network or queue" } else { "network, queue or work of the caller" }
-        ),
-        FindingFacts::Bursts { requests, .. } => format!(
+        FindingFacts::Bursts(BurstsFacts { requests, .. }) => format!(
             "Starts of the slowest tenth of each request type among those of all {}: windows of at most a twentieth of the \
              time that hold more of them than chance would put there.",
             counted(*requests, "request")
         ),
-        FindingFacts::HotSpot { halved, is_without_tails, beside, .. } => format!(
-            "Self time on the critical path, summed over {}.{}{}",
-            match is_without_tails {
-                true => "the requests that are not in the slowest tenth of their type, which has more than half of all latency",
-                false => "all requests",
-            },
-            if halved.is_some() { WHAT_IF } else { "" },
-            if beside.is_empty() { "" } else { " Beside a call runs what overlaps it below the same caller." }
-        ),
+        FindingFacts::Cost(facts) => cost(facts),
         FindingFacts::WorthMakingFaster(_) => format!(
             "Of all endpoints the one that saves most of the mean, or of the 99th percentile, if its self time is half as \
              long.{WHAT_IF} The interval is that of requests; how far such what-ifs are off, Flow says."
         ),
-        FindingFacts::Abnormal { trained, .. } => format!(
+        FindingFacts::Abnormal(AbnormalFacts { trained, .. }) => format!(
             "Each request is judged by its whole tree of calls against {} of A: calls that are missing, new, repeated or in \
              another order, errors, times on and off the critical path. One of a hundred normal requests would be called \
              abnormal.",
             counted(*trained, "request")
         ),
-        FindingFacts::NotInstrumented { .. } => {
+        FindingFacts::NotInstrumented(_) => {
             "Self time on the critical path of spans that make calls, while none of the calls runs.".to_owned()
         }
-        FindingFacts::OutsideRequests { missing, .. } => format!(
+        FindingFacts::OutsideRequests(OutsideRequestsFacts { missing, .. }) => format!(
             "Duration of spans before anything is cut, {}, of that of all spans of these traces. From 5 % on it is reported.",
             if missing.is_some() { "below spans whose parent is missing" } else { "at or below spans that nobody waits for" }
         ),
-        FindingFacts::OneAfterTheOther { .. } => {
+        FindingFacts::OneAfterTheOther(_) => {
             "At least four calls of one endpoint below one span, each starting after the one before has ended. Side \
              by side they would take as long as the longest. At most what they take on the critical path counts. The model \
              is the flow of their caller, learned from the earlier half of its spans and tested on the others."
                 .to_owned()
         }
-        FindingFacts::Timeout { is_round, .. } => format!(
+        FindingFacts::Timeout(TimeoutFacts { is_round, .. }) => format!(
             "At least five calls, and 2 % of all, lie within 2 % of this duration, four times as densely as around it, \
              at three times the median or more{}.",
             if *is_round { "; it is a round number" } else { "; calls are made again after an error" }
         ),
-        FindingFacts::Retries { .. } => {
+        FindingFacts::Retries(_) => {
             "A call of the same endpoint by the same span starts after one that ended in an error. The cost is the \
              time from start to start, at most what the calls take on the critical path."
                 .to_owned()
         }
-        FindingFacts::Errors { .. } => {
+        FindingFacts::Errors(_) => {
             "An error begins in a span of which no child is in error. Requests with errors are compared with those of \
              the same type without."
                 .to_owned()
         }
-        FindingFacts::Who { .. } => "Mean latency of the requests of a type with this value of the tag on any span, against \
+        FindingFacts::Who(_) => "Mean latency of the requests of a type with this value of the tag on any span, against \
                               those with another value (Welch's test)."
             .to_owned(),
-        FindingFacts::SinceWhen { .. } => {
+        FindingFacts::SinceWhen(_) => {
             "Requests of a type in the order of their start; the place where the ranks of latency change most (Pettitt \
              1979). What changed is what explains the difference of the requests before and after, beyond usual drift."
                 .to_owned()
         }
-        FindingFacts::ReadWithCare { .. } => {
+        FindingFacts::ReadWithCare(_) => {
             "Counted when the trees of spans are built; data quality has the details. Clocks disagree where a callee begins \
              a millisecond before its call, or lies outside it, after they were set."
                 .to_owned()
@@ -101,4 +92,24 @@ pub fn why(finding: &Finding) -> Vec<String> {
         )
     });
     std::iter::once(how).chain(chance).collect()
+}
+
+/// Says how a cost is measured, and what its place in the list rests on.
+fn cost(facts: &CostFacts) -> String {
+    let has = |part: ServicePart| facts.cost.parts.iter().any(|of| of.part == part);
+    let waits = match (has(ServicePart::In) || has(ServicePart::Out), facts.is_certain) {
+        (false, _) => "",
+        (true, true) => " Waits are network or queue.",
+        (true, false) => " Waits are network, queue or work of the caller: not all spans say their kind.",
+    };
+    format!(
+        "Time on the critical path of every request: the service's own work, and what calls take before their callee starts \
+         and after it ends.{waits} Findings are ordered by what is surely saved: half of own work, all of a wait.{}{}",
+        if facts.halved.is_some() { WHAT_IF } else { "" },
+        if facts.beside.is_empty() {
+            ""
+        } else {
+            " Beside a call runs what overlaps it below the same caller."
+        }
+    )
 }

@@ -1,7 +1,7 @@
 //! Latency over time as columns: one for each stretch, its median and its greatest latency.
 
 use pathlight_base::format::{counted, duration, duration_us, moment};
-use pathlight_engine::findings::{FindingFacts, FindingsReport, TimeBin};
+use pathlight_engine::findings::{BurstsFacts, FindingFacts, FindingsReport, TimeBin};
 
 /// One stretch of time.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub fn columns(report: &FindingsReport) -> Vec<TimeColumn> {
     // The lowest median is still to be seen.
     let height = |us: f64| if high > low { 0.1 + 0.9 * (log(us) - low) / (high - low) } else { 1.0 };
     let bursts = report.findings.iter().filter_map(|finding| match &finding.facts {
-        FindingFacts::Bursts { bursts, .. } => Some(bursts),
+        FindingFacts::Bursts(BurstsFacts { bursts, .. }) => Some(bursts),
         _ => None,
     });
     let bursts: Vec<_> = bursts.flatten().collect();
