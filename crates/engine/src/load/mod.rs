@@ -505,7 +505,7 @@ impl LoadPlanner {
         let chunks = self.files.iter().filter(|input| input.is_chunk_of(file));
         let reports: Vec<Option<FileReport>> = chunks.map(|chunk| chunk.report.clone()).collect();
         let is_whole = reports.iter().all(Option::is_some);
-        let mut report = FileReport::of_chunks(reports.into_iter().flatten(), false)?;
+        let mut report = FileReport::of_chunks(reports.into_iter().flatten())?;
         if !is_whole && report.ended == Ended::Whole {
             report.ended = Ended::Stopped;
         }
@@ -557,7 +557,7 @@ impl LoadPlanner {
             let reports = || chunks.iter().map(|chunk| chunk.report.clone()).collect::<Option<Vec<_>>>();
             self.files[file].state == FileState::Split
                 && chunks.iter().all(is_read)
-                && reports().and_then(|reports| FileReport::of_chunks(reports, true)).is_none()
+                && reports().and_then(FileReport::of_chunks).is_none()
         });
         let wrong: Vec<usize> = chunks.into_keys().collect();
         wrong.iter().for_each(|&file| self.make_indivisible(file));
