@@ -19,8 +19,7 @@ use pathlight::engine::run::{Session, plan_joining};
 use pathlight::engine::split::SplitOf;
 use pathlight::ingest::{KeptTraces, ReadOptions, Reader};
 use pathlight::trace::{
-    Endpoint, HighCardinalityKeys, PathSettings, Portable, PortableParts, ProcessId, RawSpan, Redaction,
-    TagSetId, TagTable, TraceId, TracePart, TraceSet,
+    Endpoint, HighCardinalityKeys, PathSettings, Portable, Redaction, TagTable, TraceSet,
 };
 use pathlight::view::address::Address;
 use pathlight::view::contract::{Envelope, Incoming, follow};
@@ -149,7 +148,6 @@ fn envelopes(attached: &[u8]) -> Vec<Vec<u8>> {
         Call::MarkHighCardinality,
         Call::TakeTraces,
         Call::PutTraces,
-        Call::ForgetParts,
         Call::WriteDemo,
         Call::CopyColumns { from: 0, first: 1, redaction: String::new() },
         Call::CopyColumns { from: 1, first: 7, redaction },
@@ -221,19 +219,7 @@ pub fn calls() -> Vec<Vec<u8>> {
         assert!(is_done, "query {number}");
     }
     let set = set();
-    let mut sharing = TraceSet::new();
-    let process = sharing.process("service", "", TagSetId::EMPTY);
-    let operation = sharing.operation("operation");
-    let tags = TagSetId::EMPTY;
-    let spans = vec![RawSpan { operation, tags, process: ProcessId(0), ..set.raw(0) }];
-    for (from, until) in [(None, Some(9)), (Some(9), None)] {
-        let processes = vec![("p1".to_owned(), from.map(|_| process))];
-        let part =
-            TracePart { trace: TraceId::hex(7), file: 1, from, until, spans: spans.clone(), processes };
-        sharing.add_part(part);
-    }
-    let parts = PortableParts::take(&mut sharing, |_| true);
-    let portable = encoding::write(&(Portable::copy(&set, 0..3), parts));
+    let portable = encoding::write(&Portable::copy(&set, 0..3));
     seeds.push(of(1, &portable));
     let keys = Session::of(set).keys();
     let plan = plan_joining(&[keys.clone(), keys.clone()]).unwrap();

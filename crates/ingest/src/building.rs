@@ -1,7 +1,7 @@
 //! A Jaeger trace under construction: its spans come one by one, and what they call processes is known later.
 
 use hashbrown::HashTable;
-use pathlight_trace::{ProcessId, RawSpan, TraceId, TracePart, hash_bytes};
+use pathlight_trace::{ProcessId, RawSpan, TraceId, hash_bytes};
 use std::borrow::Cow;
 
 /// Marks a [`ProcessId`] that is a number of the trace's own list still.
@@ -13,8 +13,6 @@ pub(crate) struct Building {
     pub id: Option<TraceId>,
     /// Offset of its object.
     pub at: u64,
-    /// The split point inside the trace at which reading began, if it did.
-    from: Option<u64>,
     /// Trace id of the first span that has one.
     first_own: Option<TraceId>,
     pub spans: Vec<RawSpan>,
@@ -37,7 +35,6 @@ impl Building {
     pub fn begin(&mut self, at: u64) {
         self.id = None;
         self.at = at;
-        self.from = None;
         self.first_own = None;
         self.spans.clear();
         if self.spans.capacity() > 1 << 16 {
@@ -52,34 +49,6 @@ impl Building {
         self.table.clear();
         self.is_bad = false;
         self.has_inline_process = false;
-    }
-
-    /// Starts over at a split point inside a trace.
-    pub fn begin_inside(&mut self, trace: TraceId, at: u64) {
-        self.begin(at);
-        self.from = Some(at);
-        (self.id, self.first_own) = (Some(trace), Some(trace));
-    }
-
-    /// Returns the trace that all spans so far are of, if readers can share it: nothing about it is odd.
-    pub fn shared_trace(&self) -> Option<TraceId> {
-        let is_odd = self.is_bad || self.has_inline_process || !self.of_others.is_empty();
-        let first = self.first_own.filter(|id| !is_odd && !id.text)?;
-        self.id.is_none_or(|id| id == first).then_some(first)
-    }
-
-    /// Returns the spans as a part of a trace; `None` if a process has a name that is no text.
-    pub fn take_part(&mut self, trace: TraceId, file: u32, until: Option<u64>) -> Option<TracePart> {
-        let process = |number: u32| {
-            let name = &self.names[Self::name(&self.names, &self.ends, number)];
-            Some((std::str::from_utf8(name).ok()?.to_owned(), self.found[number as usize]))
-        };
-        let processes = (0..self.ends.len() as u32).map(process).collect::<Option<_>>()?;
-        let mut spans = std::mem::take(&mut self.spans);
-        for span in &mut spans {
-            span.process.0 &= !LOCAL;
-        }
-        Some(TracePart { trace, file, from: self.from, until, spans, processes })
     }
 
     fn name(names: &[u8], ends: &[u32], i: u32) -> std::ops::Range<usize> {
@@ -135,15 +104,6 @@ impl Building {
             self.of_others.push((self.spans.len() as u32, own));
         }
         self.spans.push(span);
-    }
-
-    pub fn first_span(&self) -> Option<&RawSpan> {
-        self.spans.first()
-    }
-
-    /// Returns whether it began at a split point, so that other readers have the rest.
-    pub fn is_part(&self) -> bool {
-        self.from.is_some()
     }
 
     /// Returns the id of the trace: its own, or that of its spans; `None` if there is none.

@@ -23,8 +23,8 @@ pub use json::walk::split::{SEARCH_BYTES, SplitFinder, SplitPoint, places_to_spl
 pub use keep::KeptTraces;
 pub use reader::{ReadOptions, Reader};
 pub use report::{
-    Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, PartEnd, ProblemKind,
-    ReadProblem, ReadProgress,
+    Accounts, ChunkEnd, Ended, ErrorKind, Example, FileReport, IngestError, ProblemKind, ReadProblem,
+    ReadProgress,
 };
 pub use summaries::{SummaryCounts, TakeSummaries};
 pub use target::{ManyInputs, ReadTarget, ReaderMemory, TargetParts};

@@ -14,7 +14,7 @@ use crate::report::{
 use crate::sink::Sink;
 use crate::summaries::TakeSummaries;
 use crate::target::{ReadTarget, ReaderMemory, TargetParts};
-use pathlight_trace::{SetFull, TraceId, TraceSet};
+use pathlight_trace::TraceSet;
 
 /// How an input is read.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +65,6 @@ pub struct Reader {
     start: u64,
     /// Whether it reads a chunk, and where that ends; `None` is the end of the input.
     chunk: Option<Option<SplitPoint>>,
-    /// The trace inside which it begins, if it does.
-    inside: Option<TraceId>,
     bytes: u64,
     head: Vec<u8>,
     /// Bytes on their way from [`Reader::feed_by`] to [`Reader::feed`].
@@ -86,7 +84,6 @@ impl Reader {
             options,
             start: 0,
             chunk: None,
-            inside: None,
             bytes: 0,
             head: Vec::new(),
             rest: Vec::new(),
@@ -107,10 +104,8 @@ impl Reader {
         if let Some(point) = from {
             reader.source = Source::from_split_point(point, reader.how);
             reader.start = point.at;
-            reader.inside = point.trace();
         }
         reader.how.is_recognised = from.is_some() || until.is_some();
-        reader.sink.file = from.or(until.as_ref()).map_or(0, |point| point.file);
         reader.chunk = Some(until);
         reader
     }
@@ -181,20 +176,11 @@ impl Reader {
             return Err(error.clone());
         }
         let TargetParts { set, memory, summaries } = into.parts();
-        if self.bytes == 0 {
-            if let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take) {
-                self.sink.reuse(sink);
-                self.scratch = scratch;
-            }
-            if let Some(trace) = self.inside {
-                self.sink.building.begin_inside(trace, self.start);
-                // Parts are refused in between only.
-                if set.is_over_limit() {
-                    let error = self.stopped(Stop::Full(SetFull));
-                    self.failed = Some(error.clone());
-                    return Err(error);
-                }
-            }
+        if self.bytes == 0
+            && let Some(ReaderMemory { sink, scratch }) = memory.map(std::mem::take)
+        {
+            self.sink.reuse(sink);
+            self.scratch = scratch;
         }
         self.bytes += bytes as u64;
         let (source, mut cx) = self.reading(set, summaries);
@@ -214,16 +200,13 @@ impl Reader {
     }
 
     /// Ends the input and gives the account of it. Whole traces are in the set now; spans of formats that scatter traces
-    /// wait for [`TraceSet::seal`], and so do parts of traces that go on in other chunks.
+    /// wait for [`TraceSet::seal`].
     pub fn finish(mut self, into: &mut dyn ReadTarget) -> FileReport {
         let mut agrees = true;
         let mut ended = match (self.failed.take(), &self.chunk) {
             (Some(error), _) => Ended::Failed(error),
             (None, Some(Some(point))) => {
-                agrees = self.source.meets(point, &self.sink.building);
-                if agrees && point.trace().is_some() {
-                    self.sink.finish_part(into.parts().set, point.at);
-                }
+                agrees = self.source.meets(point);
                 Ended::Whole
             }
             (None, _) => {
@@ -236,7 +219,7 @@ impl Reader {
                 }
             }
         };
-        agrees &= !self.sink.has_odd_part;
+        agrees &= !self.sink.has_false_start;
         let chunk = self.chunk_end(agrees);
         let TargetParts { set, memory, .. } = into.parts();
         self.scratch.fast.flush(set);
@@ -262,12 +245,8 @@ impl Reader {
         self.report(ended, chunk)
     }
 
-    fn chunk_end(&mut self, agrees: bool) -> Option<ChunkEnd> {
-        self.chunk.is_some().then(|| ChunkEnd {
-            agrees,
-            traces: self.sink.trace_hashes(),
-            parts: std::mem::take(&mut self.sink.parts),
-        })
+    fn chunk_end(&self, agrees: bool) -> Option<ChunkEnd> {
+        self.chunk.is_some().then(|| ChunkEnd { agrees, traces: self.sink.trace_hashes() })
     }
 
     fn report(self, ended: Ended, chunk: Option<ChunkEnd>) -> FileReport {

@@ -248,98 +248,25 @@ impl Serialize for FileReport {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChunkEnd {
     /// Whether the reader stood at the next chunk's start in the state in which that one began. If not, the input was split
-    /// at a wrong place: whatever its chunks gave is void, and it must be read in one piece. So it must if a trace that it
-    /// shares with other chunks is odd.
+    /// at a wrong place: whatever its chunks gave is void, and it must be read in one piece.
     pub agrees: bool,
     /// Hashes of its trace ids, in no particular order: a trace may lie in several chunks.
     pub traces: Vec<u64>,
-    /// The traces in which it begins and ends, if a split point lies inside them. They are in neither `traces` nor the count
-    /// of spans.
-    pub parts: Vec<PartEnd>,
-}
-
-/// What the report of a chunk says of a trace that it shares with other chunks.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct PartEnd {
-    /// Hash of the trace id.
-    pub trace: u64,
-    /// Spans of this part.
-    pub spans: u64,
-    /// Byte offset from which the trace goes on from the chunk before, if it does.
-    pub from: Option<u64>,
-    /// Byte offset from which it goes on in the next chunk, if it does.
-    pub until: Option<u64>,
-    /// What the trace calls processes, and whether this part says which those are.
-    pub processes: Vec<(String, bool)>,
-}
-
-/// Follows traces from chunk to chunk.
-#[derive(Default)]
-struct SharedTraces {
-    open: Option<PartEnd>,
-    /// Hash and number of spans of each trace of which all parts were there.
-    whole: Vec<(u64, u64)>,
-    is_broken: bool,
-}
-
-impl SharedTraces {
-    fn add(&mut self, parts: Vec<PartEnd>) {
-        self.is_broken |= self.open.is_some() && parts.is_empty();
-        for mut part in parts {
-            match self.open.take() {
-                None if part.from.is_none() => {}
-                Some(before)
-                    if part.from.is_some() && (before.until, before.trace) == (part.from, part.trace) =>
-                {
-                    part.from = before.from;
-                    part.spans += before.spans;
-                    part.processes.extend(before.processes);
-                }
-                _ => {
-                    self.is_broken = true;
-                    if part.from.is_some() {
-                        continue;
-                    }
-                }
-            }
-            if part.until.is_some() {
-                self.open = Some(part);
-                continue;
-            }
-            self.whole.push((part.trace, part.spans));
-            // One reader would have had one table of processes, and said so of those that are missing in it.
-            let PartEnd { mut processes, .. } = part;
-            processes.sort();
-            let mut names = processes.chunk_by(|a, b| a.0 == b.0);
-            self.is_broken |= !names.all(|uses| uses.iter().filter(|(_, is_said)| *is_said).count() == 1);
-        }
-    }
 }
 
 impl FileReport {
     /// Returns the account of an input from those of its chunks, in order: what one reader would have said. `None` if
-    /// a chunk does not agree with the next, or nothing was found (then only one reader can say why). With `is_whole` the
-    /// chunks are all that there are, and `None` also says that the parts of a trace do not fit together; without, what is
-    /// odd about such a trace is not told.
-    pub fn of_chunks(chunks: impl IntoIterator<Item = FileReport>, is_whole: bool) -> Option<FileReport> {
+    /// a chunk does not agree with the next, or nothing was found (then only one reader can say why).
+    pub fn of_chunks(chunks: impl IntoIterator<Item = FileReport>) -> Option<FileReport> {
         let mut whole: Option<FileReport> = None;
         let mut traces: Vec<u64> = Vec::new();
-        let mut shared = SharedTraces::default();
         for mut chunk in chunks {
             let end = chunk.chunk.take().filter(|end| end.agrees)?;
             traces.extend(end.traces);
-            shared.add(end.parts);
             match &mut whole {
                 None => whole = Some(chunk),
                 Some(whole) => whole.append(chunk),
             }
-        }
-        if is_whole && (shared.is_broken || shared.open.is_some()) {
-            return None;
-        }
-        if let Some(whole) = &mut whole {
-            whole.spans += shared.whole.iter().map(|(_, spans)| spans).sum::<u64>();
-            traces.extend(shared.whole.iter().map(|(trace, _)| trace));
         }
         let mut whole = whole.filter(|whole| whole.spans > 0 || !whole.keep.is_all())?;
         traces.sort_unstable();

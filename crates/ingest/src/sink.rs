@@ -5,7 +5,7 @@ use crate::clock::{Clock, Unit};
 use crate::formats::{FORMATS, Format};
 use crate::json::node::{Bad, Node, Number};
 use crate::keep::KeptTraces;
-use crate::report::{PartEnd, ProblemKind, Problems};
+use crate::report::{ProblemKind, Problems};
 use hashbrown::HashTable;
 use pathlight_trace::{Flags, ProcessId, RawSpan, SetFull, TagSetId, TraceId, TraceSet, is_in_calendar};
 
@@ -48,11 +48,8 @@ pub(crate) struct Sink {
     /// Which traces are kept, and how many times one was left out for that.
     pub keep: KeptTraces,
     pub left_out: u64,
-    /// Of a chunk: the number of the input.
-    pub file: u32,
-    /// Of a chunk: the traces that it shares with others, and whether one of them cannot be shared.
-    pub parts: Vec<PartEnd>,
-    pub has_odd_part: bool,
+    /// Of a chunk: whether one reader would have come to its start in another state than this one began in.
+    pub has_false_start: bool,
     /// The unit of all times, if it is not that of the format.
     pub unit: Option<Unit>,
 }
@@ -183,46 +180,14 @@ impl Sink {
 
     /// Ends the trace under construction and adds it.
     pub fn finish_trace(&mut self, set: &mut TraceSet) -> Result<(), SetFull> {
-        self.finish_building(|sink, building| sink.add_built(set, building))
-    }
-
-    /// Ends the part of the trace under construction that this reader has, at a split point.
-    pub fn finish_part(&mut self, set: &mut TraceSet, until: u64) {
-        self.finish_building(|sink, building| sink.add_part(set, building, Some(until)));
-    }
-
-    /// Lets `add` take what is under construction, and starts over.
-    fn finish_building<T>(&mut self, add: impl FnOnce(&mut Sink, &mut Building) -> T) -> T {
         let mut building = std::mem::take(&mut self.building);
-        let added = add(self, &mut building);
+        let added = self.add_built(set, &mut building);
         building.begin(0);
         self.building = building;
         added
     }
 
-    fn add_part(&mut self, set: &mut TraceSet, building: &mut Building, until: Option<u64>) {
-        self.saw(Format::Jaeger);
-        let trace = building.shared_trace().filter(|_| self.keep.is_all());
-        let Some(part) = trace.and_then(|trace| building.take_part(trace, self.file, until)) else {
-            self.has_odd_part = true;
-            return;
-        };
-        let processes = part.processes.iter().map(|(name, process)| (name.clone(), process.is_some()));
-        self.parts.push(PartEnd {
-            trace: part.trace.content_hash(&set.id_texts),
-            spans: part.spans.len() as u64,
-            from: part.from,
-            until,
-            processes: processes.collect(),
-        });
-        set.add_part(part);
-    }
-
     fn add_built(&mut self, set: &mut TraceSet, building: &mut Building) -> Result<(), SetFull> {
-        if building.is_part() {
-            self.add_part(set, building, None);
-            return Ok(());
-        }
         self.saw(if building.has_inline_process { Format::JaegerUi } else { Format::Jaeger });
         if building.is_bad || building.spans.is_empty() {
             return Ok(());

@@ -1,10 +1,8 @@
 //! Traces on their way to another set: between workers, and in a saved report.
 
 use super::{
-    Flags, Interner, ProcessId, RawSpan, SetFull, SpanId, Symbol, TagSetId, TraceId, TracePart, TraceSet,
-    is_in_calendar,
+    Flags, Interner, ProcessId, RawSpan, SetFull, SpanId, Symbol, TagSetId, TraceId, TraceSet, is_in_calendar,
 };
-use pathlight_base::steps::in_blocks;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -216,106 +214,6 @@ impl Numbers<'_> {
     }
 }
 
-/// [`TracePart`]s on their way to another set.
-#[derive(Default, Serialize, Deserialize)]
-pub struct PortableParts {
-    /// Names, tags and processes; no traces.
-    numbers: Portable,
-    parts: Vec<PortablePart>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct PortablePart {
-    trace: TraceId,
-    file: u32,
-    from: Option<u64>,
-    until: Option<u64>,
-    processes: Vec<(String, Option<u32>)>,
-    /// [`PortableSpan::pack`]: there may be a million.
-    #[serde(with = "pathlight_base::packed")]
-    spans: Vec<u64>,
-}
-
-impl PortableSpan {
-    fn pack(&self) -> [u64; 6] {
-        let two = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let texts = u32::from(self.id.text) | u32::from(self.parent.text) << 1;
-        [
-            self.id.bits,
-            self.parent.bits,
-            self.start_us,
-            self.duration_us,
-            two(self.operation.0, self.process),
-            two(self.tags, texts << 16 | u32::from(self.flags)),
-        ]
-    }
-
-    fn unpack([id, parent, start_us, duration_us, names, rest]: [u64; 6]) -> PortableSpan {
-        PortableSpan {
-            id: SpanId { bits: id, text: rest >> 16 & 1 != 0 },
-            parent: SpanId { bits: parent, text: rest >> 17 & 1 != 0 },
-            start_us,
-            duration_us,
-            operation: Symbol((names >> 32) as u32),
-            process: names as u32,
-            tags: (rest >> 32) as u32,
-            flags: rest as u16,
-        }
-    }
-}
-
-impl PortableParts {
-    /// Takes the parts of some traces out of a set.
-    pub fn take(set: &mut TraceSet, is_taken: impl Fn(TraceId) -> bool) -> PortableParts {
-        let all = std::mem::take(&mut set.parts);
-        let (taken, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|part| is_taken(part.trace));
-        set.parts = kept;
-        if taken.is_empty() {
-            return PortableParts::default();
-        }
-        let mut copier = Copier::of(set);
-        let mut parts = Vec::with_capacity(taken.len());
-        for part in taken {
-            let trace = copier.trace_id(part.trace);
-            let spans =
-                part.spans.iter().flat_map(|&span| copier.span(span, span.process.0).pack()).collect();
-            let processes = part.processes.iter();
-            let processes =
-                processes.map(|(name, process)| (name.clone(), process.map(|of| copier.process(of))));
-            let processes = processes.collect();
-            let TracePart { file, from, until, .. } = part;
-            parts.push(PortablePart { trace, file, from, until, processes, spans });
-        }
-        PortableParts { numbers: copier.finish(), parts }
-    }
-
-    /// Adds all parts to a set; call [`TraceSet::seal`] after the last of such calls.
-    ///
-    /// # Errors
-    /// [`SetFull`] when memory ends.
-    pub fn add_to(self, set: &mut TraceSet) -> Result<(), SetFull> {
-        let mut numbers = Numbers::of(&self.numbers, set);
-        for part in self.parts {
-            let (packed, _) = part.spans.as_chunks();
-            let mut spans = Vec::new();
-            spans.try_reserve_exact(packed.len()).map_err(|_| SetFull)?;
-            in_blocks(packed.len(), &mut |block| {
-                for span in packed[block].iter().copied().map(PortableSpan::unpack) {
-                    spans.push(numbers.raw(&span, ProcessId(span.process), set));
-                }
-            });
-            let known = |number: u32| numbers.processes.get(number as usize).copied();
-            let processes = part.processes.iter();
-            let processes =
-                processes.map(|(name, process)| (name.clone(), process.and_then(known))).collect();
-            let trace = numbers.trace_id(part.trace, set);
-            let PortablePart { file, from, until, .. } = part;
-            set.parts.push(TracePart { trace, file, from, until, spans, processes });
-        }
-        Ok(())
-    }
-}
-
 struct Copier<'a> {
     set: &'a TraceSet,
     out: Portable,
@@ -393,8 +291,9 @@ impl<'a> Copier<'a> {
         *self.operations.entry(operation).or_insert_with(|| names.intern(set.names.get(operation)))
     }
 
-    fn span(&mut self, span: RawSpan, process: u32) -> PortableSpan {
-        PortableSpan {
+    fn push(&mut self, span: RawSpan) {
+        let process = self.process(span.process);
+        let portable = PortableSpan {
             id: self.id(span.id),
             parent: self.id(span.parent),
             start_us: span.start_us,
@@ -403,12 +302,7 @@ impl<'a> Copier<'a> {
             process,
             tags: self.tag_set(span.tags),
             flags: span.flags.0,
-        }
-    }
-
-    fn push(&mut self, span: RawSpan) {
-        let process = self.process(span.process);
-        let portable = self.span(span, process);
+        };
         self.out.spans.push(portable);
     }
 }

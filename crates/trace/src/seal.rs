@@ -1,6 +1,6 @@
 //! The end of a load: single spans become traces, fragments of one trace are joined.
 
-use super::{RawSpan, SetFull, TraceId, TracePart, TraceSet};
+use super::{RawSpan, SetFull, TraceId, TraceSet};
 use pathlight_base::sort::CompactSort as _;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,8 +15,6 @@ type UnattachedSpan = (TraceId, RawSpan);
 
 /// Sealing under way: a resumable task. Until it is done the set misses what it works on.
 pub struct Sealing {
-    /// Traces in parts, of which all are there.
-    shared: Vec<Vec<TracePart>>,
     unattached: UnattachedSpans,
     state: State,
     /// The limit of the set; it does not count while spans only move.
@@ -25,8 +23,6 @@ pub struct Sealing {
 
 #[derive(Clone, Copy)]
 enum State {
-    /// Making traces of parts.
-    Shared,
     /// Making traces of staged spans.
     Staged,
     /// Taking out the traces that have several fragments; the next one to look at.
@@ -89,12 +85,11 @@ impl UnattachedSpans {
 }
 
 impl Sealing {
-    /// Begins with what the set has staged, and with the traces of which it has all parts.
+    /// Begins with what the set has staged.
     pub fn begin(set: &mut TraceSet) -> Sealing {
         Sealing {
             unattached: UnattachedSpans::of(std::mem::take(&mut set.staged)),
-            shared: set.take_joined(),
-            state: State::Shared,
+            state: State::Staged,
             limit: set.max_bytes.take(),
         }
     }
@@ -115,16 +110,6 @@ impl Sealing {
     fn advance(&mut self, set: &mut TraceSet, is_over: &mut dyn FnMut() -> bool) -> Result<bool, SetFull> {
         loop {
             match self.state {
-                State::Shared => {
-                    let Some(parts) = self.shared.pop() else {
-                        self.state = State::Staged;
-                        continue;
-                    };
-                    set.add_joined(parts)?;
-                    if is_over() {
-                        return Ok(false);
-                    }
-                }
                 State::Staged | State::Join => {
                     if !self.unattached.step(set, is_over)? {
                         return Ok(false);

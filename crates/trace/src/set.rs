@@ -6,7 +6,7 @@ use super::parents::references;
 use super::places::Places;
 use super::{
     Endpoint, Flags, Interner, ProcessId, RawSpan, Sealing, SpanId, SpanKind, Symbol, TagSetId, TagTable,
-    TraceId, TracePart, TraceShape,
+    TraceId, TraceShape,
 };
 use hashbrown::{HashMap, HashTable};
 use pathlight_base::steps::BLOCK;
@@ -90,7 +90,6 @@ pub struct TraceSet {
     /// Traces with a second fragment, to be joined by `seal`.
     pub(super) split: Vec<TraceId>,
     pub(super) staged: Vec<(TraceId, RawSpan)>,
-    pub(super) parts: Vec<TracePart>,
     /// Duplicate spans dropped in favour of another of the same id; kept for the next fragment of their trace.
     pub(super) duplicates: Vec<(TraceId, RawSpan)>,
     /// Identical copies removed so far.
@@ -325,8 +324,8 @@ impl TraceSet {
         Ok(())
     }
 
-    /// Turns staged spans into traces, joins fragments of one trace, and parts of one if all are there. Call it when a load
-    /// ends; row and trace numbers are valid until the next call. In small steps: [`Sealing`].
+    /// Turns staged spans into traces, and joins fragments of one trace. Call it when a load ends; row and trace numbers are
+    /// valid until the next call. In small steps: [`Sealing`].
     ///
     /// # Errors
     /// [`SetFull`] when memory ends.
@@ -446,7 +445,7 @@ impl TraceSet {
 
     /// Returns the number of spans that wait for [`seal`](Self::seal).
     pub fn staged_spans(&self) -> usize {
-        self.staged.len() + self.spans_in_parts()
+        self.staged.len()
     }
 
     /// Returns all traces of all groups; after [`seal`](Self::seal) one per id.
@@ -560,6 +559,5 @@ impl TraceSet {
             + self.traces.capacity() * size_of::<TraceRow>()
             + self.trace_table.capacity() * 5
             + (self.staged.capacity() + self.duplicates.capacity()) * size_of::<(TraceId, RawSpan)>()
-            + self.parts.iter().map(|part| part.spans.capacity()).sum::<usize>() * size_of::<RawSpan>()
     }
 }

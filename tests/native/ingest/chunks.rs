@@ -24,26 +24,11 @@ fn by_one(text: &[u8]) -> (String, FileReport) {
     (dump(&set), report)
 }
 
-/// Where a text may be cut.
-#[derive(Clone, Copy, PartialEq)]
-enum Cut {
-    /// Between traces.
-    Between,
-    /// Between spans of one trace.
-    Inside,
-    /// By turns.
-    Both,
-}
-
 /// Returns the split points found from these places on.
-fn split_points(text: &[u8], head: usize, places: &[usize], cut: Cut) -> Vec<SplitPoint> {
+fn split_points(text: &[u8], head: usize, places: &[usize]) -> Vec<SplitPoint> {
     let Some(finder) = SplitFinder::of(&text[..head.min(text.len())]) else { return Vec::new() };
-    let mut split_points: Vec<SplitPoint> = (places.iter().enumerate())
-        .filter_map(|(number, &place)| {
-            let is_inside = cut == Cut::Inside || cut == Cut::Both && number % 2 == 0;
-            let part = text.get(place..)?;
-            if is_inside { finder.find_inside(part, place as u64) } else { finder.find(part, place as u64) }
-        })
+    let mut split_points: Vec<SplitPoint> = (places.iter())
+        .filter_map(|&place| finder.find(text.get(place..)?, place as u64))
         .filter(|point| point.at > 0)
         .collect();
     split_points.sort_by_key(|point| point.at);
@@ -52,7 +37,7 @@ fn split_points(text: &[u8], head: usize, places: &[usize], cut: Cut) -> Vec<Spl
 }
 
 /// Returns what readers of the chunks give together; `None` if they find that one of the split points is none.
-fn by_chunks(text: &[u8], split_points: &[SplitPoint]) -> Option<(String, FileReport)> {
+fn by_chunks(text: &[u8], split_points: &[SplitPoint], keep: &KeptTraces) -> Option<(String, FileReport)> {
     let mut set = TraceSet::new();
     let mut reports = Vec::new();
     for number in 0..=split_points.len() {
@@ -60,26 +45,20 @@ fn by_chunks(text: &[u8], split_points: &[SplitPoint]) -> Option<(String, FileRe
         let until = split_points.get(number).cloned();
         let start = from.map_or(0, |point| point.at as usize);
         let end = until.as_ref().map_or(text.len(), |point| point.at as usize);
-        let reader = Reader::of_chunk("input", ReadOptions::default(), from, until);
+        let options = ReadOptions { keep: keep.clone(), ..ReadOptions::default() };
+        let reader = Reader::of_chunk("input", options, from, until);
         reports.push(feed(reader, &text[start..end], &mut set));
     }
     // In any order, as workers take them.
-    let whole = FileReport::of_chunks(reports, true)?;
+    let whole = FileReport::of_chunks(reports)?;
     set.seal().unwrap();
     Some((dump(&set), whole))
 }
 
-/// Reads a text in chunks and compares, cut between traces and otherwise; returns how many split points between traces
-/// were used, or `None` if they did not agree.
+/// Reads a text in chunks and compares; returns how many split points were used, or `None` if they did not agree.
 fn compare(name: &str, text: &[u8], head: usize, places: &[usize]) -> Option<usize> {
-    compare_cut(name, text, head, places, Cut::Inside);
-    compare_cut(name, text, head, places, Cut::Both);
-    compare_cut(name, text, head, places, Cut::Between)
-}
-
-fn compare_cut(name: &str, text: &[u8], head: usize, places: &[usize], cut: Cut) -> Option<usize> {
-    let split_points = split_points(text, head, places, cut);
-    let in_chunks = by_chunks(text, &split_points)?;
+    let split_points = split_points(text, head, places);
+    let in_chunks = by_chunks(text, &split_points, &KeptTraces::All)?;
     assert_eq!(
         in_chunks,
         by_one(text),
@@ -232,37 +211,34 @@ fn damage_is_told_as_one_reader_tells_it_or_the_chunks_do_not_agree() {
 }
 
 #[test]
-fn one_huge_trace_is_cut_between_its_spans() {
+fn one_huge_trace_is_read_by_one_reader() {
     let among = |own: &str| format!(r#"{{"data":[{},{own},{}]}}"#, trace(1, 2, "v"), trace(3, 2, "v"));
     let own = trace(2, 400, "v");
     let in_lines = own.replace("},{\"traceID", "},\n  {\"traceID");
-    for (name, text) in [
-        ("alone", format!(r#"{{"data":[{own}]}}"#)),
-        ("in an array", format!("[{own}]")),
-        ("among others", among(&own)),
-        ("in lines", among(&in_lines)),
-        ("in lines of a list", format!("[\n{in_lines}\n]")),
+    for (name, text, used) in [
+        ("alone", format!(r#"{{"data":[{own}]}}"#), 0),
+        ("in an array", format!("[{own}]"), 0),
+        ("among others", among(&own), 2),
+        ("in lines", among(&in_lines).replacen("{", "{\n", 1), 2),
+        ("in lines of a list", format!("[\n{in_lines}\n]"), 0),
+        ("a line of its own", own.clone(), 0),
+        ("twice", format!("[{own},{},{own}]", trace(4, 300, "v")), 2),
     ] {
         let text = text.as_bytes();
-        for step in [5000, 9001] {
-            let used = compare_cut(name, text, 3000, &every(step, text), Cut::Inside);
-            assert!(used.is_some_and(|used| used > 5), "{name}: {used:?}");
+        for step in [300, 5000, 9001] {
+            let mut places = every(step, text);
+            places.insert(0, 200);
+            assert_eq!(compare(name, text, 3000, &places), Some(used), "{name}, every {step}");
         }
-        let between = compare_cut(name, text, 3000, &every(700, text), Cut::Between);
-        assert!(between.is_some_and(|used| used < 3), "{name}: {between:?} split points between traces");
     }
-    // Two huge ones, one of which comes in two pieces.
-    let text = format!("[{own},{},{own}]", trace(4, 300, "v"));
-    assert!(compare_cut("two", text.as_bytes(), 3000, &every(4000, text.as_bytes()), Cut::Inside) > Some(20));
-    // A line of its own is no list: nothing says whether another trace follows in it.
-    assert_eq!(compare_cut("lines", own.as_bytes(), 3000, &every(700, own.as_bytes()), Cut::Inside), Some(0));
 }
 
 #[test]
-fn a_huge_trace_with_something_odd_is_read_in_one_piece() {
+fn a_huge_trace_with_something_odd_is_told_as_one_reader_tells_it() {
     let own = trace(2, 400, "v");
     let span_200 = r#"{"traceID":"2","spanID":"c8""#;
     assert!(own.contains(span_200));
+    let processes = r#""processes":{"p1":{"serviceName":"s2","tags":[]}}"#;
     let odd = [
         ("another trace", own.replace(span_200, r#"{"traceID":"9","spanID":"c8""#)),
         ("no trace", own.replace(span_200, r#"{"spanID":"c8""#)),
@@ -283,54 +259,56 @@ fn a_huge_trace_with_something_odd_is_read_in_one_piece() {
                 .replacen(r#""spans":["#, r#""processes":{"p1":{"serviceName":"zeroth"}},"spans":["#, 1),
         ),
         (
+            "processes first",
+            own.replace(&format!(",{processes}"), "").replacen(
+                r#""spans""#,
+                &format!(r#"{processes},"spans""#),
+                1,
+            ),
+        ),
+        (
             "a bad span",
             own.replace(
                 &format!(r#"{span_200},"operationName":"op""#),
                 &format!(r#"{span_200},"operationName":[]"#),
             ),
         ),
-        ("bad syntax", own.replace(span_200, &format!("{span_200},,"))),
-        ("cut off", own[..own.len() - 200].to_owned()),
     ];
-    for (name, own) in odd {
-        let text = format!(r#"{{"data":[{},{own}]}}"#, trace(1, 2, "v"));
-        let places = every(9001, text.as_bytes());
-        assert!(split_points(text.as_bytes(), 3000, &places, Cut::Inside).len() > 5, "{name}");
-        let used = compare_cut(name, text.as_bytes(), 3000, &places, Cut::Inside);
-        assert_eq!(used, None, "{name}");
+    let used = |name: &str, own: &str, after: &str| {
+        let text = format!(r#"{{"data":[{},{own}{after}"#, trace(1, 9, "v"));
+        compare(name, text.as_bytes(), 3000, &every(701, text.as_bytes()))
+    };
+    let after = format!(",{}]}}", trace(3, 9, "v"));
+    for (name, own) in &odd {
+        let used = used(name, own, &after);
+        assert!(used.is_some_and(|used| used > 0), "{name}: {used:?}");
     }
-    // Processes that stand first are known to the first reader alone, which is enough.
-    let processes = r#""processes":{"p1":{"serviceName":"s2","tags":[]}}"#;
-    let first = own.replace(&format!(",{processes}"), "").replacen(
-        r#""spans""#,
-        &format!(r#"{processes},"spans""#),
-        1,
-    );
-    let text = format!("[{first}]");
-    assert!(
-        compare_cut("first", text.as_bytes(), 3000, &every(9001, text.as_bytes()), Cut::Inside) > Some(5)
-    );
+    assert_eq!(used("cut off", &own[..own.len() - 200], ""), Some(1));
+    // Only one reader can say that nothing is read after bad syntax.
+    assert_eq!(used("bad syntax", &own.replace(span_200, &format!("{span_200},,")), &after), None);
 }
 
 #[test]
-fn of_a_huge_trace_only_some_kept_means_one_piece() {
-    let text = format!("[{}]", trace(2, 400, "v"));
-    let points = split_points(text.as_bytes(), 3000, &[20_000], Cut::Inside);
-    let options = ReadOptions { keep: KeptTraces::Service("s2".into()), ..ReadOptions::default() };
-    let reader = Reader::of_chunk("input", options, None, points.first().cloned());
-    let report = feed(reader, &text.as_bytes()[..points[0].at as usize], &mut TraceSet::new());
-    assert!(!report.chunk.unwrap().agrees);
+fn of_some_traces_that_are_kept_chunks_give_the_same() {
+    let traces: Vec<String> = (1..40).map(|id| trace(id, if id == 20 { 400 } else { 3 }, "v")).collect();
+    let text = format!("[{}]", traces.join(","));
+    let points = split_points(text.as_bytes(), 3000, &every(2000, text.as_bytes()));
+    assert!(points.len() > 5, "{} split points", points.len());
+    for keep in [KeptTraces::Service("s2".into()), KeptTraces::Sample(3)] {
+        let (set, report) = kept(text.as_bytes(), keep.clone());
+        assert_eq!(by_chunks(text.as_bytes(), &points, &keep), Some((dump(&set), report)));
+    }
 }
 
 #[test]
 fn a_trace_in_two_chunks_is_one_trace() {
     let halves = [trace(7, 3, "v"), trace(8, 3, "v"), trace(7, 5, "v"), trace(9, 3, "v")];
     let text = format!("[{}]", halves.join(","));
-    let split_points = split_points(text.as_bytes(), 600, &[600, 1900], Cut::Between);
+    let split_points = split_points(text.as_bytes(), 600, &[600, 1900]);
     assert_eq!(split_points.len(), 2);
-    let (_, report) = by_chunks(text.as_bytes(), &split_points).unwrap();
-    assert_eq!((report.traces, report.spans), (3, 14));
-    assert_eq!(Some((by_one(text.as_bytes()).0, report)), by_chunks(text.as_bytes(), &split_points));
+    let in_chunks = by_chunks(text.as_bytes(), &split_points, &KeptTraces::All).unwrap();
+    assert_eq!((in_chunks.1.traces, in_chunks.1.spans), (3, 14));
+    assert_eq!(by_one(text.as_bytes()), in_chunks);
 }
 
 #[test]

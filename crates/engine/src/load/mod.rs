@@ -187,10 +187,6 @@ impl InputFile {
         self.start()..self.start() + self.bytes_to_read()
     }
 
-    fn ends_inside_trace(&self) -> bool {
-        self.chunk.as_ref().and_then(|chunk| chunk.until.as_ref()).is_some_and(SplitPoint::is_inside)
-    }
-
     fn is_chunk_of(&self, file: usize) -> bool {
         self.chunk.as_ref().is_some_and(|chunk| chunk.file == file)
     }
@@ -216,8 +212,6 @@ pub struct LoadPlanner {
     pub readers: usize,
     /// Files of this many bytes or more are split.
     pub large_file: u64,
-    /// Whether files may also be split inside a trace.
-    pub shares_traces: bool,
     files: Vec<InputFile>,
     /// Number of whole files among them.
     sources: usize,
@@ -235,7 +229,6 @@ impl LoadPlanner {
         LoadPlanner {
             readers,
             large_file: LARGE_FILE_BYTES,
-            shares_traces: true,
             files: Vec::new(),
             sources: 0,
             queue: VecDeque::new(),
@@ -310,12 +303,8 @@ impl LoadPlanner {
 
     /// Tells where a file of [`LoadStep::Split`] can be split: its chunks wait instead of it. Without split points it is read
     /// in one piece.
-    pub fn split(&mut self, file: usize, mut points: Vec<SplitPoint>) {
+    pub fn split(&mut self, file: usize, points: Vec<SplitPoint>) {
         let Some(whole) = self.files.get_mut(file) else { return };
-        // Which traces are kept is known of whole ones only.
-        let may_share = self.shares_traces && whole.keep.is_all();
-        points.retain(|point| may_share || !point.is_inside());
-        points.iter_mut().for_each(|point| point.file = whole.source as u32);
         if points.is_empty() || whole.state != FileState::Waiting {
             whole.is_indivisible = true;
             return;
@@ -463,15 +452,6 @@ impl LoadPlanner {
             file.read_limit = None;
             file.report = None;
         }
-        // Which traces are kept is known of whole ones only.
-        let shared = self.files.iter().filter(|file| file.load == self.load && file.ends_inside_trace());
-        let shared: Vec<usize> = shared.filter_map(|file| Some(file.chunk.as_ref()?.file)).collect();
-        shared.into_iter().for_each(|whole| self.make_indivisible(whole));
-    }
-
-    /// Returns whether a file was split inside a trace.
-    pub fn has_split_traces(&self) -> bool {
-        self.files.iter().any(InputFile::ends_inside_trace)
     }
 
     /// Begins to take a group away: those of its files that wait are dropped.
@@ -525,7 +505,7 @@ impl LoadPlanner {
         let chunks = self.files.iter().filter(|input| input.is_chunk_of(file));
         let reports: Vec<Option<FileReport>> = chunks.map(|chunk| chunk.report.clone()).collect();
         let is_whole = reports.iter().all(Option::is_some);
-        let mut report = FileReport::of_chunks(reports.into_iter().flatten(), false)?;
+        let mut report = FileReport::of_chunks(reports.into_iter().flatten())?;
         if !is_whole && report.ended == Ended::Whole {
             report.ended = Ended::Stopped;
         }
@@ -577,7 +557,7 @@ impl LoadPlanner {
             let reports = || chunks.iter().map(|chunk| chunk.report.clone()).collect::<Option<Vec<_>>>();
             self.files[file].state == FileState::Split
                 && chunks.iter().all(is_read)
-                && reports().and_then(|reports| FileReport::of_chunks(reports, true)).is_none()
+                && reports().and_then(FileReport::of_chunks).is_none()
         });
         let wrong: Vec<usize> = chunks.into_keys().collect();
         wrong.iter().for_each(|&file| self.make_indivisible(file));

@@ -2,14 +2,14 @@
 //!
 //! The search says which bytes it wants to see next ([`SplitSearch::wanted`]), and its caller, who can read the file, shows
 //! them ([`SplitSearch::show`]), until nothing more is wanted. First comes the head of the file, from which a
-//! [`SplitFinder`] learns how traces are wrapped; then, from each of the given places on, some bytes in which a split point
-//! is looked for: between traces if one ends near, else between the spans of a trace.
+//! [`SplitFinder`] learns how traces are wrapped; then, from each of the given places on, some bytes in which the next trace
+//! is looked for. If none begins there, the reader before that place reads on: a trace is read by one reader.
 
 use pathlight_ingest::{HEAD_BYTES, SEARCH_BYTES, SplitFinder, SplitPoint};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Bytes that the first look from a place covers: a split point is near, unless traces are large.
+/// Bytes that the first look from a place covers: the next trace is near, unless traces are large.
 const FIRST_LOOK_BYTES: u64 = SEARCH_BYTES / 16;
 
 /// A search for split points; see the module.
@@ -20,8 +20,9 @@ pub struct SplitSearch {
     /// Byte offsets from which to look; the first one is being looked from.
     places: VecDeque<u64>,
     found: Vec<SplitPoint>,
-    /// The last split point stands inside a trace: the next place probably does.
-    is_inside: bool,
+    /// No trace begins for long after the last place: the next one is probably inside the same trace, where looking further
+    /// costs more than chunks save.
+    is_in_large: bool,
     wanted: Option<Range<u64>>,
 }
 
@@ -29,7 +30,7 @@ impl SplitSearch {
     /// Starts a search for one split point after each of these byte offsets, which are in ascending order.
     pub fn new(places: Vec<u64>) -> SplitSearch {
         let wanted = (!places.is_empty()).then_some(0..HEAD_BYTES);
-        SplitSearch { finder: None, places: places.into(), found: Vec::new(), is_inside: false, wanted }
+        SplitSearch { finder: None, places: places.into(), found: Vec::new(), is_in_large: false, wanted }
     }
 
     /// Returns what the search will want to see if every place has a split point near, in that order; so it can be read
@@ -56,22 +57,21 @@ impl SplitSearch {
             }
         };
         let is_first_look = shown.end - shown.start < SEARCH_BYTES;
-        // Inside a trace only if none ends for long: its parts must be brought together again.
-        let may_be_inside = self.is_inside || !is_first_look;
-        let inside = || finder.find_inside(bytes, shown.start).filter(|_| may_be_inside);
-        match finder.find(bytes, shown.start).or_else(inside) {
+        match finder.find(bytes, shown.start) {
             Some(point) => {
                 self.places.retain(|&place| place > point.at);
-                self.is_inside = point.is_inside();
+                self.is_in_large = false;
                 self.found.push(point);
                 self.look_on();
             }
-            None if is_first_look => {
+            None if is_first_look && !self.is_in_large => {
                 self.wanted = Some(shown.start..shown.start + SEARCH_BYTES);
             }
-            // Where units are so large, the next place is probably inside one as well, and looking on costs more than
-            // chunks save.
-            None => {}
+            None => {
+                self.places.pop_front();
+                self.is_in_large = true;
+                self.look_on();
+            }
         }
     }
 
@@ -93,7 +93,6 @@ fn first_look(place: u64) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{LoadPlanner, LoadStep};
 
     /// Runs a search over a text; returns the offsets found and how many bytes were shown.
     fn search(text: &[u8], places: &[u64]) -> (Vec<u64>, u64) {
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_goes_on_is_split_between_spans_and_only_that() {
+    fn a_trace_that_goes_on_is_never_split_and_what_follows_it_is() {
         let span = |id: u32| {
             format!(
                 r#"{{"traceID":"9","spanID":"{id:x}","operationName":"","startTime":1,"duration":1,"processID":"p"}}"#
@@ -150,24 +149,14 @@ mod tests {
         };
         let spans: Vec<String> = (1..120_000).map(span).collect();
         let huge = format!(r#"{{"traceID":"9","spans":[{}],"processes":{{}}}}"#, spans.join(","));
+        assert!(huge.len() as u64 > SEARCH_BYTES);
+        let alone = format!("[{huge}]");
+        assert!(search(alone.as_bytes(), &[1 << 20, 2 << 20, 3 << 20]).0.is_empty());
         let text = format!("[{},{huge},{},{}]", trace(1, 10), trace(3, 10), trace(4, 10));
-        let mut search = SplitSearch::new(vec![1 << 20, 2 << 20, huge.len() as u64]);
-        while let Some(wanted) = search.wanted() {
-            search.show(&text.as_bytes()[wanted.start as usize..text.len().min(wanted.end as usize)]);
-        }
-        let found = search.finish();
-        let is_inside: Vec<bool> = found.iter().map(SplitPoint::is_inside).collect();
-        assert_eq!(is_inside, [true, true, false]);
-        assert!(text[found[1].at as usize..].starts_with(&span(1)[..16]));
-        assert!(found[1].at < (2 << 20) + 200, "the first span after the place");
-        // Readers that are not to share a trace have only the place between two.
-        for (shares_traces, chunks) in [(true, 4), (false, 2)] {
-            let mut planner = LoadPlanner { shares_traces, ..LoadPlanner::new(2) };
-            planner.large_file = 1 << 20;
-            let file = planner.add("huge".to_owned(), text.len() as u64, 0);
-            planner.split(file, found.clone());
-            assert_eq!(planner.next_step(), LoadStep::Read { batches: chunks });
-        }
+        let places = [1 << 10, 1 << 20, 2 << 20, huge.len() as u64, text.len() as u64 - 200];
+        let (found, _) = search(text.as_bytes(), &places);
+        let begins: Vec<&str> = found.iter().map(|&at| &text[at as usize..][..13]).collect();
+        assert_eq!(begins, [r#"{"traceID":"3"#, r#"{"traceID":"4"#]);
     }
 
     #[test]
@@ -178,11 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_large_trace_is_looked_through_further_and_then_ends_the_search() {
-        let traces = [trace(1, 10), trace(2, 1 << 20), trace(3, 10), trace(4, 20 << 20), trace(5, 10)];
+    fn a_large_trace_is_looked_through_further_but_a_very_large_one_only_once() {
+        let traces = [trace(1, 10), trace(2, 1 << 20), trace(3, 10), trace(4, 30 << 20), trace(5, 10)];
         let text = format!("[{}]", traces.join(","));
-        let (found, _) = search(text.as_bytes(), &[1000, 2 << 20, 4 << 20, text.len() as u64 - 300]);
-        assert_eq!(found.len(), 1, "the second trace is passed over, the fourth is too large");
-        assert!(found[0] > 1 << 20);
+        let places = [1000, 2 << 20, 4 << 20, 12 << 20, 20 << 20, text.len() as u64 - 300];
+        let (found, shown) = search(text.as_bytes(), &places);
+        let begins: Vec<&str> = found.iter().map(|&at| &text[at as usize..][..13]).collect();
+        assert_eq!(begins, [r#"{"traceID":"3"#, r#"{"traceID":"5"#]);
+        // Once each through what is left of the second and the fourth trace; else a first look from every place.
+        assert!(shown <= HEAD_BYTES + 2 * SEARCH_BYTES + places.len() as u64 * FIRST_LOOK_BYTES, "{shown}");
     }
 }

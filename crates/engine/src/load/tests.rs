@@ -29,7 +29,7 @@ pub fn jaeger(ids: Range<u32>, value: &str) -> String {
     text + "]}"
 }
 
-/// Returns small traces, and after them one of so many spans.
+/// Returns small traces with one of so many spans among them.
 pub fn huge(spans: u32) -> String {
     let small = jaeger(1..5, "v");
     let mut text = small[..small.len() - 2].to_owned();
@@ -48,7 +48,8 @@ pub fn huge(spans: u32) -> String {
         .unwrap();
     }
     let processes: Vec<String> = (0..5).map(|n| format!(r#""p{n}":{{"serviceName":"s{n}"}}"#)).collect();
-    write!(text, "],\"processes\":{{{}}}}}]}}", processes.join(",")).unwrap();
+    let after = jaeger(5..45, "v");
+    write!(text, "],\"processes\":{{{}}}}},{}", processes.join(","), &after[9..]).unwrap();
     text
 }
 
@@ -168,6 +169,21 @@ fn a_large_file_in_chunks_gives_what_one_reader_gives() {
         let many = loaded(readers, &texts);
         assert!(many.splits > 4, "{} split points", many.splits);
         assert_eq!(many.restarts, 0);
+        assert!(many.end() == expected, "{readers} readers");
+    }
+}
+
+#[test]
+fn a_huge_trace_is_read_by_one_reader_and_what_follows_it_by_others() {
+    let texts = [huge(600)];
+    let expected = loaded(1, &texts).end();
+    assert_eq!(expected.0.len(), 45);
+    for readers in [2, 3] {
+        let many = loaded(readers, &texts);
+        assert_eq!(many.restarts, 0);
+        let chunks = many.planner.parts_of_load().map(InputFile::range);
+        let longest = chunks.map(|range| range.end - range.start).max().unwrap();
+        assert!(many.splits > 1 && longest > 80_000, "{} split points, {longest} bytes", many.splits);
         assert!(many.end() == expected, "{readers} readers");
     }
 }

@@ -258,19 +258,11 @@ pub struct Limits {
     pub memory: u64,
     /// Workers at most; it cannot be more than the pool was made for.
     pub workers: usize,
-    /// Fewest workers at which several of them read one large trace. With two, moving their parts took longer than what
-    /// was gained.
-    pub sharers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            large_file: crate::load::LARGE_FILE_BYTES,
-            memory: 3_200 << 20,
-            workers: MOST_WORKERS,
-            sharers: 3,
-        }
+        Limits { large_file: crate::load::LARGE_FILE_BYTES, memory: 3_200 << 20, workers: MOST_WORKERS }
     }
 }
 
@@ -284,7 +276,6 @@ impl Limits {
                 "limit-large-file" => limits.large_file = number,
                 "limit-memory" => limits.memory = number,
                 "limit-workers" => limits.workers = number as usize,
-                "limit-sharers" => limits.sharers = number as usize,
                 _ => {}
             }
         }

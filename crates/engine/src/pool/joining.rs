@@ -2,8 +2,7 @@
 //!
 //! Steps: every worker seals what it has read; groups that are to go are unloaded; all workers tell their keys, the
 //! coordinator plans who gives which traces to whom and which tags have too many values, these tags are marked, the traces
-//! go there, and every worker seals again. Parts of traces of which others were not read are dropped. The next step begins
-//! when all answers of the one before are there.
+//! go there, and every worker seals again. The next step begins when all answers of the one before are there.
 
 use super::loading::{MOST_FAILED_JOINS, Phase};
 use super::messages::{Call, CallDone};
@@ -39,7 +38,6 @@ enum JoinStep {
     Mark,
     Move,
     SealAgain,
-    Forget,
     End,
 }
 
@@ -94,7 +92,7 @@ impl<P: Clone> PoolState<P> {
                 let group = join.groups.pop_first();
                 join.next = match group {
                     Some(_) => JoinStep::Unload { before: group },
-                    None if slots.len() < 2 => JoinStep::Forget,
+                    None if slots.len() < 2 => JoinStep::End,
                     None => JoinStep::TellKeys,
                 };
                 if let Some(unloaded) = before {
@@ -125,7 +123,7 @@ impl<P: Clone> PoolState<P> {
             }
             JoinStep::Move => {
                 let moves = std::mem::take(&mut join.moves);
-                join.next = if moves.is_empty() { JoinStep::Forget } else { JoinStep::SealAgain };
+                join.next = if moves.is_empty() { JoinStep::End } else { JoinStep::SealAgain };
                 self.has_moved_traces |= !moves.is_empty();
                 let slot_of = |at: u32| slots.get(at as usize).copied().unwrap_or(COORDINATOR);
                 for ((from, to), keys) in moves {
@@ -134,15 +132,8 @@ impl<P: Clone> PoolState<P> {
                 }
             }
             JoinStep::SealAgain => {
-                join.next = JoinStep::Forget;
-                self.on_all(&slots, JoinCall::Plain, &Call::Seal);
-            }
-            JoinStep::Forget => {
                 join.next = JoinStep::End;
-                let will_read_more = self.planner.is_waiting() || self.planner.must_restart();
-                if self.planner.has_split_traces() && !will_read_more {
-                    self.on_all(&slots, JoinCall::Plain, &Call::ForgetParts);
-                }
+                self.on_all(&slots, JoinCall::Plain, &Call::Seal);
             }
             JoinStep::End => {
                 self.join = None;

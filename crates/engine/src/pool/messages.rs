@@ -55,8 +55,6 @@ pub enum Call {
     TakeTraces,
     /// Take in the attached traces; [`Call::Seal`] joins them. Answered by [`CallDone::Nothing`].
     PutTraces,
-    /// Drop parts of traces of which others are missing. Answered by [`CallDone::Nothing`].
-    ForgetParts,
     /// Write the demo traces. Answered by one attachment: Jaeger JSON.
     WriteDemo,
     /// Copy columns for a saved report, from this trace on. Answered by [`CallDone::Columns`] with them attached.

@@ -118,7 +118,6 @@ impl<P: Clone> PoolState<P> {
         self.limits = limits;
         self.planner.readers = self.workers();
         self.planner.large_file = limits.large_file;
-        self.planner.shares_traces = self.planner.readers >= limits.sharers;
     }
 
     /// Returns how many workers there are, started or not.

@@ -117,10 +117,6 @@ fn answer(session: &mut Session, call: &Call, attachments: &[Vec<u8>]) -> Option
         }
         Call::Keys => Ok(one(session.keys())),
         Call::MarkHighCardinality => session.mark_high_cardinality(first).map(none),
-        Call::ForgetParts => {
-            session.set.forget_parts(|_| true);
-            Ok(none(()))
-        }
         Call::PlanJoining => plan_joining(attachments).map(|plan| {
             let (mut moves, mut lists) = (Vec::new(), Vec::new());
             for (from, targets) in plan.moves.into_iter().enumerate() {
@@ -145,6 +141,5 @@ fn unload(session: &mut Session, group: u8) {
     session.set.retain(|trace| trace.id.group != group);
     session.summaries.forget_group(group);
     session.set.forget_losers(&gone);
-    session.set.forget_parts(|trace| trace.group == group);
     session.invalidate();
 }

@@ -4,7 +4,7 @@ use super::Session;
 use crate::EngineError;
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::{HighCardinalityKeys, KeyValues, Portable, PortableParts, TraceId, hash_bytes};
+use pathlight_trace::{HighCardinalityKeys, KeyValues, Portable, TraceId, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,8 +25,7 @@ impl Session {
     /// Returns the ids of all traces held and the values of tags by key, for [`plan_joining`]. Call
     /// [`TraceSet::seal`](pathlight_trace::TraceSet::seal) first.
     pub fn keys(&self) -> Vec<u8> {
-        let traces = self.set.traces().iter().map(|trace| trace.id).chain(self.set.traces_in_parts());
-        let mut keys: Vec<Key> = traces.map(|id| self.key(id)).collect();
+        let mut keys: Vec<Key> = self.set.traces().iter().map(|trace| self.key(trace.id)).collect();
         keys.compact_sort();
         keys.dedup();
         encoding::write(&(keys, self.set.tags.key_values()))
@@ -42,7 +41,7 @@ impl Session {
         Ok(())
     }
 
-    /// Removes the traces that a plan names, and the parts of traces, and returns them for [`put_traces`](Self::put_traces) elsewhere.
+    /// Removes the traces that a plan names, and returns them for [`put_traces`](Self::put_traces) elsewhere.
     ///
     /// # Errors
     /// [`EngineError::Message`] if the bytes are not from a plan.
@@ -61,13 +60,8 @@ impl Session {
         let numbers: Vec<u32> = ids.iter().filter_map(|&id| self.set.find_trace(id)).collect();
         let mut sorted: Vec<TraceId> = ids;
         sorted.compact_sort();
-        let traces = Portable::copy(&self.set, numbers.iter().copied());
-        let parts = PortableParts::take(&mut self.set, |id| sorted.binary_search(&id).is_ok());
-        let bytes = encoding::write(&(traces, parts));
-        // To leave traces out, all others are moved.
-        if !numbers.is_empty() {
-            self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
-        }
+        let bytes = encoding::write(&Portable::copy(&self.set, numbers.iter().copied()));
+        self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
         self.set.forget_losers(&sorted);
         self.invalidate();
         Ok(bytes)
@@ -79,11 +73,9 @@ impl Session {
     /// [`EngineError::Message`] if the bytes are not from [`take_traces`](Self::take_traces), [`EngineError::Full`] when
     /// memory ends.
     pub fn put_traces(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
-        let (traces, parts): (Portable, PortableParts) = encoding::read(bytes)?;
+        let traces: Portable = encoding::read(bytes)?;
         self.invalidate();
-        traces.add_to(&mut self.set)?;
-        parts.add_to(&mut self.set)?;
-        Ok(())
+        Ok(traces.add_to(&mut self.set)?)
     }
 }
 

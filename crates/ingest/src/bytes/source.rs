@@ -8,7 +8,6 @@ use super::trial::Trial;
 use super::utf16::Utf16;
 use super::window::Window;
 use super::zip::Zip;
-use crate::building::Building;
 use crate::context::{Context, How, PIECE, Stop, WalkEnd};
 use crate::formats::columns::{self, Columns};
 use crate::formats::foreign;
@@ -56,8 +55,8 @@ impl Source {
     }
 
     /// Returns whether this reader has reached the split point in the state that the next reader assumed.
-    pub fn meets(&self, point: &SplitPoint, building: &Building) -> bool {
-        matches!(&self.opened, Opened::Records(Records::Text(text)) if text.walker.meets(point, building))
+    pub fn meets(&self, point: &SplitPoint) -> bool {
+        matches!(&self.opened, Opened::Records(Records::Text(text)) if text.walker.meets(point))
     }
 
     /// Returns memory of this many bytes, of [`PIECE`] at most, for the next bytes; `None` if they have to be

@@ -343,8 +343,7 @@ pub async fn all_say_the_same(page: &Page, file: &Path, reports: &[Report], what
         printed.push(String::from_utf8_lossy(&pathlight(&words)?).into_owned());
     }
     let begun = std::time::Instant::now();
-    // Two workers share a large trace here too; by default it takes three.
-    for workers in ["limit-workers=1", "", "limit-sharers=2"] {
+    for workers in ["limit-workers=1", ""] {
         page.open(&format!("view=flame&{workers}")).await?;
         page.drop_files(&[file.to_owned()]).await?;
         page.ready_within(PATIENCE).await?;

@@ -133,7 +133,7 @@ pub struct Sim {
 impl Sim {
     pub fn new(workers: usize, seed: u64) -> Sim {
         let (mut pool, commands) = PoolState::new(workers);
-        pool.set_limits(Limits { large_file: 1 << 30, sharers: 2, ..Limits::default() });
+        pool.set_limits(Limits { large_file: 1 << 30, ..Limits::default() });
         let mut sim = Sim {
             pool,
             files: vec![],
@@ -293,7 +293,7 @@ impl Sim {
     }
 
     pub fn limit(&mut self, large_file: u64, memory: u64) {
-        self.pool.set_limits(Limits { large_file, memory, sharers: 2, ..Limits::default() });
+        self.pool.set_limits(Limits { large_file, memory, ..Limits::default() });
     }
 }
 

@@ -162,8 +162,7 @@ impl Walker {
 
     /// Handles a line that begins a document though the one before has not ended: that one was cut.
     pub(crate) fn broken_line(&mut self, line: u64, cx: &mut Context<'_>) {
-        // One reader would have come here in another state than this one began in.
-        cx.sink.has_odd_part |= line == self.start;
+        cx.sink.has_false_start |= line == self.start;
         self.leave(line - 1, "the line ends in the middle of a document", false, cx);
     }
 

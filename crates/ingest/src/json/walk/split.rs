@@ -2,19 +2,18 @@
 //!
 //! A reader can begin in the middle of a text if it knows which containers are open there. A [`SplitFinder`] learns from
 //! the first bytes of a text how its units of traces are wrapped, and finds starts of units elsewhere: a [`SplitPoint`] is
-//! such a start, or the start of a span inside a large trace. It is a guess, because a string may hold anything, but every
-//! guess is checked. The reader of the chunk before must arrive at the split point, having read everything up to it, in the
-//! very state in which the next reader has begun. If it does, both have read what one reader would have read.
+//! such a start. It is a guess, because a string may hold anything, but every guess is checked. The reader of the chunk
+//! before must arrive at the split point, having read everything up to it, in the very state in which the next reader has
+//! begun. If it does, both have read what one reader would have read. A unit is read by one reader, however large it is.
 
 use super::{Expect, Frame, Step, Walker};
-use crate::building::Building;
 use crate::bytes::sniff::{self, Kind};
 use crate::bytes::trial::is_plain;
 use crate::bytes::window::Window;
 use crate::context::{Context, How, Scratch};
 use crate::report::ProblemKind;
 use crate::sink::Sink;
-use pathlight_trace::{Flags, TraceId, TraceSet};
+use pathlight_trace::TraceSet;
 use serde::{Deserialize, Serialize};
 
 /// Bytes that one search for a split point covers at most.
@@ -26,30 +25,14 @@ const TRIAL_BYTES: usize = 2 << 10;
 /// Objects that are looked at in one search for a split point.
 const MOST_TRIED: usize = 4096;
 
-/// A place in a text where a reader may begin: before the first byte of a document, of an OTLP resource, or of a span of
-/// a large Jaeger trace.
+/// A place in a text where a reader may begin: before the first byte of a document or of an OTLP resource.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SplitPoint {
     /// Byte offset in the text.
     pub at: u64,
-    /// Number of the input, for whoever reads several: their parts of traces are told apart by it.
-    pub file: u32,
     context: WalkContext,
     /// Whether a line break stands right before it.
     begins_line: bool,
-    /// The trace inside which it stands, if it does.
-    trace: Option<TraceId>,
-}
-
-impl SplitPoint {
-    /// Returns whether it stands inside a trace.
-    pub fn is_inside(&self) -> bool {
-        self.trace.is_some()
-    }
-
-    pub(crate) fn trace(&self) -> Option<TraceId> {
-        self.trace
-    }
 }
 
 /// What a walker must know to go on.
@@ -79,8 +62,6 @@ pub struct SplitFinder {
     unit: Unit,
     /// The first keys of a unit with their quotes, if a split point stands right before it: they rule out most objects.
     keys: Keys,
-    /// The same for spans of Jaeger traces in a list.
-    inside: Option<(WalkContext, Keys)>,
 }
 
 impl SplitFinder {
@@ -99,66 +80,39 @@ impl SplitFinder {
             Some(frame) => Keys::of(head.get(probe.walker.pos as usize..)?, frame == Frame::Trace),
             None => Keys::default(),
         };
-        let keys_of_span =
-            probe.enter_spans().and_then(|at| Some(Keys::of(head.get(at as usize + 1..)?, false)));
         probe.run(&head[probe.window.end() as usize..]);
         let level = unit.around.iter().rposition(|frame| frame.is_array()).map_or(0, |place| place + 1);
         let is_first = probe.walker.documents <= 1 && level > 0;
         let frames = if is_first { unit.around[..level].to_vec() } else { Vec::new() };
         let keys = if frames == unit.around { keys } else { Keys::default() };
         let one_line = is_first && probe.walker.one_line && probe.walker.line.is_none();
-        let inside = keys_of_span.filter(|_| level > 0).map(|keys| {
-            let frames = [&unit.around[..], &[Frame::Trace, Frame::Spans]].concat();
-            (WalkContext { frames, is_first, one_line }, keys)
-        });
-        Some(SplitFinder { context: WalkContext { frames, is_first, one_line }, unit, keys, inside })
+        Some(SplitFinder { context: WalkContext { frames, is_first, one_line }, unit, keys })
     }
 
-    /// Returns the first split point between units in `part`, which stands at byte offset `at` of the text, or `None`. The
-    /// work is about proportional to the part.
+    /// Returns the first split point in `part`, which stands at byte offset `at` of the text, or `None`. The work is about
+    /// proportional to the part.
     pub fn find(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
-        search(part, at, &self.context, &self.keys, |probe, text| {
-            (probe.first_unit(text).as_ref() == Some(&self.unit)).then_some(None)
-        })
-    }
-
-    /// Returns the first split point between two spans of one Jaeger trace, as [`find`](Self::find) does. Only
-    /// [`TraceSet::seal`] puts what is on both sides together, so both must come into one set.
-    pub fn find_inside(&self, part: &[u8], at: u64) -> Option<SplitPoint> {
-        let (context, keys) = self.inside.as_ref()?;
-        search(part, at, context, keys, |probe, text| probe.first_span(text).map(Some))
-    }
-}
-
-/// Returns the first split point of this context in a part of the text. What `begins` says of a walk from there is the
-/// trace inside which it is, or `None` if it is none.
-fn search(
-    part: &[u8],
-    at: u64,
-    context: &WalkContext,
-    keys: &Keys,
-    begins: impl Fn(&mut Probe, &[u8]) -> Option<Option<TraceId>>,
-) -> Option<SplitPoint> {
-    let mut tried = 0;
-    for place in memchr::memchr_iter(b'{', part) {
-        let Some(line_breaks) = context.may_follow(&part[..place]) else { continue };
-        if !keys.may_begin(&part[place + 1..]) {
-            continue;
+        let mut tried = 0;
+        for place in memchr::memchr_iter(b'{', part) {
+            let Some(line_breaks) = self.context.may_follow(&part[..place]) else { continue };
+            if !self.keys.may_begin(&part[place + 1..]) {
+                continue;
+            }
+            tried += 1;
+            if tried > MOST_TRIED {
+                return None;
+            }
+            let begins_line = part[..place].ends_with(b"\n");
+            let mut context = self.context.clone();
+            context.one_line &= line_breaks == usize::from(begins_line);
+            let point = SplitPoint { at: at + place as u64, context, begins_line };
+            let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
+            if probe.first_unit(&part[place..]).as_ref() == Some(&self.unit) {
+                return Some(point);
+            }
         }
-        tried += 1;
-        if tried > MOST_TRIED {
-            return None;
-        }
-        let begins_line = part[..place].ends_with(b"\n");
-        let mut context = context.clone();
-        context.one_line &= line_breaks == usize::from(begins_line);
-        let point = SplitPoint { at: at + place as u64, file: 0, context, begins_line, trace: None };
-        let mut probe = Probe::new(Walker::from_split_point(&point), point.at);
-        if let Some(trace) = begins(&mut probe, &part[place..]) {
-            return Some(SplitPoint { trace, ..point });
-        }
+        None
     }
-    None
 }
 
 impl WalkContext {
@@ -271,41 +225,6 @@ impl Probe {
         None
     }
 
-    /// Walks on from the start of a unit into its list of spans; returns the offset of the first span.
-    fn enter_spans(&mut self) -> Option<u64> {
-        loop {
-            if self.walker.frames.last() == Some(&Frame::Spans) {
-                self.walker.skip_space(&self.window)?;
-                return Some(self.walker.pos);
-            }
-            match self.step()? {
-                Step::On if self.walker.frames.contains(&Frame::Trace) => {}
-                _ => return None,
-            }
-        }
-    }
-
-    /// Walks over a span of a trace; returns the id of the trace. `None` if something else comes.
-    fn first_span(&mut self, text: &[u8]) -> Option<TraceId> {
-        for piece in text.chunks(TRIAL_BYTES) {
-            self.window.push(piece).then_some(())?;
-            loop {
-                let step = self.step()?;
-                if let Some(span) = self.sink.building.first_span() {
-                    let is_span = !span.id.is_none() && !span.flags.has(Flags::START_MISSING);
-                    return self.sink.building.shared_trace().filter(|_| is_span);
-                }
-                if self.walker.frames.last() != Some(&Frame::Spans) || !self.sink.problems.list.is_empty() {
-                    return None;
-                }
-                if let Step::Starved = step {
-                    break;
-                }
-            }
-        }
-        None
-    }
-
     /// Walks over the rest of what is there.
     fn run(&mut self, text: &[u8]) {
         for piece in std::iter::once(&[][..]).chain(text.chunks(TRIAL_BYTES)) {
@@ -333,10 +252,7 @@ impl Walker {
 
     /// Returns whether this walk, over all text before a split point, has come to the state in which a walk from there
     /// begins.
-    pub fn meets(&self, point: &SplitPoint, building: &Building) -> bool {
-        if point.trace.is_some() && building.shared_trace() != point.trace {
-            return false;
-        }
+    pub fn meets(&self, point: &SplitPoint) -> bool {
         let WalkContext { frames, is_first, one_line } = &point.context;
         if self.resync.is_some() {
             // The line break is there, and the split point begins the line that is looked for.
