@@ -130,8 +130,11 @@ impl PageView for ErrorsView {
     }
 
     fn search(&mut self, _: Page, finder: &Finder) -> SearchResult {
-        self.table.search(finder);
-        chart::search(self.chart, finder)
+        let choose = |page: Page, line: &ErrorEndpointRow| page.set_focus(Focus::endpoint(line.name()));
+        let in_table = SearchResult::in_table(self.table, finder, choose);
+        let in_chart = chart::search(self.chart, finder);
+        // The chart has what is on critical paths; errors begin elsewhere, too.
+        if in_chart.count > 0 { in_chart } else { SearchResult { share: None, ..in_table } }
     }
 
     /// Follows the endpoint that has the focus, or that at the end of the path.

@@ -117,23 +117,24 @@ impl Sums<'_> {
         self.part.requests
     }
 
-    /// Returns whether an endpoint calls others and yet has most of its time, which is much of all, between the calls.
-    pub fn is_unrecorded(&self, endpoint: &Endpoint) -> bool {
-        self.part.endpoints.get(endpoint).is_some_and(|sums| {
-            let between_us = sums.between_us as f64;
-            between_us >= UNRECORDED_SHARE * self.total_us().max(1.0)
-                && between_us >= UNRECORDED * sums.time.sum as f64
-        })
+    /// Returns the time that an endpoint which calls others spends between the calls, waits for other services apart, if that
+    /// is most of its own work, and much of all latency; in microseconds.
+    pub fn unrecorded_us(&self, endpoint: &Endpoint) -> Option<u128> {
+        let sums = self.part.endpoints.get(endpoint)?;
+        let waits_us: u128 = self.waits(endpoint).map(|(_, us)| us).sum();
+        let [between_us, own_us] = [sums.between_us, sums.time.sum].map(|us| us.saturating_sub(waits_us));
+        let is_much = between_us as f64 >= UNRECORDED_SHARE * self.total_us().max(1.0);
+        (is_much && between_us as f64 >= UNRECORDED * own_us as f64).then_some(between_us)
     }
 
     /// Returns the endpoints that call others and yet have most of their time between the calls.
     pub fn not_instrumented(&self) -> Vec<Finding> {
-        let found = self.part.endpoints.iter().filter(|(endpoint, _)| self.is_unrecorded(endpoint));
-        let found = found.map(|(endpoint, sums)| {
-            let share = sums.between_us as f64 / self.total_us().max(1.0);
+        let found = self.part.endpoints.iter().filter_map(|(endpoint, sums)| {
+            let share = self.unrecorded_us(endpoint)? as f64 / self.total_us().max(1.0);
             let facts =
                 FindingFacts::NotInstrumented(NotInstrumentedFacts { share, gap: self.gap(endpoint) });
-            untested_finding(FindingPlace::Endpoint(endpoint.clone()), sums.requests, self.requests(), facts)
+            let place = FindingPlace::Endpoint(endpoint.clone());
+            Some(untested_finding(place, sums.requests, self.requests(), facts))
         });
         found.collect()
     }

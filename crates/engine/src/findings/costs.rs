@@ -4,7 +4,7 @@
 use super::candidates::{Sums, untested_finding};
 use super::{CostFacts, CostInTail, Finding, FindingFacts, FindingKind, FindingPlace, SlowTailFacts};
 use crate::verdict::ServicePart;
-use crate::verdict::one_set::{ServiceCost, costs};
+use crate::verdict::one_set::{ServiceCost, costs, exemplar};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 
@@ -44,16 +44,18 @@ impl Sums<'_> {
             endpoints,
             halved: None,
             beside: at.map_or_else(Vec::new, |at| self.beside(at, self.part.endpoints[at].time.sum)),
-            gap: at.filter(|at| self.is_unrecorded(at)).and_then(|at| self.gap(at)),
+            gap: at.filter(|at| self.unrecorded_us(at).is_some()).and_then(|at| self.gap(at)),
             largest: largest.filter(|_| is_own),
             tail: None,
             cost,
         };
         let place = FindingPlace::Service(facts.cost.service.clone());
-        let (stake_us, n) = (facts.cost.mean_us(), facts.cost.requests);
+        let (stake_us, n, lead) = (facts.cost.mean_us(), facts.cost.requests, facts.cost.lead());
+        let service = facts.cost.service.clone();
         Finding {
             stake_us,
             interval: Some(interval).filter(|_| self.requests() > 1),
+            example: exemplar(self.times, &service, lead).map(|longest| longest.request.clone()),
             ..untested_finding(place, n, self.requests(), FindingFacts::Cost(Box::new(facts)))
         }
     }
@@ -74,7 +76,7 @@ impl Sums<'_> {
     }
 
     /// Returns what calls of an endpoint wait for, by service, in microseconds.
-    fn waits(&self, call: &Endpoint) -> impl Iterator<Item = (&str, u128)> {
+    pub(super) fn waits(&self, call: &Endpoint) -> impl Iterator<Item = (&str, u128)> {
         let from = (call.clone(), String::new());
         let of_call = self.part.waits.range(from..).take_while(move |((of, _), _)| *of == *call);
         of_call.map(|((_, callee), sums)| (callee.as_str(), sums.us))

@@ -3,7 +3,7 @@
 use super::attribute::{CALLEES, caller_shares};
 use super::cells::{CellKey, TimeKey};
 use super::excess::Values;
-use super::{ServicePart, ServicesPartial};
+use super::{ServiceExemplar, ServicePart, ServicesPartial};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, Moments, t_975};
 use serde::{Deserialize, Serialize};
@@ -151,6 +151,23 @@ pub fn times(part: &ServicesPartial) -> Vec<ServiceTime> {
         }
     }
     times.into_iter().map(|(service, time)| ServiceTime { service: service.to_owned(), ..time }).collect()
+}
+
+/// Returns the request and span in which a part of a service takes longest at once.
+pub fn exemplar<'a>(
+    part: &'a ServicesPartial,
+    service: &str,
+    of: ServicePart,
+) -> Option<&'a ServiceExemplar> {
+    let cells = part.cells.iter().filter(|(key, _)| match (key, of) {
+        (CellKey::Own { entry, .. }, ServicePart::Own) => entry.service == service,
+        (CellKey::Edge { callee, .. }, ServicePart::In) => callee.service == service,
+        (CellKey::Edge { caller, .. }, ServicePart::Out) => caller == service,
+        _ => false,
+    });
+    // Of equal ones the first by its cell.
+    let exemplars = cells.filter_map(|(_, cell)| cell.exemplar.as_ref());
+    exemplars.reduce(|best, next| if next.time_us > best.time_us { next } else { best })
 }
 
 /// Returns what each service costs, the greatest first (ties: by time, then by name).

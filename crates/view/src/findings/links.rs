@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
+use crate::flame::WAITING_FOR;
 use crate::views::View;
 use pathlight_engine::findings::{
     BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts, SinceWhenFacts,
@@ -9,6 +10,8 @@ use pathlight_engine::findings::{
 };
 use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
 use pathlight_engine::split::SplitOf;
+use pathlight_engine::verdict::ServicePart;
+use pathlight_engine::verdict::one_set::PartCost;
 
 /// Returns what stands on the button that leads to the evidence of a finding.
 pub fn show_words(finding: &Finding) -> &'static str {
@@ -28,6 +31,12 @@ pub fn show_words(finding: &Finding) -> &'static str {
     }
 }
 
+/// Returns the search that finds the frames in which a service is waited for, in one piece.
+fn waiting_search(service: &str) -> String {
+    let service = service.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{WAITING_FOR}{service}\"")
+}
+
 /// Sets the page up for the evidence of a finding.
 pub fn show(finding: &Finding, address: &mut Address) {
     let search = |address: &mut Address, view| {
@@ -41,6 +50,8 @@ pub fn show(finding: &Finding, address: &mut Address) {
             FindingPlace::Data => String::new(),
         };
     };
+    // What was searched for before is not what this is about.
+    address.search.clear();
     // Findings of two sets are of side B.
     let is_of_sets = address.compares_sets();
     if is_of_sets && !matches!(finding.facts, FindingFacts::Changed(_)) {
@@ -109,7 +120,13 @@ pub fn show(finding: &Finding, address: &mut Address) {
             address.compare_sets();
             address.view = View::Anomalies;
         }
-        FindingFacts::Cost(_) | FindingFacts::NotInstrumented(_) | FindingFacts::Timeout(_) => {
+        FindingFacts::Cost(facts) => {
+            search(address, View::Flame);
+            if let [PartCost { part: ServicePart::In, .. }] = facts.cost.parts[..] {
+                address.search = waiting_search(&facts.cost.service);
+            }
+        }
+        FindingFacts::NotInstrumented(_) | FindingFacts::Timeout(_) => {
             search(address, View::Flame);
         }
     }

@@ -1,5 +1,6 @@
 //! The flame graph of the critical path, with its companion table of calling contexts; and what any flame graph is made of.
 
+use crate::flame::chart::waiting_label;
 use crate::flame::chart::{FlameTree, FlameWords, Frame};
 use crate::flame::tree::{self, Calls};
 use crate::say::tip::{Numbers, TipLine};
@@ -331,7 +332,14 @@ pub fn table() -> Table<FlameRow> {
     ];
     Table::new("flame-table", "Calling contexts on the critical path", ("share", true), columns)
         .with_attributes(FlameRow::attributes)
-        .search(|row, finder| finder.fits_endpoint(row.name()))
+        .search(|row, finder| {
+            // What it waits for is a frame of its own in the chart.
+            let (service, operation) = row.name();
+            let label = format::endpoint(service, operation);
+            let waits = row.node().waiting.iter().map(|wait| waiting_label(&wait.callee, wait.is_certain));
+            let names: Vec<String> = std::iter::once(label.clone()).chain(waits).collect();
+            finder.fits_place(&label, &names.iter().map(String::as_str).collect::<Vec<_>>())
+        })
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ mod summaries;
 mod tables;
 mod tasks;
 mod views;
+mod walk;
 
 use std::pin::Pin;
 
@@ -187,6 +188,8 @@ pub const ALL: &[Test] = tests![
     flow::a_timeout_of_the_selected_call_cuts_what_the_binary_says,
     flow::a_hundred_calls_are_shown,
     flow::drag_and_slack_stand_in_the_timeline,
+    walk::buttons_of_generated_sets_lead_to_what_they_say,
+    walk::buttons_of_labelled_sets_lead_to_what_they_say,
     diagnosis::the_report_is_that_of_the_binary_and_its_lines_lead_to_evidence,
     diagnosis::the_tree_is_walked_with_arrow_keys,
     diagnosis::request_type_and_tail_stand_in_the_address,

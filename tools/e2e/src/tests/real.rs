@@ -9,7 +9,7 @@ use e2e::process::root;
 
 use super::drop::{findings_agree, native};
 
-fn data(set: &str) -> PathBuf {
+pub fn data(set: &str) -> PathBuf {
     let folder = std::env::var_os("PATHLIGHT_DATA").map(PathBuf::from);
     folder.unwrap_or_else(|| root().join("../shared/data")).join(set)
 }

@@ -17,4 +17,5 @@ pub use layout::{FlameBox, FlameHit, FlameLayout, FlameSize, FlameView, layout};
 pub use paint::{FlameWords, export_svg, scene};
 pub use search::Matches;
 pub use table::{FlameEndpointRow, endpoint_rows, node_depths};
+pub(crate) use tree::waiting_label;
 pub use tree::{FlameTree, Frame, NONE};
