@@ -289,9 +289,9 @@ mod tests {
             "one request says nothing of others"
         );
         assert_eq!((single.lead(), single.mean_us()), (ServicePart::Out, 70_000.0));
-        let of =
+        let time =
             |name: &str, own_us, waiting_us| ServiceTime { service: name.to_owned(), own_us, waiting_us };
-        assert_eq!(times(&set(20)), [of("cart", 2000.0, 30_000.0), of("front", 40_000.0, 0.0)]);
+        assert_eq!(times(&set(20)), [time("cart", 2000.0, 30_000.0), time("front", 40_000.0, 0.0)]);
         let coarse = ServicesPartial { is_coarse: true, ..set(20) };
         assert_eq!(of(&costs(&coarse)[0]), ("cart".to_owned(), vec![ServicePart::In], 30_000.0));
     }

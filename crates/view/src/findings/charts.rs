@@ -106,6 +106,7 @@ pub fn bar_places(bars: &[StakeBar]) -> Vec<(f64, Option<[f64; 2]>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathlight_engine::findings::{BurstsFacts, ErrorsFacts, NotInstrumentedFacts};
     use pathlight_engine::findings::{FindingPlace, FindingPoint};
 
     fn finding(facts: FindingFacts) -> Finding {

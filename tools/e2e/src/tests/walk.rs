@@ -30,7 +30,7 @@ fn slowed(seed: u64) -> Outcome<String> {
     let drawn = places[(seed as usize * 37 + 11) % places.len()];
     // Words are divided at blanks, which gaps have.
     let place = if drawn.contains(' ') { "catalog:Catalog/GetProducts:0" } else { drawn };
-    let share = if seed % 2 == 0 { "" } else { "@0.1" };
+    let share = if seed.is_multiple_of(2) { "" } else { "@0.1" };
     Ok(format!("--traces 300 --seed {seed} --inject {place}=+200000{share}"))
 }
 
