@@ -130,7 +130,7 @@ fn part_words(out: Sentence, facts: &CostFacts, part: ServicePart) -> Sentence {
         (ServicePart::Out, [(other, _)]) => {
             out.text(", before ").service(other).text(" begins, whose work and replies are short")
         }
-        (ServicePart::Out, _) => others(out.text(", outside the services that answer"), cost, "of"),
+        (ServicePart::Out, _) => others(out.text(", outside the services that answer"), cost, "in calls of"),
         _ => others(out.text(", outside its own spans"), cost, "in calls by"),
     }
 }
