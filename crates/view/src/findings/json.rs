@@ -1,14 +1,15 @@
 //! Findings: what is slow, where, why and for whom.
 
+use crate::compare::services_json::part_key;
 use crate::findings::words::sentence;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
 use pathlight_base::statistics::Percentiles;
 use pathlight_engine::findings::{
-    Finding as Found, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
+    Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
 };
 use pathlight_engine::requests::{PercentileRange, RequestRef};
-use pathlight_engine::verdict::one_set::ServiceTime;
+use pathlight_engine::verdict::one_set::{PartCost, ServiceTime};
 
 public_json! {
     /// Findings about slow requests: where, why and for whom they are slow, best first.
@@ -55,6 +56,11 @@ public_json! {
         of: u64 = finding.of,
         /// The place that the finding names.
         place: Place<'a> = Place::of(&finding.place),
+        /// Of a hot spot and of waiting: the parts of the service that it is about, the one that costs most first; else empty.
+        costs: Vec<Cost> = match &finding.facts {
+            FindingFacts::Cost(facts) => facts.cost.parts.iter().map(Cost::of).collect(),
+            _ => Vec::new(),
+        },
         /// Probability that it is chance; `null` for what is only described.
         p: Option<f64> = finding.p,
         /// The slowest request that it is about.
@@ -63,6 +69,21 @@ public_json! {
         also: &'a [FindingKind] = &finding.also,
         /// Whether it is as much so in the baseline.
         as_before: bool = finding.is_as_before,
+    }
+}
+
+public_json! {
+    /// What a part of a service takes of each request.
+    Cost(part: &PartCost) {
+        /// Its own work (`own`), waiting for it (`in`), or its calls of others (`out`).
+        part: &'static str = part_key(part.part),
+        /// Mean time per request in microseconds.
+        mean_us: f64 = part.mean_us,
+        /// The 95 % interval of the mean as `[low, high]`.
+        interval: [f64; 2] = ends(part.interval),
+        /// What it would surely save, microseconds per request: own work halved, or the service's share of waits gone. Findings
+        /// are ordered by this.
+        cost_us: f64 = part.cost_us,
     }
 }
 
