@@ -125,6 +125,8 @@ pub async fn every_view_looks_as_it_did(page: &Page) -> Outcome {
             CONTROL => open_control(page).await?,
             _ => open_view(page, view, row == 1, row >= alone).await?,
         }
+        // What the pointer is over has another colour, and where it was left depends on what was pressed before.
+        page.move_to(1.0, 1.0).await?;
         for (column, (look, [left, width, height])) in columns.iter().enumerate() {
             page.look(*look).await?;
             if view != CONTROL {

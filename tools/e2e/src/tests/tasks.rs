@@ -51,9 +51,9 @@ async fn why_is_p99_slow(page: &Page) -> Outcome {
     counted.click("[data-test='demo']").await?;
     page.hidden("[data-test='findings-coming']").await?;
     let words = ["SELECT product_details", "p99 of this request type would fall", "cache.hit = false"];
-    counted.answered("p99", "[data-test='finding-text']", &words).await?;
+    counted.answered("p99", "[data-kind='SlowTail'] [data-test='finding-text']", &words).await?;
     // The evidence.
-    counted.click("[data-test='finding-show']").await?;
+    counted.click("[data-kind='SlowTail'] [data-test='finding-show']").await?;
     counted.answered("p99-evidence", "[data-test='verdict']", &["catalog"]).await?;
     // The table below it says the same, although the search names an endpoint and no service.
     page.visible("[data-test='service-change']").await?;
