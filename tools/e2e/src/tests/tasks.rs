@@ -93,7 +93,7 @@ async fn would_a_cache_help(page: &Page) -> Outcome {
 async fn why_is_this_one_slow(page: &Page) -> Outcome {
     let counted = Counted::start(page).await?;
     counted.click("[data-test='demo']").await?;
-    counted.click("[data-test='finding-example']").await?;
+    counted.click("[data-kind='SlowTail'] [data-test='finding-example']").await?;
     let rows = page.number("[data-test='timeline']", "data-rows").await?;
     counted.click("[data-test='path-only']").await?;
     let fewer = page.number("[data-test='timeline']", "data-rows").await?;
