@@ -171,7 +171,7 @@ impl Report {
              generate` writes; \"missed\" says that a budget was not kept in the last run, and groups that it did not measure \
              have the budgets of their own run and no such word. The parser of Jaeger UI is no peer here: it was found in no \
              package of its own, only inside the application. One trace of a million spans is read by one worker: a file is \
-             cut between traces only, because sharing one trace gained less than 20 %.\n\n",
+             cut between traces only.\n\n",
         );
         let stamp = format!("{}, {}.", date(), machine());
         let groups = self.groups();
