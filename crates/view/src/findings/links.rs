@@ -2,12 +2,13 @@
 
 use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
-use crate::flame::WAITING_FOR;
+use crate::flame::chart::waiting_label;
 use crate::views::View;
 use pathlight_engine::findings::{
     BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts, SinceWhenFacts,
     SlowTailFacts, WhoFacts,
 };
+use pathlight_engine::requests::search::quoted;
 use pathlight_engine::requests::{Filter, PercentileRange, RequestType};
 use pathlight_engine::split::SplitOf;
 use pathlight_engine::verdict::ServicePart;
@@ -29,12 +30,6 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::OutsideRequests => "Look at these requests",
         _ => "Show in flame graph",
     }
-}
-
-/// Returns the search that finds the frames in which a service is waited for, in one piece.
-fn waiting_search(service: &str) -> String {
-    let service = service.replace('\\', "\\\\").replace('"', "\\\"");
-    format!("\"{WAITING_FOR}{service}\"")
 }
 
 /// Sets the page up for the evidence of a finding.
@@ -123,7 +118,8 @@ pub fn show(finding: &Finding, address: &mut Address) {
         FindingFacts::Cost(facts) => {
             search(address, View::Flame);
             if let [PartCost { part: ServicePart::In, .. }] = facts.cost.parts[..] {
-                address.search = waiting_search(&facts.cost.service);
+                // So all frames in which it is waited for begin.
+                address.search = quoted(&waiting_label(&facts.cost.service, true));
             }
         }
         FindingFacts::NotInstrumented(_) | FindingFacts::Timeout(_) => {

@@ -6,9 +6,6 @@ pub mod note;
 pub(crate) mod table;
 pub mod tree;
 
-/// Frames of what waits for a service are called so, and the service.
-pub(crate) const WAITING_FOR: &str = "waiting for ";
-
 pub use table::{
     FlameRow, FlameSource, callees, callees_words, inverted_tip, services, table, tip, title, waiting_tip,
 };

@@ -333,10 +333,14 @@ pub fn table() -> Table<FlameRow> {
     Table::new("flame-table", "Calling contexts on the critical path", ("share", true), columns)
         .with_attributes(FlameRow::attributes)
         .search(|row, finder| {
+            let waits = &row.node().waiting;
+            if waits.is_empty() {
+                return finder.fits_endpoint(row.name());
+            }
             // What it waits for is a frame of its own in the chart.
             let (service, operation) = row.name();
             let label = format::endpoint(service, operation);
-            let waits = row.node().waiting.iter().map(|wait| waiting_label(&wait.callee, wait.is_certain));
+            let waits = waits.iter().map(|wait| waiting_label(&wait.callee, wait.is_certain));
             let names: Vec<String> = std::iter::once(label.clone()).chain(waits).collect();
             finder.fits_place(&label, &names.iter().map(String::as_str).collect::<Vec<_>>())
         })

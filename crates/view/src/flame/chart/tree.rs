@@ -1,7 +1,6 @@
 //! The tree of a flame graph: where each node lies, in microseconds.
 
 use crate::draw::{Shade, Window};
-use crate::flame::WAITING_FOR;
 use pathlight_base::format;
 use pathlight_engine::flame::CriticalPathReport;
 use pathlight_trace::Endpoint;
@@ -312,7 +311,7 @@ pub(crate) fn frames_of(report: &CriticalPathReport) -> Vec<Frame> {
 /// Returns what the frame of what waits for a service is called; not certain: it may be work of the caller.
 pub(crate) fn waiting_label(service: &str, is_certain: bool) -> String {
     let or = if is_certain { "" } else { ", or work of the caller" };
-    format!("{WAITING_FOR}{}{or}", format::printable(service))
+    format!("waiting for {}{or}", format::printable(service))
 }
 
 fn waiting_frame(service: &str, is_certain: bool) -> Frame {
