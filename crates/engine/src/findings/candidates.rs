@@ -121,7 +121,7 @@ impl Sums<'_> {
     /// is most of its own work, and much of all latency; in microseconds.
     pub fn unrecorded_us(&self, endpoint: &Endpoint) -> Option<u128> {
         let sums = self.part.endpoints.get(endpoint)?;
-        let waits_us: u128 = self.waits(endpoint).map(|(_, us)| us).sum();
+        let waits_us = self.waits_us(endpoint);
         let [between_us, own_us] = [sums.between_us, sums.time.sum].map(|us| us.saturating_sub(waits_us));
         let is_much = between_us as f64 >= UNRECORDED_SHARE * self.total_us().max(1.0);
         (is_much && between_us as f64 >= UNRECORDED * own_us as f64).then_some(between_us)

@@ -28,8 +28,8 @@ impl Sums<'_> {
         let ends = |of: fn(Interval) -> f64| cost.parts.iter().map(|part| of(part.interval)).sum();
         let interval = Interval { low: ends(|interval| interval.low), high: ends(|interval| interval.high) };
         let (endpoints, largest) = self.own_work(&cost.service);
-        let is_own = cost.lead() == ServicePart::Own;
-        let at = largest.as_ref().map(|(endpoint, _)| endpoint).filter(|_| is_own);
+        let largest = largest.filter(|_| cost.lead() == ServicePart::Own);
+        let at = largest.as_ref().map(|(endpoint, _)| endpoint);
         let is_certain = !self.part.waits.iter().any(|((call, callee), waits)| {
             let is_of_it = match cost.lead() {
                 ServicePart::Out => call.service == cost.service,
@@ -38,14 +38,13 @@ impl Sums<'_> {
             is_of_it && waits.is_unsure
         });
         let facts = CostFacts {
-            share: cost.mean_us() * self.requests() as f64 / self.total_us().max(1.0),
             latency_us: self.part.latency.mean(self.requests()),
             is_certain,
             endpoints,
             halved: None,
             beside: at.map_or_else(Vec::new, |at| self.beside(at, self.part.endpoints[at].time.sum)),
             gap: at.filter(|at| self.unrecorded_us(at).is_some()).and_then(|at| self.gap(at)),
-            largest: largest.filter(|_| is_own),
+            largest,
             tail: None,
             cost,
         };
@@ -63,10 +62,8 @@ impl Sums<'_> {
     /// Returns how many endpoints of a service have own work on critical paths, and the one with most of it, with its share.
     fn own_work(&self, service: &str) -> (u64, Option<(Endpoint, f64)>) {
         let of_service = self.part.endpoints.iter().filter(|(endpoint, _)| endpoint.service == service);
-        let own = of_service.map(|(endpoint, sums)| {
-            let waits_us: u128 = self.waits(endpoint).map(|(_, us)| us).sum();
-            (endpoint, sums.time.sum.saturating_sub(waits_us))
-        });
+        let own = of_service
+            .map(|(endpoint, sums)| (endpoint, sums.time.sum.saturating_sub(self.waits_us(endpoint))));
         let own: Vec<(&Endpoint, u128)> = own.filter(|(_, us)| *us > 0).collect();
         let all_us: u128 = own.iter().map(|(_, us)| us).sum();
         // Of equal ones the first by name.
@@ -76,10 +73,15 @@ impl Sums<'_> {
     }
 
     /// Returns what calls of an endpoint wait for, by service, in microseconds.
-    pub(super) fn waits(&self, call: &Endpoint) -> impl Iterator<Item = (&str, u128)> {
+    fn waits(&self, call: &Endpoint) -> impl Iterator<Item = (&str, u128)> {
         let from = (call.clone(), String::new());
         let of_call = self.part.waits.range(from..).take_while(move |((of, _), _)| *of == *call);
         of_call.map(|((_, callee), sums)| (callee.as_str(), sums.us))
+    }
+
+    /// Returns what calls of an endpoint wait in all, in microseconds.
+    pub(super) fn waits_us(&self, call: &Endpoint) -> u128 {
+        self.waits(call).map(|(_, us)| us).sum()
     }
 
     /// Returns the service that calls of an endpoint wait for, if that is most of their time.
@@ -113,7 +115,7 @@ pub(super) fn add_fact(known: &mut Finding, other: &Finding) {
         (FindingFacts::SlowTail(SlowTailFacts { share, waits_for, .. }), FindingFacts::Cost(facts)) => {
             let is_it = |part: ServicePart| (part == ServicePart::Own) == waits_for.is_none();
             let part = facts.cost.parts.iter().find(|of| is_it(of.part));
-            *share = share.or(part.map(|part| part.mean_us / facts.latency_us.max(f64::MIN_POSITIVE)));
+            *share = share.or(part.map(|part| facts.share(part.mean_us)));
         }
         (FindingFacts::Cost(facts), FindingFacts::SlowTail(tail)) => {
             if let FindingPlace::Endpoint(at) = &other.place {

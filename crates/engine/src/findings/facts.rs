@@ -258,8 +258,6 @@ pub struct ReadWithCareFacts {
 pub struct CostFacts {
     /// The service with its parts.
     pub cost: ServiceCost,
-    /// Share of all latency, 0 to 1.
-    pub share: f64,
     /// Mean latency in microseconds.
     pub latency_us: f64,
     /// Whether spans say their kind: else what calls wait may be work of the caller.
@@ -276,6 +274,13 @@ pub struct CostFacts {
     pub gap: Option<Gap>,
     /// What it takes more in a slow tail, where that is a finding of its own.
     pub tail: Option<CostInTail>,
+}
+
+impl CostFacts {
+    /// Returns the share of all latency that a time per request is, 0 to 1.
+    pub fn share(&self, us: f64) -> f64 {
+        us / self.latency_us.max(f64::MIN_POSITIVE)
+    }
 }
 
 /// A slow tail that has its time where all requests have it.

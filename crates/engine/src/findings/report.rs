@@ -24,8 +24,6 @@ pub enum FindingKind {
     Changed,
     /// The slowest requests of a type spend their time in one place.
     SlowTail,
-    /// Waiting for a service, or calls out of it, take a large part of all latency.
-    Waiting,
     /// Many calls of one endpoint run one after the other.
     OneAfterTheOther,
     /// Calls end at one and the same long duration.
@@ -40,6 +38,8 @@ pub enum FindingKind {
     SinceWhen,
     /// The own work of a service takes a large part of all latency.
     HotSpot,
+    /// Waiting for a service, or calls out of it, take a large part of all latency.
+    Waiting,
     /// An endpoint whose self time is worth making shorter.
     WorthMakingFaster,
     /// Requests are unlike those they are compared with.
@@ -57,7 +57,7 @@ pub enum FindingKind {
 impl FindingKind {
     /// Returns whether a finding names a cause; the others describe where time goes or what the data lacks.
     pub fn is_causal(self) -> bool {
-        self < FindingKind::HotSpot && self != FindingKind::Waiting
+        self < FindingKind::HotSpot
     }
 }
 

@@ -7,7 +7,7 @@ use crate::flow::choice::FlowChoice;
 use pathlight_backend::source::{FetchSource, Wanted};
 use pathlight_engine::diagnosis::{DiagnosisReport, GroupSubspan, PlacesReport, SetsReport};
 use pathlight_engine::findings::{
-    AbnormalFacts, CostFacts, FindingFacts, FindingPlace, FindingsReport, NotInstrumentedFacts,
+    AbnormalFacts, CostFacts, FindingFacts, FindingPlace, FindingsReport, Gap, NotInstrumentedFacts,
     OneAfterTheOtherFacts, ReadWithCareFacts, SinceWhenFacts, SlowTailFacts, TagsReport, WhoFacts,
 };
 use pathlight_engine::heatmap::ColumnOrder;
@@ -110,6 +110,11 @@ fn walk_tail(tail: &mut SlowTailFacts, see: &mut dyn FnMut(Named<'_>)) {
     tail.tag.iter_mut().filter_map(|tag| tag.at.as_mut()).for_each(|at| see(Named::Endpoint(at)));
 }
 
+fn walk_gap(gap: &mut Option<Gap>, see: &mut dyn FnMut(Named<'_>)) {
+    let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
+    between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
+}
+
 /// Goes to everything that a report names.
 fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
     report.services.iter_mut().for_each(|time| see(Named::Service(&mut time.service)));
@@ -133,12 +138,10 @@ fn walk(report: &mut FindingsReport, see: &mut dyn FnMut(Named<'_>)) {
                 cost.others.iter_mut().for_each(|(other, _)| see(Named::Service(other)));
                 largest.iter_mut().for_each(|(endpoint, _)| see(Named::Endpoint(endpoint)));
                 beside.iter_mut().for_each(|call| see(Named::Endpoint(&mut call.endpoint)));
-                let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
-                between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
+                walk_gap(gap, see);
             }
             FindingFacts::NotInstrumented(NotInstrumentedFacts { gap, .. }) => {
-                let between = gap.iter_mut().flat_map(|gap| gap.between.iter_mut().flatten());
-                between.for_each(|endpoint| see(Named::Endpoint(endpoint)));
+                walk_gap(gap, see);
             }
             FindingFacts::OneAfterTheOther(OneAfterTheOtherFacts { caller, grows_with, .. }) => {
                 see(Named::Endpoint(caller));

@@ -74,7 +74,7 @@ fn some(finding: &Finding, out: Sentence, noun: &str) -> Sentence {
 fn cost(out: Sentence, facts: &CostFacts) -> Sentence {
     let cost = &facts.cost;
     let of_latency = |out: Sentence| {
-        out.number(share(facts.share))
+        out.number(share(facts.share(cost.mean_us())))
             .text(" of the latency, ")
             .number(duration(cost.mean_us()))
             .text(" of ")

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::drop::native;
 use super::views::shop_at;
 
-const VIEW: &str = "return document.documentElement.dataset.view";
+pub const VIEW: &str = "return document.documentElement.dataset.view";
 
 pub async fn cards_say_what_the_binary_finds_and_lead_to_it(page: &Page) -> Outcome {
     let file = shop_at(page, "view=findings").await?;

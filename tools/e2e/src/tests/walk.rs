@@ -9,9 +9,8 @@ use e2e::process::pathlight;
 use serde_json::Value;
 
 use super::drop::{generated, native};
+use super::findings::VIEW;
 use super::real::data;
-
-const VIEW: &str = "return document.documentElement.dataset.view";
 
 /// Generated sets to walk through, from seed 0 on; `PATHLIGHT_WALK` names another number.
 const SEEDS: u64 = 2;
