@@ -24,6 +24,7 @@ mod analysis {
     mod flame;
     mod flow;
     mod flow_queries;
+    mod hits;
     mod impact;
     mod invariance;
     mod long_sums;

@@ -332,6 +332,11 @@ pub struct AnalysisOptions {
     /// Only requests in which some span is of this endpoint; may be repeated
     #[arg(long, value_name = "SERVICE:OPERATION", value_parser = parse::contains)]
     pub contains: Vec<Filter>,
+    /// Only requests in which own work of a service (own:SERVICE), waiting for it (in:SERVICE) or its calls of others
+    /// (out:SERVICE) take longer than usual: than in the baseline, or without one in the faster half of each request type; may be
+    /// repeated
+    #[arg(long, value_name = "PART:SERVICE", value_parser = parse::hit)]
+    pub hit: Vec<Filter>,
     /// Only requests in which some span is an error
     #[arg(long)]
     pub with_error: bool,
@@ -432,7 +437,7 @@ impl AnalysisOptions {
     }
 
     fn filters(&self) -> Vec<Filter> {
-        let mut filters = [self.with_tag.as_slice(), &self.search, &self.contains].concat();
+        let mut filters = [self.with_tag.as_slice(), &self.search, &self.contains, &self.hit].concat();
         if self.with_error {
             filters.push(Filter::HasError);
         }

@@ -56,6 +56,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let range_b = args.range_b.or(settings.range).unwrap_or(default(PercentileRange::TAIL));
     let a = args.places.of(settings.selection().with_range(range_a));
     let b = Selection { group: u8::from(two_sets), ..a.with_range(range_b) };
+    let (a, b) = if two_sets { a.as_baseline_of(b) } else { (a, b) };
     let mut pool = args.sets.load(settings)?;
     let report = pool.run(queries::Compare { a, b })?;
     let basis = if args.basis == "share" { Basis::Share } else { Basis::Mean };

@@ -57,8 +57,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         args.sets.load_or_summaries(&args.settings)?
     };
     let text = if two_sets {
-        let b = Selection { group: 1, ..selection.clone() };
-        let query = queries::CompareDiagnoses { a: selection, b };
+        let (a, b) = selection.as_baseline_of(Selection { group: 1, ..selection.clone() });
+        let query = queries::CompareDiagnoses { a, b };
         let report = pool.run(query)?;
         match format {
             "json" => json::diagnosis_sets(&report)? + "\n",

@@ -4,6 +4,7 @@ use super::Failure;
 use super::common::{Common, RedactionOptions};
 use pathlight_engine::findings::TagsReport;
 use pathlight_engine::queries;
+use pathlight_engine::requests::Selection;
 use pathlight_view::export::redacted;
 use pathlight_view::findings::{self, tag_rows};
 use pathlight_view::json;
@@ -34,8 +35,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (mut pool, baseline) = if args.baseline.is_empty() {
         (args.common.load()?, None)
     } else {
-        let baseline = selection.clone();
-        selection.group = 1;
+        let (baseline, of_files) = selection.as_baseline_of(Selection { group: 1, ..selection.clone() });
+        selection = of_files;
         (args.common.settings.load_groups(&[&args.baseline, &args.common.files])?, Some(baseline))
     };
     let query = queries::Findings { selection: selection.clone(), baseline: baseline.clone() };

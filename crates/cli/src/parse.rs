@@ -5,6 +5,7 @@ use pathlight_engine::flow::{LatencyChange, Quantile};
 use pathlight_engine::heatmap::ColumnOrder;
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange};
+use pathlight_engine::verdict::Subject;
 use pathlight_trace::{Endpoint, Reading};
 use pathlight_view::address::parse_range;
 use pathlight_view::views::View;
@@ -63,6 +64,11 @@ pub fn endpoint(text: &str) -> Parsed<Endpoint> {
 /// Reads `SERVICE:OPERATION` as a filter.
 pub fn contains(text: &str) -> Parsed<Filter> {
     endpoint(text).map(Filter::Contains)
+}
+
+/// Reads `PART:SERVICE` as a filter.
+pub fn hit(text: &str) -> Parsed<Filter> {
+    Subject::parse(text).map(Filter::hit).ok_or("write own:SERVICE, in:SERVICE or out:SERVICE")
 }
 
 /// Reads `KEY=VALUE` as a filter.

@@ -26,6 +26,7 @@ use crate::split::tag_values_query::TagValuesPass;
 use crate::summaries::joined::{JoinPass, NamedPass};
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
+use crate::verdict::hit::HitsPass;
 use crate::verdict::query::ServicesPass;
 use pathlight_base::encoding::{self, Damaged};
 
@@ -68,6 +69,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     FindingsPass,
     FramesPass,
     HistogramsPass,
+    HitsPass,
     ImpactPass,
     PairsPass,
     PathsPass,

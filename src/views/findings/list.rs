@@ -8,7 +8,7 @@ use pathlight_engine::findings::{Finding, FindingsReport};
 use pathlight_engine::requests::RequestRef;
 use pathlight_view::address::TraceChoice;
 use pathlight_view::findings::charts::{FindingChart, bar_places, finding_chart};
-use pathlight_view::findings::links::{show, show_words};
+use pathlight_view::findings::links::{hit_words, show, show_hit, show_words};
 use pathlight_view::findings::words::{kind_name, left_out, nothing, sentence, stake, why};
 use pathlight_view::say::sentence::Sentence;
 use pathlight_view::search::finder::Finder;
@@ -97,6 +97,13 @@ impl FindingList {
         let mut foot = div("finding-foot").child(&target.on_click(&self.keep, move || {
             page.change(|address| show(&to_show, address));
         }));
+        if let Some(words) = hit_words(&finding) {
+            let (finding, target) = (finding.clone(), button(&words).test("finding-hit"));
+            let target = target.attr("title", "Look only at these requests, in every view");
+            foot = foot.child(&target.on_click(&self.keep, move || {
+                page.change(|address| show_hit(&finding, address));
+            }));
+        }
         if let Some(example) = &finding.example {
             foot = foot.child(&self.example(page, example));
         }

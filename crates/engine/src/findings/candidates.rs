@@ -67,6 +67,7 @@ pub(super) fn untested_finding(place: FindingPlace, n: u64, of: u64, facts: Find
         example: None,
         also: Vec::new(),
         is_as_before: false,
+        hit: None,
         points: Vec::new(),
     }
 }

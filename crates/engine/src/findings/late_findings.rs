@@ -12,7 +12,7 @@ use crate::anomalies::AnomalyReport;
 use crate::errors::ErrorsReport;
 use crate::flow::{EvaluationReport, SavingsReport};
 use crate::requests::RequestType;
-use crate::verdict::ServicesReport;
+use crate::verdict::{HitRequests, ServicesReport, Subject};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,8 @@ pub struct LateFindings {
     pub changes: Vec<(RequestType, ChangedThen)>,
     /// By request type and tag the other tag that it needs to be slow, and what part of the tail both explain.
     pub pairs: Vec<(RequestType, FindingTag, (FindingTag, f64))>,
+    /// How many requests subjects hit.
+    pub hits: Vec<(Subject, HitRequests)>,
 }
 
 impl LateFindings {
@@ -163,6 +165,9 @@ impl FindingsReport {
     pub fn with(&self, late: &LateFindings) -> FindingsReport {
         let mut report = self.clone();
         for finding in &mut report.findings {
+            let subject = finding.subject();
+            let known = late.hits.iter().find(|(of, _)| Some(of) == subject.as_ref());
+            finding.hit = known.map(|(_, hit)| *hit);
             match (&mut finding.facts, &finding.place) {
                 (FindingFacts::SlowTail(tail), _) => tail.take_late(late),
                 (FindingFacts::Errors(ErrorsFacts { saved, .. }), _) => *saved = late.without_errors,

@@ -14,6 +14,7 @@ use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
+use crate::verdict::hit::hits;
 use crate::verdict::query::ServiceChanges;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ impl Query for LateFindingsQuery {
 
     async fn run(self, workers: Workers) -> Result<LateFindings, EngineError> {
         let LateFindingsQuery { selection, baseline, follow_ups } = self;
-        let FollowUps { tails, has_errors, callers, changes, tags: root_tags } = follow_ups;
+        let FollowUps { tails, has_errors, callers, changes, tags: root_tags, subjects } = follow_ups;
         let mut late = LateFindings::default();
         let of_type = |root: &RequestType| {
             let mut selection = selection.clone();
@@ -92,6 +93,10 @@ impl Query for LateFindingsQuery {
         if has_errors {
             let errors = Errors { selection: selection.clone() };
             late.take_errors(&errors.run(workers.clone()).await?);
+        }
+        if !subjects.is_empty() {
+            let found = hits(&workers, &selection, baseline.as_ref(), &subjects).await?;
+            late.hits = subjects.into_iter().zip(found).collect();
         }
         let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
         late.take_savings(&savings.run(workers.clone()).await?);

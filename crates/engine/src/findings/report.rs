@@ -3,8 +3,8 @@
 use super::facts::{FindingFacts, OneAfterTheOtherFacts, SharedTag, SinceWhenFacts, SlowTailFacts, WhoFacts};
 use super::{FindingTag, TagGroup};
 use crate::requests::{RangeFacts, RequestRef, RequestType};
-use crate::verdict::ServicePart;
 use crate::verdict::one_set::ServiceTime;
+use crate::verdict::{HitRequests, ServicePart, Subject};
 use pathlight_base::statistics::Interval;
 use pathlight_trace::Endpoint;
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,8 @@ pub struct Finding {
     pub also: Vec<FindingKind>,
     /// Whether it is as much so in the requests they are compared with.
     pub is_as_before: bool,
+    /// How many requests its subject hits; `None` while that is not known, and without a subject.
+    pub hit: Option<HitRequests>,
     /// Some requests by start, for a picture; of kinds that are about some requests of others by latency or start.
     pub points: Vec<FindingPoint>,
 }
@@ -141,6 +143,20 @@ impl Finding {
             FindingFacts::Who(_) => FindingKind::Who,
             FindingFacts::SinceWhen(_) => FindingKind::SinceWhen,
             FindingFacts::ReadWithCare(_) => FindingKind::ReadWithCare,
+        }
+    }
+
+    /// Returns the part of a service that it is about, if it is about one.
+    pub fn subject(&self) -> Option<Subject> {
+        match &self.facts {
+            FindingFacts::Changed(report) => {
+                let change = report.culprit()?;
+                Some(Subject { service: change.service.clone(), part: change.lead.as_ref()?.part })
+            }
+            FindingFacts::Cost(facts) => {
+                Some(Subject { service: facts.cost.service.clone(), part: facts.cost.lead() })
+            }
+            _ => None,
         }
     }
 
@@ -240,6 +256,7 @@ impl FindingsReport {
                 _ => {}
             }
         }
+        out.subjects = self.findings.iter().filter_map(Finding::subject).collect();
         out.callers.dedup();
         out.callers.truncate(MOST_FOLLOW_UPS);
         out.changes.truncate(MOST_FOLLOW_UPS);
@@ -276,6 +293,8 @@ pub struct FollowUps {
     pub changes: Vec<(RequestType, u64)>,
     /// Tags of request types: which other tag they need to be slow.
     pub tags: Vec<(RequestType, FindingTag)>,
+    /// Subjects: which requests they hit.
+    pub subjects: Vec<Subject>,
 }
 
 /// A slow tail to ask more about.

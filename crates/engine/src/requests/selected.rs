@@ -3,9 +3,11 @@
 use super::{Filter, RequestEntry, RequestKey, RequestType, RequestTypes, Selection};
 use crate::flame::PathTable;
 use crate::requests::search::{RequestSearch, SpanTests};
+use crate::verdict::subject::SubjectTimes;
 use pathlight_base::sort::CompactSort as _;
-use pathlight_trace::{Coverage, Endpoint, EndpointId, Role, TagSetId, TraceSet, Tree};
+use pathlight_trace::{Coverage, Endpoint, EndpointId, Overlap, Role, TagSetId, TraceSet, Tree};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +73,7 @@ impl SelectedRequests {
         types: Option<Arc<RequestTypes>>,
     ) -> SelectedRequests {
         let all = &table.requests;
-        let matcher = |filter| Matcher::new(set, filter, types.as_deref());
+        let matcher = |filter| Matcher::new(set, filter, types.as_deref(), selection.overlap);
         let matchers: Vec<Matcher> = selection.filters.iter().map(matcher).collect();
         let mut tree = Tree::default();
         let mut loaded = None;
@@ -152,10 +154,12 @@ enum Matcher {
     Search(SpanTests),
     /// The type with this number.
     Type(Option<u32>),
+    /// A subject, and by number of the type the greatest time that is usual.
+    Hit(RefCell<SubjectTimes>, Vec<Option<u64>>),
 }
 
 impl Matcher {
-    fn new(set: &TraceSet, filter: &Filter, types: Option<&RequestTypes>) -> Matcher {
+    fn new(set: &TraceSet, filter: &Filter, types: Option<&RequestTypes>, overlap: Overlap) -> Matcher {
         match filter {
             Filter::Tag { key, value } => {
                 let sets = 0..set.tags.sets() as u32;
@@ -171,11 +175,16 @@ impl Matcher {
                 let place = types.and_then(|types| types.names().iter().position(|name| name == wanted));
                 Matcher::Type(place.map(|place| place as u32))
             }
+            Filter::Hit(hit) => {
+                let limit = |name| Some(hit.limits_us.iter().find(|(of, _)| of == name)?.1);
+                let limits = types.iter().flat_map(|types| types.names()).map(limit).collect();
+                Matcher::Hit(RefCell::new(SubjectTimes::new(set, [&hit.subject], overlap)), limits)
+            }
         }
     }
 
     fn needs_tree(&self) -> bool {
-        matches!(self, Matcher::Tag(_) | Matcher::Contains(Some(_)) | Matcher::Search(_))
+        matches!(self, Matcher::Tag(_) | Matcher::Contains(Some(_)) | Matcher::Search(_) | Matcher::Hit(..))
     }
 
     fn matches(
@@ -199,6 +208,14 @@ impl Matcher {
             Matcher::HasError => request.errors > 0,
             Matcher::Contains(None) | Matcher::Type(None) => false,
             Matcher::Type(wanted) => kind() == *wanted,
+            Matcher::Hit(times, limits) => {
+                let limit = kind().and_then(|kind| limits.get(kind as usize).copied().flatten());
+                limit.is_some_and(|limit_us| {
+                    let mut times = times.borrow_mut();
+                    let [time_us] = *times.measure(set, tree, request.row - tree.first) else { return false };
+                    time_us.is_some_and(|us| us > limit_us)
+                })
+            }
             Matcher::Contains(Some(endpoint)) => any(&|row| set.is_of(row, *endpoint)),
             Matcher::Search(tests) => {
                 let mut whole = RequestSearch::new(tests);

@@ -2,6 +2,7 @@
 
 use super::{GroupBy, PercentileRange, RequestType};
 use crate::requests::search::{Condition, SpanSearch, Term};
+use crate::verdict::Subject;
 use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading, ReadingRule, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +55,27 @@ pub enum Filter {
     Search(SpanSearch),
     /// The request is of this type.
     Type(RequestType),
+    /// A subject of verdicts takes longer in the request than it usually does.
+    Hit(Box<HitFilter>),
+}
+
+/// A condition on the time of a subject in a request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct HitFilter {
+    /// The subject.
+    pub subject: Subject,
+    /// The requests that say what is usual; `None`: the faster half of each type of the selection.
+    pub against: Option<Selection>,
+    /// The greatest time that is usual, by request type, in microseconds; empty until a query finds it out.
+    pub limits_us: Vec<(RequestType, u64)>,
 }
 
 impl Filter {
+    /// Returns the filter that keeps the requests in which a subject takes longer than usual.
+    pub fn hit(subject: Subject) -> Filter {
+        Filter::Hit(Box::new(HitFilter { subject, against: None, limits_us: Vec::new() }))
+    }
+
     /// Returns the filters that keep the requests a search finds: one for each of its terms, if they must all hold.
     pub fn of_search(search: SpanSearch) -> Vec<Filter> {
         search.apart().into_iter().map(Filter::of_term).collect()
@@ -129,6 +148,40 @@ impl Selection {
     #[must_use]
     pub fn with_recorded_calls(&self) -> Selection {
         Selection { reading: self.reading.with(ReadingRule::Callees, false), ..self.clone() }
+    }
+
+    /// Returns these requests without the conditions on how long subjects take.
+    #[must_use]
+    pub fn without_hits(mut self) -> Selection {
+        self.filters.retain(|filter| !matches!(filter, Filter::Hit(_)));
+        self
+    }
+
+    /// Returns these requests and others to compare with them: how long subjects usually take is what they take in these.
+    #[must_use]
+    pub fn as_baseline_of(&self, others: Selection) -> (Selection, Selection) {
+        (self.clone().without_hits(), others.with_hits_against(self))
+    }
+
+    /// Returns these requests where a baseline says how long subjects usually take.
+    #[must_use]
+    pub fn with_hits_against(mut self, baseline: &Selection) -> Selection {
+        for filter in &mut self.filters {
+            if let Filter::Hit(hit) = filter {
+                hit.against = Some(baseline.clone().without_hits());
+            }
+        }
+        self
+    }
+
+    /// Returns whether a filter needs to know how long a subject usually takes.
+    pub(crate) fn has_hits(&self) -> bool {
+        self.filters.iter().any(|filter| matches!(filter, Filter::Hit(_)))
+    }
+
+    /// Returns whether a filter needs to know the types of requests.
+    pub(crate) fn filters_by_type(&self) -> bool {
+        self.filters.iter().any(|filter| matches!(filter, Filter::Type(_) | Filter::Hit(_)))
     }
 
     /// Returns a selection of the same requests whatever their latency: what stands before a percentile range is cut.

@@ -2,6 +2,8 @@
 
 use crate::requests::{Cut, RangeFacts, Selection, TypeFacts};
 use crate::summaries::joined::Joined;
+use crate::verdict::Subject;
+use crate::verdict::hit::Limits;
 use pathlight_trace::{PlaceFacts, Reading};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -14,6 +16,9 @@ pub(crate) type Known = (Cut, RangeFacts);
 /// What decides over request types, by reading.
 type TypesKnown = Vec<(Reading, Arc<TypeFacts>)>;
 
+/// How long a subject usually takes, in some requests.
+type LimitsKnown = Vec<((Subject, Selection), Limits)>;
+
 /// The cuts that are known of some data, and what its places are called, shared by all plans over it. A new state of the
 /// data needs new ones: [`Cuts::default`].
 #[derive(Clone, Default)]
@@ -23,6 +28,8 @@ pub struct Cuts {
     places: Arc<OnceLock<PlaceFacts>>,
     /// What decides over request types, by reading, since names of calls are part of it.
     types: Arc<Mutex<TypesKnown>>,
+    /// How long subjects usually take, by the requests that say so.
+    limits: Arc<Mutex<LimitsKnown>>,
     /// The summaries of all workers, once they are joined.
     summaries: Arc<OnceLock<Arc<Joined>>>,
     /// Whether any worker may have one.
@@ -96,6 +103,22 @@ impl Cuts {
         let facts = Arc::new(facts);
         known.push((reading, Arc::clone(&facts)));
         facts
+    }
+
+    /// Returns how long a subject usually takes in some requests, if a plan has found it out.
+    pub(crate) fn limits(&self, of: &(Subject, Selection)) -> Option<Limits> {
+        let known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(key, _)| key == of).map(|(_, limits)| limits.clone())
+    }
+
+    /// Keeps how long a subject usually takes; of several plans that have found it out, all have found the same.
+    pub(crate) fn keep_limits(&self, of: (Subject, Selection), limits: Limits) -> Limits {
+        let mut known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= CUTS_KEPT {
+            known.remove(0);
+        }
+        known.push((of, limits.clone()));
+        limits
     }
 
     /// Looks a cut up, or claims its place.

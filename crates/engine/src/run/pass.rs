@@ -4,7 +4,7 @@
 use super::request_pass::PackedRequestPass;
 use super::set_pass::PackedSetPass;
 use crate::flow::passes::FlowPass;
-use crate::requests::{Cut, Filter, GroupBy, RequestType, RootEndpoint, Selection, TypeNames};
+use crate::requests::{Cut, GroupBy, RequestType, RootEndpoint, Selection, TypeNames};
 use pathlight_trace::{PathSettings, PlaceNames};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,22 +57,31 @@ impl Pass {
         }
     }
 
+    /// Returns the requests it is about; `None`: all.
+    pub fn selection(&mut self) -> Option<&mut Selection> {
+        match self {
+            Pass::Latencies { selection, .. }
+            | Pass::Ties { selection, .. }
+            | Pass::Requests { selection, .. }
+            | Pass::Flow { selection, .. } => Some(selection),
+            Pass::Places | Pass::Types { .. } | Pass::Set(_) => None,
+        }
+    }
+
     /// Returns how requests are grouped into types; `None`: types do not matter.
     pub fn by(&self) -> Option<&GroupBy> {
-        let filters_by_type =
-            |selection: &Selection| selection.filters.iter().any(|filter| matches!(filter, Filter::Type(_)));
         match self {
             Pass::Set(pass) => pass.by.as_ref(),
             Pass::Latencies { selection, is_by_type } | Pass::Ties { selection, is_by_type, .. } => {
-                (*is_by_type || filters_by_type(selection)).then_some(&selection.by)
+                (*is_by_type || selection.filters_by_type()).then_some(&selection.by)
             }
             Pass::Requests { selection, cut, pass } => {
                 let is_cut = matches!(cut, Cut::ByType(_));
-                (is_cut || pass.is_by_type || filters_by_type(selection)).then_some(&selection.by)
+                (is_cut || pass.is_by_type || selection.filters_by_type()).then_some(&selection.by)
             }
             Pass::Flow { selection, cut, .. } => {
                 let is_cut = matches!(cut, Some(Cut::ByType(_)));
-                (is_cut || filters_by_type(selection)).then_some(&selection.by)
+                (is_cut || selection.filters_by_type()).then_some(&selection.by)
             }
             Pass::Places | Pass::Types { .. } => None,
         }

@@ -7,6 +7,7 @@ use super::set_pass::{PackedSetPass, SetPass};
 use crate::EngineError;
 use crate::anomalies::paper::vae::TrainingProgress;
 use crate::requests::{GroupBy, TypeFacts};
+use crate::verdict::hit::with_limits;
 use pathlight_base::encoding::{self, Damaged};
 use pathlight_base::steps::WorkCount;
 use pathlight_trace::{PathSettings, PlaceFacts, PlaceNames, Reading, ReadingRule};
@@ -158,7 +159,11 @@ impl Workers {
     }
 
     /// Returns the partials of a pass, one per worker in any order.
-    pub(crate) async fn run(&self, pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
+    pub(crate) async fn run(&self, mut pass: Pass) -> Result<Vec<Vec<u8>>, EngineError> {
+        if let Some(selection) = pass.selection().filter(|selection| selection.has_hits()) {
+            // It runs passes of its own.
+            *selection = Box::pin(with_limits(self, selection)).await?;
+        }
         let reading = pass.settings().map_or(Reading::PLAIN, |settings| settings.reading);
         let is_named = reading.has(ReadingRule::Callees) || reading.has(ReadingRule::Templates);
         let names = if is_named { Some(self.place_facts().await?.names(reading)) } else { None };

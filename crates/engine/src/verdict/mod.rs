@@ -9,6 +9,7 @@ mod cells;
 mod drift;
 mod excess;
 mod failing;
+pub(crate) mod hit;
 mod observe;
 pub mod one_set;
 mod proportion;
@@ -16,13 +17,16 @@ pub(crate) mod query;
 mod rank;
 mod report;
 mod stops;
+pub(crate) mod subject;
 pub(crate) mod summed;
 #[cfg(test)]
 mod tests;
 
 pub use cells::{CallSums, ServiceSums, ServicesPartial};
+pub use hit::HitRequests;
 pub use observe::ServicesObserver;
 pub use report::{
     Certainty, Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServiceExemplar,
     ServicePart, ServicePlace, ServicesReport, StoppedVisits, Vanished,
 };
+pub use subject::Subject;

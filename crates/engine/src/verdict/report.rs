@@ -27,7 +27,7 @@ pub enum Certainty {
 }
 
 /// What of a service takes the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ServicePart {
     /// The work of the service itself.
     Own,
@@ -35,6 +35,20 @@ pub enum ServicePart {
     In,
     /// Calls it makes, outside the spans of the services that answer, whichever they are.
     Out,
+}
+
+impl ServicePart {
+    /// All, in order.
+    pub const ALL: [ServicePart; 3] = [ServicePart::Own, ServicePart::In, ServicePart::Out];
+
+    /// Returns what it is called in JSON and addresses.
+    pub fn key(self) -> &'static str {
+        match self {
+            ServicePart::Own => "own",
+            ServicePart::In => "in",
+            ServicePart::Out => "out",
+        }
+    }
 }
 
 /// Which service explains that set B is slower than set A.

@@ -30,6 +30,7 @@ use pathlight_base::fragment::{Writer, pairs};
 use pathlight_engine::requests::search::SpanSearch;
 use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
 use pathlight_engine::split::SplitOf;
+use pathlight_engine::verdict::Subject;
 use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading};
 
 /// Version of the fragment; [`upgrade`] brings older ones up to it.
@@ -228,6 +229,7 @@ impl Address {
                     }
                 }
                 "error" if value == "1" => address.filters.push(Filter::HasError),
+                "hit" => address.filters.extend(Subject::parse(&value).map(Filter::hit)),
                 "traceID" if trace_id.is_none() && !value.is_empty() => trace_id = Some(value),
                 "root" => root = Some(value),
                 "span" => span = Some(value),
@@ -331,6 +333,7 @@ impl Address {
                 }
                 Filter::Type(kind) => out.put(&format!("type.{}", kind.root.service), &type_name(kind)),
                 Filter::HasError => out.put("error", "1"),
+                Filter::Hit(hit) => out.put("hit", &hit.subject.to_string()),
                 Filter::Search(search) => out.put("where", &search.to_string()),
                 Filter::Time { from_us, to_us } => {
                     if *from_us > 0 || *to_us == u64::MAX {
@@ -473,6 +476,12 @@ impl Address {
 
     /// Returns the requests that views speak of; while two sides are compared, those of the side they speak of.
     pub fn selection(&self) -> Selection {
+        let chosen = self.chosen_requests();
+        if self.compares_sets() { chosen.with_hits_against(&self.side(ComparedSide::A)) } else { chosen }
+    }
+
+    /// Returns the requests that views speak of, where nothing is known of how long they usually take.
+    pub(super) fn chosen_requests(&self) -> Selection {
         Selection {
             root: self.root.clone(),
             filters: self.filters.clone(),

@@ -23,14 +23,24 @@ impl Address {
         self.comparison.map_or(0, |comparison| comparison.group(comparison.side))
     }
 
-    /// Returns the requests of a side, of the same root endpoint and filters.
+    /// Returns the requests of a side, of the same root endpoint and filters. Set A says how long subjects usually take, so it
+    /// is not filtered by that.
     pub fn side(&self, side: ComparedSide) -> Selection {
+        let plain = self.plain_side(side);
+        match side {
+            _ if !self.compares_sets() => plain,
+            ComparedSide::A => plain.without_hits(),
+            ComparedSide::B => plain.with_hits_against(&self.plain_side(ComparedSide::A)),
+        }
+    }
+
+    fn plain_side(&self, side: ComparedSide) -> Selection {
         let (comparison, range) = match self.comparison {
             Some(comparison) => (comparison, self.range),
             None => Comparison::of_ranges(self.range),
         };
         let range = if side == comparison.side { range } else { comparison.other };
-        Selection { group: comparison.group(side), range, ..self.selection() }
+        Selection { group: comparison.group(side), range, ..self.chosen_requests() }
     }
 
     /// Cuts the percentile range of a side.

@@ -4,8 +4,7 @@ use crate::compare::services::service_words;
 use crate::json::parts::public_json;
 use pathlight_engine::requests::RequestRef;
 use pathlight_engine::verdict::{
-    Certainty, Excess, Headline, ServiceChange, ServiceExemplar, ServicePart, ServicePlace, ServicesReport,
-    StoppedVisits,
+    Certainty, Excess, Headline, ServiceChange, ServiceExemplar, ServicePlace, ServicesReport, StoppedVisits,
 };
 use pathlight_trace::Endpoint;
 
@@ -62,20 +61,11 @@ impl Service<'_> {
     }
 }
 
-/// Returns the key of a part of a service.
-pub(crate) fn part_key(part: ServicePart) -> &'static str {
-    match part {
-        ServicePart::Own => "own",
-        ServicePart::In => "in",
-        ServicePart::Out => "out",
-    }
-}
-
 public_json! {
     /// A kind of call or of visit.
     Place<'a>(place: &'a ServicePlace) {
         /// The part of the service it belongs to: `own`, `in` or `out`.
-        part: &'static str = part_key(place.part),
+        part: &'static str = place.part.key(),
         /// The service on the other side of a call; `null` for own work.
         other: Option<&'a str> = place.other.as_deref(),
         /// The operation that answers, or where the service was entered.

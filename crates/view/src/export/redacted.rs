@@ -337,7 +337,7 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
     let filters = filters.into_iter().filter(|filter| match filter {
         Filter::HasError | Filter::Time { .. } => true,
         Filter::Tag { .. } => !tags,
-        Filter::Contains(_) => !names,
+        Filter::Contains(_) | Filter::Hit(_) => !names,
         // The first may be any text, the second a route or the value of a tag.
         Filter::Search(_) | Filter::Type(_) => false,
     });

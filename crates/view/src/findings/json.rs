@@ -1,6 +1,5 @@
 //! Findings: what is slow, where, why and for whom.
 
-use crate::compare::services_json::part_key;
 use crate::findings::words::sentence;
 use crate::json::parts::{Text, ends, percent, pretty, public_json};
 use crate::say::sentence::Part;
@@ -9,6 +8,7 @@ use pathlight_engine::findings::{
     Finding as Found, FindingFacts, FindingKind, FindingPlace, FindingsReport, TagsReport, TimeBin,
 };
 use pathlight_engine::requests::{PercentileRange, RequestRef};
+use pathlight_engine::verdict::HitRequests;
 use pathlight_engine::verdict::one_set::{PartCost, ServiceTime};
 
 public_json! {
@@ -61,6 +61,8 @@ public_json! {
             FindingFacts::Cost(facts) => facts.cost.parts.iter().map(Cost::of).collect(),
             _ => Vec::new(),
         },
+        /// Of a hot spot, of waiting and of what changed: the requests in which it takes longer than usual; `null` for other kinds.
+        hit: Option<HitRequests> = finding.hit,
         /// Probability that it is chance; `null` for what is only described.
         p: Option<f64> = finding.p,
         /// The slowest request that it is about.
@@ -76,7 +78,7 @@ public_json! {
     /// What a part of a service takes of each request.
     Cost(part: &PartCost) {
         /// Its own work (`own`), waiting for it (`in`), or its calls of others (`out`).
-        part: &'static str = part_key(part.part),
+        part: &'static str = part.part.key(),
         /// Mean time per request in microseconds.
         mean_us: f64 = part.mean_us,
         /// The 95 % interval of the mean as `[low, high]`.

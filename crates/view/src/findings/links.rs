@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::address::comparing::{Against, ComparedSide, Comparison};
 use crate::flame::chart::waiting_label;
 use crate::views::View;
+use pathlight_base::format::counted;
 use pathlight_engine::findings::{
     BurstsFacts, Finding, FindingFacts, FindingKind, FindingPlace, OneAfterTheOtherFacts, SinceWhenFacts,
     SlowTailFacts, WhoFacts,
@@ -30,6 +31,26 @@ pub fn show_words(finding: &Finding) -> &'static str {
         FindingKind::OutsideRequests => "Look at these requests",
         _ => "Show in flame graph",
     }
+}
+
+/// Returns what stands on the button that leads to the requests that the subject of a finding hits; `None` if it hits none,
+/// and while that is not known.
+pub fn hit_words(finding: &Finding) -> Option<String> {
+    let hit = finding.hit.filter(|hit| hit.hit > 0)?;
+    Some(format!("List {}", counted(hit.hit, "slow request")))
+}
+
+/// Sets the page up for the requests that the subject of a finding hits.
+pub fn show_hit(finding: &Finding, address: &mut Address) {
+    address.search.clear();
+    if address.compares_sets() {
+        address.speak_of(ComparedSide::B);
+    }
+    if let Some(filter) = finding.subject().map(Filter::hit) {
+        address.filters.retain(|known| !matches!(known, Filter::Hit(_)));
+        address.filters.push(filter);
+    }
+    address.view = View::Requests;
 }
 
 /// Sets the page up for the evidence of a finding.

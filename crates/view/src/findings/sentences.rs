@@ -11,7 +11,7 @@ use pathlight_engine::findings::{
     ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
 };
 use pathlight_engine::verdict::one_set::ServiceCost;
-use pathlight_engine::verdict::{ServicePart, ServicesReport};
+use pathlight_engine::verdict::{HitRequests, ServicePart, ServicesReport, Subject};
 use std::cmp::Ordering;
 
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
@@ -32,7 +32,7 @@ fn times(ratio: f64) -> String {
 /// Returns what a finding says.
 pub fn sentence(finding: &Finding) -> Sentence {
     let out = Sentence::default();
-    match &finding.facts {
+    let out = match &finding.facts {
         FindingFacts::Changed(report) => changed(out, report),
         FindingFacts::Cost(facts) => cost(out, facts),
         FindingFacts::SlowTail(facts) => slow_tail(out, finding, facts),
@@ -48,6 +48,32 @@ pub fn sentence(finding: &Finding) -> Sentence {
         FindingFacts::Who(facts) => who(out, finding, facts),
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
+    };
+    match (finding.hit, finding.subject()) {
+        (Some(hit), Some(subject)) => hit_requests(out.text(" "), hit, &subject),
+        _ => out,
+    }
+}
+
+/// Says in how many requests a subject takes longer than usual.
+fn hit_requests(out: Sentence, hit: HitRequests, subject: &Subject) -> Sentence {
+    let HitRequests { hit, judged, too_few } = hit;
+    if judged == 0 {
+        return out.text("Too few requests are there to say which it hits.");
+    }
+    let out = match subject.part {
+        ServicePart::Own => out.service(&subject.service).text(" works longer than usual in "),
+        ServicePart::In => {
+            out.text("Waiting for ").service(&subject.service).text(" takes longer than usual in ")
+        }
+        ServicePart::Out => {
+            out.text("Calls by ").service(&subject.service).text(" take longer than usual in ")
+        }
+    };
+    let out = out.number(count(hit)).text(" of ").number(counted(judged, "request"));
+    match too_few {
+        0 => out.text("."),
+        _ => out.text("; of ").number(count(too_few)).text(" more it cannot be said."),
     }
 }
 

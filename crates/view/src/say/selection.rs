@@ -3,6 +3,7 @@
 use crate::address::{Address, range_name};
 use pathlight_base::format::{self, counted};
 use pathlight_engine::requests::{Filter, PercentileRange, RangeFacts, RangeMark, RootEndpoint};
+use pathlight_engine::verdict::ServicePart;
 use pathlight_trace::Endpoint;
 
 /// Returns a percentile range in words: `P50–95`, or `≤ P95`. One that was brushed ends where a request does, so its ends
@@ -69,6 +70,14 @@ pub fn filter_words(filter: &Filter) -> String {
         }
         Filter::HasError => "has an error".to_owned(),
         Filter::Search(search) => format::printable(&search.to_string()),
+        Filter::Hit(hit) => {
+            let name = format::printable(&hit.subject.service);
+            match hit.subject.part {
+                ServicePart::Own => format!("{name} works longer than usual"),
+                ServicePart::In => format!("waits longer than usual for {name}"),
+                ServicePart::Out => format!("calls by {name} take longer than usual"),
+            }
+        }
         Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
             (0, to) => format!("before {}", format::moment(to)),
             (from, u64::MAX) => format!("from {}", format::moment(from)),

@@ -1,0 +1,209 @@
+//! Requests that a subject hits: it takes longer in them than it usually does (section 9 of `docs/definitions/verdict.md`).
+
+use super::subject::{Subject, SubjectTimes};
+use crate::EngineError;
+use crate::flame::{Observer, PathTable, pack_sorted, unpack_sorted};
+use crate::requests::{Filter, HitFilter, PercentileRange, RequestType, RequestTypes, Selection};
+use crate::run::request_pass::{Over, RequestPass, RunningPass};
+use crate::run::workers::Workers;
+use pathlight_base::statistics::percentile;
+use pathlight_trace::{Overlap, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Of fewer requests it is not known what is usual.
+const FEW: usize = 20;
+/// Of fewer requests the greatest time is the limit, else the 99th percentile.
+const MANY: usize = 100;
+/// A hit takes this many times the median, and so much more than it, in microseconds.
+const TIMES: f64 = 1.2;
+const MORE_US: f64 = 1000.0;
+
+/// How many requests a subject hits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HitRequests {
+    /// Requests in which it takes longer than it usually does.
+    pub hit: u64,
+    /// Requests that use it and are of a type of which enough is known.
+    pub judged: u64,
+    /// Requests that use it and are of a type of which too few are there to compare with.
+    pub too_few: u64,
+}
+
+/// Times of a subject by request type, in microseconds, sorted.
+type Times = BTreeMap<RequestType, Vec<u64>>;
+
+/// Returns the greatest time that is usual, in whole microseconds.
+fn limit_us(sorted: &[u64]) -> Option<u64> {
+    let &greatest = sorted.last().filter(|_| sorted.len() >= FEW)?;
+    let top = if sorted.len() < MANY { greatest as f64 } else { percentile(sorted, 0.99) };
+    let median = percentile(sorted, 0.5);
+    Some(top.max(TIMES * median).max(median + MORE_US) as u64)
+}
+
+/// The greatest time of a subject that is usual, by request type, in microseconds. Types of which too little is known are
+/// missing.
+pub(crate) type Limits = BTreeMap<RequestType, u64>;
+
+fn limits(times: Times) -> Limits {
+    times.into_iter().filter_map(|(name, sorted)| Some((name, limit_us(&sorted)?))).collect()
+}
+
+impl HitRequests {
+    fn count(limits: &Limits, times: Times) -> HitRequests {
+        let mut out = HitRequests::default();
+        for (name, sorted) in times {
+            match limits.get(&name) {
+                Some(limit_us) => {
+                    out.judged += sorted.len() as u64;
+                    out.hit += (sorted.len() - sorted.partition_point(|us| us <= limit_us)) as u64;
+                }
+                None => out.too_few += sorted.len() as u64,
+            }
+        }
+        out
+    }
+}
+
+/// Returns the requests that say what is usual: those given, or the faster half of each type of the selection. None of them
+/// is chosen by being hit.
+fn reference(selection: &Selection, against: Option<&Selection>) -> Selection {
+    let faster_half =
+        || Selection { over_all: false, ..selection.with_range(PercentileRange::open(0, 50_000)) };
+    against.cloned().unwrap_or_else(faster_half).without_hits()
+}
+
+/// Returns the times of some subjects in the requests of a selection.
+async fn times(
+    workers: &Workers,
+    selection: &Selection,
+    subjects: &[Subject],
+) -> Result<Vec<Times>, EngineError> {
+    let (parts, _) = workers.request_partials(selection, HitsPass { subjects: subjects.to_vec() }).await?;
+    let mut joined = vec![Times::new(); subjects.len()];
+    for (into, times) in parts.into_iter().flat_map(|part| (0..).zip(part)) {
+        for (name, packed) in times {
+            joined[into].entry(name).or_default().extend(unpack_sorted(packed));
+        }
+    }
+    joined.iter_mut().flat_map(BTreeMap::values_mut).for_each(|times_us| times_us.sort_unstable());
+    Ok(joined)
+}
+
+/// Returns how many requests of a selection each of some subjects hits.
+pub(crate) async fn hits(
+    workers: &Workers,
+    selection: &Selection,
+    against: Option<&Selection>,
+    subjects: &[Subject],
+) -> Result<Vec<HitRequests>, EngineError> {
+    let usual = times(workers, &reference(selection, against), subjects).await?;
+    let found = times(workers, selection, subjects).await?;
+    Ok(usual.into_iter().zip(found).map(|(usual, found)| HitRequests::count(&limits(usual), found)).collect())
+}
+
+/// Returns a selection whose filters know what is usual.
+pub(crate) async fn with_limits(workers: &Workers, selection: &Selection) -> Result<Selection, EngineError> {
+    let mut known = selection.clone();
+    for filter in &mut known.filters {
+        if let Filter::Hit(hit) = filter {
+            let reference = reference(selection, hit.against.as_ref());
+            let key = (hit.subject.clone(), reference);
+            let known = match workers.cuts().limits(&key) {
+                Some(known) => known,
+                None => {
+                    let usual = times(workers, &key.1, std::slice::from_ref(&key.0)).await?;
+                    let found = usual.into_iter().next().map(limits).unwrap_or_default();
+                    workers.cuts().keep_limits(key, found)
+                }
+            };
+            **hit = HitFilter {
+                subject: hit.subject.clone(),
+                against: None,
+                limits_us: known.into_iter().collect(),
+            };
+        }
+    }
+    Ok(known)
+}
+
+/// Times of some subjects by request. In its parts those of a type are sorted, as differences.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HitsPass {
+    pub subjects: Vec<Subject>,
+}
+
+impl RequestPass for HitsPass {
+    type Part = Vec<Times>;
+    const IS_BY_TYPE: bool = true;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let observer = HitsObserver::new(over.set, &self.subjects, over.types.clone(), over.settings.overlap);
+        over.walk(observer)
+    }
+}
+
+struct HitsObserver {
+    measure: SubjectTimes,
+    types: Arc<RequestTypes>,
+    /// By subject and number of the type, in microseconds.
+    times_us: Vec<BTreeMap<u32, Vec<u64>>>,
+}
+
+impl HitsObserver {
+    fn new(set: &TraceSet, subjects: &[Subject], types: Arc<RequestTypes>, overlap: Overlap) -> HitsObserver {
+        let measure = SubjectTimes::new(set, subjects, overlap);
+        HitsObserver { measure, types, times_us: vec![BTreeMap::new(); subjects.len()] }
+    }
+}
+
+impl Observer for HitsObserver {
+    type Part = Vec<Times>;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let root = table.requests[request as usize].row - tree.first;
+        let times = self.measure.measure(set, tree, root);
+        for (by_type, time_us) in self.times_us.iter_mut().zip(times) {
+            by_type.entry(self.types.of(request)).or_default().extend(time_us);
+        }
+    }
+
+    fn finish(self, _: &TraceSet) -> Vec<Times> {
+        let types = self.types;
+        let sorted = |(number, mut times_us): (u32, Vec<u64>)| {
+            times_us.sort_unstable();
+            (types.names()[number as usize].clone(), pack_sorted(times_us))
+        };
+        self.times_us.into_iter().map(|by_type| by_type.into_iter().map(sorted).collect()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sorted(n: u64, us: u64) -> Vec<u64> {
+        (0..n).map(|number| us + number).collect()
+    }
+
+    #[test]
+    fn what_is_usual_is_the_greatest_of_few_and_a_percentile_of_many() {
+        assert_eq!(limit_us(&sorted(19, 5000)), None, "too few to say");
+        // 1 ms above the median of 5,009.5; then 1.2 times that of 50,010.
+        assert_eq!(limit_us(&sorted(20, 5000)), Some(6009));
+        assert_eq!(limit_us(&sorted(21, 50_000)), Some(60_012));
+        let with_slow = |n: u64| [sorted(n, 1000), vec![90_000]].concat();
+        assert_eq!(limit_us(&with_slow(98)), Some(90_000));
+        assert!(limit_us(&with_slow(300)).is_some_and(|us| us < 3000), "one of many is not usual");
+    }
+
+    #[test]
+    fn requests_of_types_that_are_not_known_are_not_judged() {
+        let kind = |name: &str| RequestType::whole(pathlight_trace::Endpoint::new("shop", name));
+        let limits = Limits::from([(kind("buy"), 10)]);
+        let times = Times::from([(kind("buy"), vec![9, 10, 11, 12]), (kind("look"), vec![50, 60])]);
+        assert_eq!(HitRequests::count(&limits, times), HitRequests { hit: 2, judged: 4, too_few: 2 });
+    }
+}

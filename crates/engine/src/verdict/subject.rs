@@ -1,0 +1,121 @@
+//! Subjects of a verdict, and their time in single requests (section 1 of `docs/definitions/verdict.md`).
+
+use super::ServicePart;
+use crate::flame::PathFinder;
+use pathlight_trace::calls::callee;
+use pathlight_trace::{Overlap, Role, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A part of a service, as a cause of latency that somebody can act on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Subject {
+    /// Name of the service.
+    pub service: String,
+    /// Its own work, waiting for it, or its calls of others.
+    pub part: ServicePart,
+}
+
+impl Subject {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub fn parse(text: &str) -> Option<Subject> {
+        let (key, service) = text.split_once(':')?;
+        let part = ServicePart::ALL.into_iter().find(|part| part.key() == key)?;
+        (!service.is_empty()).then(|| Subject { service: service.to_owned(), part })
+    }
+}
+
+/// Writes `own:cart`, `in:cart` or `out:cart`.
+impl fmt::Display for Subject {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{}:{}", self.part.key(), self.service)
+    }
+}
+
+/// Measures the time of some subjects on the critical path of one request after the other.
+pub struct SubjectTimes {
+    overlap: Overlap,
+    finder: PathFinder,
+    /// By subject: its part, and by endpoint of the set whether it is of the service.
+    subjects: Vec<(ServicePart, Vec<bool>)>,
+    /// By span of the request: time on the path.
+    path_us: Vec<u64>,
+    times_us: Vec<Option<u64>>,
+}
+
+impl SubjectTimes {
+    /// Returns the measure of some subjects in requests of this set.
+    pub fn new<'a>(
+        set: &TraceSet,
+        subjects: impl IntoIterator<Item = &'a Subject>,
+        overlap: Overlap,
+    ) -> SubjectTimes {
+        let subjects = subjects.into_iter().map(|Subject { service, part }| {
+            (*part, set.endpoints().map(|(name, _)| name == service).collect())
+        });
+        SubjectTimes {
+            overlap,
+            finder: PathFinder::default(),
+            subjects: subjects.collect(),
+            path_us: Vec::new(),
+            times_us: Vec::new(),
+        }
+    }
+
+    /// Returns by subject its time on the critical path of the request at `root`, all its calls or visits together, in
+    /// microseconds; `None` where the request does not use it.
+    pub fn measure(&mut self, set: &TraceSet, tree: &Tree, root: u32) -> &[Option<u64>] {
+        let end = tree.subtree_end[root as usize];
+        self.times_us.clear();
+        self.times_us.resize(self.subjects.len(), None);
+        self.path_us.clear();
+        self.path_us.resize((end - root) as usize, 0);
+        self.finder.find(set, tree, root, self.overlap);
+        for entry in self.finder.entries() {
+            self.path_us[(entry.span - root) as usize] += entry.exclusive_us;
+        }
+        let endpoint = |span: u32| set.named_endpoint(tree.row(span)).0 as usize;
+        let mut span = root;
+        while span < end {
+            if span != root && tree.role[span as usize] != Role::Sync {
+                // Nobody waits for it.
+                span = tree.subtree_end[span as usize];
+                continue;
+            }
+            let is_sync = |answers: &u32| tree.role[*answers as usize] == Role::Sync;
+            let answers = callee(set, tree, span).filter(is_sync).map(endpoint);
+            for ((part, is_of), time_us) in self.subjects.iter().zip(&mut self.times_us) {
+                let is_here = is_of[endpoint(span)];
+                let is_there = answers.map(|answers| is_of[answers]);
+                // A call within one service is its own work.
+                let is_it = match part {
+                    ServicePart::Own => is_here && is_there != Some(false),
+                    ServicePart::In => !is_here && is_there == Some(true),
+                    ServicePart::Out => is_here && is_there == Some(false),
+                };
+                if is_it {
+                    *time_us.get_or_insert(0) += self.path_us[(span - root) as usize];
+                }
+            }
+            span += 1;
+        }
+        &self.times_us
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_read_as_they_are_written() {
+        for part in ServicePart::ALL {
+            let subject = Subject { service: "a:b".to_owned(), part };
+            assert_eq!(Subject::parse(&subject.to_string()), Some(subject));
+        }
+        assert_eq!(
+            [Subject::parse("cart"), Subject::parse("at:cart"), Subject::parse("in:")],
+            [None, None, None]
+        );
+    }
+}
