@@ -4,6 +4,8 @@ use crate::flame::shares::FewRequests;
 use crate::flame::{Collapser, PathTable};
 use crate::ids::ReportEndpoint;
 use crate::requests::{PercentileRange, RangeFacts};
+use crate::verdict::ServicesPartial;
+use crate::verdict::one_set::sums;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Interval;
 use pathlight_trace::{Endpoint, NO_ROW, TraceSet};
@@ -82,6 +84,22 @@ pub struct ImpactRow {
     pub share_interval: Option<Interval>,
     /// The root endpoints whose requests it takes time of, most time first.
     pub affected: Vec<Affected>,
+    /// Where places are services: its own work, and what calls into it take outside its spans, in microseconds over all
+    /// requests.
+    pub service_us: Option<(u128, u128)>,
+}
+
+impl ImpactRow {
+    /// Returns whether it is ranked: an endpoint below the root of some request, or a service.
+    pub fn is_listed(&self) -> bool {
+        self.is_interior || self.service_us.is_some()
+    }
+
+    /// Returns what it takes of all requests, in microseconds: of a service its own work and waiting for it. Over all rows it
+    /// sums to all latency.
+    pub fn time_us(&self) -> u128 {
+        self.service_us.map_or(self.exclusive_us, |(own_us, waiting_us)| own_us + waiting_us)
+    }
 }
 
 /// Endpoints ranked over all root endpoints.
@@ -224,9 +242,23 @@ impl ImpactPart {
 }
 
 impl ImpactReport {
+    /// Divides all latency among services: what calls into a service wait is no longer their callers'.
+    pub(super) fn divide(&mut self, times: &ServicesPartial) {
+        for (service, service_us) in sums(times) {
+            let is_it = |row: &&mut ImpactRow| {
+                self.endpoints.get(row.endpoint.index()).is_some_and(|endpoint| endpoint.service == service)
+            };
+            if let Some(row) = self.rows.iter_mut().find(is_it) {
+                row.service_us = Some(service_us);
+                row.share_interval = None;
+            }
+        }
+        self.rows.compact_sort_by_key(|row| (!row.is_listed(), std::cmp::Reverse(row.time_us())));
+    }
+
     /// Returns the share of all latency spent in a row's endpoint, 0 to 1.
     pub fn share(&self, row: &ImpactRow) -> f64 {
-        ratio(row.exclusive_us, self.facts.latency_sum_us)
+        ratio(row.time_us(), self.facts.latency_sum_us)
     }
 
     /// Returns the share of a root endpoint's latency that an endpoint takes, 0 to 1.
@@ -237,7 +269,8 @@ impl ImpactReport {
     /// Returns the most that could be saved, in microseconds over all requests, if the endpoint took `percent` less
     /// time. What is really saved is less wherever other work then becomes the last to finish.
     pub fn saving_at_most_us(&self, row: &ImpactRow, percent: f64) -> f64 {
-        row.exclusive_us as f64 * percent.clamp(0.0, 100.0) / 100.0
+        let own_us = row.service_us.map_or(row.exclusive_us, |(own_us, _)| own_us);
+        own_us as f64 * percent.clamp(0.0, 100.0) / 100.0
     }
 
     /// Returns the service and operation of an endpoint number.

@@ -6,6 +6,8 @@ use crate::requests::Selection;
 use crate::run::query::Query;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
+use crate::verdict::query::times;
+use futures_util::future::try_join;
 use serde::{Deserialize, Serialize};
 
 /// Reports what interior endpoints cost all root endpoints.
@@ -22,8 +24,15 @@ impl Query for Impact {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.bottom_up(&choice)?);
         }
-        let (parts, facts) = workers.request_partials(&self.selection, ImpactPass).await?;
-        Ok(ImpactPart::finish(parts, self.selection.range, facts))
+        let (requests, facts) = workers.cut(&self.selection).await?;
+        let finish = |parts| ImpactPart::finish(parts, self.selection.range, facts);
+        if !self.selection.by_service {
+            return Ok(finish(requests.partials(ImpactPass).await?));
+        }
+        let (parts, times) = try_join(requests.partials(ImpactPass), times(&requests)).await?;
+        let mut report = finish(parts);
+        report.divide(&times);
+        Ok(report)
     }
 }
 

@@ -138,19 +138,27 @@ impl<'a> Times<'a> {
     }
 }
 
+/// Returns the times of all requests in services, by name: own work, and what calls into each take outside its spans, in
+/// microseconds.
+pub fn sums(part: &ServicesPartial) -> BTreeMap<&str, (u128, u128)> {
+    let mut sums: BTreeMap<&str, (u128, u128)> = BTreeMap::new();
+    for (key, us) in &part.by_request {
+        let (TimeKey::Work(service) | TimeKey::Wait(_, service)) = key;
+        let (own_us, waiting_us) = sums.entry(service).or_default();
+        *(if matches!(key, TimeKey::Work(_)) { own_us } else { waiting_us }) += us.sum;
+    }
+    sums
+}
+
 /// Returns the times of all services, by name.
 pub fn times(part: &ServicesPartial) -> Vec<ServiceTime> {
-    let mut times: BTreeMap<&str, ServiceTime> = BTreeMap::new();
-    for (key, us) in &part.by_request {
-        let mean_us = us.mean(part.requests);
-        let (TimeKey::Work(service) | TimeKey::Wait(_, service)) = key;
-        let time = times.entry(service).or_default();
-        match key {
-            TimeKey::Work(_) => time.own_us += mean_us,
-            TimeKey::Wait(..) => time.waiting_us += mean_us,
-        }
-    }
-    times.into_iter().map(|(service, time)| ServiceTime { service: service.to_owned(), ..time }).collect()
+    let mean_us = |us: u128| us as f64 / part.requests.max(1) as f64;
+    let time = |(service, (own_us, waiting_us)): (&str, (u128, u128))| ServiceTime {
+        service: service.to_owned(),
+        own_us: mean_us(own_us),
+        waiting_us: mean_us(waiting_us),
+    };
+    sums(part).into_iter().map(time).collect()
 }
 
 /// Returns the request and span in which a part of a service takes longest at once.

@@ -54,8 +54,13 @@ public_json! {
         operation: &'a str = report.name(row.endpoint).1,
         /// Whether it occurs below the root of any request.
         interior: bool = row.is_interior,
-        /// Exclusive time on the critical paths of all requests; the impacts add up to `latency_sum_us`.
-        impact_us: u128 = row.exclusive_us,
+        /// Exclusive time on the critical paths of all requests; of a service `own_us` and `waiting_us`. The impacts add up to
+        /// `latency_sum_us`.
+        impact_us: u128 = row.time_us(),
+        /// Of a service: its own work on the critical paths of all requests; else `null`.
+        own_us: Option<u128> = row.service_us.map(|(own_us, _)| own_us),
+        /// Of a service: what calls into it take outside its own spans, over all callers; else `null`.
+        waiting_us: Option<u128> = row.service_us.map(|(_, waiting_us)| waiting_us),
         /// The part of it below the roots of requests; the rest is time of requests of this endpoint itself.
         interior_us: u128 = row.interior_us,
         /// `impact_us` of `latency_sum_us`.

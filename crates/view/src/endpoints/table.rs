@@ -71,7 +71,7 @@ pub fn sizes_csv(report: &HistogramsReport) -> String {
 
 /// Returns the title of the ranking. `is_all`: nothing of it is still to come.
 pub fn ranking_title(range: PercentileRange, report: &ImpactReport, is_all: bool) -> String {
-    let rows = report.rows.iter().filter(|row| row.is_interior).count() as u64;
+    let rows = report.rows.iter().filter(|row| row.is_listed()).count() as u64;
     let over = counted(report.roots.len() as u64, "root endpoint");
     let words = format!("{} below {over}, {}", counted(rows, "endpoint"), label(range));
     if is_all { words } else { format!("{words}; what-if follows\u{2026}") }
@@ -107,7 +107,7 @@ impl ImpactLine {
                 percent,
             }
         };
-        report.rows.iter().filter(|row| row.is_interior).map(line).collect()
+        report.rows.iter().filter(|row| row.is_listed()).map(line).collect()
     }
 
     /// Returns the lines of a ranking, with what is saved at one of [`FASTER_PERCENT`]; interior endpoints only.
@@ -131,7 +131,7 @@ impl ImpactLine {
     }
 
     fn attributes(&self) -> Attributes {
-        endpoint_attributes("impact", self.name(), self.row.exclusive_us)
+        endpoint_attributes("impact", self.name(), self.row.time_us())
     }
 }
 
@@ -147,13 +147,22 @@ pub fn ranking() -> Table<ImpactLine> {
         Column::duration(
             "impact",
             "Impact",
-            "Its self time on the critical paths of all requests",
-            |line: &ImpactLine| line.row.exclusive_us.into(),
+            "Its self time on the critical paths of all requests; of a service its own work and waiting for it",
+            |line: &ImpactLine| line.row.time_us().into(),
+        ),
+        Column::duration("own", "Own work", "Its own work on the critical paths of all requests", |line: &ImpactLine| {
+            line.row.service_us.map(|(own_us, _)| own_us).into()
+        }),
+        Column::duration(
+            "waiting",
+            "Waiting for it",
+            "What calls into the service take outside its own spans, over all callers",
+            |line: &ImpactLine| line.row.service_us.map(|(_, waiting_us)| waiting_us).into(),
         ),
         Column::share("share", "Share", "Part of the latency of all requests", |line: &ImpactLine| {
             line.share.into()
         })
-        .by(|a, b| a.row.exclusive_us.cmp(&b.row.exclusive_us))
+        .by(|a, b| a.row.time_us().cmp(&b.row.time_us()))
         .low(2),
         Column::text(
             "share-interval",
@@ -209,7 +218,7 @@ pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level
     let number = |head, of: fn(&Affected) -> Number| Column::field(head, of);
     let columns = [
         Column::endpoint("", "", |row: &Affected| row.line.name()).csv(&["service", "operation"]),
-        number("impact_us", |row| row.line.row.exclusive_us.into()),
+        number("impact_us", |row| row.line.row.time_us().into()),
         number("share", |row| row.line.share.into()),
         number("share_low", |row| row.line.row.share_interval.map(|found| found.low).into()),
         number("share_high", |row| row.line.row.share_interval.map(|found| found.high).into()),
@@ -224,6 +233,8 @@ pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level
         number("root_exclusive_us", |row| row.root.exclusive_us.into()),
         number("root_share", |row| row.report.share_in(row.root).into()),
         number("root_requests", |row| row.root.requests.into()),
+        number("own_us", |row| row.line.row.service_us.map(|(own_us, _)| own_us).into()),
+        number("waiting_us", |row| row.line.row.service_us.map(|(_, waiting_us)| waiting_us).into()),
     ];
     let lines = ImpactLine::of(report, savings, level);
     let affected = |line| ImpactLine::affected(line).iter().map(move |root| Affected { report, line, root });

@@ -11,7 +11,7 @@ use pathlight_engine::findings::{
     ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
 };
 use pathlight_engine::verdict::one_set::ServiceCost;
-use pathlight_engine::verdict::{HitRequests, ServicePart, ServicesReport, Subject};
+use pathlight_engine::verdict::{Headline, HitRequests, ServicePart, ServicesReport, Subject};
 use std::cmp::Ordering;
 
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
@@ -608,8 +608,11 @@ fn changed(out: Sentence, report: &ServicesReport) -> Sentence {
     let [a, b] = report.mean_us;
     let change = report.mean_change();
     let looks_faster = report.looks_faster() && change.is_lt();
+    // That visits end early is said with the reason: then it need not be said twice.
+    let stops = matches!(report.headline(), Headline::Stops(_));
     let out = out.text(match change {
         Ordering::Greater => "B is slower",
+        Ordering::Less if looks_faster && stops => "B looks faster",
         Ordering::Less if looks_faster => "B looks faster because calls vanish",
         Ordering::Less => "B is faster",
         Ordering::Equal => "The mean latency of B differs from that of A by no more than chance",
@@ -618,17 +621,17 @@ fn changed(out: Sentence, report: &ServicesReport) -> Sentence {
     let is_clear = change.is_ne() && a.min(b) > 0.0 && ratio >= 1.05;
     let out = if is_clear { out.text(", ").number(times(ratio)) } else { out };
     let out = out.text(": mean ").number(compare::services::means(report)).text(". ");
+    let vanished = compare::services::vanished_words(report);
     let out = match (report.vanished.is_empty(), looks_faster) {
         (true, _) => out.then(compare::services::explanation(report)),
-        (false, true) => {
-            let words = out.then(compare::services::vanished_words(report));
-            words
-                .text(". These are probably failures, not an improvement. ")
-                .then(compare::services::explanation(report))
-        }
-        (false, false) => {
-            let words = out.then(compare::services::explanation(report)).text(" Calls vanish: ");
-            words.then(compare::services::vanished_words(report)).text(".")
+        (false, true) if !stops => out
+            .then(vanished)
+            .text(". These are probably failures, not an improvement. ")
+            .then(compare::services::explanation(report)),
+        (false, _) => {
+            let words = out.then(compare::services::explanation(report));
+            let words = words.text(if stops { " " } else { " Calls vanish: " }).then(vanished);
+            words.text(if looks_faster { ": probably failures, not an improvement." } else { "." })
         }
     };
     let failing = compare::services::failing_words(report);
