@@ -187,6 +187,10 @@ fn services_have_the_time_of_their_endpoints() {
         for row in &report.rows {
             *sums.entry(report.name(row.endpoint).0.to_owned()).or_default() += row.exclusive_us;
         }
+        // All latency is divided, also where waiting for a service is that service's.
+        let divided: u128 = report.rows.iter().map(|row| row.time_us()).sum();
+        assert_eq!(divided, report.facts.latency_sum_us);
+        assert_eq!(report.rows.iter().any(|row| row.service_us.is_some_and(|us| us.1 > 0)), by_service);
         (report.rows.len(), sums)
     };
     let ((endpoints, of_endpoints), (services, of_services)) = (times(false), times(true));

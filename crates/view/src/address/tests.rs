@@ -2,6 +2,7 @@
 
 use crate::address::*;
 use pathlight_backend::source::{TraceSearch, Wanted};
+use pathlight_engine::verdict::ServicePart;
 use pathlight_trace::ReadingRule;
 use proptest::prelude::*;
 
@@ -38,6 +39,23 @@ fn what_automatic_grouping_chose_stays_until_the_reading_or_the_grouping_is_anot
     address.group_by(GroupBy::Root);
     address.group_by(GroupBy::Automatic);
     assert_eq!(address.selection().by, GroupBy::Automatic);
+}
+
+#[test]
+fn hit_requests_are_those_of_b_by_what_is_usual_in_a() {
+    let mut address = Address::parse("hit=in:cart&hit=nothing");
+    assert_eq!(address.filters, [Filter::hit(Subject { service: "cart".to_owned(), part: ServicePart::In })]);
+    assert_eq!(Address::parse(&address.to_fragment()), address);
+    let against = |selection: Selection| match &selection.filters[..] {
+        [Filter::Hit(hit)] => hit.against.as_ref().map(|of| (of.group, of.filters.len())),
+        others => panic!("{others:?}"),
+    };
+    assert_eq!(against(address.selection()), None, "of one set the faster half");
+    address.compare_sets();
+    assert!(address.side(ComparedSide::A).filters.is_empty());
+    assert_eq!(against(address.side(ComparedSide::B)), Some((0, 0)));
+    address.speak_of(ComparedSide::B);
+    assert_eq!((against(address.selection()), address.selection().group), (Some((0, 0)), 1));
 }
 
 #[test]

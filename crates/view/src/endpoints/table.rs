@@ -216,7 +216,7 @@ pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level
         root: &'a AffectedRoot,
     }
     let number = |head, of: fn(&Affected) -> Number| Column::field(head, of);
-    let columns = [
+    let mut columns = vec![
         Column::endpoint("", "", |row: &Affected| row.line.name()).csv(&["service", "operation"]),
         number("impact_us", |row| row.line.row.time_us().into()),
         number("share", |row| row.line.share.into()),
@@ -233,9 +233,13 @@ pub fn ranking_csv(report: &ImpactReport, savings: Option<&SavingsReport>, level
         number("root_exclusive_us", |row| row.root.exclusive_us.into()),
         number("root_share", |row| row.report.share_in(row.root).into()),
         number("root_requests", |row| row.root.requests.into()),
-        number("own_us", |row| row.line.row.service_us.map(|(own_us, _)| own_us).into()),
-        number("waiting_us", |row| row.line.row.service_us.map(|(_, waiting_us)| waiting_us).into()),
     ];
+    if report.rows.iter().any(|row| row.service_us.is_some()) {
+        columns.push(number("own_us", |row| row.line.row.service_us.map(|(own_us, _)| own_us).into()));
+        columns.push(number("waiting_us", |row| {
+            row.line.row.service_us.map(|(_, waiting_us)| waiting_us).into()
+        }));
+    }
     let lines = ImpactLine::of(report, savings, level);
     let affected = |line| ImpactLine::affected(line).iter().map(move |root| Affected { report, line, root });
     let rows: Vec<Affected> = lines.iter().flat_map(affected).collect();

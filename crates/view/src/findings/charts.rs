@@ -121,6 +121,7 @@ mod tests {
             p: None,
             example: None,
             also: Vec::new(),
+            hit: None,
             is_as_before: false,
             points: vec![point(100, 50, false), point(150, 100, true), point(200, 75, false)],
         }
