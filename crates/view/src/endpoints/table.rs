@@ -73,7 +73,11 @@ pub fn sizes_csv(report: &HistogramsReport) -> String {
 pub fn ranking_title(range: PercentileRange, report: &ImpactReport, is_all: bool) -> String {
     let rows = report.rows.iter().filter(|row| row.is_listed()).count() as u64;
     let over = counted(report.roots.len() as u64, "root endpoint");
-    let words = format!("{} below {over}, {}", counted(rows, "endpoint"), label(range));
+    let rows = match report.rows.iter().any(|row| row.service_us.is_some()) {
+        true => format!("{} of", counted(rows, "service")),
+        false => format!("{} below", counted(rows, "endpoint")),
+    };
+    let words = format!("{rows} {over}, {}", label(range));
     if is_all { words } else { format!("{words}; what-if follows\u{2026}") }
 }
 
@@ -150,13 +154,13 @@ pub fn ranking() -> Table<ImpactLine> {
             "Its self time on the critical paths of all requests; of a service its own work and waiting for it",
             |line: &ImpactLine| line.row.time_us().into(),
         ),
-        Column::duration("own", "Own work", "Its own work on the critical paths of all requests", |line: &ImpactLine| {
+        Column::duration("own", "Own", "Its own work on the critical paths of all requests", |line: &ImpactLine| {
             line.row.service_us.map(|(own_us, _)| own_us).into()
         }),
         Column::duration(
             "waiting",
-            "Waiting for it",
-            "What calls into the service take outside its own spans, over all callers",
+            "Waiting",
+            "Waiting for it: what calls into the service take outside its own spans, over all callers",
             |line: &ImpactLine| line.row.service_us.map(|(_, waiting_us)| waiting_us).into(),
         ),
         Column::share("share", "Share", "Part of the latency of all requests", |line: &ImpactLine| {
