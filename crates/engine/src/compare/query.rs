@@ -4,6 +4,7 @@ use crate::EngineError;
 use crate::compare::{ComparePart, CompareReport, CompareSide};
 use crate::requests::Selection;
 use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::summaries::OtherSettings;
@@ -62,8 +63,9 @@ async fn side(
         side.selection = selection;
         return Ok(((side, frames), times));
     }
-    let (requests, facts) = workers.cut(&selection).await?;
-    let (frames, times) = try_join(requests.partials(FramesPass), times(&requests)).await?;
+    let found =
+        async |requests: &RangeRequests<'_>| try_join(requests.partials(FramesPass), times(requests)).await;
+    let ((frames, times), facts) = workers.over_requests(&selection, found).await?;
     Ok(((CompareSide { selection, facts }, ComparePart::merge(frames)), times))
 }
 

@@ -77,7 +77,9 @@ impl Pass {
             }
             Pass::Requests { selection, cut, pass } => {
                 let is_cut = matches!(cut, Cut::ByType(_));
-                (is_cut || pass.is_by_type || selection.filters_by_type()).then_some(&selection.by)
+                // Chosen once, for these and for the latencies by type, whichever comes first.
+                let is_typed = !selection.over_all || is_cut || pass.is_by_type;
+                (is_typed || selection.filters_by_type()).then_some(&selection.by)
             }
             Pass::Flow { selection, cut, .. } => {
                 let is_cut = matches!(cut, Some(Cut::ByType(_)));

@@ -11,6 +11,7 @@ use crate::flame::unpack_sorted;
 use crate::requests::{
     Cut, Ends, PercentileRange, RangeFacts, RangeMark, RequestKey, RequestType, Selection,
 };
+use futures_util::future::try_join;
 use pathlight_base::encoding;
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{LogHistogram, Percentiles};
@@ -121,6 +122,22 @@ impl Workers {
     ) -> Result<(Vec<P::Part>, RangeFacts), EngineError> {
         let (requests, facts) = self.cut(selection).await?;
         Ok((requests.partials(pass).await?, facts))
+    }
+
+    /// Runs passes over the requests of a selection; returns what they found, and what its percentile range holds. If that is
+    /// every request, nothing has to be cut out: the passes travel in one message with that of the latencies.
+    pub(crate) async fn over_requests<T>(
+        &self,
+        selection: &Selection,
+        passes: impl AsyncFnOnce(&RangeRequests<'_>) -> Result<T, EngineError>,
+    ) -> Result<(T, RangeFacts), EngineError> {
+        if !selection.range.is_all() {
+            let (requests, facts) = self.cut(selection).await?;
+            return Ok((passes(&requests).await?, facts));
+        }
+        let requests = RangeRequests { workers: self, selection: selection.clone(), cut: Cut::default() };
+        let ((_, facts), found) = try_join(self.cut(selection), passes(&requests)).await?;
+        Ok((found, facts))
     }
 
     /// Collects latencies from all workers, then the keys at the ends of the range.

@@ -25,11 +25,12 @@ fn both_sides_of_a_comparison_are_looked_at_in_the_same_passes() {
     let tail = PercentileRange::open(50_000, 100_000);
     for workers in [2, 8] {
         let of_passes = |passes| passes * (2 * workers as u64 + 2) + 3;
-        // Latencies; then frames and services. The page has asked for an overview before.
-        assert_eq!(messages_of_compare(workers, &overview, PercentileRange::ALL), of_passes(2));
-        // Names of places and types before them.
-        assert_eq!(messages_of_compare(workers, &[], PercentileRange::ALL), of_passes(4));
-        // Requests of equal latency at the ends of the range are ordered by their ids.
+        // Latencies, frames and services. The page has asked for an overview before.
+        assert_eq!(messages_of_compare(workers, &overview, PercentileRange::ALL), of_passes(1));
+        // Names of places before them, then types, which have these names.
+        assert_eq!(messages_of_compare(workers, &[], PercentileRange::ALL), of_passes(3));
+        // Latencies come before frames and services, and requests of equal latency at the ends of the range are ordered by
+        // their ids.
         assert!(messages_of_compare(workers, &overview, tail) <= of_passes(3));
     }
 }
