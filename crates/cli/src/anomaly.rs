@@ -5,19 +5,21 @@ use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
 use super::{Failure, output, parse};
 use clap::builder::RangedI64ValueParser;
-use pathlight_base::format as words;
 use pathlight_base::steps::{Pace, all_at_once};
 use pathlight_engine::anomalies::paper::FeatureEncoding;
 use pathlight_engine::anomalies::paper::vae::{TrainingProgress, VaeSettings};
 use pathlight_engine::anomalies::{
-    AnomalyBaseline, AnomalyReport, AnomalySettings, Detector, EXPLAINED, EvaluationTable, ModelError, SPLITS,
+    AnomalyBaseline, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable,
+    ModelError, SPLITS,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::Selection;
-use pathlight_view::{anomalies, json};
+use pathlight_view::anomalies::{self, AnomalyLine};
+use pathlight_view::json;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// The options of `anomaly`.
 #[derive(Debug, clap::Args)]
@@ -191,7 +193,7 @@ fn judge(args: &Args, mut settings: AnomalySettings) -> Result<(), Failure> {
     }
     let test = Selection { group: groups.len() as u8 - 1, ..train.clone() };
     let query = queries::Anomalies { train, test, settings };
-    let report = pool.run_watched(query, &mut watch())?;
+    let report = Rc::new(pool.run_watched(query, &mut watch())?);
     args.settings.print_report(|| json::anomaly(&report), |rows| report_text(&report, rows))?;
     match args.fail_on {
         Some(least) if report.abnormal() as u64 >= least => Err(Failure::Abnormal(report.abnormal())),
@@ -219,7 +221,7 @@ fn read_models(files: &[PathBuf]) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(merged.to_bytes()))
 }
 
-fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
+fn report_text(report: &Rc<AnomalyReport>, rows: usize) -> String {
     let mut out = anomalies::title(report) + "\n";
     // Writing to a String cannot fail.
     for (requests, what) in anomalies::groups(report).iter().map(|group| (group.requests, &group.words)) {
@@ -229,79 +231,29 @@ fn report_text(report: &AnomalyReport, rows_listed: usize) -> String {
     if !groups_left.is_empty() {
         let _ = writeln!(out, "{:>8}  {groups_left}", "");
     }
-    let rows = report.rows.iter().filter(|row| report.is_abnormal(row) || !report.has_verdicts);
-    for row in rows.clone().take(rows_listed) {
-        let _ = writeln!(
-            out,
-            "\n{}  {}{}; score {:.1}, p {:.4}",
-            row.request.trace_id,
-            words::duration(row.request.latency_us as f64),
-            anomalies::severity_behind(report, row, "  "),
-            row.score,
-            row.p,
-        );
-        for reason in &row.reasons {
-            let _ = writeln!(out, "    {}", words::printable(&report.words(reason, words::duration)));
-        }
-        if row.is_unexplained {
-            let _ = writeln!(out, "    its reasons are not worked out; see --explain");
-        }
-        if let Some(nearest) = &row.nearest {
-            let _ = writeln!(out, "    most like it among normal requests: {}", nearest.trace_id);
-        }
-    }
-    let rows_left = more(rows.count(), rows_listed, "request");
-    if !rows_left.is_empty() {
-        let _ = write!(out, "\n{rows_left}");
+    let is_listed = |line: &AnomalyLine| report.is_abnormal(line.row()) || !report.has_verdicts;
+    let lines = AnomalyLine::of(report).into_iter().filter(is_listed).collect();
+    let table = anomalies::table().filled(lines);
+    let remarks = |line: &AnomalyLine| {
+        let AnomalyRow { request, nearest, reasons, .. } = line.row();
+        // The first reason is in the row.
+        let others = anomalies::reasons(report, line.row()).into_iter().skip(reasons.len().min(1));
+        let nearest = nearest.iter().map(|nearest| format!("most like it: trace {}", nearest.trace_id));
+        let trace = [format!("trace {}", request.trace_id)];
+        others.chain(trace).chain(nearest).map(|remark| format!("  {remark}")).collect()
+    };
+    if !table.rows().is_empty() {
+        let printed = TextTable::with_remarks(&table, 2, rows, remarks);
+        let _ = write!(out, "\n{printed}{}", more(table.rows().len(), rows, "request"));
     }
     out
 }
 
 fn table_text(table: &EvaluationTable) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "trained on {} requests, {} held out, {:.1} % of spans dropped where spans are dropped",
-        table.trained,
-        table.held_out,
-        100.0 * table.dropped_share,
-    );
-    for line in anomalies::false_alarms(table) {
-        let _ = writeln!(out, "{line}");
-    }
-    out.push('\n');
-    let mut rows = TextTable::new([
-        Left("detector"),
-        Left("vectors"),
-        Left("made abnormal by"),
-        Right("AUPRC"),
-        Right("precision"),
-        Right("recall"),
-        Right("alarms"),
-        Right("place named"),
-        Right("features"),
-        Right("train ms"),
-        Right("score ms"),
-    ]);
-    for row in &table.rows {
-        let ms = |ms: Option<f64>| ms.map_or(words::DASH.to_owned(), |ms| format!("{ms:.0}"));
-        let detector = match row.contaminated > 0.0 {
-            true => format!("{}, {} % of training abnormal", row.detector.name(), 100.0 * row.contaminated),
-            false => row.detector.name().to_owned(),
-        };
-        rows.row([
-            detector,
-            row.encoding.map_or(words::DASH, |encoding| encoding.name()).to_owned(),
-            row.injection.name(),
-            format!("{:.4}", row.accuracy.auprc),
-            format!("{:.4}", row.accuracy.precision),
-            format!("{:.4}", row.accuracy.recall),
-            row.accuracy.false_alarms.to_string(),
-            row.named.map_or(words::DASH.to_owned(), |named| format!("{named:.2}")),
-            row.features.to_string(),
-            ms(row.train_ms),
-            ms(row.score_ms),
-        ]);
-    }
-    out + &rows.to_string()
+    let (words, lines) = anomalies::evaluation(table);
+    let heads =
+        anomalies::EVALUATION.map(|(title, is_number)| if is_number { Right(title) } else { Left(title) });
+    let mut rows = TextTable::new(heads);
+    lines.into_iter().for_each(|line| rows.row(line));
+    format!("{words}\n{}\n\n{rows}", anomalies::false_alarms(table).join("\n"))
 }

@@ -2,18 +2,19 @@
 
 use super::common::{AnalysisOptions, PlacesOption, Sets, latency};
 use super::output::stacks;
-use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
 use super::{Failure, parse};
-use pathlight_base::format::{self, DASH, change, duration};
-use pathlight_engine::compare::{Basis, CompareReport, MeasuredTime, Presence};
-use pathlight_engine::ids::NodeId;
+use pathlight_base::format::duration;
+use pathlight_engine::compare::{Basis, CompareReport, MeasuredTime};
 use pathlight_engine::queries;
 use pathlight_engine::requests::{PercentileRange, Selection};
-use pathlight_view::compare::services::excess_words;
-use pathlight_view::compare::{self, DESCRIPTIVE};
+use pathlight_view::address::choices::Choices;
+use pathlight_view::compare::services::ServiceRow;
+use pathlight_view::compare::{self, ChangeRow, DESCRIPTIVE, DiffSource};
+use pathlight_view::flame::chart::DiffOptions;
 use pathlight_view::json;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 /// The options of `compare`.
 #[derive(Debug, clap::Args)]
@@ -64,11 +65,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     match (settings.json, args.folded) {
         (true, _) => settings.print(&(json::compare(&report, basis, measure)? + "\n")),
         (false, true) => settings.print(&stacks(&report.to_folded()?)),
-        (false, false) => settings.print_text(&to_text(&report, basis, measure, settings.rows())),
+        (false, false) => settings.print_text(&to_text(&Rc::new(report), basis, measure, settings.rows())),
     }
 }
 
-fn to_text(report: &CompareReport, basis: Basis, measure: MeasuredTime, rows: usize) -> String {
+fn to_text(report: &Rc<CompareReport>, basis: Basis, measure: MeasuredTime, rows: usize) -> String {
     let mut out = compare::services::summary(&report.culprit) + "\n\n";
     // Writing to a String cannot fail.
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
@@ -79,73 +80,13 @@ fn to_text(report: &CompareReport, basis: Basis, measure: MeasuredTime, rows: us
     if report.is_descriptive() {
         let _ = writeln!(out, "{DESCRIPTIVE}");
     }
-    let say = |value: f64, sign: bool| match (basis, sign) {
-        (Basis::Mean, true) => change(value),
-        (Basis::Mean, false) => duration(value),
-        (Basis::Share, true) => format!("{:+.1} %", 100.0 * value),
-        (Basis::Share, false) => format::share(value),
-    };
-    let mut frames = TextTable::new([
-        Right("change"),
-        Right("95 % interval"),
-        Right("A"),
-        Right("B"),
-        Right(""),
-        Left("where it changed"),
-    ]);
-    for row in report.ranking(basis, measure).into_iter().take(rows) {
-        let frame = row.change;
-        let interval = frame
-            .interval
-            .map_or(DASH.to_owned(), |i| format!("{} .. {}", say(i.low, true), say(i.high, true)));
-        let mark = match report.nodes[row.node.index()].presence() {
-            Presence::New => "new",
-            Presence::Gone => "gone",
-            Presence::Both if frame.is_noise => "~",
-            Presence::Both => "",
-        };
-        frames.row([
-            say(frame.change, true),
-            interval,
-            say(frame.a, false),
-            say(frame.b, false),
-            mark.to_owned(),
-            call_path(report, row.node),
-        ]);
-    }
-    let mut services = TextTable::new([
-        Right("rank"),
-        Right("explains"),
-        Right("own work"),
-        Right("calls into it"),
-        Right("calls it makes"),
-        Left("service, per request"),
-    ]);
-    for row in report.culprit.services.iter().take(rows) {
-        services.row([
-            row.rank.map_or(DASH.to_owned(), |rank| rank.to_string()),
-            change(row.score_us),
-            excess_words(row.own),
-            excess_words(row.incoming),
-            excess_words(row.outgoing),
-            row.service.clone(),
-        ]);
-    }
-    let services_left = more(report.culprit.services.len(), rows, "service");
-    let frames_left = more(report.ranking(basis, measure).len(), rows, "place");
+    let diff = DiffOptions { basis, measure, ..DiffOptions::default() };
+    let source = DiffSource::unlaid(report.clone(), &Choices { diff, ..Choices::default() });
+    let frames = compare::changes().filled(ChangeRow::of(&Rc::new(source)));
+    let services = compare::services::services().filled(ServiceRow::of(&report.culprit));
+    let services_left = more(services.rows().len(), rows, "service");
+    let frames_left = more(frames.rows().len(), rows, "frame");
+    let (services, frames) = (TextTable::of(&services, 2, rows), TextTable::of(&frames, 2, rows));
     let _ = write!(out, "\n{services}{services_left}\n{frames}{frames_left}");
     out
-}
-
-fn call_path(report: &CompareReport, node: NodeId) -> String {
-    let mut path = Vec::new();
-    let mut at = Some(node);
-    while let Some(number) = at {
-        let node = &report.nodes[number.index()];
-        let (service, operation) = report.name(node.endpoint);
-        path.push(format!("[{service}] {operation}").trim_end().to_owned());
-        at = node.parent;
-    }
-    path.reverse();
-    path.join(" > ")
 }

@@ -5,20 +5,20 @@ use super::common::{self, Common};
 use super::parse::{self, WhatIfChange};
 use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
-use pathlight_base::format::{DASH, count, counted, duration, printable};
-use pathlight_base::statistics::Percentiles;
+use pathlight_base::format::{self, counted, duration, printable};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
-    CallBudget, ChangeOf, Changes, ErrorQuantiles, EvaluationReport, FlowParent, FlowReport, LatencyChange,
-    NodeName, Parallel, Quantile, SavingsReport, TargetReport, TargetWay, TimeoutReport, WhatIfReport,
+    ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, LatencyChange, NodeName,
+    Parallel, Quantile, SavingsReport, TargetReport, TimeoutReport, WhatIfReport,
 };
 use pathlight_engine::queries;
 use pathlight_engine::requests::{RootEndpoint, Selection};
 use pathlight_engine::run::native::NativePool;
 use pathlight_engine::summaries::Choice;
 use pathlight_trace::Endpoint;
+use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
-use pathlight_view::flow::{self, CallLine, called_words};
+use pathlight_view::flow::{self, CallLine, called_words, prediction, timeout};
 use pathlight_view::json;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if common.json {
             json::savings(&report, Some(&test))? + "\n"
         } else {
-            savings_text(&report, &test, rows)
+            savings_text(&Rc::new(report), &test, rows)
         }
     } else if let Some((quantile, target_us)) = args.target {
         let test = back_test(&mut pool, &selection, settings, min_children)?;
@@ -253,154 +253,74 @@ fn flow_text(report: &Rc<FlowReport>, rows: usize) -> String {
 }
 
 fn evaluation_text(report: &EvaluationReport) -> String {
-    let mut table = TextTable::new([Left("error"), Right("50%"), Right("90%"), Right("95%"), Right("99%")]);
+    let heads = prediction::HEADS.map(Right);
+    let mut table = TextTable::new(std::iter::once(Left("")).chain(heads));
     for method in &report.methods {
-        let ErrorQuantiles { p50, p90, p95, p99 } = method.error;
-        let errors = [p50, p90, p95, p99].map(|value| format!("{value:.3}"));
+        let errors = prediction::errors(method).map(|(words, _)| words);
         table.row(std::iter::once(method.name.to_string()).chain(errors));
     }
-    let EvaluationReport { parents, train, test, .. } = report;
+    format!("{}\n{}\n\n{table}", prediction::title(report), prediction::CAPTION)
+}
+
+fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> String {
+    let shares = flow::changes::shares(report, rows);
+    let shares = match shares.is_empty() {
+        true => String::new(),
+        false => format!("Shares of the latency:\n{}\n", TextTable::of_endpoints(shares)),
+    };
     format!(
-        "{}, learned from {}, tested on {}\n\n{table}",
-        counted(*parents, "parent"),
-        counted(*train, "invocation"),
-        count(*test)
+        "{}\n\n{}\n{shares}{}\n",
+        flow::changes::changed_words(report),
+        TextTable::of_numbers(&flow::changes::numbers(report)),
+        prediction::back_test_words(Some(test))
     )
 }
 
-fn back_test_text(out: &mut String, test: &EvaluationReport) {
-    match test.flow_error() {
-        Some(error) => {
-            let _ = writeln!(
-                out,
-                "model error on {}: 50% {:.3}, 90% {:.3}, 99% {:.3}",
-                counted(test.test, "held-out invocation"),
-                error.p50,
-                error.p90,
-                error.p99
-            );
-        }
-        None => out.push_str("no invocations to test the model on\n"),
-    }
-}
-
-/// A number of a latency.
-type Figure = fn(&Percentiles) -> f64;
-
-/// Numbers of a latency, with their names.
-const SUMMARY: [(&str, Figure); 4] =
-    [("mean", |of| of.mean), ("p50", |of| of.p50), ("p95", |of| of.p95), ("p99", |of| of.p99)];
-
-fn what_if_text(report: &WhatIfReport, test: &EvaluationReport, rows: usize) -> String {
-    let mut out = String::new();
-    let _ = writeln!(out, "{} of {} requests change\n", report.changed, report.requests);
-    let (before, after) = (&report.before_us, &report.after_us);
-    let mut latency = TextTable::new([Left(""), Right("before"), Right("after"), Right("change")]);
-    for (name, of) in SUMMARY {
-        let (before, after) = (of(before), of(after));
-        let change =
-            if before == 0.0 { DASH.to_owned() } else { format!("{:+.1}%", 100.0 * (after / before - 1.0)) };
-        latency.row([name.to_owned(), duration(before), duration(after), change]);
-    }
-    let mut shares = TextTable::new([Right("before"), Right("after"), Left("share of the latency")]);
-    for endpoint in report.endpoints.iter().take(rows) {
-        let name = format!("{}:{}", endpoint.service, endpoint.operation);
-        shares.row([share(endpoint.before_share), share(endpoint.after_share), name]);
-    }
-    let _ = writeln!(out, "{latency}\n{shares}{}", more(report.endpoints.len(), rows, "endpoint"));
-    back_test_text(&mut out, test);
-    out
-}
-
-fn way_name(way: &TargetWay) -> String {
-    let names = way.endpoints.iter().map(|Endpoint { service, operation }| format!("{service}:{operation}"));
-    names.collect::<Vec<_>>().join(" and ")
-}
-
 fn target_text(report: &Rc<TargetReport>, test: &EvaluationReport, rows: usize) -> String {
-    let name = report.quantile.name();
-    let (before, target) = (duration(report.before_us), duration(report.target_us as f64));
-    let mut out = format!("{name} of {} requests is {before}", report.requests);
+    let mut out = target::sentence(report) + "\n";
     if report.is_reached() {
-        let _ = writeln!(out, ", which is not above {target}");
         return out;
     }
-    let _ = writeln!(out, "; for {target} the own work (self time) has to be faster by\n");
     let is_listed = |line: &TargetLine| line.at() < rows || line.at() >= report.single.len();
     let ways = target::table().filled(TargetLine::of(report).into_iter().filter(is_listed).collect());
     let table = TextTable::of(&ways, 2, usize::MAX);
-    let more_single = more(report.single.len(), rows, "single endpoint");
-    let reaching = counted(report.reaching, "endpoint");
-    let _ = writeln!(out, "{table}{more_single}\n{reaching} can reach it alone");
-    if let Some(way) = report.reaching_way() {
-        let (now, then) = (format!("{name} now"), format!("{name} then"));
-        let mut budgets = TextTable::new([Right(&now), Right(&then), Left("calls of")]);
-        let less: Vec<&CallBudget> =
-            report.budgets.iter().filter(|budget| budget.budget_us < budget.before_us).collect();
-        for CallBudget { service, operation, before_us, budget_us, .. } in less.iter().take(rows) {
-            budgets.row([duration(*before_us), duration(*budget_us), format!("{service}:{operation}")]);
-        }
-        let _ = writeln!(
-            out,
-            "\nwhat calls may then take, with {} faster:\n\n{budgets}{}",
-            way_name(way),
-            more(less.len(), rows, "endpoint")
-        );
+    let _ = writeln!(out, "\n{table}{}", more(report.single.len(), rows, "single endpoint"));
+    if report.reaching_way().is_some() {
+        let (budgets, others) = target::budgets(report, rows);
+        let budgets = TextTable::of_endpoints(budgets);
+        let _ = writeln!(out, "{}:\n\n{budgets}{others}\n", target::budget_title(report));
     }
-    back_test_text(&mut out, test);
-    out
+    out + &prediction::back_test_words(Some(test)) + "\n"
 }
 
 fn timeout_text(report: &TimeoutReport, test: &EvaluationReport) -> String {
-    let calls = counted(report.calls, "call");
-    let name = printable(&format!("{}:{}", report.service, report.operation));
-    let mut out = format!("{calls} of {name}");
     if report.calls == 0 {
-        let _ = writeln!(out, " in {}", counted(report.requests, "request"));
-        return out;
+        return timeout::cut_words(report) + "\n";
     }
-    let TimeoutReport { call_latency_us, cut_calls, cut_requests, requests, .. } = report;
-    let _ = writeln!(
-        out,
-        ", p50 {}, p99 {}, longest {}\n\
-         {} cuts {cut_calls} of the calls, in {cut_requests} of {requests} requests; a retry takes {} on average\n\
-         {} is the least that cuts at most 0.1% of the calls\n",
-        duration(call_latency_us.p50),
-        duration(call_latency_us.p99),
-        duration(call_latency_us.max as f64),
-        duration(report.timeout_us as f64),
-        duration(report.retry_us as f64),
-        duration(report.suggested_us as f64),
-    );
-    let mut table =
-        TextTable::new([Left(""), Right("as it is"), Right("failing fast"), Right("retried once")]);
-    let [now, fast, retried] = [&report.latency_us, &report.failing_fast_us, &report.retried_us];
-    for (name, of) in SUMMARY {
-        table.row([name.to_owned(), duration(of(now)), duration(of(fast)), duration(of(retried))]);
-    }
-    let _ = writeln!(out, "{table}");
-    back_test_text(&mut out, test);
-    out
+    format!(
+        "Calls of {}: p50 {}, p99 {}, longest {}.\n{}\n{}\n{}\n\n{}\n{}\n",
+        format::endpoint(&report.service, &report.operation),
+        duration(report.call_latency_us.p50),
+        duration(report.call_latency_us.p99),
+        duration(report.call_latency_us.max as f64),
+        timeout::cut_words(report),
+        timeout::retry_words(report),
+        timeout::suggested_words(report),
+        TextTable::of_numbers(&timeout::numbers(report)),
+        prediction::back_test_words(Some(test))
+    )
 }
 
-fn savings_text(report: &SavingsReport, test: &EvaluationReport, rows: usize) -> String {
-    let titles: Vec<String> = [10, 50, 100]
-        .iter()
-        .flat_map(|faster| ["p50", "p95", "p99"].map(|of| format!("-{faster}% {of}")))
-        .collect();
-    let numbers = titles.iter().map(|title| Right(title));
-    let mut table = TextTable::new(numbers.chain([Left("endpoint")]));
-    for endpoint in report.endpoints.iter().take(rows) {
-        let levels =
-            endpoint.saved_us.levels().into_iter().flat_map(|level| [level.p50, level.p95, level.p99]);
-        let saved = levels.map(duration);
-        table.row(saved.chain([format!("{}:{}", endpoint.service, endpoint.operation)]));
+fn savings_text(report: &Rc<SavingsReport>, test: &EvaluationReport, rows: usize) -> String {
+    let mut out = common::latency(report.requests, &report.latency_us) + "\n";
+    for (level, percent) in FASTER_PERCENT.into_iter().enumerate() {
+        let table = savings::table().filled(SavingLine::of(report, level));
+        let table = TextTable::of(&table, 2, rows);
+        let _ = write!(
+            out,
+            "\nSaved if the own work (self time) of an endpoint were {percent} % faster:\n{table}"
+        );
     }
-    let head = common::latency(report.requests, &report.latency_us);
-    let mut out = format!(
-        "{head}; saved if the own work (self time) of an endpoint were faster by\n\n{table}{}\n",
-        more(report.endpoints.len(), rows, "endpoint")
-    );
-    back_test_text(&mut out, test);
-    out
+    let left = more(report.endpoints.len(), rows, "endpoint");
+    out + &left + &prediction::back_test_words(Some(test)) + "\n"
 }

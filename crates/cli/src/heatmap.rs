@@ -1,14 +1,16 @@
 //! `pathlight heatmap`: endpoints on the critical path against requests.
 
 use super::common::{Common, PlacesOption};
-use super::table::TextColumn::{Left, Right};
+use super::table::TextColumn::Left;
 use super::table::{TextTable, more};
 use super::{Failure, parse, terminal};
-use pathlight_base::format::{duration, share_of};
+use pathlight_base::format::endpoint;
 use pathlight_engine::endpoints::{RowStat, RowTime};
 use pathlight_engine::heatmap::{ColumnOrder, HeatmapReport};
 use pathlight_engine::queries;
+use pathlight_view::heatmap::{self, HeatmapRow};
 use pathlight_view::json;
+use std::rc::Rc;
 
 /// The options of `heatmap`.
 #[derive(Debug, clap::Args)]
@@ -42,39 +44,30 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     // As text the names need the rest of a line.
     let room = terminal::columns().saturating_sub(60).clamp(20, 60) as u32;
     let columns = args.columns.unwrap_or(if args.common.json { 10_000 } else { room });
-    let report = pool.run(queries::Heatmap { selection, columns, order })?;
+    let report = Rc::new(pool.run(queries::Heatmap { selection, columns, order })?);
     let stat = args.sort_rows;
     let time = if args.inclusive { RowTime::Inclusive } else { RowTime::Exclusive };
     args.common.print_report(|| json::heatmap(&report, time, stat), |rows| to_text(&report, time, stat, rows))
 }
 
-/// Returns the rows as lines of shades, darker for a greater share of the request's latency.
-fn to_text(report: &HeatmapReport, time: RowTime, stat: RowStat, rows: usize) -> String {
+/// Returns the rows as lines of shades, darker for a greater share of the request's latency, and their times.
+fn to_text(report: &Rc<HeatmapReport>, time: RowTime, stat: RowStat, rows: usize) -> String {
     const SHADES: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '#', '@'];
     let columns = report.column_requests.len();
     let mut cells = vec![vec![0u32; columns]; report.rows.rows.len()];
     for (column, cell) in (0..columns).flat_map(|c| report.cells(c).map(move |cell| (c, cell))) {
         cells[report.cell_row[cell] as usize][column] = report.cell_share_ppm[cell];
     }
-    let mut table =
-        TextTable::new([Left("share of each request"), Right("time"), Right("share"), Left("endpoint")]);
-    let total = report.rows.facts.latency_sum_us;
-    let order = report.rows.order(time, stat);
-    let left = more(order.len(), rows, "endpoint");
-    for row in order.into_iter().take(rows) {
+    let mut chart = TextTable::new([Left("share of each request"), Left("endpoint")]);
+    for row in report.rows.order(time, stat).into_iter().take(rows) {
         let shades: String = cells[row.index()]
             .iter()
             .map(|&ppm| SHADES[(ppm as usize * (SHADES.len() - 1)).div_ceil(1_000_000).min(SHADES.len() - 1)])
             .collect();
         let (service, operation) = report.rows.name(row);
-        let row = &report.rows.rows[row.index()];
-        let weight = if time == RowTime::Exclusive { &row.exclusive_us } else { &row.inclusive_us };
-        table.row([
-            format!("|{shades}|"),
-            duration(stat.of(weight)),
-            share_of(row.exclusive_us.sum, total),
-            format!("[{service}] {operation}").trim_end().to_owned(),
-        ]);
+        chart.row([format!("|{shades}|"), endpoint(service, operation)]);
     }
-    table.to_string() + &left
+    let table = heatmap::table().filled(HeatmapRow::of(report));
+    let left = more(table.rows().len(), rows, "endpoint");
+    format!("{chart}\n{}{left}", TextTable::of(&table, 2, rows))
 }

@@ -4,19 +4,21 @@ use super::common::{OutputOptions, RootOption, SummaryOptions};
 use super::output::{self, Inputs};
 use super::stream::{self, SumOptions};
 use super::summary_files::load;
-use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
-use super::{Failure, input, parse};
+use super::{Failure, critical_path, input, parse};
 use pathlight_base::format::{self, counted, harmless};
+use pathlight_engine::queries::OverviewReport;
 use pathlight_engine::requests::PercentileRange;
 use pathlight_engine::summaries::{Choice, DAY_US, FileError, Merger, Summary, read, write};
 use pathlight_ingest::KeptTraces;
 use pathlight_trace::Endpoint;
+use pathlight_view::findings::{self, Cost, TypeLine};
 use pathlight_view::summaries::{Selected, lacking};
 use pathlight_view::{errors, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// The options of `summarise`.
 #[derive(Debug, clap::Args)]
@@ -247,76 +249,24 @@ fn to_text(summary: &Summary, selected: &Selected, rows: usize) -> String {
         let _ = writeln!(out, "{cut}");
     }
     if selected.root.is_none() {
-        let mut roots = TextTable::new([
-            Right("requests"),
-            Right("failed"),
-            Right("mean"),
-            Right("p50"),
-            Right("p95"),
-            Right("p99"),
-            Left("root endpoint"),
-        ]);
-        let mut parts: Vec<_> = summary.roots.iter().collect();
-        // Stable: equal ones stay by name.
-        parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.latency_us.sum));
-        for (root, part) in parts.into_iter().take(rows) {
-            let latency = part.percentiles();
-            let times = [latency.mean, latency.p50, latency.p95, latency.p99].map(format::duration);
-            let [mean, p50, p95, p99] = times;
-            roots.row([
-                part.requests().to_string(),
-                part.failed.to_string(),
-                mean,
-                p50,
-                p95,
-                p99,
-                name(root),
-            ]);
-        }
-        let _ = write!(out, "\n{roots}{}", more(summary.roots.len(), rows, "root endpoint"));
+        let mut overview = OverviewReport::default();
+        overview.take_summary(summary, 1);
+        let roots = findings::types().filled(TypeLine::of(&overview));
+        let left = more(roots.rows().len(), rows, "root endpoint");
+        let _ = write!(out, "\n{}{left}", TextTable::of(&roots, 3, rows));
     }
     if let Some(errors) = &selected.errors {
         let _ = writeln!(out, "\n{}", errors::sentences(errors).join(" "));
     }
-    let mut endpoints = TextTable::new([
-        Right("self time per request"),
-        Right("share"),
-        Right("p50"),
-        Right("p95"),
-        Right("p99"),
-        Right("errors"),
-        Left("endpoint on critical paths"),
-    ]);
-    let all_endpoints = selected.endpoint_rows().unwrap_or_default();
-    for row in all_endpoints.iter().take(rows) {
-        let [p50, p95, p99] = row.percentiles.map(format::duration);
-        endpoints.row([
-            format::duration(row.mean_us),
-            format!("{:.1} %", 100.0 * row.share),
-            p50,
-            p95,
-            p99,
-            row.part.errors.to_string(),
-            name(row.endpoint),
-        ]);
-    }
-    let mut nodes = TextTable::new([Right("self"), Right("total"), Left("call path, per request")]);
-    let all_nodes = selected.nodes.as_deref().unwrap_or_default();
-    for node in all_nodes.iter().take(rows) {
-        let requests = selected.requests.max(1) as f64;
-        let indent = "  ".repeat(node.depth as usize);
-        nodes.row([
-            format::duration(node.self_us as f64 / requests),
-            format::duration(node.total_us as f64 / requests),
-            format!("{indent}{}", name(node.endpoint)),
-        ]);
-    }
     // Of what the summary lacks there is no table.
-    if selected.endpoints.is_some() {
-        let _ = write!(out, "\n{endpoints}{}", more(all_endpoints.len(), rows, "endpoint"));
+    if let Ok(report) = summary.endpoints(&choice) {
+        let endpoints = findings::top().filled(Cost::of(&report));
+        let left = more(endpoints.rows().len(), rows, "endpoint");
+        let _ = write!(out, "\n{}{left}", TextTable::of(&endpoints, 3, rows));
     }
-    if selected.nodes.is_some() {
-        let _ = write!(out, "\n{nodes}{}", more(all_nodes.len(), rows, "call path"));
+    let choice = Choice { range: selected.cut.range(), over_all: true, ..choice };
+    if let Ok(report) = summary.critical_path(&choice) {
+        let _ = write!(out, "\n{}", critical_path::paths(&Rc::new(report), rows));
     }
     out
 }

@@ -4,8 +4,10 @@ use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
-use pathlight_base::format::{DASH, agreeing, counted, harmless};
-use pathlight_view::table::{Rows, Table, Width};
+use pathlight_base::format::{DASH, agreeing, counted, endpoint, harmless};
+use pathlight_trace::Endpoint;
+use pathlight_view::say::tip::Numbers;
+use pathlight_view::table::{CellText, Rows, Table, Width};
 
 use super::terminal::{self, width};
 
@@ -31,6 +33,14 @@ pub enum TextColumn<'a> {
     Left(&'a str),
     /// Numbers: aligned at the right.
     Right(&'a str),
+}
+
+/// Returns a cell as text: of a frame the call path, which the page has in its tip.
+fn text_of(cell: CellText) -> String {
+    match cell {
+        CellText::Endpoint { tip, .. } if !tip.is_empty() => tip.replace('\n', " "),
+        cell => cell.to_string(),
+    }
 }
 
 /// A table that is being filled.
@@ -62,6 +72,25 @@ impl TextTable {
         TextTable { table, has_titles, widths, rows: Vec::new() }
     }
 
+    /// Returns a small table of numbers of the page.
+    pub fn of_numbers(numbers: &Numbers) -> TextTable {
+        let heads = numbers.heads.iter().map(|head| TextColumn::Right(head));
+        let mut text = TextTable::new(std::iter::once(TextColumn::Left("")).chain(heads));
+        for (name, cells) in &numbers.rows {
+            text.row(std::iter::once(name).chain(cells.iter().map(|(words, _)| words)));
+        }
+        text
+    }
+
+    /// Returns endpoints with words about each.
+    pub fn of_endpoints(words: Vec<(Endpoint, String)>) -> TextTable {
+        let mut text = TextTable::new([TextColumn::Right(""), TextColumn::Left("")]);
+        for (Endpoint { service, operation }, words) in words {
+            text.row([words, endpoint(&service, &operation)]);
+        }
+        text
+    }
+
     /// Returns the first rows of a table of the page in its own order, with the columns that have at most this priority.
     /// The widest column comes last: a terminal cuts it.
     pub fn of<R>(table: &Table<R>, priority: u8, rows: usize) -> TextTable {
@@ -85,14 +114,15 @@ impl TextTable {
         let has_content = |at: &usize| {
             order.iter().any(|&row| !matches!(table.cell(*at, row).to_string().as_str(), "" | DASH))
         };
-        columns.retain(has_content);
+        let has_remarks = |at: &usize| heads[*at].width == Width::Wide && !order.is_empty();
+        columns.retain(|at| has_content(at) || has_remarks(at));
         columns.sort_by_key(|&at| heads[at].width == Width::Wide);
         let mut text = TextTable::new(columns.iter().map(|&at| match heads[at] {
             head if head.width.is_number() => TextColumn::Right(head.title),
             head => TextColumn::Left(head.title),
         }));
         for row in order {
-            text.row(columns.iter().map(|&column| table.cell(column, row).to_string()));
+            text.row(columns.iter().map(|&column| text_of(table.cell(column, row))));
             remarks(&table.rows()[row]).iter().for_each(|remark| text.remark(remark));
         }
         text

@@ -187,7 +187,7 @@ impl TargetPanel {
         self.table.set_rows(TargetLine::of(report), flow::target::why_empty(report));
         self.keep.clear();
         self.budgets.clear();
-        let (rows, others) = flow::target::budgets(report);
+        let (rows, others) = flow::target::budgets(report, flow::changes::LISTED);
         self.budgets.show(!rows.is_empty());
         self.budgets.add(&el("h3").text(&flow::target::budget_title(report)));
         self.budgets.add(&names::endpoint_list(page, &self.keep, rows));

@@ -87,7 +87,7 @@ impl WhatIfPanel {
         let words = el("p").class("muted small").text(&flow::changes::changed_words(report));
         self.figures.fill([&table, &words]);
         self.endpoints.clear();
-        let shares = flow::changes::shares(report);
+        let shares = flow::changes::shares(report, flow::changes::LISTED);
         if shares.is_empty() {
             return;
         }

@@ -170,7 +170,7 @@ pub struct SummaryFacts {
 
 impl OverviewReport {
     /// Puts summaries in the place of traces of the set looked at.
-    fn take_summary(&mut self, summary: &Summary, files: u64) {
+    pub fn take_summary(&mut self, summary: &Summary, files: u64) {
         let traces_left_out = std::mem::replace(&mut self.traces, summary.traces);
         self.spans = summary.spans;
         (self.start_us, self.end_us) = summary.start_us.unwrap_or_default();

@@ -11,8 +11,8 @@ use pathlight_engine::flow::{
 use pathlight_engine::ids::NodeId;
 use pathlight_trace::Endpoint;
 
-/// Endpoints listed of those whose share changed.
-const LISTED: usize = 12;
+/// Endpoints listed of those whose share changed, and of those that may take less than they do.
+pub const LISTED: usize = 12;
 
 fn is_of(change: &LatencyChange, endpoint: &Endpoint) -> bool {
     change.service == endpoint.service && change.operation == endpoint.operation
@@ -197,14 +197,14 @@ pub fn changed_words(report: &WhatIfReport) -> String {
     format!("{} of {} requests change.", count(report.changed), count(report.requests))
 }
 
-/// Returns the endpoints whose share of the latency changes most, with the share before and after.
-pub fn shares(report: &WhatIfReport) -> Vec<(Endpoint, String)> {
+/// Returns the endpoints whose share of the latency changes most, so many of them, with the share before and after.
+pub fn shares(report: &WhatIfReport, listed: usize) -> Vec<(Endpoint, String)> {
     let changed = report.endpoints.iter().filter(|row| row.before_us != row.after_us);
     let words = changed.map(|row| {
         let words = format!("{} \u{2192} {}", share(row.before_share), share(row.after_share));
         (Endpoint::new(&row.service, &row.operation), words)
     });
-    words.take(LISTED).collect()
+    words.take(listed).collect()
 }
 
 /// Returns the latency before and after as comma-separated values.

@@ -7,9 +7,6 @@ use pathlight_engine::flow::{CallBudget, Changes, Quantile, TargetReport, Target
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
-/// Calls listed of those that may take less than they do.
-const LISTED: usize = 12;
-
 /// Times are below this, in microseconds: 31 years.
 const TOO_LONG_US: f64 = 1e15;
 
@@ -242,15 +239,15 @@ pub fn budget_title(report: &TargetReport) -> String {
 }
 
 /// Returns what calls may take that take more now, and what they take now; then how many may stay as they are.
-pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
+pub fn budgets(report: &TargetReport, listed: usize) -> (Vec<(Endpoint, String)>, String) {
     let has_less = |of: &&CallBudget| of.budget_us < of.before_us;
-    let rows = report.budgets.iter().filter(has_less).take(LISTED).map(|of| {
+    let rows = report.budgets.iter().filter(has_less).take(listed).map(|of| {
         let words = format!("{} \u{2192} {}", duration(of.before_us), duration(of.budget_us));
         (Endpoint::new(&of.service, &of.operation), words)
     });
     let same = report.budgets.iter().filter(|of| !has_less(of)).count() as u64;
     let less = report.budgets.len() as u64 - same;
-    let not_listed = match less.saturating_sub(LISTED as u64) {
+    let not_listed = match less.saturating_sub(listed as u64) {
         0 => String::new(),
         more => format!("{} not listed here would have to take less too. ", counted(more, "endpoint")),
     };
@@ -264,6 +261,7 @@ pub fn budgets(report: &TargetReport) -> (Vec<(Endpoint, String)>, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::changes::LISTED;
     use crate::table::{CellText, Rows as _};
     use pathlight_engine::flow::ChangeOf;
 
@@ -386,15 +384,18 @@ mod tests {
     fn budgets_belong_to_the_first_way_that_reaches_the_target() {
         let mut report = report();
         assert_eq!(budget_title(&report), "Budget of a call at p99, with a 38\u{202f}% faster");
-        let (rows, others) = budgets(&report);
+        let (rows, others) = budgets(&report, LISTED);
         let words = "400\u{202f}ms \u{2192} 290\u{202f}ms".to_owned();
         assert_eq!(rows, [(Endpoint::new("s", "a"), words)]);
         assert_eq!(others, "2 more endpoints may take as long as now.");
         report.single[0].faster_percent = None;
         assert_eq!(budget_title(&report), "Budget of a call at p99, with a and b 33\u{202f}% faster");
         report.budgets.pop();
-        assert_eq!(budgets(&report).1, "1 more endpoint may take as long as now.");
+        assert_eq!(budgets(&report, LISTED).1, "1 more endpoint may take as long as now.");
         (report.together, report.budgets) = (Vec::new(), Vec::new());
-        assert_eq!((budget_title(&report), budgets(&report)), (String::new(), (Vec::new(), String::new())));
+        assert_eq!(
+            (budget_title(&report), budgets(&report, LISTED)),
+            (String::new(), (Vec::new(), String::new()))
+        );
     }
 }

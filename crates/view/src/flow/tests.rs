@@ -282,7 +282,7 @@ fn a_what_if_says_before_and_after() {
         endpoints: vec![share("a", 3), share("b", 5)],
     };
     assert_eq!(flow::changes::changed_words(&report), "3 of 1\u{202f}200 requests change.");
-    let shares = flow::changes::shares(&report);
+    let shares = flow::changes::shares(&report, flow::changes::LISTED);
     assert_eq!(shares, [(Endpoint::new("s", "a"), "50.0\u{202f}% \u{2192} 25.0\u{202f}%".to_owned())]);
     let numbers = flow::changes::numbers(&report);
     assert_eq!((numbers.heads[2].as_str(), numbers.rows[0].0.as_str()), ("change", "p50"));

@@ -188,8 +188,6 @@ pub struct Selected<'a> {
 pub struct Node<'a> {
     /// Place of the parent in the list.
     pub parent: Option<usize>,
-    /// Number of contexts above it.
-    pub depth: u32,
     /// Endpoint of the context.
     pub endpoint: &'a Endpoint,
     /// Requests of the bins that have it.
@@ -296,7 +294,6 @@ fn nodes<'a>(summary: &'a Summary, root: Option<&Endpoint>, cut: &LatencyBinRang
             let part = &context.value;
             nodes.push(Node {
                 parent,
-                depth: parent.map_or(0, |parent| nodes[parent].depth + 1),
                 endpoint,
                 requests,
                 self_us,

@@ -21,7 +21,7 @@ pub const NEEDS_SUMMARIES: &str = "Trend shows summaries over time: make one of 
                                    DAY.pathlight, and open them together or as a folder.";
 
 /// Returns what a series is called: `p95 latency of ...`, or the self time of an endpoint.
-pub fn name(series: &Series) -> String {
+fn name(series: &Series) -> String {
     let of = |endpoint: &Endpoint| format::endpoint(&endpoint.service, &endpoint.operation);
     match &series.endpoint {
         None => format!("{} latency of {}", series.statistic, of(&series.root)),
@@ -189,7 +189,7 @@ impl TrendRow {
 }
 
 /// Returns what series are sorted by: certain changes before others, then by their probability under chance.
-pub fn clearness(series: &Series) -> f64 {
+fn clearness(series: &Series) -> f64 {
     series.change.map_or(2.0, |change| if change.is_certain { change.p - 1.0 } else { change.p })
 }
 
