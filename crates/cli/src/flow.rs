@@ -5,7 +5,7 @@ use super::common::{self, Common};
 use super::parse::{self, WhatIfChange};
 use super::table::TextColumn::{Left, Right};
 use super::table::{TextTable, more};
-use pathlight_base::format::{self, counted, duration, printable};
+use pathlight_base::format::{self, duration};
 use pathlight_engine::flow::paper::FlowSettings;
 use pathlight_engine::flow::{
     ChangeOf, Changes, EvaluationReport, FASTER_PERCENT, FlowParent, FlowReport, LatencyChange, NodeName,
@@ -18,7 +18,7 @@ use pathlight_engine::summaries::Choice;
 use pathlight_trace::Endpoint;
 use pathlight_view::flow::savings::{self, SavingLine};
 use pathlight_view::flow::target::{self, TargetLine};
-use pathlight_view::flow::{self, CallLine, called_words, prediction, timeout};
+use pathlight_view::flow::{self, CallLine, prediction, timeout};
 use pathlight_view::json;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -226,20 +226,7 @@ fn parents_text(parents: &[FlowParent], rows: usize) -> String {
 }
 
 fn flow_text(report: &Rc<FlowReport>, rows: usize) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}:{}, {}{}, latency p50 {}, p99 {}",
-        printable(&report.parent.service),
-        printable(&report.parent.operation),
-        counted(report.invocations, "invocation"),
-        called_words(report),
-        duration(report.latency_us.p50),
-        duration(report.latency_us.p99),
-    );
-    if let Some(kept) = report.repeats_kept {
-        let _ = writeln!(out, "repeats of a callee above #{kept} are folded into one");
-    }
+    let mut out = format!("{}: {}\n", flow::chart_title(report), flow::title(report));
     let calls = flow::table().filled(CallLine::of(report));
     let calls = TextTable::of(&calls, 2, rows);
     let mut edges = TextTable::new([Right("support"), Right("binding"), Left("edge")]);

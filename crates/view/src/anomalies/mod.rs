@@ -9,6 +9,5 @@ mod table;
 pub use table::{
     AnomalyLine, EVALUATION, GroupLine, LOADED, NORMALS, NOT_LOADED, RATES, VECTORS, chosen, evaluation,
     false_alarms, groups, loss_curve, more_groups, normal, place, rate_words, reasons, settings, severity,
-    severity_behind, sides, table, tip, title, training_percent, training_words, unexplained, vectors_csv,
-    why_empty,
+    sides, table, tip, title, training_percent, training_words, unexplained, vectors_csv, why_empty,
 };

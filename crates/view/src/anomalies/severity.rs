@@ -58,11 +58,11 @@ pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
     }
 }
 
-/// Returns the severity of a request behind a separator; empty where there is none.
-pub fn severity_behind(report: &AnomalyReport, row: &AnomalyRow, separator: &str) -> String {
+/// Returns the severity of a request behind a comma; empty where there is none.
+pub(super) fn severity_behind(report: &AnomalyReport, row: &AnomalyRow) -> String {
     match severity(report, row) {
         DASH => String::new(),
-        words => format!("{separator}{words}"),
+        words => format!(", {words}"),
     }
 }
 

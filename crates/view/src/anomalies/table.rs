@@ -2,7 +2,8 @@
 
 use crate::address::{Address, TraceChoice};
 use crate::anomalies::settings::{AnomalyChoice, JudgedAgainst};
-pub use crate::anomalies::severity::{reasons, severity, severity_behind};
+use crate::anomalies::severity::severity_behind;
+pub use crate::anomalies::severity::{reasons, severity};
 use crate::say::tip::TipLine;
 use crate::table::{Column, Table, Unit, write_line};
 use pathlight_base::format::{
@@ -267,7 +268,7 @@ pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
     let Some(row) = report.rows.get(at) else { return Vec::new() };
     let latency = duration_us(row.request.latency_us);
     let mut lines = vec![
-        TipLine::Strong(format!("{latency}{}; score {:.1}", severity_behind(report, row, ", "), row.score)),
+        TipLine::Strong(format!("{latency}{}; score {:.1}", severity_behind(report, row), row.score)),
         TipLine::Hint(moment(row.start_us)),
     ];
     let first = row.reasons.first();

@@ -13,6 +13,6 @@ mod tests;
 pub mod timeout;
 
 pub use table::{
-    CallFacts, CallLine, called_words, chart_title, endpoint_of, facts, found, opens, panel_words,
-    parent_options, services, shown_parent, table, tip, title, why_empty,
+    CallFacts, CallLine, chart_title, endpoint_of, facts, found, opens, panel_words, parent_options,
+    services, shown_parent, table, tip, title, why_empty,
 };

@@ -107,7 +107,7 @@ pub fn parent_options(parents: &[FlowParent], shown: Option<&Endpoint>) -> (Vec<
 
 /// Returns how many invocations are not root spans, in brackets; empty if all are or none is. Where an endpoint begins requests
 /// and is also called, as a client and a server of one name are, it has more invocations than requests.
-pub fn called_words(report: &FlowReport) -> String {
+fn called_words(report: &FlowReport) -> String {
     match report.called {
         0 => String::new(),
         all if all == report.invocations => String::new(),
