@@ -68,7 +68,7 @@
 
   const hasSimd = self.WebAssembly?.validate(new Uint8Array(SIMD));
   const compiled = hasSimd ? compile(module("wasm")) : undefined;
-  // Its failure is told by who waits for it.
+  // Its failure is reported by who waits for it.
   compiled?.catch(() => {});
   // The worker's module is fetched beside the page's and compiled behind it: the start page does without. What failed is
   // fetched again for the next worker.

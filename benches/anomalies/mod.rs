@@ -34,7 +34,7 @@ const WANTED: [(Injection, &str, &str, &str); 4] = [
     (Injection::Repeated, "> 0.95", "> 0.93", ""),
 ];
 
-/// Evaluates; figures of each set are told on stderr.
+/// Evaluates; figures of each set are written to stderr.
 pub fn run() -> io::Result<Vec<String>> {
     let mut real = Vec::new();
     if let Some(data) = std::env::var_os("PATHLIGHT_DATA") {

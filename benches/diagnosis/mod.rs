@@ -28,7 +28,7 @@ const BAR: &str = "> 18";
 const TRACES: u64 = 1000;
 /// Delays of every trace, in thousandths of the mean latency.
 const DELAYS: [u64; 5] = [50, 100, 200, 500, 1000];
-/// The delay the bar holds for, and the one whose ranks are told.
+/// The delay the bar holds for, and the one whose ranks are reported.
 const HALF: u64 = 500;
 const FIFTH: u64 = 200;
 /// Share of the traces with a rare delay.
@@ -37,7 +37,7 @@ const RARE: f64 = 0.07;
 const FAULT: f64 = 0.02;
 const FAULTS: [u64; 2] = [1000, 10_000];
 
-/// Returns a row for each delay, of all parts but [`steps`] or of one of them. What was not found is told on stderr.
+/// Returns a row for each delay, of all parts but [`steps`] or of one of them. What was not found is written to stderr.
 pub fn run(part: Option<&str>) -> std::io::Result<Vec<String>> {
     // The one part that takes times.
     if part == Some("steps") {

@@ -85,7 +85,7 @@ impl Cause {
     }
 }
 
-/// Returns a row or two for each cause. What was not found is told on stderr.
+/// Returns a row or two for each cause. What was not found is written to stderr.
 pub fn run() -> std::io::Result<Vec<String>> {
     let group = "Findings of injected causes";
     let mut rows = Vec::new();

@@ -30,7 +30,7 @@ const CLEAN: u64 = 20;
 /// The rules of `docs/ci.md`.
 const RULES: [&str; 3] = ["p95>10%", "mean>10%", "endpoint self p95>20%"];
 
-/// Counts the weeks in which `trend` and `check` are right, and their false alarms; what was missed is told on stderr.
+/// Counts the weeks in which `trend` and `check` are right, and their false alarms; what was missed is written to stderr.
 pub fn run() -> io::Result<Vec<String>> {
     let rules = RULES.map(str::parse::<GateRule>).into_iter().collect::<Result<Vec<_>, _>>();
     let rules = rules.map_err(io::Error::other)?;
@@ -39,12 +39,15 @@ pub fn run() -> io::Result<Vec<String>> {
     for seed in 1..=DELAYED {
         let (place, inject) = delay(seed)?;
         let days = week(seed, Some(&inject))?;
-        let (is_told, told) = trend(&days, &place)?;
+        let (is_right, reported) = trend(&days, &place)?;
         let (is_caught, caught) = checks(&days, &rules, &place)?;
-        by_trend += u32::from(is_told);
+        by_trend += u32::from(is_right);
         by_check += u32::from(is_caught);
-        if !is_told || !is_caught {
-            eprintln!("seed {seed}, {} +{} us: trend: {told}; check: {caught}", place.name, inject.extra_us);
+        if !is_right || !is_caught {
+            eprintln!(
+                "seed {seed}, {} +{} us: trend: {reported}; check: {caught}",
+                place.name, inject.extra_us
+            );
         }
     }
     let (mut alarms, mut failed, mut pairs) = (0, 0, 0);
@@ -133,8 +136,8 @@ fn trend(days: &[Summary], place: &TopologyPlace) -> io::Result<(bool, String)> 
     let Some(first) = trend.moved.first() else { return Ok((false, "nothing".to_owned())) };
     let endpoint = trend.series[first.series].endpoint.as_ref();
     let service = first.culprit.services.first().map(|row| &row.service);
-    let told = format!("day {}, {service:?}, {endpoint:?}", first.day + 1);
-    Ok((first.day == BEFORE && is_at(place, &first.culprit, endpoint), told))
+    let reported = format!("day {}, {service:?}, {endpoint:?}", first.day + 1);
+    Ok((first.day == BEFORE && is_at(place, &first.culprit, endpoint), reported))
 }
 
 /// Returns the days, from 1, on which `check` fails against the day before.

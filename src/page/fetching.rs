@@ -14,7 +14,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::Url;
 
 /// Traces of the last seconds are not searched for yet, in microseconds: their spans are on the way.
-const SETTLE_US: u64 = 10_000_000;
+const ARRIVING_US: u64 = 10_000_000;
 /// Greatest delay of the spans of a trace, in microseconds: once that has passed, it is searched for again. A
 /// request exports its root last, and clocks differ.
 const LATE_US: u64 = 300_000_000;
@@ -211,7 +211,7 @@ impl Fetching {
     /// Follows a search that was made once.
     pub fn follow_search(&self, page: Page) {
         if let Wanted::Search(search) = &page.address().source.wanted {
-            self.0.live.searched(search.end_us.unwrap_or_default().saturating_sub(SETTLE_US));
+            self.0.live.searched(search.end_us.unwrap_or_default().saturating_sub(ARRIVING_US));
         }
         page.change(|address| address.source.every_s = Some(EVERY_S));
         self.0.source.replace(page.address().source.clone());
@@ -293,7 +293,7 @@ impl Fetching {
         }
         let Wanted::Search(mut search) = source.wanted else { return self.looked(page, first_trouble) };
         let connection = self.connection(page);
-        let until_us = now_us().saturating_sub(SETTLE_US);
+        let until_us = now_us().saturating_sub(ARRIVING_US);
         let is_again = until_us.saturating_sub(live.searched_again_us.get()) >= 2 * LATE_US;
         let from_us = if is_again { live.searched_again_us.get() } else { live.searched_us.get() };
         if until_us <= from_us {
@@ -389,7 +389,7 @@ impl Fetching {
     /// Returns what is to be done for a source; completes it. Without an answer the phase says why.
     fn job(&self, page: Page, source: &mut FetchSource) -> Option<FetchJob> {
         if let Wanted::Search(search) = &mut source.wanted {
-            complete(search, source.every_s.map_or(0, |_| SETTLE_US));
+            complete(search, source.every_s.map_or(0, |_| ARRIVING_US));
         }
         let mut urls = Vec::new();
         let api = source.api.as_ref().filter(|_| source.wanted != Wanted::Nothing);
@@ -545,9 +545,9 @@ fn page_origin() -> String {
 }
 
 /// Writes the times into a search without them, so that a link to it finds the same; it ends so long ago.
-fn complete(search: &mut TraceSearch, settle_us: u64) {
+fn complete(search: &mut TraceSearch, arriving_us: u64) {
     const HOUR_US: u64 = 3_600_000_000;
-    let end_us = *search.end_us.get_or_insert_with(|| now_us().saturating_sub(settle_us));
+    let end_us = *search.end_us.get_or_insert_with(|| now_us().saturating_sub(arriving_us));
     search.start_us.get_or_insert(end_us.saturating_sub(HOUR_US));
 }
 

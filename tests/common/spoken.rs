@@ -244,7 +244,7 @@ pub fn calls() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Checks that a worker that is told anything goes on: a query of its own still gives its report.
+/// Checks that a worker that is sent anything goes on: a query of its own still gives its report.
 pub fn check_call(bytes: &[u8]) {
     let Some((way, rest)) = bytes.split_first() else { return };
     let mut session = Session::of(set());

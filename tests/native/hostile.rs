@@ -124,8 +124,8 @@ fn nesting_is_bounded() {
         let within = trace(1, "\"n\"", &format!(r#"{{"key":"k","type":"string","value":{deep}}}"#), "1", "1");
         for text in [deep.clone(), format!(r#"{{"data":[{within},{}]}}"#, trace(2, "\"n\"", "", "1", "1"))] {
             let (set, report) = read(text.as_bytes());
-            let is_told = matches!(report.ended, Ended::Failed(_)) || !report.problems.is_empty();
-            assert!(is_told, "{report:?}");
+            let is_reported = matches!(report.ended, Ended::Failed(_)) || !report.problems.is_empty();
+            assert!(is_reported, "{report:?}");
             assert!(set.traces().len() <= 2);
         }
     }

@@ -199,7 +199,7 @@ pub enum Ended {
 pub struct FileReport {
     /// Name of the file as given.
     pub name: String,
-    /// Format told by content: `jaeger`, `jaeger-ui`, `jaeger-spans`, `elasticsearch`, `otlp`, `zipkin-v2`, `zipkin-v1`,
+    /// Format, recognised by content: `jaeger`, `jaeger-ui`, `jaeger-spans`, `elasticsearch`, `otlp`, `zipkin-v2`, `zipkin-v1`,
     /// `otel-stdout`, `pathlight`, `otlp-protobuf`, `jaeger-protobuf`, `jaeger-cassandra`, `next-trace`, `summary`,
     /// joined by `+` where a file holds several, with `gzip`, `zip` and `utf-16`; empty if
     /// unknown.

@@ -23,7 +23,7 @@ pub struct TraceShape {
     /// Number of cycles cut.
     pub cycles: u32,
     /// Duplicate spans dropped in favour of another of the same id, identical copies not counted.
-    pub losers: u32,
+    pub duplicates: u32,
 }
 
 impl TraceShape {
@@ -138,7 +138,7 @@ impl Normaliser {
             };
             let lost = (first..kept.len()).filter(|i| !winners.contains(i)).map(|i| (trace, kept[i]));
             set.duplicates.extend(lost);
-            shape.losers += (kept.len() - first - winners.len()) as u32;
+            shape.duplicates += (kept.len() - first - winners.len()) as u32;
             let won: Vec<RawSpan> = winners.iter().map(|&i| kept[i]).collect();
             kept.truncate(first);
             kept.extend(won);

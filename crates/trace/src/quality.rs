@@ -47,7 +47,7 @@ impl Quality {
         self.cycles += u64::from(shape.cycles);
         self.multi_root_traces += u64::from(shape.roots > 1);
         self.incomplete_traces += u64::from(shape.is_incomplete());
-        self.duplicate_spans += u64::from(shape.losers);
+        self.duplicate_spans += u64::from(shape.duplicates);
         let unknown = set.names.find(UNKNOWN_SERVICE);
         let (is_incomplete, mut is_left_out, mut async_end) = (tree.is_incomplete(set), false, 0);
         in_blocks(tree.len(), &mut |block| {

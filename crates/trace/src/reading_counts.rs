@@ -232,7 +232,7 @@ impl ReadingCounts {
     }
 
     /// Counts names and leaves out pairs whose clocks were never set, once all parts are merged.
-    pub fn settle(&mut self) {
+    pub fn finish(&mut self) {
         self.names = std::mem::take(&mut self.folded).count();
         self.clocks.retain(|_, clock| !clock.shifts_us.is_empty());
     }
@@ -426,7 +426,7 @@ mod tests {
                 }
                 sum.merge(observer.finish(set));
             }
-            sum.settle();
+            sum.finish();
             (sum.found[&ReadingFinding::Templates].spans, sum.names)
         };
         let exact = NameCount { names: 9_090 + 200, templates: 2, is_at_least: false };

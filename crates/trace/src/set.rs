@@ -390,7 +390,7 @@ impl TraceSet {
     }
 
     /// Forgets spans put aside for these traces (sorted ids): they live elsewhere now.
-    pub fn forget_losers(&mut self, sorted: &[TraceId]) {
+    pub fn forget_duplicates(&mut self, sorted: &[TraceId]) {
         self.duplicates.retain(|(id, _)| sorted.binary_search(id).is_err());
     }
 

@@ -116,16 +116,16 @@ fn a_frame_is_tested_among_the_requests_of_its_root_endpoint() {
     let tail = PercentileRange::open(80_000, 100_000);
     let [a, b] = [BULK, tail].map(|range| Selection::default().with_range(range));
     let report = compare(&mut pool, Compare { a, b });
-    let told = |report: &CompareReport| {
+    let reported = |report: &CompareReport| {
         let rows = report.ranking(Basis::Mean, MeasuredTime::Subtree);
         rows.iter().filter(|row| !row.change.is_noise && row.change.change > 0.0).count()
     };
     // Two requests against five of each type, and their call takes several times as long.
-    assert!(told(&report) > 50, "{}", told(&report));
+    assert!(reported(&report) > 50, "{}", reported(&report));
     // Among all requests, of which one in sixty has it, no frame changes clearly.
     let mut mixed = CompareReport { root_of: Vec::new(), ..report };
     (mixed.a.selection.over_all, mixed.b.selection.over_all) = (true, true);
-    assert_eq!(told(&mixed.judged()), 0);
+    assert_eq!(reported(&mixed.judged()), 0);
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn nothing_is_tested_with_one_request_on_a_side() {
 }
 
 #[test]
-fn of_hundreds_of_frames_that_did_not_change_hardly_any_is_told() {
-    let (mut outside, mut told, mut frames) = (0, 0, 0);
+fn of_hundreds_of_frames_that_did_not_change_hardly_any_is_reported() {
+    let (mut outside, mut reported, mut frames) = (0, 0, 0);
     for seed in 0..5 {
         let mut random = Random::new(seed, 0, 0);
         let mut spans = Vec::new();
@@ -164,12 +164,12 @@ fn of_hundreds_of_frames_that_did_not_change_hardly_any_is_told() {
         let report = compare(&mut pool, sets());
         let rows = report.ranking(Basis::Mean, MeasuredTime::Exclusive);
         frames += rows.len();
-        told += rows.iter().filter(|row| !row.change.is_noise && row.change.change != 0.0).count();
+        reported += rows.iter().filter(|row| !row.change.is_noise && row.change.change != 0.0).count();
         let is_outside = |interval: Interval| interval.low > 0.0 || interval.high < 0.0;
         outside += rows.iter().filter(|row| row.change.interval.is_some_and(is_outside)).count();
     }
     assert_eq!(frames, 505);
-    assert!(outside >= 10 && told <= 2, "{outside} outside their intervals, {told} told");
+    assert!(outside >= 10 && reported <= 2, "{outside} outside their intervals, {reported} reported");
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn the_table_tells_every_microsecond_of_the_change_once() {
     let mut pool = NativePool::of(vec![set_of(&tail_story())]).unwrap();
     let report = compare(&mut pool, ranges(BULK, TAIL));
     for measure in [MeasuredTime::Subtree, MeasuredTime::Exclusive] {
-        let told: f64 = report.ranking(Basis::Mean, measure).iter().map(|row| row.change.change).sum();
-        assert!((told - (161.0 - 63.0)).abs() < 1e-9);
+        let reported: f64 = report.ranking(Basis::Mean, measure).iter().map(|row| row.change.change).sum();
+        assert!((reported - (161.0 - 63.0)).abs() < 1e-9);
     }
 }
 
@@ -196,8 +196,8 @@ proptest! {
             prop_assert_eq!((own, roots), (side.facts.latency_sum_us, side.facts.latency_sum_us));
         }
         let whole = report.b.facts.latency_us.mean - report.a.facts.latency_us.mean;
-        let told: f64 = report.ranking(Basis::Mean, MeasuredTime::Subtree).iter().map(|row| row.change.change).sum();
-        prop_assert!((whole - told).abs() < 1e-6);
+        let reported: f64 = report.ranking(Basis::Mean, MeasuredTime::Subtree).iter().map(|row| row.change.change).sum();
+        prop_assert!((whole - reported).abs() < 1e-6);
         prop_assert!(json::compare(&report, Basis::Share, MeasuredTime::Exclusive).is_ok());
     }
 }

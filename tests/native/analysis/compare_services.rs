@@ -227,7 +227,7 @@ fn ends(place: &TopologyPlace) -> (&str, &str) {
     (client, rest.split_once(':').unwrap().0)
 }
 
-/// Returns the services that a fault can be told of, and the places it delays: those in at least a fifth of the traces;
+/// Returns the services in which a fault can be found, and the places it delays: those in at least a fifth of the traces;
 /// calls out of a service only where it calls two others.
 fn targets(places: &[TopologyPlace], fault: Fault) -> Vec<(String, Vec<String>)> {
     let names: BTreeSet<&str> = places.iter().map(|place| place.service).collect();

@@ -130,10 +130,11 @@ fn the_diagnosis_is_made_in_steps_that_tell_how_far_it_is() {
     let set = generated(&GenerateOptions { traces: 2000, spans: 20, seed: 3, ..GenerateOptions::default() });
     let settings = DiagnosisSettings::default();
     let query = queries::Diagnosis { selection: Selection::default(), settings: settings.clone() };
-    let mut told = Vec::new();
-    let stepped = NativePool::of(vec![set]).unwrap().run_watched(query, &mut |p| told.push((p.done, p.of)));
-    assert!(told.len() > 3 && told.is_sorted(), "{told:?}");
-    assert!(told.iter().all(|(done, of)| done <= of), "{told:?}");
+    let mut reported = Vec::new();
+    let stepped =
+        NativePool::of(vec![set]).unwrap().run_watched(query, &mut |p| reported.push((p.done, p.of)));
+    assert!(reported.len() > 3 && reported.is_sorted(), "{reported:?}");
+    assert!(reported.iter().all(|(done, of)| done <= of), "{reported:?}");
     let set = generated(&GenerateOptions { traces: 2000, spans: 20, seed: 3, ..GenerateOptions::default() });
     assert!(stepped.unwrap() == Traces::merge(vec![part(&set)]).finish(&settings));
 }

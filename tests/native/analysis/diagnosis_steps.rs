@@ -56,9 +56,9 @@ fn part(set: &TraceSet) -> (TracesPart, usize) {
 /// Returns the report, and the most work between two pauses.
 fn report(part: TracesPart) -> (DiagnosisReport, WorkCount) {
     let done = WorkCount::default();
-    let told = done.clone();
+    let counted = done.clone();
     let report = all_at_once(async move {
-        let (mut merging, mut pace) = (Merging::default(), Pace::telling(&told));
+        let (mut merging, mut pace) = (Merging::default(), Pace::telling(&counted));
         merging.add(part, &mut pace).await;
         let traces = merging.finish(&mut pace).await;
         traces.report(&DiagnosisSettings::default(), &mut pace).await

@@ -268,12 +268,12 @@ fn calls_one_after_the_other_say_what_side_by_side_would_save() {
 #[test]
 fn calls_whose_number_grows_with_a_result_before_them_are_n_plus_1() {
     const ROWS: [&str; 6] = ["4", "5", "6", "7", "8", "9"];
-    let with_list = |is_told: bool| {
+    let with_list = |is_reported: bool| {
         requests(60, |i, spans| {
             let n = 4 + i % 6;
             let mut list = span(9, 3, "list", 11_300, 11_500);
             // Another number each time, or that of the calls.
-            list.zone = ROWS[if is_told { n - 4 } else { i / 7 % 6 } as usize];
+            list.zone = ROWS[if is_reported { n - 4 } else { i / 7 % 6 } as usize];
             spans.push(list);
             spans.extend((0..n).map(|at| span(10 + at, 3, "redis", 11_600 + at * 900, 12_400 + at * 900)));
         })
@@ -586,7 +586,7 @@ fn the_demo_says_what_makes_its_product_pages_slow() {
 }
 
 #[test]
-fn requests_unlike_the_baseline_are_told_later() {
+fn requests_unlike_the_baseline_are_reported_later() {
     let before = requests(300, |_, _| {});
     let after = requests(300, |i, spans| {
         if i % 20 == 3 {

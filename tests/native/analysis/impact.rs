@@ -168,7 +168,7 @@ fn shares_of_few_requests_have_an_interval_whoever_read_them() {
     assert_eq!(bottom_up(&mut NativePool::of(parts.into()).unwrap()), whole);
     let text = json::endpoints(&whole, 50.0).unwrap();
     assert!(text.contains("share_interval"), "{text}");
-    // Of many it is narrow, and not told.
+    // Of many it is narrow, and not reported.
     let many = |n: u64| -> Vec<Span> {
         let request = |i: u64| [span(1, 0, "P", 0, 100 + i), span(2, 1, "X", 10, 50)].to_vec();
         (1..=n).flat_map(|i| in_trace(u128::from(i), request(i))).collect()

@@ -494,7 +494,7 @@ fn a_diagnosis_of_summaries_is_that_of_their_traces_but_for_groups() {
             assert_eq!((a.verdict, a.tail_ratio), (b.verdict, b.tail_ratio));
             verdicts.insert(format!("{:?}", a.verdict));
             kinds += 1;
-            // Traces of one shape are told by its positions, those of a summary never; parts make up all own time.
+            // Traces of one shape are recognised by its positions, those of a summary never; parts make up all own time.
             if !a.verdict.is_of_tail() {
                 assert_eq!(a.spans.iter().map(|span| span.total_us).sum::<u128>(), a.total_us);
                 alike += 1;

@@ -180,14 +180,14 @@ fn the_summary_of_fewer_than_1000_requests_tells_intervals_of_shares() {
     let few = report(50);
     let [Some(low), Some(share), Some(high)] = shares(&few) else { panic!("{:?}", shares(&few)) };
     assert!(low < share && share < high && low > 0.3 && high < 0.6, "{low} {share} {high}");
-    let told = share_range(few.rows[0].share_interval.unwrap());
+    let words = share_range(few.rows[0].share_interval.unwrap());
     for text in texts(&few) {
-        assert!(text.contains("interval") && text.contains(&told), "{text}");
+        assert!(text.contains("interval") && text.contains(&words), "{text}");
     }
     let value: serde_json::Value = serde_json::from_str(&json::summary(&few, &[]).unwrap()).unwrap();
     let a = value["rows"].as_array().unwrap().iter().find(|row| row["operation"] == "A").unwrap();
     let mut ends = [low, high].into_iter().zip(a["share_interval"].as_array().unwrap());
-    assert!(ends.all(|(end, told)| (end - told.as_f64().unwrap()).abs() < 1e-9), "{a}");
+    assert!(ends.all(|(end, written)| (end - written.as_f64().unwrap()).abs() < 1e-9), "{a}");
     let many = report(1000);
     assert!(matches!(shares(&many), [None, Some(_), None]));
     for text in texts(&many) {

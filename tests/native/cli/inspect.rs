@@ -65,7 +65,7 @@ fn oddities_are_counted_with_an_example() {
 }
 
 #[test]
-fn what_holds_no_trace_is_told_and_ends_with_1() {
+fn what_holds_no_trace_is_reported_and_ends_with_1() {
     let (report, status) = inspect(&["dirty/not-traces.json"]);
     assert_eq!((status, &report["traces"]), (1, &json!(0)));
     assert_eq!(report["files"][0]["ended"]["failed"]["kind"], "other_json");

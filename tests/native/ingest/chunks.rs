@@ -191,7 +191,7 @@ fn strings_that_look_like_traces_deceive_nobody() {
 }
 
 #[test]
-fn damage_is_told_as_one_reader_tells_it_or_the_chunks_do_not_agree() {
+fn damage_is_reported_as_one_reader_reports_it_or_the_chunks_do_not_agree() {
     let whole: Vec<String> = (1..60).map(|id| trace(id, 3, "v")).collect();
     let mut bad_type = whole.clone();
     bad_type[30] = bad_type[30].replace("\"startTime\":1", "\"startTime\":{}");
@@ -234,7 +234,7 @@ fn one_huge_trace_is_read_by_one_reader() {
 }
 
 #[test]
-fn a_huge_trace_with_something_odd_is_told_as_one_reader_tells_it() {
+fn a_huge_trace_with_something_odd_is_reported_as_one_reader_reports_it() {
     let own = trace(2, 400, "v");
     let span_200 = r#"{"traceID":"2","spanID":"c8""#;
     assert!(own.contains(span_200));

@@ -614,7 +614,7 @@ impl Bench {
         );
         self.page.run(&script).await?;
         let view = fragment.split('&').next().unwrap_or_default().trim_start_matches("view=");
-        self.page.settled().await?;
+        self.page.drawn().await?;
         if self.page.run("return document.documentElement.dataset.view").await? != view {
             return Ok(None);
         }

@@ -214,13 +214,13 @@ impl Page {
     pub async fn ready_within(&self, patience: Duration) -> Outcome {
         let script = "const { state, busy } = document.documentElement.dataset; return `${state} ${busy}`";
         self.until_within(patience, "the page to be ready", script, |found| found == "ready false").await?;
-        self.settled().await
+        self.drawn().await
     }
 
     /// Goes to another place of the page by its fragment, as a link or the back button would.
     pub async fn go(&self, fragment: &str) -> Outcome {
         self.run(&format!("location.hash = {}", json!(fragment))).await?;
-        self.settled().await
+        self.drawn().await
     }
 
     /// Waits until an element that matches is there and visible.
@@ -464,11 +464,11 @@ impl Page {
         let scheme =
             json!([{ "name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" } }]);
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": scheme })).await?;
-        self.settled().await
+        self.drawn().await
     }
 
     /// Waits until the page has drawn twice, so that what was just asked for is on the screen.
-    pub async fn settled(&self) -> Outcome {
+    pub async fn drawn(&self) -> Outcome {
         let script =
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(0)))";
         Ok(self.client.execute_async(script, Vec::new()).await.map(drop)?)
@@ -476,7 +476,7 @@ impl Page {
 
     /// Saves a picture of the window as it is, as a PNG file.
     pub async fn picture_to(&self, file: &Path) -> Outcome {
-        self.settled().await?;
+        self.drawn().await?;
         Ok(std::fs::write(file, self.client.screenshot().await?)?)
     }
 

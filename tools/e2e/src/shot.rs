@@ -83,7 +83,7 @@ const SMALL_PX: u32 = 320;
 
 /// Saves the window as a small picture, as the start page has them.
 async fn small(page: &Page, out: &str) -> Outcome {
-    page.settled().await?;
+    page.drawn().await?;
     let png = format!("data:image/png;base64,{}", BASE64_STANDARD.encode(page.client().screenshot().await?));
     let script = format!(
         "const [png, done] = arguments; const image = new Image(); image.src = png; image.decode().then(() => {{ \

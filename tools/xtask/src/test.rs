@@ -58,7 +58,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     if wanted("native") {
         native(&mut results);
     }
-    // How it went is told by the part that needs it, which builds what is not there.
+    // How it went is reported by the part that needs it, which builds what is not there.
     page.map(thread::JoinHandle::join);
     if wanted("wasm") {
         results.prepared("wasm tests", |results| wasm(results, wanted("native")));

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_yaml_is_told_with_its_place() {
+    fn what_is_not_yaml_is_reported_with_its_place() {
         assert!(mistake("on: push\n jobs: a").contains("line 2"));
         assert!(mistake("on: push\njobs:\n\ta: 1").contains("line 3"));
         assert!(mistake("on: push\non: pull_request\n").contains("duplicate"));

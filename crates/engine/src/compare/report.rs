@@ -159,7 +159,7 @@ pub struct CompareReport {
     pub root_of: Vec<NodeId>,
 }
 
-/// Changes that are told although there is none: so many of those told, on average.
+/// Changes that are reported although there is none: so many of those reported, on average.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
 impl CompareNode {
@@ -275,7 +275,7 @@ impl CompareReport {
     ///
     /// Under [`MeasuredTime::Exclusive`] every frame stands for its own time. Under [`MeasuredTime::Subtree`] a frame that
     /// appeared or vanished stands for itself and all below it, any other one for its own time, so that every
-    /// microsecond of the whole change is told once and by the frame where it happens: callers do not come before the
+    /// microsecond of the whole change is reported once and by the frame where it happens: callers do not come before the
     /// call that made them slow. Frames inside one that appeared or vanished have no row of their own then.
     pub fn ranking(&self, basis: Basis, measure: MeasuredTime) -> Vec<RankedChange> {
         let mut rows = Vec::new();

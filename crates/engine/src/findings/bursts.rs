@@ -14,7 +14,7 @@ const CHANCE: f64 = 0.01;
 /// Slow requests of the largest burst that is looked for, and in all: of more, the answer is another kind of finding.
 const LARGEST: u64 = 53;
 const MOST_SLOW: usize = 2000;
-/// Bursts told.
+/// Bursts that are reported.
 const MOST: usize = 3;
 
 impl Sums<'_> {

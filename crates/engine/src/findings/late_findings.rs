@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 /// share of that.
 const WORTH_MEAN: f64 = 0.01;
 const WORTH_P99: f64 = 0.05;
-/// Reasons told.
+/// Reasons that are reported.
 const REASONS: usize = 2;
-/// More requests than chance explains are told if they are at least this many times as many.
+/// More requests than chance explains are reported if they are at least this many times as many.
 const BEYOND_CHANCE: f64 = 2.0;
 
 /// What is found out of a slow tail.
@@ -200,9 +200,9 @@ impl FindingsReport {
         let most = |best: &'_ Saved, next: &'_ Saved| next.halved.p99_us > best.halved.p99_us;
         let of_p99 = late.savings.iter().reduce(|best, next| if most(best, next) { next } else { best });
         let of_p99 = of_p99.filter(|saved| saved.halved.p99_us >= WORTH_P99 * latency.p99);
-        let mut told: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
-        told.dedup();
-        for saved in told {
+        let mut reported: Vec<&Saved> = of_mean.into_iter().chain(of_p99).collect();
+        reported.dedup();
+        for saved in reported {
             let place = FindingPlace::Endpoint(saved.endpoint.clone());
             let is_there = |finding: &&mut Finding| {
                 let largest = match &finding.facts {

@@ -15,7 +15,7 @@ use crate::verdict::{Headline, ServicesPartial, ServicesReport};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Interval, false_discovery};
 
-/// Findings told.
+/// Findings that are reported.
 pub(super) const MOST: usize = 10;
 /// Request types whose tags are counted.
 const TAG_TYPES: usize = 20;

@@ -226,7 +226,7 @@ pub struct FindingsReport {
     pub services: Vec<ServiceTime>,
     /// Differences that were tested.
     pub tested: u64,
-    /// Findings that hold too, but are not among the ten that are told.
+    /// Findings that hold too, but are not among the ten that are reported.
     pub left_out: u64,
     /// Latency over time.
     pub over_time: Vec<TimeBin>,

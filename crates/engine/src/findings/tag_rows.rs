@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows told.
+/// Rows that are reported.
 const MOST_ROWS: usize = 12;
 /// Tags of which pairs are looked at.
 const MOST_PAIRED: usize = 16;
-/// A pair is told if it explains this many times as much as each of its tags.
+/// A pair is reported if it explains this many times as much as each of its tags.
 const BETTER: f64 = 1.1;
 /// A row explains at least this part of the slow requests.
 const LEAST: f64 = 0.02;
@@ -117,7 +117,7 @@ fn poisson_p(n: u64, mean: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// Returns the groups in which slow requests are told from the others: of all types with a tail, or whatever their latency
+/// Returns the groups in which slow requests are distinguished from the others: of all types with a tail, or whatever their latency
 /// if a percentile range says which are slow.
 pub fn tail_groups(cuts: &[TypeCut], is_of_range: bool) -> Vec<TagGroup> {
     let cuts = cuts.iter().filter(|cut| is_of_range || cut.tail_from_us.is_some());
@@ -131,7 +131,7 @@ pub fn tail_groups(cuts: &[TypeCut], is_of_range: bool) -> Vec<TagGroup> {
         .collect()
 }
 
-/// A tag that may be told, with how many requests have its key.
+/// A tag that may be reported, with how many requests have its key.
 struct Candidate {
     tag: FindingTag,
     coverage: u64,
@@ -390,7 +390,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chance_is_told_group_by_group() {
+    fn chance_is_computed_group_by_group() {
         // In a small type half of the requests are slow: its own tag tells nothing.
         let evidence = Evidence::of(&[[10, 5, 10, 5], [400, 40, 0, 0]], 45);
         assert!(evidence.p > 0.4 && evidence.least <= 0.0, "{} {}", evidence.p, evidence.least);

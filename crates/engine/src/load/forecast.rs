@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_does_not_fit_is_told_early_with_a_sample_that_does() {
+    fn a_load_that_does_not_fit_is_reported_early_with_a_sample_that_does() {
         let forecast = used(50, 64).forecast().unwrap();
         assert_eq!((forecast.needed / MB, forecast.limit / MB), (7812, 1000));
         assert_eq!(forecast.sample, 32);

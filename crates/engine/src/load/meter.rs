@@ -1,6 +1,6 @@
 //! Measures the speed of a load.
 
-/// The smoothed speed of a load that is told now and then how far it is. A change of speed shows within some seconds.
+/// The smoothed speed of a load whose progress is reported now and then. A change of speed shows within some seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     /// The last reading: time in microseconds, and bytes.

@@ -13,7 +13,7 @@
 //! A large file becomes chunks, which are files of their own here. Split points are guesses, so chunks are verified: if a
 //! reader did not arrive at the end of its chunk as the reader of the next one began, or the chunks do not give a whole
 //! account, the file is marked to be read in one piece and everything is read again (`Restart`): the traces of its
-//! chunks cannot be told from those of other files.
+//! chunks cannot be distinguished from those of other files.
 //!
 //! A reader can be lost with all it has read: [`lose`](LoadPlanner::lose) makes its files wait again. A file over which
 //! readers were lost is read alone, and not more than [`MOST_CRASHES`] times.

@@ -123,7 +123,7 @@ mod tests {
             assert!((from..from + 500).contains(at), "{at} is not right after {from}");
             assert!(text[*at as usize..].starts_with("{\"traceID\""));
         }
-        // All that was wanted had been told before.
+        // All that was wanted had been reported before.
         let mut all = SplitSearch::new(vec![third, 2 * third]);
         let looks = all.first_looks();
         let mut wanted = Vec::new();

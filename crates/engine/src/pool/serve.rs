@@ -140,6 +140,6 @@ fn unload(session: &mut Session, group: u8) {
     gone.compact_sort();
     session.set.retain(|trace| trace.id.group != group);
     session.summaries.forget_group(group);
-    session.set.forget_losers(&gone);
+    session.set.forget_duplicates(&gone);
     session.invalidate();
 }

@@ -295,7 +295,7 @@ impl OverviewPartial {
     }
 
     pub fn finish(mut self) -> OverviewReport {
-        self.reading.settle();
+        self.reading.finish();
         let mut all = Vec::with_capacity(self.traces as usize);
         let mut request_types: Vec<(u128, TypeRow)> = Vec::new();
         for (kind, (errors, latencies)) in self.types {

@@ -62,7 +62,7 @@ impl Session {
         sorted.compact_sort();
         let bytes = encoding::write(&Portable::copy(&self.set, numbers.iter().copied()));
         self.set.retain(|trace| sorted.binary_search(&trace.id).is_err());
-        self.set.forget_losers(&sorted);
+        self.set.forget_duplicates(&sorted);
         self.invalidate();
         Ok(bytes)
     }

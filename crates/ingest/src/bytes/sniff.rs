@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_are_told_by_content() {
+    fn inputs_are_recognised_by_content() {
         assert_eq!(sniff(b"\xef\xbb\xbf [1"), Kind::Text(3));
         assert_eq!(sniff(b"\x1f\x8b\x08"), Kind::Gzip);
         assert_eq!(sniff(b"PK\x03\x04"), Kind::Zip);

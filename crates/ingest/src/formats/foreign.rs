@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_told_from_values() {
+    fn keys_are_distinguished_from_values() {
         let found = keys(br#"{"a":"b","c\"":[{"d" : 1}],"e"#);
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [&b"a"[..], b"c\\\"", b"d"]);
     }

@@ -1,4 +1,4 @@
-//! Jaeger spans the fast way: read in one go, without looking for their end first; keys are told by one word, known tags
+//! Jaeger spans the fast way: read in one go, without looking for their end first; keys are recognised by one word, known tags
 //! by their text alone. It takes only what it fully understands; anything else is a surprise and goes the reference way,
 //! so both give the same.
 

@@ -1,4 +1,4 @@
-//! One file for each format: what its spans look like, and how they are told from others.
+//! One file for each format: what its spans look like, and how they are distinguished from others.
 
 pub mod columns;
 pub(crate) mod foreign;

@@ -136,7 +136,7 @@ impl OtlpReader {
     }
 }
 
-/// Returns an id in hexadecimal or base64, told apart by length and alphabet; `bytes` is what it should have.
+/// Returns an id in hexadecimal or base64, distinguished by length and alphabet; `bytes` is what it should have.
 pub(crate) fn canonical(id: &str, bytes: usize) -> String {
     let is_hex = id.len() == 2 * bytes && id.bytes().all(|b| b.is_ascii_hexdigit());
     let body = id.trim_end_matches('=');

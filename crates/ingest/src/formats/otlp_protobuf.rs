@@ -15,7 +15,7 @@ use crate::report::ProblemKind;
 use crate::sink::Fail;
 use pathlight_trace::SetFull;
 
-/// How messages are told apart.
+/// Distinguishes messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Framing {
     /// The input is one message.

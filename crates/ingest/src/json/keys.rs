@@ -1,4 +1,4 @@
-//! Keys of Jaeger spans, told apart by one word.
+//! Keys of Jaeger spans, recognised by one word.
 
 use super::view::View;
 
@@ -48,7 +48,7 @@ impl Key {
     }
 
     /// Returns the key at a place and the place of its value, for keys written as exporters do, `"key":value` without
-    /// spaces: told by their first eight bytes.
+    /// spaces: recognised by their first eight bytes.
     #[inline(always)]
     fn known(text: &[u8], at: usize) -> Option<(Key, usize)> {
         const fn word(text: &[u8; 8]) -> u64 {

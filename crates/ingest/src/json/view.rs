@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn same_texts_are_told_from_others() {
+    fn same_texts_are_distinguished_from_others() {
         for len in 0..40 {
             let a = vec![b'x'; len];
             assert!(same(&a, &a) && !same(&a, &vec![b'x'; len + 1]));

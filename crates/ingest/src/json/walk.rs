@@ -466,7 +466,7 @@ impl Walker {
                 if let Some(start) = self.undecided.take() {
                     let node = Node { text: window.text(start, self.pos), at: start };
                     let taken = document::take(cx, node);
-                    self.guess = self.settle(taken, Use::Guess, cx)?.unwrap_or(false);
+                    self.guess = self.note_failure(taken, Use::Guess, cx)?.unwrap_or(false);
                 }
             }
             _ => {}
@@ -576,7 +576,7 @@ impl Walker {
             };
             if let Some(needs) = needs {
                 let judged = judge.record(needs, node).map_err(Fail::Bad);
-                self.settle(judged, what, cx)?;
+                self.note_failure(judged, what, cx)?;
                 return Ok(Step::On);
             }
         }
@@ -635,12 +635,12 @@ impl Walker {
                 }
                 false => {
                     let taken = document::take(cx, node);
-                    self.guess = self.settle(taken, what, cx)?.unwrap_or(false);
+                    self.guess = self.note_failure(taken, what, cx)?.unwrap_or(false);
                     return Ok(Step::On);
                 }
             },
         };
-        self.settle(taken, what, cx)?;
+        self.note_failure(taken, what, cx)?;
         Ok(Step::On)
     }
 
@@ -654,8 +654,8 @@ impl Walker {
         Ok(())
     }
 
-    /// Puts the failures of a value where they belong.
-    fn settle<T>(
+    /// Returns a value; notes a failure to read it where it belongs, and returns `None`.
+    fn note_failure<T>(
         &mut self,
         taken: Result<T, Fail>,
         what: Use,

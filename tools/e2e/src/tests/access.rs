@@ -118,7 +118,7 @@ pub async fn nothing_stands_against_the_rules_in_any_view_and_dialog(page: &Page
             page.ready().await?;
             for click in clicks {
                 page.click(click).await?;
-                page.settled().await?;
+                page.drawn().await?;
             }
             page.visible(&format!("[data-test='{opened}']")).await?;
             look(page, &format!("\"[data-test='{opened}']\""), theme, opened, &mut found).await?;
@@ -366,7 +366,7 @@ async fn emulate(page: &Page, features: &[(&str, &str)]) -> Outcome {
     let features: Vec<Value> =
         features.iter().map(|(name, value)| serde_json::json!({ "name": name, "value": value })).collect();
     page.devtools("Emulation.setEmulatedMedia", serde_json::json!({ "features": features })).await?;
-    page.settled().await
+    page.drawn().await
 }
 
 /// Gives what `script` returns of the flame graph, `at` the canvas, `image()` a picture of it, `wait(ms)` a pause.
@@ -411,7 +411,7 @@ pub async fn nothing_moves_where_motion_is_unwelcome(page: &Page) -> Outcome {
     focus_canvas(page, "flame").await?;
     let whole = of_canvas(page, "return image()").await?;
     page.key("w", Modifiers::None).await?;
-    page.settled().await?;
+    page.drawn().await?;
     let zoomed = of_canvas(page, "const first = image(); await wait(400); return [first, image()]").await?;
     ensure(zoomed[0] != whole, || "nothing was zoomed".to_owned())?;
     ensure(zoomed[0] == zoomed[1], || "the zoom went on for a while".to_owned())?;

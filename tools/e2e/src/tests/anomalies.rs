@@ -67,7 +67,7 @@ async fn accept(page: &Page, place: u32) -> Outcome {
          e.value = {place}; e.dispatchEvent(new Event('change'))"
     );
     page.run(&script).await?;
-    page.settled().await?;
+    page.drawn().await?;
     page.ready().await
 }
 
@@ -92,7 +92,7 @@ pub async fn the_abnormal_requests_are_those_of_the_binary(page: &Page) -> Outco
          e.value = 5; e.dispatchEvent(new Event('change'))",
     )
     .await?;
-    page.settled().await?;
+    page.drawn().await?;
     page.ready().await?;
     agree(page, &found(&file, &odd, &["--contaminated", "0.05"])?).await?;
     let title = page.text("[data-test='anomaly-title']").await?;
@@ -221,7 +221,7 @@ pub async fn another_set_or_an_earlier_time_is_normal(page: &Page) -> Outcome {
          e.value = 'before'; e.dispatchEvent(new Event('change'))",
     )
     .await?;
-    page.settled().await?;
+    page.drawn().await?;
     page.ready().await?;
     let report = findings(page).await?;
     let link = page.run("return decodeURIComponent(location.hash)").await?;
@@ -260,7 +260,7 @@ pub async fn an_auto_encoder_is_trained_watched_and_cancelled(page: &Page) -> Ou
          e.value = 2; e.dispatchEvent(new Event('change'))",
     )
     .await?;
-    page.settled().await?;
+    page.drawn().await?;
     page.ready().await?;
     let sizes = ["--vae", "--hidden", "16", "--latent", "2", "--flow", "1", "--epochs", "2"];
     agree(page, &ranked(&file, &sizes)?).await
@@ -331,7 +331,7 @@ pub async fn a_saved_model_finds_the_same_again(page: &Page) -> Outcome {
          e.value = 'others'; e.dispatchEvent(new Event('change'))",
     )
     .await?;
-    page.settled().await?;
+    page.drawn().await?;
     page.ready().await?;
     same("what is normal", page.run(normal).await?, "Each request against all others".into())?;
     page.until("no model", label, |label| label == "Load baseline\u{2026}").await?;

@@ -105,7 +105,7 @@ pub async fn a_second_set_is_compared_and_let_go(page: &Page) -> Outcome {
     let shown = page.run(columns).await?;
     ensure(shown.as_u64() >= Some(7), || format!("{shown} columns of request types"))?;
     page.run("dispatchEvent(new Event('resize'))").await?;
-    page.settled().await?;
+    page.drawn().await?;
     same("columns after the window was resized", page.run(columns).await?, shown)?;
     page.click("[data-test='view-compare']").await?;
     page.ready().await?;

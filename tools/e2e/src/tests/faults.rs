@@ -96,7 +96,7 @@ async fn in_place(page: &Page, place: &str, how: &str) -> Outcome {
     ))
     .await?;
     page.until(&format!("{place} to ask"), "return window.ended", |ended| *ended == true).await?;
-    page.settled().await?;
+    page.drawn().await?;
     page.ready().await?;
     // One that hears nothing has answered what it was asked before, and is missed when it is asked again.
     page.go(&format!("{place}&range=20-80")).await?;
@@ -308,7 +308,7 @@ pub async fn refused_and_full_storage_take_nothing_but_what_is_remembered(page: 
             .await?;
         // What it would remember works until the page is left.
         page.click("[data-test='fold-histogram']").await?;
-        page.settled().await?;
+        page.drawn().await?;
         page.run("document.querySelector(\"[data-test='view-endpoints']\").click()").await?;
         page.ready().await?;
         page.hidden("[data-test='message']").await?;

@@ -93,7 +93,7 @@ pub async fn markup_and_marks_in_names_are_text_in_every_view(page: &Page) -> Ou
     for opened in ["choose-root", "add-filter"] {
         page.go("view=findings").await?;
         page.click(&format!("[data-test='{opened}']")).await?;
-        page.settled().await?;
+        page.drawn().await?;
         let images =
             page.run("return document.querySelectorAll(\"#app img:not([data-test='start'] img)\").length + (window.ran ?? 0)").await?;
         same(opened, images, Value::from(0))?;
@@ -156,7 +156,7 @@ pub async fn tens_of_thousands_of_services_are_searched_not_listed(page: &Page) 
         page.go("view=findings").await?;
         page.ready().await?;
         page.click(&format!("[data-test='{opened}']")).await?;
-        page.settled().await?;
+        page.drawn().await?;
         few_elements(page, opened).await?;
         page.key("Escape", Modifiers::None).await?;
     }

@@ -187,7 +187,7 @@ pub async fn the_panel_stands_beside_jaeger_ui_and_its_width_is_remembered(page:
     page.look(Look { width: 1440, ..Look::DESKTOP }).await?;
     page.run("document.documentElement.style.setProperty('--pathlight-width', '648px')").await?;
     enter(page, "#pathlight-frame").await?;
-    page.settled().await?;
+    page.drawn().await?;
     let over = "const w = document.documentElement.clientWidth; return [document.documentElement.scrollWidth - w, \
                 ...[...document.querySelectorAll('button, select, input, a')].filter((e) => e.checkVisibility() \
                 && e.getBoundingClientRect().right > w + 1).map((e) => e.outerHTML.slice(0, 80))]";

@@ -101,9 +101,9 @@ pub async fn three_hundred_rounds_in_one_tab_leave_nothing_behind(page: &Page) -
     // The first rounds warm up: code is compiled, caches fill.
     let (Some(first), Some(last)) = (seen.get(9.min(seen.len() / 2)), seen.last()) else { return Ok(()) };
     // Where they are after one more than so many.
-    let mut told: Vec<&Round> = [9, 99, 299].iter().filter_map(|&at| seen.get(at)).chain([last]).collect();
-    told.dedup_by_key(|round| round.number);
-    told.iter().for_each(|round| eprintln!("{round:?}"));
+    let mut shown: Vec<&Round> = [9, 99, 299].iter().filter_map(|&at| seen.get(at)).chain([last]).collect();
+    shown.dedup_by_key(|round| round.number);
+    shown.iter().for_each(|round| eprintln!("{round:?}"));
     same("listeners", last.listeners, first.listeners)?;
     ensure(last.timers <= first.timers + 2, || {
         format!("timers: {} at first, {} in the end", first.timers, last.timers)

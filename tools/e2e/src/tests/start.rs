@@ -67,7 +67,7 @@ pub async fn the_start_page_does_not_wait_for_the_module_of_the_workers(page: &P
     page.visible("[data-test='finding']").await
 }
 
-pub async fn that_the_module_of_the_workers_does_not_come_is_told(page: &Page) -> Outcome {
+pub async fn that_the_module_of_the_workers_does_not_come_is_reported(page: &Page) -> Outcome {
     page.open("").await?;
     page.devtools("Network.enable", json!({})).await?;
     page.devtools("Network.setBlockedURLs", json!({ "urls": [WORKER] })).await?;
@@ -86,7 +86,7 @@ pub async fn that_the_module_of_the_workers_does_not_come_is_told(page: &Page) -
     page.visible("[data-test='finding']").await
 }
 
-pub async fn a_program_that_does_not_come_is_told_in_place_of_the_start_page(page: &Page) -> Outcome {
+pub async fn a_program_that_does_not_come_is_reported_in_place_of_the_start_page(page: &Page) -> Outcome {
     page.open("").await?;
     page.devtools("Network.enable", json!({})).await?;
     page.devtools("Network.setBlockedURLs", json!({ "urls": ["*.wasm"] })).await?;

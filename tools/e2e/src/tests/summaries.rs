@@ -130,8 +130,8 @@ pub async fn a_week_of_summaries_says_since_when_it_is_slower(page: &Page) -> Ou
     let report: Value = native(&["trend", "--json"], &files)?;
     let moved = report["moved"].as_array().map_or(0, Vec::len);
     ensure(moved > 0, || "the binary finds no change".into())?;
-    let told = page.attributes("[data-test='trend-changes'] > li > span", "data-test").await?;
-    same("changes that are told", told.len(), moved)?;
+    let listed = page.attributes("[data-test='trend-changes'] > li > span", "data-test").await?;
+    same("changes that are listed", listed.len(), moved)?;
     let said = page.text("[data-test='trend-changes']").await?;
     ensure(said.contains("Since day-5"), || said)?;
     ensure(page.number("[data-test='trend']", "data-panels").await? > 5.0, || "too few panels".into())?;

@@ -198,7 +198,7 @@ pub async fn tables_are_whole_on_any_page(page: &Page) -> Outcome {
             page.ready().await?;
             for look in [Look::NARROW, Look::DESKTOP] {
                 page.look(look).await?;
-                page.settled().await?;
+                page.drawn().await?;
                 let wide = page.run("return document.documentElement.scrollWidth - innerWidth").await?;
                 ensure(wide.as_i64().is_some_and(|over| over <= 0), || {
                     format!("{view} is {wide} px wider than its {} px window", look.width)

@@ -61,7 +61,7 @@ async fn walk(page: &Page, report: &Value, is_of_sets: bool) -> Outcome {
     for (at, finding) in findings.iter().enumerate() {
         while page.run(VIEW).await? != "findings" {
             page.run("history.back()").await?;
-            page.settled().await?;
+            page.drawn().await?;
         }
         at_findings(page).await?;
         let words =

@@ -33,7 +33,7 @@ impl Walker {
             self.pos += length as u64;
             self.expect = Some(Expect::Comma);
             if let Err(bad) = read {
-                self.settle(Err::<(), _>(Fail::Bad(bad)), Use::Span, cx)?;
+                self.note_failure(Err::<(), _>(Fail::Bad(bad)), Use::Span, cx)?;
                 return Ok(false);
             }
             if !follows {
