@@ -35,9 +35,9 @@ pub struct HitRequests {
 /// Times of a subject by request type, in microseconds, sorted.
 type Times = BTreeMap<RequestType, Vec<u64>>;
 
-/// Returns the greatest time that is usual, in whole microseconds.
-fn limit_us(sorted: &[u64]) -> Option<u64> {
-    let &greatest = sorted.last().filter(|_| sorted.len() >= FEW)?;
+/// Returns the greatest of sorted times that is usual, in whole microseconds; `None` without any.
+pub(crate) fn hit_limit_us(sorted: &[u64]) -> Option<u64> {
+    let &greatest = sorted.last()?;
     let top = if sorted.len() < MANY { greatest as f64 } else { percentile(sorted, 0.99) };
     let median = percentile(sorted, 0.5);
     Some(top.max(TIMES * median).max(median + MORE_US) as u64)
@@ -48,7 +48,8 @@ fn limit_us(sorted: &[u64]) -> Option<u64> {
 pub(crate) type Limits = BTreeMap<RequestType, u64>;
 
 fn limits(times: Times) -> Limits {
-    times.into_iter().filter_map(|(name, sorted)| Some((name, limit_us(&sorted)?))).collect()
+    let known = times.into_iter().filter(|(_, sorted)| sorted.len() >= FEW);
+    known.filter_map(|(name, sorted)| Some((name, hit_limit_us(&sorted)?))).collect()
 }
 
 impl HitRequests {
@@ -190,19 +191,21 @@ mod tests {
 
     #[test]
     fn what_is_usual_is_the_greatest_of_few_and_a_percentile_of_many() {
-        assert_eq!(limit_us(&sorted(19, 5000)), None, "too few to say");
+        assert_eq!(hit_limit_us(&[]), None);
         // 1 ms above the median of 5,009.5; then 1.2 times that of 50,010.
-        assert_eq!(limit_us(&sorted(20, 5000)), Some(6009));
-        assert_eq!(limit_us(&sorted(21, 50_000)), Some(60_012));
+        assert_eq!(hit_limit_us(&sorted(20, 5000)), Some(6009));
+        assert_eq!(hit_limit_us(&sorted(21, 50_000)), Some(60_012));
         let with_slow = |n: u64| [sorted(n, 1000), vec![90_000]].concat();
-        assert_eq!(limit_us(&with_slow(98)), Some(90_000));
-        assert!(limit_us(&with_slow(300)).is_some_and(|us| us < 3000), "one of many is not usual");
+        assert_eq!(hit_limit_us(&with_slow(98)), Some(90_000));
+        assert!(hit_limit_us(&with_slow(300)).is_some_and(|us| us < 3000), "one of many is not usual");
     }
 
     #[test]
     fn requests_of_types_that_are_not_known_are_not_judged() {
         let kind = |name: &str| RequestType::whole(pathlight_trace::Endpoint::new("shop", name));
         let limits = Limits::from([(kind("buy"), 10)]);
+        let usual = Times::from([(kind("buy"), sorted(19, 5000)), (kind("look"), sorted(20, 5000))]);
+        assert_eq!(super::limits(usual), Limits::from([(kind("look"), 6009)]), "too few to say");
         let times = Times::from([(kind("buy"), vec![9, 10, 11, 12]), (kind("look"), vec![50, 60])]);
         assert_eq!(HitRequests::count(&limits, times), HitRequests { hit: 2, judged: 4, too_few: 2 });
     }

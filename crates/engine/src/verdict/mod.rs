@@ -24,7 +24,9 @@ mod tests;
 
 pub use cells::{CallSums, ServiceSums, ServicesPartial};
 pub use hit::HitRequests;
+pub(crate) use hit::hit_limit_us;
 pub use observe::ServicesObserver;
+pub(crate) use observe::answer_of_other_service;
 pub use report::{
     Certainty, Excess, FailingService, Headline, InProportion, Lead, ServiceChange, ServiceExemplar,
     ServicePart, ServicePlace, ServicesReport, StoppedVisits, Vanished,

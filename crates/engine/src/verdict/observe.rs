@@ -243,9 +243,7 @@ impl Observer for ServicesObserver {
             let visit = self.visit_of(set, tree, root, span);
             let row = tree.row(span);
             let service = self.visits[visit as usize].service;
-            let answers = callee(set, tree, span).filter(|&answers| {
-                tree.role[answers as usize] == Role::Sync && self.service(set, tree, answers) != service
-            });
+            let answers = answer_of_other_service(set, tree, span, &self.service_of);
             let state = &mut self.spans[(span - root) as usize];
             (state.visit, state.is_call) = (visit, answers.is_some());
             let (path_us, has_error_below) = (state.path_us, state.has_error_below);
@@ -328,6 +326,20 @@ impl Observer for ServicesObserver {
             services: services.filter(|(_, counts)| counts.visits > 0).collect(),
         }
     }
+}
+
+/// Returns the span of another service that answers a call, if `span` is such a call and waits for it: the self time of the
+/// call is then waiting for that service, and that of any other span is own work of its service. `service_of` has the
+/// service of every endpoint of the set.
+pub(crate) fn answer_of_other_service<S: PartialEq>(
+    set: &TraceSet,
+    tree: &Tree,
+    span: u32,
+    service_of: &[S],
+) -> Option<u32> {
+    let service = |span: u32| &service_of[set.named_endpoint(tree.row(span)).0 as usize];
+    callee(set, tree, span)
+        .filter(|&answer| tree.role[answer as usize] == Role::Sync && service(answer) != service(span))
 }
 
 /// Returns the reply side of what a call takes outside its answer. Where clocks were set, it is not known when the answer
