@@ -17,6 +17,7 @@ use pathlight::engine::requests::{PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
 use pathlight::engine::run::{Session, plan_joining};
 use pathlight::engine::split::SplitOf;
+use pathlight::engine::verdict::ServicePart;
 use pathlight::ingest::{KeptTraces, ReadOptions, Reader};
 use pathlight::trace::{
     Endpoint, HighCardinalityKeys, PathSettings, Portable, Redaction, TagTable, TraceSet,
@@ -76,6 +77,13 @@ fn messages() -> Vec<Vec<u8>> {
         queries::FlowParents { selection: selection() }.to_message(),
         queries::WhatIf { selection: selection(), settings, changes: Changes::default() }.to_message(),
         queries::Savings { selection: selection(), settings }.to_message(),
+        queries::Mended {
+            selection: b.clone(),
+            reference: a.clone(),
+            service: root().service,
+            part: ServicePart::Own,
+        }
+        .to_message(),
         queries::Heatmap { selection: selection(), columns: 40, order: ColumnOrder::Start }.to_message(),
         queries::Histograms { selection: selection() }.to_message(),
         queries::Range { selection: selection() }.to_message(),

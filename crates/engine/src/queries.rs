@@ -12,7 +12,7 @@ pub use crate::findings::query::Findings;
 pub use crate::findings::tags_query::Tags;
 pub use crate::flame::histograms_query::Histograms;
 pub use crate::flame::query::CriticalPath;
-pub use crate::flow::query::{Flow, FlowEvaluation, FlowParents, Savings, Target, Timeout, WhatIf};
+pub use crate::flow::query::{Flow, FlowEvaluation, FlowParents, Mended, Savings, Target, Timeout, WhatIf};
 pub use crate::heatmap::query::Heatmap;
 pub use crate::requests::overview::{
     EndpointCount, MOST_TIME, Overview, OverviewReport, SummaryFacts, TagKey, TypeRow, most_time,
@@ -75,6 +75,7 @@ list! {
     FlowEvaluation,
     FlowParents,
     LateFindingsQuery,
+    Mended,
     Heatmap,
     Histograms,
     Overview,

@@ -17,6 +17,7 @@ use pathlight::engine::run::native::NativePool;
 use pathlight::engine::split::SplitOf;
 use pathlight::engine::summaries::{Summary, SummarySettings, write};
 use pathlight::engine::trend::TrendOfSummaries;
+use pathlight::engine::verdict::ServicePart;
 use pathlight::generate::{Defects, GenerateOptions, Shape};
 use pathlight::trace::{Endpoint, PathSettings, TraceSet};
 use proptest::prelude::*;
@@ -310,6 +311,10 @@ proptest! {
         cases.add(queries::Savings { selection: whole.clone(), settings });
         cases.add(queries::Target { selection: whole.clone(), settings, quantile: Quantile::P95, target_us: 1 });
         cases.add(queries::Timeout { selection: whole.clone(), settings, endpoint: root.clone(), timeout_us: None });
+        for part in [ServicePart::Own, ServicePart::In, ServicePart::Out] {
+            let (selection, reference, service) = (tail.clone(), bulk.clone(), root.service.clone());
+            cases.add(queries::Mended { selection, reference, service, part });
+        }
         cases.add(queries::Diagnosis { selection: whole.clone(), settings: tprof() });
         cases.add(queries::AggregateTraces { selection: whole.clone(), settings: tprof(), wanted: Aggregates::One(0) });
         cases.add(queries::CompareDiagnoses { a: bulk.clone(), b: tail.clone() });

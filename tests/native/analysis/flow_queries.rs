@@ -12,6 +12,7 @@ use pathlight::engine::ids::NodeId;
 use pathlight::engine::queries;
 use pathlight::engine::requests::{Filter, PercentileRange, RootEndpoint, Selection};
 use pathlight::engine::run::native::NativePool;
+use pathlight::engine::verdict::ServicePart;
 use pathlight::generate::{Defects, GenerateOptions, Generator, GiveUp, Inject, Shape, Speed};
 use pathlight::trace::Endpoint;
 use pathlight::view::draw::Metrics;
@@ -220,6 +221,18 @@ fn reports_are_the_same_for_any_number_of_workers_in_any_order() {
             settings,
             endpoint: Endpoint::new("catalog", "GET /product/{id}"),
             timeout_us: None,
+        }),
+        case(queries::Mended {
+            selection: tail(&selection),
+            reference: selection.clone(),
+            service: "catalog".to_owned(),
+            part: ServicePart::Own,
+        }),
+        case(queries::Mended {
+            selection: filtered,
+            reference: selection.clone(),
+            service: "pricing".to_owned(),
+            part: ServicePart::In,
         }),
         case(queries::Flow {
             selection: tail(&selection),

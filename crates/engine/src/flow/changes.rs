@@ -1,6 +1,6 @@
 //! The changes of a what-if (`docs/definitions/execution-flow.md` section 4).
 
-use super::NodeName;
+use super::{NodeName, PartLevels};
 use pathlight_base::statistics::mix;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +102,8 @@ pub struct Changes {
     pub parallel: Vec<Parallel>,
     /// Timeouts, one for an endpoint.
     pub timeouts: Vec<CallTimeout>,
+    /// Parts of services that are as they should be; before all latency changes.
+    pub levels: Vec<PartLevels>,
 }
 
 /// Returns a share of a latency, in millionths, half a microsecond rounded up; never below 0.

@@ -5,10 +5,11 @@ use crate::flame::pack_sorted;
 use crate::flow::paper::{InvocationKey, PredictorTraining, Predictors};
 use crate::flow::{
     Bindings, CalleeCounter, Callees, CallsOf, Changes, FlowGraph, FlowModel, FlowSample, FlowWalk,
-    Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, SavingsRun, Tester, Trainer, WhatIfRun,
-    WhichRequests, Within,
+    Invocations, KeyFinder, NodeIndex, NodeTable, PairCounts, PartTimesRun, SavingsRun, Tester, Trainer,
+    WhatIfRun, WhichRequests, Within,
 };
 use crate::requests::{RootEndpoint, Selection};
+use crate::verdict::ServicePart;
 use pathlight_base::encoding;
 use pathlight_trace::{Endpoint, Overlap, RequestRoots, TraceSet};
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub(crate) enum FlowPass {
     WhatIf { model: FlowModel, changes: Changes, calls: CallsOf },
     /// Savings of every endpoint.
     Savings { model: FlowModel },
+    /// Self times of the spans of a part of a service.
+    PartTimes { service: String, part: ServicePart },
 }
 
 impl FlowPass {
@@ -93,6 +96,7 @@ enum Running {
     Pairs(Box<Invocations<Vec<PairCounts>>>),
     WhatIf(Box<WhatIfRun>),
     Savings(Box<SavingsRun>),
+    PartTimes(Box<PartTimesRun>),
 }
 
 /// A pass of a flow being run over one session, in steps.
@@ -175,6 +179,9 @@ impl Running {
                 let model = Arc::new(model.clone());
                 Running::Savings(Box::new(SavingsRun::new(set, model, overlap, requests())))
             }
+            FlowPass::PartTimes { service, part } => {
+                Running::PartTimes(Box::new(PartTimesRun::new(set, requests(), (service, *part))))
+            }
         }
     }
 
@@ -190,6 +197,7 @@ impl Running {
             Running::Pairs(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::WhatIf(visit) => walk.step(set, visit.as_mut(), time_is_up),
             Running::Savings(visit) => walk.step(set, visit.as_mut(), time_is_up),
+            Running::PartTimes(visit) => walk.step(set, visit.as_mut(), time_is_up),
         }
     }
 
@@ -215,6 +223,7 @@ impl Running {
             Running::Pairs(visit) => encoding::write(&visit.observer),
             Running::WhatIf(run) => encoding::write(&run.finish(set)),
             Running::Savings(run) => encoding::write(&run.finish(set)),
+            Running::PartTimes(run) => encoding::write(&run.finish(set)),
         }
     }
 }

@@ -118,7 +118,7 @@ impl Prepared {
 
 /// Times in which a span works itself: the stretches in which none of its calls runs.
 #[derive(Default)]
-struct OwnTime {
+pub(super) struct OwnTime {
     start_us: u64,
     /// Start and end of each call, in order.
     calls: Vec<(u64, u64)>,
@@ -127,6 +127,12 @@ struct OwnTime {
 }
 
 impl OwnTime {
+    /// Returns the self time of a span: when none of the calls it waits for runs.
+    pub fn self_us(&mut self, tree: &Tree, span: u32) -> u64 {
+        self.set(tree, span);
+        self.until(tree.end_us[span as usize])
+    }
+
     fn set(&mut self, tree: &Tree, span: u32) {
         self.start_us = tree.start_us[span as usize];
         let interval = |child: u32| (tree.start_us[child as usize], tree.end_us[child as usize]);
@@ -240,8 +246,7 @@ impl Preparer {
         if self.children.is_empty() {
             return 1;
         }
-        self.own.set(tree, span);
-        out.self_us[span as usize] = self.own.until(tree.end_us[span as usize]);
+        out.self_us[span as usize] = self.own.self_us(tree, span);
         for child in &mut self.children {
             if child.span == NO_ROW {
                 let group = out.before_us.len() as u32;

@@ -2,8 +2,9 @@
 
 use super::calls::{CallList, PackedCalls};
 use super::changes::scaled_us;
+use super::part_times::PartSpans;
 use super::prepare::{Evaluator, Prepared, Preparer};
-use super::{CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, FlowModel, Visit};
+use super::{CallTimeout, CallTimes, CallsOf, ChangeOf, Changes, FlowModel, Level, Visit};
 use crate::flame::{pack_sorted, unpack_sorted};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::{Percentiles, percentile};
@@ -192,6 +193,13 @@ enum Stage {
     Done,
 }
 
+/// The levels of a part of a service, in one set.
+struct SetLevels {
+    spans: PartSpans,
+    /// By endpoint of the set.
+    levels: Vec<Option<Level>>,
+}
+
 /// Makes a change in every trace of a set.
 pub struct WhatIfRun {
     preparer: Preparer,
@@ -200,6 +208,10 @@ pub struct WhatIfRun {
     changes: Vec<Vec<(ChangeOf, i64, i64)>>,
     /// By endpoint of the set; empty without any.
     timeouts: Vec<Option<CallTimeout>>,
+    /// Of parts that are as they should be.
+    levels: Vec<SetLevels>,
+    /// By span: its self time as it should be; empty without levels.
+    mended_us: Vec<u64>,
     /// Of the id of the trace at hand.
     trace_hash: u64,
     /// Calls that are cut, and requests that have one.
@@ -247,8 +259,19 @@ impl WhatIfRun {
                 timeouts[endpoint.0 as usize] = Some(timeout.clone());
             }
         }
+        let levels = changes.levels.iter().map(|part| {
+            let mut levels = vec![None; n];
+            for (name, level) in &part.levels {
+                if let Some(endpoint) = set.find_endpoint(&name.service, &name.operation) {
+                    levels[endpoint.0 as usize] = Some(level.clone());
+                }
+            }
+            SetLevels { spans: PartSpans::new(set, &part.service, part.part), levels }
+        });
         WhatIfRun {
             timeouts,
+            levels: levels.collect(),
+            mended_us: Vec::new(),
             trace_hash: 0,
             cut: (0, 0),
             preparer: Preparer::new(set, model, overlap, &changes.parallel),
@@ -313,12 +336,16 @@ impl WhatIfRun {
     fn own_ppm(&self, target: usize) -> i64 {
         let prepared = &self.prepared;
         let changes = &self.changes[prepared.endpoint_of[target] as usize];
-        if changes.is_empty() {
+        if changes.is_empty() && self.mended_us.is_empty() {
             return 0;
         }
         let span = if target < prepared.self_us.len() { target } else { prepared.caller_of[target] as usize };
         let self_us = i128::from(prepared.self_us[span].max(1));
-        let factor = changes.iter().fold(1_000_000, |factor, &(of, share_ppm, add_us)| match of {
+        let mended = match self.mended_us.get(span) {
+            Some(&us) if us != prepared.self_us[span] => (i128::from(us) * 1_000_000 + self_us / 2) / self_us,
+            _ => 1_000_000,
+        };
+        let factor = changes.iter().fold(mended, |factor, &(of, share_ppm, add_us)| match of {
             ChangeOf::OwnWork => {
                 let share = factor * (1_000_000 + i128::from(share_ppm)) / 1_000_000;
                 (share + i128::from(add_us.min(0)) * 1_000_000 / self_us).max(0)
@@ -326,6 +353,17 @@ impl WhatIfRun {
             ChangeOf::WholeCall => factor,
         });
         i64::try_from(factor - 1_000_000).unwrap_or(0)
+    }
+
+    /// Finds the self time of a prepared span as it should be.
+    fn mend(&mut self, set: &TraceSet, tree: &Tree, span: u32) {
+        let endpoint = set.named_endpoint(tree.row(span));
+        for SetLevels { spans, levels } in &self.levels {
+            if let Some(level) = levels[endpoint.0 as usize].as_ref().filter(|_| spans.has(set, tree, span)) {
+                let mended_us = &mut self.mended_us[span as usize];
+                *mended_us = level.mended_us(*mended_us);
+            }
+        }
     }
 
     /// Finds the spans within another of their endpoint, where an endpoint changes as a whole.
@@ -404,6 +442,9 @@ impl Visit for WhatIfRun {
 
     fn begin(&mut self, set: &TraceSet, tree: &Tree) {
         self.preparer.begin(set, tree, &mut self.prepared);
+        if !self.levels.is_empty() {
+            self.mended_us.resize(tree.len(), 0);
+        }
         if !self.timeouts.is_empty() {
             self.trace_hash = hash_text(&set.trace_id_text(tree.trace));
         }
@@ -429,6 +470,10 @@ impl Visit for WhatIfRun {
             }
             Stage::Prepare(next) => {
                 let cost = self.preparer.add(set, tree, next - 1, &mut self.prepared);
+                if !self.levels.is_empty() {
+                    self.mended_us[next as usize - 1] = self.prepared.self_us[next as usize - 1];
+                    self.mend(set, tree, next - 1);
+                }
                 self.stage = Stage::Prepare(next - 1);
                 Some(cost)
             }

@@ -289,6 +289,7 @@ mod tests {
                         retry_us,
                     })
                     .to_vec(),
+                ..Changes::default()
             },
             target: Some((Quantile::P95, 300_000)),
             timeout: Some((Endpoint::new("a", "GET /"), Some(200_000))),

@@ -2,6 +2,7 @@
 //! requests, and change those of the selection.
 
 mod evaluation;
+mod mended;
 mod parents;
 mod savings;
 mod target;
@@ -9,6 +10,7 @@ mod timeout;
 mod what_if;
 
 pub use evaluation::FlowEvaluation;
+pub use mended::Mended;
 pub use parents::FlowParents;
 pub use savings::Savings;
 pub use target::Target;

@@ -1,0 +1,135 @@
+//! What the spans of a part of a service take, by endpoint.
+
+use super::prepare::OwnTime;
+use super::{Visit, WhichRequests};
+use crate::flame::{pack_sorted, unpack_sorted};
+use crate::verdict::{ServicePart, answer_of_other_service};
+use pathlight_trace::{Endpoint, EndpointId, Role, TraceRow, TraceSet, Tree};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Finds the spans of a part of a service in one set. The self time of each is time of that part, as the verdict divides
+/// it: a call that a span of another service answers is waiting, and all else is own work.
+pub(super) struct PartSpans {
+    part: ServicePart,
+    /// By endpoint of the set, whether it is of the service.
+    is_of_service: Vec<bool>,
+}
+
+impl PartSpans {
+    pub fn new(set: &TraceSet, service: &str, part: ServicePart) -> PartSpans {
+        PartSpans { part, is_of_service: set.endpoints().map(|(name, _)| name == service).collect() }
+    }
+
+    /// Returns whether a span is one of them.
+    pub fn has(&self, set: &TraceSet, tree: &Tree, span: u32) -> bool {
+        let is_of_service = self.is_of_service[set.named_endpoint(tree.row(span)).0 as usize];
+        // What calls into the service is of another one.
+        if is_of_service == (self.part == ServicePart::In) {
+            return false;
+        }
+        let is_waiting = answer_of_other_service(set, tree, span, &self.is_of_service).is_some();
+        is_waiting == (self.part != ServicePart::Own)
+    }
+}
+
+/// Self times of the spans of a part of a service in some requests, by endpoint: the accumulator. Spans that nothing waits
+/// for are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartTimes {
+    /// Microseconds, sorted, as differences.
+    by_endpoint: BTreeMap<Endpoint, Vec<u64>>,
+}
+
+impl PartTimes {
+    /// Joins accumulators of disjoint requests; the result does not depend on their order.
+    pub fn merge(parts: Vec<PartTimes>) -> PartTimes {
+        let mut sum: BTreeMap<Endpoint, Vec<u64>> = BTreeMap::new();
+        for (name, packed) in parts.into_iter().flat_map(|part| part.by_endpoint) {
+            sum.entry(name).or_default().append(&mut unpack_sorted(packed));
+        }
+        PartTimes::of(sum)
+    }
+
+    /// Returns the accumulator of times in any order.
+    pub(super) fn of(mut by_endpoint: BTreeMap<Endpoint, Vec<u64>>) -> PartTimes {
+        for times in by_endpoint.values_mut() {
+            times.sort_unstable();
+            *times = pack_sorted(std::mem::take(times));
+        }
+        PartTimes { by_endpoint }
+    }
+
+    /// Returns the times of each endpoint in microseconds, sorted.
+    pub fn unpack(self) -> BTreeMap<Endpoint, Vec<u64>> {
+        self.by_endpoint.into_iter().map(|(name, packed)| (name, unpack_sorted(packed))).collect()
+    }
+}
+
+/// Collects the times of a part of a service in the requests of one set.
+pub struct PartTimesRun {
+    requests: WhichRequests,
+    spans: PartSpans,
+    own: OwnTime,
+    /// Roots of the requests of the trace at hand that are still to come, and what is left of the one at hand.
+    roots: Vec<u32>,
+    next: u32,
+    end: u32,
+    /// By endpoint of the set.
+    times_us: Vec<Vec<u64>>,
+}
+
+impl PartTimesRun {
+    /// Returns a run over the traces `set` holds now.
+    pub fn new(
+        set: &TraceSet,
+        requests: WhichRequests,
+        (service, part): (&str, ServicePart),
+    ) -> PartTimesRun {
+        PartTimesRun {
+            requests,
+            spans: PartSpans::new(set, service, part),
+            own: OwnTime::default(),
+            roots: Vec::new(),
+            next: 0,
+            end: 0,
+            times_us: vec![Vec::new(); set.endpoints().len()],
+        }
+    }
+
+    /// Finishes the run; returns its accumulator.
+    pub fn finish(self, set: &TraceSet) -> PartTimes {
+        let found = self.times_us.into_iter().zip(0..).filter(|(times, _)| !times.is_empty());
+        PartTimes::of(found.map(|(times, at)| (set.owned_endpoint(EndpointId(at)), times)).collect())
+    }
+}
+
+impl Visit for PartTimesRun {
+    fn wants(&mut self, set: &TraceSet, trace: &TraceRow) -> bool {
+        self.requests.wants(set, trace)
+    }
+
+    fn begin(&mut self, set: &TraceSet, tree: &Tree) {
+        self.requests.of(set, tree, &mut self.roots);
+        (self.next, self.end) = (0, 0);
+    }
+
+    fn piece(&mut self, set: &TraceSet, tree: &Tree) -> Option<usize> {
+        if self.next == self.end {
+            self.next = self.roots.pop()?;
+            self.end = tree.subtree_end[self.next as usize];
+        } else if tree.role[self.next as usize] != Role::Sync {
+            // Nothing waits for it, nor for what it calls.
+            self.next = tree.subtree_end[self.next as usize];
+            return Some(1);
+        }
+        let span = self.next;
+        self.next += 1;
+        if !self.spans.has(set, tree, span) {
+            return Some(1);
+        }
+        let endpoint = set.named_endpoint(tree.row(span));
+        self.times_us[endpoint.0 as usize].push(self.own.self_us(tree, span));
+        Some(1 + tree.sync_children(span).count())
+    }
+}
