@@ -28,6 +28,7 @@ mod analysis {
     mod impact;
     mod invariance;
     mod long_sums;
+    mod mended;
     mod places;
     mod reading_cases;
     mod real_traces;

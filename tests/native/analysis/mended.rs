@@ -1,0 +1,221 @@
+//! A part of a service as it should be: by hand, and of faulty traces against the same traces made without the fault.
+
+use crate::common::{generated, generated_as, set_of, span, stage};
+use pathlight::base::statistics::Percentiles;
+use pathlight::engine::flow::MendedLatency;
+use pathlight::engine::queries::Mended;
+use pathlight::engine::requests::{PercentileRange, Selection};
+use pathlight::engine::run::native::NativePool;
+use pathlight::engine::verdict::ServicePart::{self, In, Out, Own};
+use pathlight::generate::{GenerateOptions, Generator, Inject, Speed};
+use pathlight::trace::{SpanKind, TraceSet};
+
+fn of_group(group: u8) -> Selection {
+    Selection { group, ..Selection::default() }
+}
+
+/// Returns the requests of set A with a part of a service as in the reference.
+fn mended(
+    pool: &mut NativePool,
+    reference: Selection,
+    (service, part): (&str, ServicePart),
+) -> MendedLatency {
+    let service = service.to_owned();
+    pool.run(Mended { selection: of_group(0), reference, service, part }).unwrap()
+}
+
+/// Makes a request of a front end that calls `store` and then works for 2 ms; times in milliseconds: own work before the
+/// call, on the way, in the store, on the way back.
+fn request(set: &mut TraceSet, trace: u128, [before, way, store, back]: [u64; 4]) {
+    let (begin, answer) = (before, before + way);
+    let end = answer + store + back;
+    let spans = [
+        (1, 0, "front", SpanKind::Server, 0, end + 2),
+        (2, 1, "front", SpanKind::Client, begin, end),
+        (3, 2, "store", SpanKind::Server, answer, answer + store),
+    ];
+    let spans = spans.map(|(id, parent, name, kind, from, to)| {
+        let mut span = span(id, parent, name, 1_000 * (1_000 + from), 1_000 * (1_000 + to));
+        span.operation = format!("{name} {kind:?}");
+        (span.trace, span.kind) = (trace, kind);
+        span
+    });
+    stage(set, &spans);
+}
+
+#[test]
+fn only_what_is_slow_in_the_part_becomes_what_it_takes_in_the_reference() {
+    let set = |group: u8, slow: [u64; 4], often: u128| {
+        let mut set = TraceSet::new();
+        set.loading_group = group;
+        for trace in 1..=40 {
+            request(&mut set, trace, if trace <= often { slow } else { [6, 4, 5, 1] });
+        }
+        set.seal().unwrap();
+        set
+    };
+    let parts = [("front", Own), ("front", Out), ("store", In), ("store", Own)];
+    for (slow, at) in [
+        ([106, 4, 5, 1], &[0][..]),
+        ([6, 104, 5, 1], &[1, 2]),
+        ([6, 4, 5, 101], &[1, 2]),
+        ([6, 4, 105, 1], &[3]),
+    ] {
+        // Few are slow, and all are.
+        for often in [4, 40] {
+            let healthy = set(1, slow, 0);
+            let mut pool = NativePool::of(vec![set(0, slow, often), healthy]).unwrap();
+            for (number, part) in parts.into_iter().enumerate() {
+                let report = mended(&mut pool, of_group(1), part);
+                let is_slow = at.contains(&number);
+                assert_eq!(report.before_us.max, 118_000, "{slow:?} {part:?}");
+                assert_eq!(report.after_us.max, if is_slow { 18_000 } else { 118_000 }, "{slow:?} {part:?}");
+                assert_eq!(report.changed, if is_slow { often as u64 } else { 0 }, "{slow:?} {part:?}");
+                assert_eq!(is_slow, report.after_us != report.before_us);
+            }
+        }
+    }
+    // A service that is not there, and a reference that lacks it, change nothing.
+    let alone = set_of(&[span(1, 0, "front", 0, 10)]);
+    let mut pool = NativePool::of(vec![set(0, [106, 4, 5, 1], 4), alone]).unwrap();
+    for part in [("store", Own), ("nobody", Own), ("front", Out)] {
+        let report = mended(&mut pool, of_group(1), part);
+        assert_eq!((report.changed, report.after_us), (0, report.before_us));
+    }
+}
+
+/// What is wrong at every place of a part of a service.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// Each visit takes 20 ms more, in so large a share of the traces: others at each place.
+    Delay(f64),
+    /// Own work takes so many percent more, in all traces.
+    OwnWork(i32),
+}
+
+impl Fault {
+    /// Returns options with which the traces have the fault and are else the same.
+    fn of(self, options: &GenerateOptions, (service, part): (&str, ServicePart)) -> GenerateOptions {
+        let (within, into, out) = (format!("{service}:"), format!("->{service}:"), format!("{service}->"));
+        let places = Generator::new(options).unwrap().places();
+        let places = places.into_iter().filter(|place| match part {
+            Own => place.name.starts_with(&within),
+            In => place.name.contains(&into),
+            Out => place.name.starts_with(&out),
+        });
+        let mut faulty = options.clone();
+        for place in places {
+            match self {
+                Fault::Delay(share) => {
+                    faulty.injects.push(Inject { place: place.name, extra_us: 20_000, share });
+                }
+                Fault::OwnWork(percent) => {
+                    let endpoint = format!("{}:{}", place.service, place.operation);
+                    let speed = Speed { endpoint, share_ppm: 10_000 * percent, is_whole: false };
+                    if !faulty.speeds.contains(&speed) {
+                        faulty.speeds.push(speed);
+                    }
+                }
+            }
+        }
+        faulty
+    }
+}
+
+fn options(seed: u64) -> GenerateOptions {
+    GenerateOptions { traces: 400, seed, ..GenerateOptions::default() }
+}
+
+/// Returns by how many percent each of p50, p95 and p99 differs from what it really is.
+fn errors(said: &Percentiles, really: &Percentiles) -> [f64; 3] {
+    let of = |of: &Percentiles| [of.p50, of.p95, of.p99];
+    let (said, really) = (of(said), of(really));
+    [0, 1, 2].map(|at| 100.0 * (said[at] / really[at] - 1.0))
+}
+
+/// Errors of one part and fault over all seeds, in percent.
+#[derive(Default)]
+struct Row {
+    /// Of p50, p95 and p99 with the fault: their sums.
+    faulty: [f64; 3],
+    /// Of the mended ones: the greatest and their sums.
+    worst: [f64; 3],
+    sum: [f64; 3],
+}
+
+const SEEDS: u64 = 6;
+
+#[test]
+fn what_is_said_of_faulty_traces_is_what_the_healthy_ones_take() {
+    let delays = [Fault::Delay(0.1), Fault::Delay(1.0)];
+    let own = [delays.as_slice(), &[Fault::OwnWork(40), Fault::OwnWork(150)]].concat();
+    let mut faults = Vec::new();
+    for service in ["auth", "user-profile", "catalog", "storefront"] {
+        faults.extend(own.iter().map(|fault| ((service, Own), *fault)));
+    }
+    for part in [("auth", In), ("user-profile", In), ("pricing", In), ("storefront", Out)] {
+        faults.extend(delays.map(|fault| (part, fault)));
+    }
+    let mut rows: Vec<Row> = faults.iter().map(|_| Row::default()).collect();
+    // Of percentiles that the fault moves by at least 5 %: how many, and the sum of what is off.
+    let (mut moved, mut off, mut healthy_worst) = (0, 0.0, 0f64);
+    for seed in 1..=SEEDS {
+        let options = options(seed);
+        // The reference is other traffic than that with which the result is compared.
+        let reference = || generated_as(&GenerateOptions { seed: seed + 100, ..options.clone() }, 1);
+        let mut healthy = NativePool::of(vec![generated(&options), reference()]).unwrap();
+        for (&(part, fault), row) in faults.iter().zip(&mut rows) {
+            let unchanged = mended(&mut healthy, of_group(1), part);
+            let really = unchanged.before_us;
+            healthy_worst =
+                errors(&unchanged.after_us, &really).iter().fold(healthy_worst, |a, b| a.max(b.abs()));
+            let sets = vec![generated(&fault.of(&options, part)), reference()];
+            let report = mended(&mut NativePool::of(sets).unwrap(), of_group(1), part);
+            let (faulty, after) = (errors(&report.before_us, &really), errors(&report.after_us, &really));
+            for at in 0..3 {
+                let away = after[at].abs();
+                row.faulty[at] += faulty[at];
+                row.worst[at] = row.worst[at].max(away);
+                row.sum[at] += away;
+                if faulty[at] >= 5.0 {
+                    moved += 1;
+                    off += away;
+                }
+            }
+        }
+    }
+    println!("p50, p95, p99 in percent off: with the fault, mended at worst, mended in the mean");
+    let text = |of: [f64; 3]| of.map(|percent| format!("{percent:6.2}")).join(" ");
+    let mean = |sum: [f64; 3]| text(sum.map(|sum| sum / SEEDS as f64));
+    for (((service, part), fault), row) in faults.iter().zip(&rows) {
+        let (with, worst, mean) = (mean(row.faulty), text(row.worst), mean(row.sum));
+        println!("{:30} {with} | {worst} | {mean}", format!("{service} {part:?}, {fault:?}"));
+    }
+    let worst = rows.iter().flat_map(|row| row.worst).fold(0.0, f64::max);
+    let off = off / f64::from(moved);
+    println!(
+        "worst {worst:.2}; {moved} moved by the fault, {off:.2} off in the mean; healthy {healthy_worst:.2}"
+    );
+    assert!(moved >= 250, "{moved}");
+    assert!(worst < 5.0 && healthy_worst < 5.0, "{worst} {healthy_worst}");
+    assert!(off < 0.5, "{off}");
+}
+
+#[test]
+fn of_one_set_the_faster_half_is_the_reference() {
+    let (mut worst, mut moved) = (0f64, 0);
+    for part in [("auth", Own), ("auth", In), ("user-profile", In), ("pricing", In)] {
+        for seed in 1..=SEEDS {
+            let options = options(seed);
+            let mut faulty = NativePool::of(vec![generated(&Fault::Delay(0.1).of(&options, part))]).unwrap();
+            let mut healthy = NativePool::of(vec![generated(&options)]).unwrap();
+            let half = of_group(0).with_range(PercentileRange::open(0, 50_000));
+            let report = mended(&mut faulty, half.clone(), part);
+            let really = mended(&mut healthy, half, part).before_us;
+            moved += errors(&report.before_us, &really).iter().filter(|of| **of >= 3.0).count();
+            worst = errors(&report.after_us, &really).iter().fold(worst, |worst, of| worst.max(of.abs()));
+        }
+    }
+    println!("worst of 72 percentiles: {worst:.2} %; {moved} moved by the fault");
+    assert!(worst < 2.0 && moved >= 24, "{worst} {moved}");
+}
