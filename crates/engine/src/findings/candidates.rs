@@ -68,6 +68,7 @@ pub(super) fn untested_finding(place: FindingPlace, n: u64, of: u64, facts: Find
         also: Vec::new(),
         is_as_before: false,
         hit: None,
+        mended: None,
         points: Vec::new(),
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::anomalies::AnomalyReport;
 use crate::errors::ErrorsReport;
-use crate::flow::{EvaluationReport, SavingsReport};
+use crate::flow::{EvaluationReport, MendedLatency, SavingsReport};
 use crate::requests::RequestType;
 use crate::verdict::{HitRequests, ServicesReport, Subject};
 use pathlight_base::statistics::Interval;
@@ -45,6 +45,17 @@ impl LateTail {
     }
 }
 
+/// What is found out of a part of a service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LateSubject {
+    /// The part of a service.
+    pub subject: Subject,
+    /// The requests it hits.
+    pub hit: HitRequests,
+    /// The latency if it took what is usual.
+    pub mended: MendedLatency,
+}
+
 /// What an endpoint would save if its self time were half as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saved {
@@ -75,8 +86,8 @@ pub struct LateFindings {
     pub changes: Vec<(RequestType, ChangedThen)>,
     /// By request type and tag the other tag that it needs to be slow, and what part of the tail both explain.
     pub pairs: Vec<(RequestType, FindingTag, (FindingTag, f64))>,
-    /// How many requests subjects hit.
-    pub hits: Vec<(Subject, HitRequests)>,
+    /// What is known later of subjects.
+    pub subjects: Vec<LateSubject>,
 }
 
 impl LateFindings {
@@ -166,8 +177,9 @@ impl FindingsReport {
         let mut report = self.clone();
         for finding in &mut report.findings {
             let subject = finding.subject();
-            let known = late.hits.iter().find(|(of, _)| Some(of) == subject.as_ref());
-            finding.hit = known.map(|(_, hit)| *hit);
+            let known = late.subjects.iter().find(|known| Some(&known.subject) == subject.as_ref());
+            finding.hit = known.map(|known| known.hit);
+            finding.mended = known.map(|known| known.mended);
             match (&mut finding.facts, &finding.place) {
                 (FindingFacts::SlowTail(tail), _) => tail.take_late(late),
                 (FindingFacts::Errors(ErrorsFacts { saved, .. }), _) => *saved = late.without_errors,

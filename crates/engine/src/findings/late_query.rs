@@ -6,15 +6,16 @@ use crate::anomalies::query::Anomalies;
 use crate::errors::query::Errors;
 use crate::findings::tags_query::{PairsPass, Tags};
 use crate::findings::{
-    FindingTag, FindingsReport, FollowUpTail, FollowUps, LateFindings, LateTail, PairsPart,
+    FindingTag, FindingsReport, FollowUpTail, FollowUps, LateFindings, LateSubject, LateTail, PairsPart,
 };
 use crate::flow::paper::FlowSettings;
-use crate::flow::query::{FlowEvaluation, Savings, WhatIf};
+use crate::flow::query::{FlowEvaluation, Mended, Savings, WhatIf};
 use crate::flow::{ChangeOf, Changes, LatencyChange};
 use crate::requests::{Filter, RequestType, RootEndpoint, Selection};
 use crate::run::query::Query;
 use crate::run::workers::Workers;
-use crate::verdict::hit::hits;
+use crate::verdict::Subject;
+use crate::verdict::hit::{hits, usual_requests};
 use crate::verdict::query::ServiceChanges;
 use pathlight_base::sort::CompactSort as _;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,13 @@ impl Query for LateFindingsQuery {
         }
         if !subjects.is_empty() {
             let found = hits(&workers, &selection, baseline.as_ref(), &subjects).await?;
-            late.hits = subjects.into_iter().zip(found).collect();
+            let usual = usual_requests(&selection, baseline.as_ref());
+            for (subject, hit) in subjects.into_iter().zip(found) {
+                let Subject { service, part } = subject.clone();
+                let query = Mended { selection: selection.clone(), reference: usual.clone(), service, part };
+                let mended = query.run(workers.clone()).await?;
+                late.subjects.push(LateSubject { subject, hit, mended });
+            }
         }
         let savings = Savings { selection: selection.clone(), settings: FlowSettings::default() };
         late.take_savings(&savings.run(workers.clone()).await?);

@@ -31,7 +31,7 @@ pub use facts::{
     FindingFacts, Gap, GrowsWith, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
     ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
 };
-pub use late_findings::{LateFindings, LateTail, Saved};
+pub use late_findings::{LateFindings, LateSubject, LateTail, Saved};
 pub use outside::{Outside, OutsidePart, Tops};
 pub use part::{FindingsObserver, FindingsPart};
 pub use rank::{Before, rank, tag_groups};

@@ -2,6 +2,7 @@
 
 use super::facts::{FindingFacts, OneAfterTheOtherFacts, SharedTag, SinceWhenFacts, SlowTailFacts, WhoFacts};
 use super::{FindingTag, TagGroup};
+use crate::flow::MendedLatency;
 use crate::requests::{RangeFacts, RequestRef, RequestType};
 use crate::verdict::one_set::ServiceTime;
 use crate::verdict::{HitRequests, ServicePart, Subject};
@@ -106,6 +107,8 @@ pub struct Finding {
     pub is_as_before: bool,
     /// How many requests its subject hits; `None` while that is not known, and without a subject.
     pub hit: Option<HitRequests>,
+    /// The latency if its subject took what is usual; `None` while that is not known, and without a subject.
+    pub mended: Option<MendedLatency>,
     /// Some requests by start, for a picture; of kinds that are about some requests of others by latency or start.
     pub points: Vec<FindingPoint>,
 }

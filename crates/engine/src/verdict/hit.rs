@@ -70,7 +70,7 @@ impl HitRequests {
 
 /// Returns the requests that say what is usual: those given, or the faster half of each type of the selection. None of them
 /// is chosen by being hit.
-fn reference(selection: &Selection, against: Option<&Selection>) -> Selection {
+pub(crate) fn usual_requests(selection: &Selection, against: Option<&Selection>) -> Selection {
     let faster_half =
         || Selection { over_all: false, ..selection.with_range(PercentileRange::open(0, 50_000)) };
     against.cloned().unwrap_or_else(faster_half).without_hits()
@@ -100,7 +100,7 @@ pub(crate) async fn hits(
     against: Option<&Selection>,
     subjects: &[Subject],
 ) -> Result<Vec<HitRequests>, EngineError> {
-    let usual = times(workers, &reference(selection, against), subjects).await?;
+    let usual = times(workers, &usual_requests(selection, against), subjects).await?;
     let found = times(workers, selection, subjects).await?;
     Ok(usual.into_iter().zip(found).map(|(usual, found)| HitRequests::count(&limits(usual), found)).collect())
 }
@@ -110,7 +110,7 @@ pub(crate) async fn with_limits(workers: &Workers, selection: &Selection) -> Res
     let mut known = selection.clone();
     for filter in &mut known.filters {
         if let Filter::Hit(hit) = filter {
-            let reference = reference(selection, hit.against.as_ref());
+            let reference = usual_requests(selection, hit.against.as_ref());
             let key = (hit.subject.clone(), reference);
             let known = match workers.cuts().limits(&key) {
                 Some(known) => known,

@@ -63,6 +63,8 @@ public_json! {
         },
         /// Of a hot spot, of waiting and of what changed: the requests in which it takes longer than usual; `null` for other kinds.
         hit: Option<HitRequests> = finding.hit,
+        /// Of the same kinds: the latency of the requests if it took what is usual, by the flows of all traces; `null` for other kinds.
+        mended_us: Option<Percentiles> = finding.mended.map(|mended| mended.after_us),
         /// Probability that it is chance; `null` for what is only described.
         p: Option<f64> = finding.p,
         /// The slowest request that it is about.

@@ -10,12 +10,15 @@ use pathlight_engine::findings::{
     FindingPlace, Gap, Halved, NotInstrumentedFacts, OneAfterTheOtherFacts, OutsideRequestsFacts,
     ReadWithCareFacts, RetriesFacts, SharedTag, SinceWhenFacts, SlowTailFacts, TimeoutFacts, WhoFacts,
 };
+use pathlight_engine::flow::MendedLatency;
 use pathlight_engine::verdict::one_set::ServiceCost;
 use pathlight_engine::verdict::{Headline, HitRequests, ServicePart, ServicesReport, Subject};
 use std::cmp::Ordering;
 
 /// Half of a self time saves half of it, unless other work runs beside it: less than this part of it is little.
 const LITTLE: f64 = 0.1;
+/// What-ifs with a part of a service as usual are off by up to 3.5 % (section 4 of `docs/definitions/execution-flow.md`).
+const SURELY: f64 = 0.05;
 /// Services on the other side of waits that are named.
 const OTHERS: usize = 3;
 
@@ -49,10 +52,24 @@ pub fn sentence(finding: &Finding) -> Sentence {
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
     };
-    match (finding.hit, finding.subject()) {
+    let out = match (finding.hit, finding.subject()) {
         (Some(hit), Some(subject)) => hit_requests(out.text(" "), hit, &subject),
         _ => out,
-    }
+    };
+    finding.mended.iter().fold(out, mended)
+}
+
+/// Says which percentiles of the latency would fall, by more than a what-if can be off, if a subject took what is usual.
+fn mended(out: Sentence, latency: &MendedLatency) -> Sentence {
+    let (now, then) = (&latency.before_us, &latency.after_us);
+    let percentiles = [("p50", now.p50, then.p50), ("p95", now.p95, then.p95), ("p99", now.p99, then.p99)];
+    let falls = percentiles.iter().filter(|(_, now, then)| now - then > SURELY * now);
+    let named = falls.enumerate().fold(Sentence::default(), |out, (at, (name, now, then))| {
+        let out = out.text(if at == 0 { " If it took what is usual, " } else { ", " });
+        let out = out.text(name).text(if at == 0 { " would be " } else { " " });
+        out.number(duration(*then)).text(" (").number(duration(*now)).text(" now)")
+    });
+    if named.parts.is_empty() { out } else { out.then(named).text(".") }
 }
 
 /// Says in how many requests a subject takes longer than usual.
