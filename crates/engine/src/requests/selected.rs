@@ -155,7 +155,7 @@ enum Matcher {
     /// The type with this number.
     Type(Option<u32>),
     /// A subject, and by number of the type the greatest time that is usual.
-    Hit(RefCell<SubjectTimes>, Vec<Option<u64>>),
+    Hit(Box<RefCell<SubjectTimes>>, Vec<Option<u64>>),
 }
 
 impl Matcher {
@@ -178,7 +178,7 @@ impl Matcher {
             Filter::Hit(hit) => {
                 let limit = |name| Some(hit.limits_us.iter().find(|(of, _)| of == name)?.1);
                 let limits = types.iter().flat_map(|types| types.names()).map(limit).collect();
-                Matcher::Hit(RefCell::new(SubjectTimes::new(set, [&hit.subject], overlap)), limits)
+                Matcher::Hit(Box::new(RefCell::new(SubjectTimes::new(set, [&hit.subject], overlap))), limits)
             }
         }
     }
