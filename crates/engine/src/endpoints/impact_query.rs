@@ -4,6 +4,7 @@ use crate::EngineError;
 use crate::endpoints::{ImpactPart, ImpactReport};
 use crate::requests::Selection;
 use crate::run::query::Query;
+use crate::run::range_requests::RangeRequests;
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use crate::verdict::query::times;
@@ -24,14 +25,14 @@ impl Query for Impact {
         if let Some((summary, choice)) = workers.summary_of(&self.selection).await? {
             return Ok(summary.bottom_up(&choice)?);
         }
-        let (requests, facts) = workers.cut(&self.selection).await?;
-        let finish = |parts| ImpactPart::finish(parts, self.selection.range, facts);
-        if !self.selection.by_service {
-            return Ok(finish(requests.partials(ImpactPass).await?));
-        }
-        let (parts, times) = try_join(requests.partials(ImpactPass), times(&requests)).await?;
-        let mut report = finish(parts);
-        report.divide(&times);
+        let by_service = self.selection.by_service;
+        let passes = async |requests: &RangeRequests<'_>| {
+            let services = async { if by_service { times(requests).await.map(Some) } else { Ok(None) } };
+            try_join(requests.partials(ImpactPass), services).await
+        };
+        let ((parts, services), facts) = workers.over_requests(&self.selection, passes).await?;
+        let mut report = ImpactPart::finish(parts, self.selection.range, facts);
+        services.iter().for_each(|services| report.divide(services));
         Ok(report)
     }
 }

@@ -29,12 +29,12 @@ impl Query for Findings {
 
     async fn run(self, workers: Workers) -> Result<FindingsReport, EngineError> {
         let Some(baseline) = &self.baseline else {
-            let (requests, facts) = workers.cut(&self.selection).await?;
-            return Ok(found(&requests).await?.rank(facts, None));
+            let (found, facts) = workers.over_requests(&self.selection, found).await?;
+            return Ok(found.rank(facts, None));
         };
-        let ((normal, before_facts), (requests, facts)) =
-            try_join(workers.cut(baseline), workers.cut(&self.selection)).await?;
-        let (before, found) = try_join(found(&normal), found(&requests)).await?;
+        let side = |selection| workers.over_requests(selection, found);
+        let ((before, before_facts), (found, facts)) =
+            try_join(side(baseline), side(&self.selection)).await?;
         let change = culprit((baseline, &before.times), (&self.selection, &found.times));
         let report = before.rank(before_facts, None);
         Ok(found.rank(facts, Some(Before { change, report })))
