@@ -1,7 +1,7 @@
 //! A Jaeger trace under construction: its spans come one by one, and what they call processes is known later.
 
 use hashbrown::HashTable;
-use pathlight_trace::{ProcessId, RawSpan, TraceId, hash_bytes};
+use pathlight_trace::{ProcessId, RawLink, RawSpan, TraceId, hash_bytes};
 use std::borrow::Cow;
 
 /// Marks a [`ProcessId`] that is a number of the trace's own list still.
@@ -16,6 +16,8 @@ pub(crate) struct Building {
     /// Trace id of the first span that has one.
     first_own: Option<TraceId>,
     pub spans: Vec<RawSpan>,
+    /// Links of the spans; an absent trace is the one under construction.
+    pub links: Vec<RawLink>,
     /// Spans that name another trace than the first, or none.
     of_others: Vec<(u32, TraceId)>,
     /// Texts of process ids, one after the other, with ends, what they turned out to be, and first uses.
@@ -41,6 +43,7 @@ impl Building {
             self.spans = Vec::new();
         }
         self.of_others.clear();
+        self.links.clear();
         self.names.clear();
         self.ends.clear();
         self.found.clear();
@@ -153,11 +156,20 @@ impl Building {
         })
     }
 
+    /// Takes out the links; an absent trace is `id`.
+    pub fn drain_links(&mut self, id: TraceId) -> impl Iterator<Item = RawLink> {
+        let known = move |trace: TraceId| if trace.is_none() { id } else { trace };
+        let place =
+            move |link: RawLink| RawLink { trace: known(link.trace), to_trace: known(link.to_trace), ..link };
+        self.links.drain(..).map(place)
+    }
+
     /// Gives up what is held.
     pub fn discard(&mut self) {
         self.is_bad = true;
         self.spans = Vec::new();
         self.of_others = Vec::new();
+        self.links = Vec::new();
     }
 }
 

@@ -207,6 +207,7 @@ impl Sink {
             });
             TraceId::parse(&format!("trace-at-byte-{}", building.at), &mut set.id_texts)
         });
+        building.drain_links(id).try_for_each(|link| set.add_link(link))?;
         if !building.is_of_one_trace(id) {
             return building.drain(id).try_for_each(|(own, span)| self.stage(set, own, span));
         }

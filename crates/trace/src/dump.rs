@@ -53,6 +53,10 @@ pub fn dump(set: &TraceSet) -> String {
             if flags.has(Flags::SEVERAL_PARENTS) {
                 let _ = write!(out, " of {:?}", set.raw(row).parent.to_text(&set.id_texts));
             }
+            for link in set.links_of(row..row + 1) {
+                let (trace, span) = (link.trace.to_text(&set.id_texts), link.span.to_text(&set.id_texts));
+                let _ = write!(out, " link {trace}/{span}");
+            }
             let _ = writeln!(out, " {} process {}", tags(set, set.tag_set(row)), tags(set, process.tags));
         }
     }

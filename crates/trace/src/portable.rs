@@ -1,7 +1,8 @@
 //! Traces on their way to another set: between workers, and in a saved report.
 
 use super::{
-    Flags, Interner, ProcessId, RawSpan, SetFull, SpanId, Symbol, TagSetId, TraceId, TraceSet, is_in_calendar,
+    Flags, Interner, ProcessId, RawLink, RawSpan, SetFull, SpanId, Symbol, TagSetId, TraceId, TraceSet,
+    is_in_calendar,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub struct Portable {
     /// Log records and removed copies of spans to be counted with it.
     logs: u64,
     copies: u64,
+    /// Links of the spans. They come last, as earlier versions wrote none.
+    pub(super) links: Vec<RawLink>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +58,9 @@ impl Portable {
             for &duplicate in duplicates.get(&row.id).into_iter().flatten() {
                 copier.push(duplicate);
             }
+            for link in set.raw_links_of(trace) {
+                copier.push_link(link);
+            }
             let spans = (copier.out.spans.len() - before) as u32;
             let id = copier.trace_id(row.id);
             copier.out.traces.push((id, spans));
@@ -71,6 +77,9 @@ impl Portable {
     pub fn regroup(&mut self, group: u8) {
         for (id, _) in &mut self.traces {
             *id = id.in_group(group);
+        }
+        for link in &mut self.links {
+            *link = link.in_group(group);
         }
     }
 
@@ -122,6 +131,11 @@ impl Portable {
                 set.add_grouped(id, &mut raw)?;
             }
             raw.clear();
+        }
+        // Those of traces that are not kept end with the load.
+        for link in &self.links {
+            let link = numbers.link(link, set);
+            set.add_grouped_link(link)?;
         }
         Ok(())
     }
@@ -184,6 +198,15 @@ impl Numbers<'_> {
         match id.text {
             true => SpanId::parse(self.of.id_texts.get(Symbol(id.bits as u32)), &mut set.id_texts),
             false => id,
+        }
+    }
+
+    fn link(&self, link: &RawLink, set: &mut TraceSet) -> RawLink {
+        RawLink {
+            trace: self.trace_id(link.trace, set),
+            span: self.span_id(link.span, set),
+            to_trace: self.trace_id(link.to_trace, set),
+            to_span: self.span_id(link.to_span, set),
         }
     }
 
@@ -289,6 +312,16 @@ impl<'a> Copier<'a> {
     fn operation(&mut self, operation: Symbol) -> Symbol {
         let (set, names) = (self.set, &mut self.out.names);
         *self.operations.entry(operation).or_insert_with(|| names.intern(set.names.get(operation)))
+    }
+
+    fn push_link(&mut self, link: RawLink) {
+        let link = RawLink {
+            trace: self.trace_id(link.trace),
+            span: self.id(link.span),
+            to_trace: self.trace_id(link.to_trace),
+            to_span: self.id(link.to_span),
+        };
+        self.out.links.push(link);
     }
 
     fn push(&mut self, span: RawSpan) {

@@ -5,7 +5,7 @@
 
 use super::{
     Endpoint, EndpointId, Interner, PlaceFacts, Portable, Reading, ReadingRule, SpanId, Symbol, TraceId,
-    TraceSet, template,
+    TraceRow, TraceSet, template,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -162,8 +162,9 @@ impl Redaction {
 }
 
 impl Portable {
-    /// Leaves out tags and replaces names, as chosen. Traces that lose their ids are numbered from `first`.
-    pub fn redact(&mut self, redaction: Redaction, pseudonyms: &Pseudonyms, first: u64) {
+    /// Leaves out tags and replaces names, as chosen. `set` is the one they were copied from. If ids are replaced, `first` is
+    /// the number of the set's first trace, and links to traces of other sets lead nowhere.
+    pub fn redact(&mut self, redaction: Redaction, pseudonyms: &Pseudonyms, set: &TraceSet, first: u64) {
         if redaction.is_nothing() {
             return;
         }
@@ -196,26 +197,84 @@ impl Portable {
         }
         self.names = names;
         if redaction.names {
-            self.number_ids(first);
+            self.number_ids(set, first);
         }
     }
 
-    /// Puts numbers in place of ids: traces from `first`, the spans of each by the order of their ids.
-    fn number_ids(&mut self, first: u64) {
+    /// Puts numbers in place of ids: that of a trace is `first` and its place in the set, those of its spans follow the order
+    /// of their ids.
+    fn number_ids(&mut self, set: &TraceSet, first: u64) {
+        self.number_links(set, first);
         let texts = std::mem::take(&mut self.id_texts);
         let mut rest = self.spans.as_mut_slice();
-        for (number, (id, spans)) in (u128::from(first)..).zip(&mut self.traces) {
-            *id = TraceId::hex(number).in_group(id.group);
+        for (id, spans) in &mut self.traces {
+            *id = match id_in(set, *id, &texts).and_then(|id| set.find_trace(id)) {
+                Some(trace) => numbered_trace(first, trace, id.group),
+                None => TraceId::NONE,
+            };
             let (own, others) = rest.split_at_mut((*spans as usize).min(rest.len()));
             rest = others;
-            let ids = own.iter().flat_map(|span| [span.id, span.parent]).filter(|id| !id.is_none());
-            let order: BTreeSet<(String, SpanId)> = ids.map(|id| (id.to_text(&texts), id)).collect();
-            let numbers: BTreeMap<SpanId, u64> =
-                order.into_iter().zip(1..).map(|((_, id), number)| (id, number)).collect();
-            let number = |id: SpanId| numbers.get(&id).map_or(SpanId::NONE, |&number| SpanId::hex(number));
+            let numbers = SpanNumbers::of(own.iter().flat_map(|span| [span.id, span.parent]), &texts);
             for span in own {
-                (span.id, span.parent) = (number(span.id), number(span.parent));
+                (span.id, span.parent) = (numbers.of_id(span.id), numbers.of_id(span.parent));
             }
         }
+    }
+
+    /// Puts the same numbers into links. Those that lead to nothing in the set still do, and stay different ones.
+    fn number_links(&mut self, set: &TraceSet, first: u64) {
+        if self.links.is_empty() {
+            return;
+        }
+        let mut duplicates: BTreeMap<TraceId, Vec<SpanId>> = BTreeMap::new();
+        for (id, span) in &set.duplicates {
+            duplicates.entry(*id).or_default().extend([span.id, span.parent]);
+        }
+        let mut by_trace: BTreeMap<u32, SpanNumbers> = BTreeMap::new();
+        let texts = &self.id_texts;
+        let mut numbered = |trace: TraceId, span: SpanId| {
+            let trace = set.find_trace(id_in(set, trace, texts)?)?;
+            let TraceRow { id, first: row, end, .. } = set.traces()[trace as usize];
+            let span = if span.text { SpanId::find(&span.to_text(texts), &set.id_texts)? } else { span };
+            let numbers = by_trace.entry(trace).or_insert_with(|| {
+                let rows = (row..end).map(|row| set.raw(row)).flat_map(|span| [span.id, span.parent]);
+                SpanNumbers::of(rows.chain(duplicates.get(&id).into_iter().flatten().copied()), &set.id_texts)
+            });
+            let span = Some(numbers.of_id(span)).filter(|span| !span.is_none())?;
+            Some((numbered_trace(first, trace, id.group), span))
+        };
+        for (link, nothing) in self.links.iter_mut().zip(1..) {
+            let nothing = (TraceId::NONE, SpanId::hex(nothing));
+            (link.trace, link.span) = numbered(link.trace, link.span).unwrap_or(nothing);
+            (link.to_trace, link.to_span) = numbered(link.to_trace, link.to_span).unwrap_or(nothing);
+        }
+    }
+}
+
+/// Returns the id in a set of a trace that was copied from it.
+fn id_in(set: &TraceSet, id: TraceId, texts: &Interner) -> Option<TraceId> {
+    match id.text {
+        true => TraceId::find(&id.to_text(texts), &set.id_texts).map(|found| found.in_group(id.group)),
+        false => Some(id),
+    }
+}
+
+fn numbered_trace(first: u64, trace: u32, group: u8) -> TraceId {
+    TraceId::hex(u128::from(first) + u128::from(trace)).in_group(group)
+}
+
+/// Numbers of the spans of a trace, from 1 on, by the order of their ids.
+struct SpanNumbers(BTreeMap<SpanId, u64>);
+
+impl SpanNumbers {
+    /// Numbers some ids, which may be there several times.
+    fn of(ids: impl Iterator<Item = SpanId>, texts: &Interner) -> SpanNumbers {
+        let order: BTreeSet<(String, SpanId)> =
+            ids.filter(|id| !id.is_none()).map(|id| (id.to_text(texts), id)).collect();
+        SpanNumbers(order.into_iter().zip(1..).map(|((_, id), number)| (id, number)).collect())
+    }
+
+    fn of_id(&self, id: SpanId) -> SpanId {
+        self.0.get(&id).map_or(SpanId::NONE, |&number| SpanId::hex(number))
     }
 }

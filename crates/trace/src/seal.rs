@@ -87,6 +87,7 @@ impl UnattachedSpans {
 impl Sealing {
     /// Begins with what the set has staged.
     pub fn begin(set: &mut TraceSet) -> Sealing {
+        set.lift_links();
         Sealing {
             unattached: UnattachedSpans::of(std::mem::take(&mut set.staged)),
             state: State::Staged,
@@ -117,6 +118,7 @@ impl Sealing {
                     let is_joined = matches!(self.state, State::Join) || set.split.is_empty();
                     self.state = if is_joined { State::Done } else { State::Gather(0) };
                     if is_joined {
+                        set.place_links();
                         set.shrink();
                     } else {
                         set.split.compact_sort();

@@ -1,5 +1,6 @@
 //! The columns: every span of a worker, grouped by trace, each trace a forest in pre-order.
 
+use super::links::Links;
 use super::normalise::Normaliser;
 use super::numbers::{Numbers, keep as keep_rows};
 use super::parents::references;
@@ -92,6 +93,7 @@ pub struct TraceSet {
     pub(super) staged: Vec<(TraceId, RawSpan)>,
     /// Duplicate spans dropped in favour of another of the same id; kept for the next fragment of their trace.
     pub(super) duplicates: Vec<(TraceId, RawSpan)>,
+    pub(super) links: Links,
     /// Identical copies removed so far.
     pub(super) copies: u64,
     /// Log records (OTLP: events) seen.
@@ -368,6 +370,7 @@ impl TraceSet {
             self.trace_table
                 .insert_unique(Table::hash(&trace.id), number, |&t| Table::hash(&traces[t as usize].id));
         }
+        self.links.keep(&kept);
         keep_rows(&mut old.parent, &kept);
         let mut first = 0u32;
         for range in &kept {
@@ -556,6 +559,7 @@ impl TraceSet {
             + self.names.heap_bytes()
             + self.id_texts.heap_bytes()
             + self.tags.heap_bytes()
+            + self.links.heap_bytes()
             + self.traces.capacity() * size_of::<TraceRow>()
             + self.trace_table.capacity() * 5
             + (self.staged.capacity() + self.duplicates.capacity()) * size_of::<(TraceId, RawSpan)>()

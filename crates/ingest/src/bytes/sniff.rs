@@ -83,7 +83,7 @@ pub(crate) const HTML: &str = "an HTML page";
 pub(crate) fn sniff(head: &[u8]) -> Kind {
     match head {
         [0x1f, 0x8b, ..] => return Kind::Gzip,
-        _ if head.starts_with(crate::formats::columns::MAGIC) => return Kind::Columns,
+        _ if crate::formats::columns::begin_with(head) => return Kind::Columns,
         _ if head.starts_with(SUMMARY) => return Kind::Summary,
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => return Kind::Zip,
         _ => {}

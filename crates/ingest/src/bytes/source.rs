@@ -120,7 +120,7 @@ impl Source {
                 cx.sink.saw_packing("utf-16");
             }
             Kind::Columns => {
-                self.opened = Opened::Columns(Columns::default());
+                self.opened = Opened::Columns(Columns::of(head));
                 return Ok(columns::MAGIC.len());
             }
             Kind::Summary if cx.summaries.is_none() => {

@@ -8,7 +8,15 @@ use pathlight_base::encoding;
 use pathlight_trace::Portable;
 
 /// What the columns begin with; its last digit is the version.
-pub const MAGIC: &[u8; 8] = b"\x93PLCOL1\n";
+pub const MAGIC: &[u8; 8] = b"\x93PLCOL2\n";
+
+/// What they began with before spans had links.
+const WITHOUT_LINKS: &[u8; 8] = b"\x93PLCOL1\n";
+
+/// Returns whether columns begin with these bytes.
+pub(crate) fn begin_with(head: &[u8]) -> bool {
+    head.starts_with(MAGIC) || head.starts_with(WITHOUT_LINKS)
+}
 
 /// A record longer than this is damaged; one has 8,192 spans or a single trace.
 const LONGEST: usize = 1 << 30;
@@ -21,8 +29,8 @@ pub fn write(portable: &Portable, out: &mut Vec<u8>) {
 }
 
 /// Columns being read.
-#[derive(Default)]
 pub(crate) struct Columns {
+    has_links: bool,
     /// The length and bytes of the record under way.
     held: Vec<u8>,
     taken: u64,
@@ -30,6 +38,11 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// Returns columns of the version that [`head`](begin_with) says, of which nothing is read yet.
+    pub fn of(head: &[u8]) -> Columns {
+        Columns { has_links: !head.starts_with(WITHOUT_LINKS), held: Vec::new(), taken: 0, is_damaged: false }
+    }
+
     /// Takes bytes, those after [`MAGIC`] first.
     pub fn feed(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), Stop> {
         cx.sink.saw(Format::Columns);
@@ -58,6 +71,10 @@ impl Columns {
     }
 
     fn record(&mut self, cx: &mut Context<'_>) -> Result<(), Stop> {
+        if !self.has_links {
+            // Links are the last list of a record: an empty one.
+            self.held.push(0);
+        }
         let read = encoding::read::<Portable>(&self.held[4..]).ok();
         match read.filter(|_| self.held.len() < LONGEST) {
             Some(mut portable) => {

@@ -1,6 +1,6 @@
 //! Jaeger's JSON: spans and processes, the reference way.
 
-use super::{Format, ParentChoice};
+use super::{Format, LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number, Text};
 use crate::judge::Needs;
@@ -324,6 +324,7 @@ fn references(
     node: Option<Node<'_>>,
     own: TraceId,
     choice: &mut ParentChoice,
+    links: &mut LinkList,
 ) -> Result<(), Bad> {
     for reference in list(node, "references")?.into_iter().flat_map(Node::elements) {
         let reference = reference?;
@@ -336,8 +337,11 @@ fn references(
         let span = span_id(sink, set, span, "spanID")?;
         if trace.is_none() || own.is_none() || trace == own {
             choice.reference(span, follows);
+        } else {
+            links.push(trace, span);
         }
     }
+    links.follow(choice);
     Ok(())
 }
 
@@ -345,6 +349,7 @@ fn references(
 struct Read<'a> {
     own: TraceId,
     span: RawSpan,
+    links: LinkList,
     process: Option<Node<'a>>,
     process_id: Option<Text<'a>>,
 }
@@ -360,10 +365,10 @@ fn read<'a>(
     let own = trace_id(sink, set, fields.trace_id, "traceID")?;
     let id = span_id(sink, set, fields.span_id, "spanID")?;
     let operation = text(sink, fields.operation, "operationName")?;
-    let mut choice = ParentChoice::default();
+    let (mut choice, mut links) = (ParentChoice::default(), LinkList::default());
     choice.named(span_id(sink, set, fields.parent, "parentSpanID")?);
     let home = if own.is_none() { trace.unwrap_or(TraceId::NONE) } else { own };
-    references(sink, set, fields.references, home, &mut choice)?;
+    references(sink, set, fields.references, home, &mut choice, &mut links)?;
     let start = sink.in_unit(Clock::Micros, number(fields.start, "startTime")?);
     let duration = sink.in_unit(Clock::Micros, number(fields.duration, "duration")?);
     let process_id = text(sink, fields.process_id, "processID")?;
@@ -390,7 +395,7 @@ fn read<'a>(
     };
     let operation = set.operation(operation.as_ref().map_or("", |o| &o.text));
     let span = RawSpan { id, parent, start_us, duration_us, operation, process: ProcessId(0), tags, flags };
-    Ok(Some(Read { own, span, process: fields.process, process_id }))
+    Ok(Some(Read { own, span, links, process: fields.process, process_id }))
 }
 
 /// Reads a span of the trace under construction.
@@ -411,6 +416,8 @@ pub(crate) fn span_of_trace(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>)
             sink.building.process(name, node.at)
         }
     };
+    let own = if read.own.is_none() { trace.unwrap_or(TraceId::NONE) } else { read.own };
+    sink.building.links.extend(read.links.of(own, read.span.id));
     sink.building.push(read.own, read.span);
     Ok(())
 }
@@ -425,5 +432,6 @@ pub(crate) fn single_span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -
         None => sink.unknown_process(set, node.at),
     };
     sink.stage_or_leave(set, node.at, read.own, read.span)?;
+    read.links.add_to(set, read.own, read.span.id)?;
     Ok(())
 }

@@ -301,7 +301,7 @@ impl FastReader {
         loop {
             (view.text[at] == b'{').then_some(())?;
             at = view.space(at + 1)?;
-            let (mut follows, mut in_trace, mut span) = (false, true, SpanId::NONE);
+            let (mut follows, mut span) = (false, SpanId::NONE);
             let mut seen = [false; 3];
             let mut see = |i: usize| (!std::mem::replace(&mut seen[i], true)).then_some(());
             at = loop {
@@ -322,7 +322,8 @@ impl FastReader {
                         let (text, at) = view.string(value)?;
                         if !same(&self.trace_text, text) {
                             let other = trace_hex(text)?;
-                            in_trace = other.is_none() || other == own;
+                            // Another trace: it is a link.
+                            (other.is_none() || other == own).then_some(())?;
                         }
                         at
                     }
@@ -340,9 +341,7 @@ impl FastReader {
                     Err(after) => break after,
                 }
             };
-            if in_trace {
-                choice.reference(span, follows);
-            }
+            choice.reference(span, follows);
             match view.next(at, b']')? {
                 Ok(next) => at = next,
                 Err(after) => return Some(after),

@@ -4,6 +4,7 @@ pub mod columns;
 pub(crate) mod foreign;
 pub(crate) mod jaeger;
 pub(crate) mod jaeger_fast;
+mod links;
 mod names;
 pub(crate) mod next;
 mod otel;
@@ -15,5 +16,6 @@ pub(crate) mod saved_report;
 pub(crate) mod stdout;
 pub(crate) mod zipkin;
 
+pub(crate) use links::LinkList;
 pub(crate) use names::{FORMATS, Format};
 pub(crate) use parent_choice::ParentChoice;

@@ -1,8 +1,8 @@
 //! OpenTelemetry protocol as JSON: resources, scopes, spans.
 
-use super::ParentChoice;
 use super::jaeger::text;
 use super::otel;
+use super::{LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
 use crate::judge::Needs;
@@ -104,12 +104,15 @@ impl OtlpReader {
         let parent_text = id_text(sink, parent, "parentSpanId", 8)?;
         let mut parent = ParentChoice::default();
         parent.reference(SpanId::parse(&parent_text, &mut set.id_texts), false);
+        let mut other_links = LinkList::default();
         for link in links.into_iter().flat_map(Node::elements) {
-            reference(sink, set, link?, &trace, &mut parent)?;
+            read_link(sink, set, link?, &trace, &mut parent, &mut other_links)?;
         }
+        other_links.follow(&parent);
+        let id = SpanId::parse(&id, &mut set.id_texts);
         let span = otel::Span {
             at: node.at,
-            id: SpanId::parse(&id, &mut set.id_texts),
+            id,
             parent,
             start: nanoseconds(sink, start, "startTimeUnixNano")?,
             end: nanoseconds(sink, end, "endTimeUnixNano")?,
@@ -127,7 +130,10 @@ impl OtlpReader {
         let trace = TraceId::parse(&trace, &mut set.id_texts);
         if trace.is_none() {
             sink.problems.note(ProblemKind::MissingTraceId, node.at, || "a span without a trace id".into());
-        } else if resource.is_some() && scope.is_some() {
+            return Ok(());
+        }
+        other_links.add_to(set, trace, id)?;
+        if resource.is_some() && scope.is_some() {
             sink.stage(set, trace, span)?;
         } else {
             self.waiting.push((trace, span));
@@ -168,20 +174,23 @@ fn id_text(sink: &mut Sink, node: Option<Node<'_>>, name: &str, bytes: usize) ->
     Ok(text(sink, node, name)?.map_or(String::new(), |t| canonical(&t.text, bytes)))
 }
 
-/// Takes note of a link that is a reference to a span of the trace `own`.
-fn reference(
+/// Takes note of a link, which may be a reference to a span of the trace `own`.
+fn read_link(
     sink: &mut Sink,
     set: &mut TraceSet,
     link: Node<'_>,
     own: &str,
     choice: &mut ParentChoice,
+    links: &mut LinkList,
 ) -> Result<(), Bad> {
     let [trace, span, attributes] = link.pick(["traceId", "spanId", "attributes"])?;
-    let Some(follows_from) = otel::reference_kind(sink, attributes)? else { return Ok(()) };
+    let follows_from = otel::reference_kind(sink, attributes)?;
     let trace = id_text(sink, trace, "traceId", 16)?;
-    let span = id_text(sink, span, "spanId", 8)?;
-    if trace.is_empty() || trace.eq_ignore_ascii_case(own) {
-        choice.reference(SpanId::parse(&span, &mut set.id_texts), follows_from);
+    let span = SpanId::parse(&id_text(sink, span, "spanId", 8)?, &mut set.id_texts);
+    let is_own = trace.is_empty() || trace.eq_ignore_ascii_case(own);
+    match follows_from.filter(|_| is_own) {
+        Some(follows_from) => choice.reference(span, follows_from),
+        None => links.push(TraceId::parse(&trace, &mut set.id_texts), span),
     }
     Ok(())
 }

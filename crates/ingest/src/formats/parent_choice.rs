@@ -36,6 +36,12 @@ impl ParentChoice {
         !self.more.is_empty() || is_other(self.named) || child_of.is_some() && is_other(self.follows)
     }
 
+    /// Returns the references that say `FOLLOWS_FROM` of a span that names several: all but one of them are links.
+    pub fn other_follows(&self) -> impl Iterator<Item = SpanId> + '_ {
+        let more = self.more.iter().filter(|of| of.follows_from).map(|of| of.id);
+        self.follows.into_iter().chain(more).filter(|_| self.is_several())
+    }
+
     /// Returns the parent, absent for a root; sets the flags that go with it.
     pub fn choose(self, flags: &mut Flags, texts: &mut Interner) -> SpanId {
         if self.is_several() {

@@ -4,7 +4,7 @@
 use super::jaeger::{HostChoice, error_tag, is_error_field, plain, text};
 use super::otlp::canonical;
 use super::stdout;
-use super::{Format, ParentChoice};
+use super::{Format, LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number, Text};
 use crate::judge::Needs;
@@ -46,7 +46,7 @@ pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Resul
     let mut ids = Ids { sink, set, is_row };
     let own = ids.trace(trace.or(trace_id))?;
     let id = ids.span(id.or(span_id), "spanId")?;
-    let mut choice = ParentChoice::default();
+    let (mut choice, mut links) = (ParentChoice::default(), LinkList::default());
     choice.named(ids.span(parent.or(parent_span), "parent_id")?);
     for reference in references.or(refs).into_iter().flat_map(Node::elements) {
         let reference = reference?;
@@ -61,8 +61,11 @@ pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Resul
         let span = ids.span(span.or(span_id), "spanId")?;
         if trace.is_none() || own.is_none() || trace == own {
             choice.reference(span, follows);
+        } else {
+            links.push(trace, span);
         }
     }
+    links.follow(&choice);
     let name = text(sink, name.or(operation), "operationName")?;
     let start = start.or(start_time);
     let start_ns = match start {
@@ -104,6 +107,7 @@ pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Resul
     let operation = set.operation(name.as_ref().map_or("", |n| &n.text));
     let span = RawSpan { id, parent, start_us, duration_us, operation, process, tags, flags };
     sink.stage_or_leave(set, node.at, own, span)?;
+    links.add_to(set, own, id)?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::jaeger::{span_id, text, trace_id};
 use super::otel;
-use super::{Format, ParentChoice};
+use super::{Format, LinkList, ParentChoice};
 use crate::clock::Clock;
 use crate::json::node::{Bad, Node, Number};
 use crate::judge::Needs;
@@ -89,18 +89,22 @@ pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Resul
         node.pick(["Name", "SpanKind", "Status", "Attributes", "Events", "Links"])?;
     let (trace, id) = context(sink, set, own)?;
     let mut choice = ParentChoice::default();
-    let mut add = |(of, span): (TraceId, SpanId), follows_from| {
-        if of.is_none() || of == trace {
-            choice.reference(span, follows_from);
-        }
-    };
-    add(context(sink, set, parent)?, false);
+    let is_own = |of: TraceId| of.is_none() || of == trace;
+    let (of, parent) = context(sink, set, parent)?;
+    if is_own(of) {
+        choice.reference(parent, false);
+    }
+    let mut other_links = LinkList::default();
     for link in links.into_iter().flat_map(Node::elements) {
         let [to, attributes] = link?.pick(["SpanContext", "Attributes"])?;
-        if let Some(follows_from) = otel::reference_kind(sink, attributes)? {
-            add(context(sink, set, to)?, follows_from);
+        let follows_from = otel::reference_kind(sink, attributes)?;
+        let (of, to) = context(sink, set, to)?;
+        match follows_from.filter(|_| is_own(of)) {
+            Some(follows_from) => choice.reference(to, follows_from),
+            None => other_links.push(of, to),
         }
     }
+    other_links.follow(&choice);
     let process = otel::process(sink, set, resource)?;
     let scope = otel::scope(sink, set, scope.or(library))?;
     let span = otel::Span {
@@ -117,6 +121,7 @@ pub(crate) fn span(sink: &mut Sink, set: &mut TraceSet, node: Node<'_>) -> Resul
     };
     if let Some(span) = otel::read(sink, set, span, scope, process)? {
         sink.stage_or_leave(set, node.at, trace, span)?;
+        other_links.add_to(set, trace, id)?;
     }
     Ok(())
 }

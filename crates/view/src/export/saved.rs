@@ -75,7 +75,7 @@ pub fn columns(
         end += 1;
     }
     let mut portable = Portable::copy(set, from..end as u32);
-    portable.redact(*redaction, pseudonyms, first.saturating_add(u64::from(from)));
+    portable.redact(*redaction, pseudonyms, set, first);
     let mut out = Vec::new();
     if from == 0 {
         portable.count(set);
