@@ -2,6 +2,7 @@
 //! for passes and merges their partials ([`Plan`]), and native threads.
 
 pub mod clock;
+mod connected;
 mod cuts;
 mod moves;
 #[cfg(not(target_arch = "wasm32"))]
