@@ -66,6 +66,7 @@ pub mod load;
 mod passes;
 pub mod pool;
 pub mod queries;
+pub mod queues;
 pub mod requests;
 pub mod requests_list;
 pub mod run;

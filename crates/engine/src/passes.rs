@@ -12,6 +12,8 @@ use crate::findings::tags_query::{PairsPass, TagsPass, TypeLatenciesPass};
 use crate::flame::histograms_query::HistogramsPass;
 use crate::flame::query::{ContextsPass, ExemplarsPass};
 use crate::heatmap::query::{CellsPass, ColumnKeysPass, TiedColumnsPass};
+use crate::queues::links::HeldPass;
+use crate::queues::query::{ElsewherePass, QueuesPass};
 use crate::requests::overview::OverviewPass;
 use crate::requests::pseudonyms::NamesPass;
 use crate::requests::search::find_spans::FindSpans;
@@ -74,6 +76,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     PairsPass,
     PathsPass,
     ProposalsPass,
+    QueuesPass,
     SearchPass,
     ServicesPass,
     SlowestPass,
@@ -87,7 +90,9 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
 ]);
 
 list!(SET_PASSES: StartSetPass, read_set_pass, SetPassNumber, [
+    ElsewherePass,
     FindSpans,
+    HeldPass,
     JoinPass,
     NamedPass,
     NamesPass,

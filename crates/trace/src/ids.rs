@@ -53,7 +53,7 @@ impl SpanId {
     }
 
     /// Returns the id of a canonical text, if it is hexadecimal or a text that was interned.
-    pub(super) fn find(text: &str, texts: &Interner) -> Option<SpanId> {
+    pub fn find(text: &str, texts: &Interner) -> Option<SpanId> {
         match parse_hex(text, 16) {
             Some(bits) => Some(SpanId::hex(bits as u64)),
             None => texts.find(text).map(|symbol| SpanId { bits: u64::from(symbol.0), text: true }),

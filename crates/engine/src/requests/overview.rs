@@ -3,6 +3,8 @@
 use crate::EngineError;
 use crate::findings::{Outside, OutsidePart};
 use crate::flame::{pack_sorted, unpack_sorted};
+use crate::queues::LinkCounts;
+use crate::queues::links::LinksPart;
 use crate::requests::{GroupBy, RequestType, RequestTypes, RootEndpoint, TypeNames};
 use crate::run::query::Query;
 use crate::run::set_pass::{OverSet, RunningSetPass, SetPass};
@@ -42,7 +44,10 @@ impl Query for Overview {
     async fn run(self, workers: Workers) -> Result<OverviewReport, EngineError> {
         let summaries = workers.summaries().await?;
         let pass = OverviewPass { settings: self.settings, by: self.by, incomplete: self.incomplete };
-        let mut report = OverviewPartial::merge(workers.partials(pass).await?).finish();
+        let mut partial = OverviewPartial::merge(workers.partials(pass).await?);
+        let links = std::mem::take(&mut partial.links).counts(&workers).await?;
+        let mut report = partial.finish();
+        report.links = links;
         if let Some(joined) = summaries {
             if let Some(summary) = joined.group(0)? {
                 let files = joined.groups.get(&0).map_or(0, |(files, _)| *files);
@@ -129,6 +134,8 @@ pub struct OverviewReport {
     pub overlaps: AcceptedOverlaps,
     /// Counts of the findings of the rules for real traces.
     pub reading: ReadingCounts,
+    /// Links between spans, and whether what they lead to is loaded.
+    pub links: LinkCounts,
     /// The part of their traces that no request holds.
     pub outside: OutsidePart,
     /// Latency of all requests.
@@ -230,6 +237,7 @@ pub(crate) struct OverviewPartial {
     quality: Quality,
     overlaps: AcceptedOverlaps,
     reading: ReadingCounts,
+    links: LinksPart,
     outside: OutsidePart,
     by: GroupBy,
     /// By type: errors, and latencies sorted and packed.
@@ -271,6 +279,7 @@ impl OverviewPartial {
             sum.quality.merge(&part.quality);
             sum.overlaps.merge(&part.overlaps);
             sum.reading.merge(part.reading);
+            sum.links.merge(part.links);
             sum.outside.merge(part.outside);
             sum.by = part.by;
             for (name, (errors, latencies)) in part.types {
@@ -340,6 +349,7 @@ impl OverviewPartial {
             quality: self.quality,
             overlaps: self.overlaps,
             reading: self.reading,
+            links: LinkCounts::default(),
             outside: self.outside,
             latency_us: Percentiles::of_sorted(&all),
             histogram: LogHistogram::of_sorted(&all, HISTOGRAM_BINS),
@@ -540,6 +550,7 @@ impl OverviewRun {
         partial.heap_bytes = set.heap_bytes() as u64;
         partial.quality.observe_set(set);
         partial.reading = std::mem::take(&mut self.reading).finish(set);
+        partial.links = LinksPart::of(set, 0);
         partial.outside = std::mem::take(&mut self.outside).finish(set);
         for (number, (service, operation)) in set.endpoints().enumerate() {
             if self.endpoints[number].0 > 0 {

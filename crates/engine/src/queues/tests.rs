@@ -1,0 +1,189 @@
+//! Messages whose times in the queue are known.
+
+use super::QueuesReport;
+use crate::queries::{Overview, Queues};
+use crate::requests::{PercentileRange, RootEndpoint, Selection};
+use crate::run::native::NativePool;
+use pathlight_trace::{Endpoint, Flags, RawLink, RawSpan, Reading, SpanId, SpanKind, TraceId, TraceSet};
+
+/// A span as a test says it.
+#[derive(Clone)]
+struct Span {
+    trace: u128,
+    id: u64,
+    parent: u64,
+    kind: SpanKind,
+    times_us: (u64, u64),
+    name: &'static str,
+    destination: &'static str,
+    links: Vec<(u128, u64)>,
+}
+
+fn span(trace: u128, id: u64, parent: u64, kind: SpanKind, times_us: (u64, u64), name: &'static str) -> Span {
+    Span { trace, id, parent, kind, times_us, name, destination: "", links: Vec::new() }
+}
+
+impl Span {
+    fn to(self, destination: &'static str) -> Span {
+        Span { destination, ..self }
+    }
+
+    fn linked(self, links: &[(u128, u64)]) -> Span {
+        Span { links: links.to_vec(), ..self }
+    }
+}
+
+/// Returns a pool over these spans, of which traces go to the workers in turn, each service named as its operation.
+fn pool(spans: &[Span], workers: usize) -> NativePool {
+    let mut sets: Vec<TraceSet> = (0..workers).map(|_| TraceSet::new()).collect();
+    for span in spans {
+        let set = &mut sets[span.trace as usize % workers];
+        set.tags.begin();
+        if !span.destination.is_empty() {
+            set.tags.add("messaging.destination.name", span.destination);
+        }
+        let tags = set.tags.finish();
+        set.tags.begin();
+        let no_tags = set.tags.finish();
+        let raw = RawSpan {
+            id: SpanId::hex(span.id),
+            parent: SpanId::hex(span.parent),
+            start_us: 1_000_000 + span.times_us.0,
+            duration_us: span.times_us.1 - span.times_us.0,
+            operation: set.names.intern(span.name),
+            process: set.process(span.name, "", no_tags),
+            tags,
+            flags: Flags::of_kind(span.kind),
+        };
+        let trace = TraceId::hex(span.trace);
+        set.stage(trace, raw).unwrap();
+        for &(to_trace, to_span) in &span.links {
+            let (to_trace, to_span) = (TraceId::hex(to_trace), SpanId::hex(to_span));
+            set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
+        }
+    }
+    NativePool::of(sets).unwrap()
+}
+
+fn of(spans: &[Span], workers: usize, selection: &Selection) -> QueuesReport {
+    pool(spans, workers).run(Queues { selection: selection.clone() }).unwrap()
+}
+
+/// Returns the report, which is the same for other orders and numbers of workers.
+fn report(spans: &[Span], selection: &Selection) -> QueuesReport {
+    let report = of(spans, 1, selection);
+    let turned: Vec<Span> = spans.iter().rev().cloned().collect();
+    assert_eq!(of(&turned, 1, selection), report);
+    for workers in [2, 3] {
+        assert_eq!(of(spans, workers, selection), report, "{workers} workers");
+        assert_eq!(of(&turned, workers, selection), report, "{workers} workers");
+    }
+    report
+}
+
+/// Returns each edge: names, messages, sum, and mean and greatest fan-in.
+fn edges(report: &QueuesReport) -> Vec<(String, u64, u128, f64, u32)> {
+    let of = |edge: &super::QueueEdge| {
+        let names = format!("{}->{} {}", edge.sender.operation, edge.receiver.operation, edge.destination);
+        (names.trim_end().to_owned(), edge.messages, edge.sum_us, edge.fan_in, edge.most_fan_in)
+    };
+    report.edges.iter().map(of).collect()
+}
+
+/// The example of the definition.
+fn example() -> Vec<Span> {
+    vec![
+        span(1, 1, 0, SpanKind::Server, (0, 100), "A"),
+        span(1, 2, 1, SpanKind::Internal, (90, 100), "S"),
+        span(1, 3, 2, SpanKind::Consumer, (150, 400), "C"),
+        span(1, 4, 3, SpanKind::Internal, (200, 390), "D"),
+    ]
+}
+
+#[test]
+fn a_message_waits_from_the_end_of_its_sender() {
+    let found = report(&example(), &Selection::default());
+    assert_eq!(edges(&found), [("S->C".to_owned(), 1, 50, 1.0, 1)]);
+    let edge = &found.edges[0];
+    assert_eq!((edge.wait_us.p50, edge.wait_us.p95, edge.wait_us.max, edge.early), (50.0, 50.0, 50, 0));
+    let longest = &edge.longest;
+    assert_eq!(longest.wait_us, 50);
+    assert_eq!(longest.sender_trace_id, longest.receiver_trace_id);
+    assert!(longest.sender_span_id.ends_with('2') && longest.receiver_span_id.ends_with('3'));
+    // What the message does is a request of its own, which sends nothing.
+    let root = RootEndpoint::Endpoint(Endpoint::new("C", "C"));
+    assert_eq!(report(&example(), &Selection { root, ..Selection::default() }).edges, []);
+    // Read plainly the consumer is waited for.
+    let plain = Selection { reading: Reading::PLAIN, ..Selection::default() };
+    assert_eq!(report(&example(), &plain).edges, []);
+}
+
+#[test]
+fn of_a_sender_that_goes_on_the_start_counts() {
+    let mut spans = example();
+    // The sender lasts until its message is handled; another one is received before it is sent.
+    spans[1].times_us = (90, 300);
+    spans[0].times_us = (0, 300);
+    spans.extend([
+        span(1, 5, 1, SpanKind::Internal, (200, 210), "late S"),
+        span(1, 6, 5, SpanKind::Consumer, (195, 900), "C"),
+    ]);
+    let found = report(&spans, &Selection::default());
+    assert_eq!(edges(&found), [("S->C".to_owned(), 1, 60, 1.0, 1), ("late S->C".to_owned(), 1, 0, 1.0, 1)]);
+    assert_eq!((found.edges[0].early, found.edges[1].early), (0, 1));
+}
+
+/// Returns traces of which `n` publish, at 10 us one after the other for 5 us, into a batch that is received at 100 us, and
+/// a single message to the same consumer.
+fn batch(n: u128) -> Vec<Span> {
+    let publish = |trace: u128| {
+        let start_us = 10 * (trace as u64 - 1);
+        span(trace, 7, 0, SpanKind::Producer, (start_us, start_us + 5), "publish").to("orders")
+    };
+    let mut spans: Vec<Span> = (1..=n + 1).map(publish).collect();
+    let links: Vec<(u128, u64)> = (1..=n).map(|trace| (trace, 7)).collect();
+    let receive = |trace, times_us| span(trace, 1, 0, SpanKind::Consumer, times_us, "batch");
+    spans.push(receive(10_000, (100, 500)).linked(&links));
+    spans.push(receive(10_001, (2000, 2500)).linked(&[(n + 1, 7), (n + 1, 999), (4_000_000, 7)]));
+    spans
+}
+
+#[test]
+fn a_batch_belongs_to_all_its_senders() {
+    let spans = batch(4);
+    let found = report(&spans, &Selection::default());
+    // 95, 85, 75, 65 of the batch; 2000 - 45 of the other, which has three links of which two lead nowhere.
+    let receivers = 1.0 + 1.0 / 3.0;
+    assert_eq!(edges(&found), [("publish->batch orders".to_owned(), 5, 2275, 5.0 / receivers, 4)]);
+    let edge = &found.edges[0];
+    assert_eq!((edge.wait_us.p50, edge.wait_us.max), (85.0, 1955));
+    assert_eq!(edge.longest.sender_trace_id, format!("{:0>32}", 5));
+    assert_eq!(edge.longest.receiver_trace_id, format!("{:0>32x}", 10_001));
+    assert_eq!(found.lost_senders, 2);
+    assert_eq!((found.facts.requests, found.messages()), (7, 5));
+    // The slowest of all requests are those that receive.
+    let range = PercentileRange::open(70_000, 100_000);
+    let slow = Selection { range, over_all: true, ..Selection::default() };
+    assert_eq!(report(&spans, &slow).edges, []);
+}
+
+#[test]
+fn traces_that_are_too_many_to_be_moved_count_as_well() {
+    let spans = batch(1200);
+    for workers in [1, 2, 3] {
+        let mut pool = pool(&spans, workers);
+        let found = pool.run(Queues { selection: Selection::default() }).unwrap();
+        assert_eq!((found.messages(), found.edges[0].most_fan_in, found.lost_senders), (1201, 1200, 2));
+        let links = pool.run(Overview::default()).unwrap().links;
+        assert_eq!((links.resolved, links.unresolved), (1201, 2), "{workers} workers");
+    }
+}
+
+#[test]
+fn who_has_a_parent_and_links_has_messages_of_both() {
+    let mut spans = example();
+    spans.push(span(2, 9, 0, SpanKind::Producer, (20, 30), "other"));
+    spans[2].links = vec![(2, 9), (1, 2)];
+    let found = report(&spans, &Selection::default());
+    assert_eq!(edges(&found), [("other->C".to_owned(), 1, 120, 1.0, 1), ("S->C".to_owned(), 1, 50, 1.0, 1)]);
+}
