@@ -120,7 +120,8 @@ fn to_text(overview: &OverviewReport, files: &[FileReport]) -> String {
             let _ = writeln!(out, "{:>12}  {range}", count(number));
         }
     }
-    for note in reading::words::notes(&overview.reading) {
+    let links = Some(reading::words::links(overview.links)).filter(|links| links.count > 0);
+    for note in links.into_iter().chain(reading::words::notes(&overview.reading)) {
         let _ = write!(out, "{} {}. {}", count(note.count), note.what, note.meaning);
         let _ = match note.example.as_str() {
             "" => writeln!(out),

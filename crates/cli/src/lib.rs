@@ -32,6 +32,7 @@ mod output;
 mod page;
 mod parse;
 mod partition;
+mod queues;
 mod report;
 mod split;
 mod stream;
@@ -107,6 +108,9 @@ enum Command {
     /// Show where errors start and stop, and what requests would take without them
     #[command(after_help = "Example: pathlight errors traces.json")]
     Errors(errors::Args),
+    /// Show how long messages wait between whoever sends them and whoever receives them
+    #[command(after_help = "Example: pathlight queues traces.json")]
+    Queues(queues::Args),
     /// Fetch traces from a Jaeger or Tempo into a file
     #[command(
         after_help = "Example: pathlight fetch --jaeger http://localhost:16686 --service shop --since 1h -o shop.ndjson.gz"
@@ -217,6 +221,7 @@ pub fn run() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::CriticalPath(args) => critical_path::run(&args),
         Command::Errors(args) => errors::run(&args),
+        Command::Queues(args) => queues::run(&args),
         Command::Findings(args) => findings::run(&args),
         Command::Flow(args) => flow::run(&args),
         Command::Heatmap(args) => heatmap::run(&args),

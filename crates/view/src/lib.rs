@@ -17,6 +17,7 @@ pub mod heatmap;
 pub mod json;
 pub mod keys;
 pub mod palette;
+pub mod queues;
 pub mod reading;
 pub mod requests_list;
 pub mod say;

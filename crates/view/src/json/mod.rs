@@ -19,6 +19,7 @@ pub use crate::flow::json::{
     flow, flow_evaluation, flow_parents, flow_target, flow_timeout, savings, what_if,
 };
 pub use crate::heatmap::json::{heatmap, summary};
+pub use crate::queues::json::queues;
 pub use crate::reading::json::inspect;
 pub use crate::split::json::{proposals, split};
 pub use crate::summaries::json::show;

@@ -2,7 +2,7 @@
 //! test that keeps the document up to date.
 
 use crate::{
-    anomalies, compare, diagnosis, endpoints, errors, findings, flame, flow, heatmap, reading, split,
+    anomalies, compare, diagnosis, endpoints, errors, findings, flame, flow, heatmap, queues, reading, split,
     summaries, trend,
 };
 use pathlight_engine::anomalies::paper::VectorsReport;
@@ -76,6 +76,7 @@ fn reports() -> Vec<Report> {
         Report::new::<anomalies::json::Evaluation>("### anomaly --evaluate"),
         Report::new::<VectorsReport>("### anomaly --export-vectors"),
         Report::new::<errors::json::Errors>("## errors"),
+        Report::new::<queues::json::Queues>("## queues"),
         Report::new::<reading::json::Inspect>("## inspect"),
     ]
 }

@@ -3,6 +3,7 @@
 use crate::json::parts::{Text, compact, public_json};
 use pathlight_engine::findings::Tops;
 use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::queues::LinkCounts;
 use pathlight_ingest::FileReport;
 use pathlight_trace::{AcceptedOverlaps, ClockPair, Coverage, Endpoint, FoundCount, NameCount, Quality};
 use std::collections::BTreeMap;
@@ -34,6 +35,8 @@ public_json! {
         counts: &'a Quality = &overview.quality,
         /// `clipped_us` of `span_us`, 0 to 1.
         clipped_share: f64 = overview.quality.clipped_share(),
+        /// Links between spans, by whether the span that they lead to is loaded.
+        links: LinkCounts = overview.links,
         /// Coverage of the traces by all requests.
         coverage: &'a Coverage = &overview.outside.coverage,
         /// Spans at which work that no request holds begins: endpoints with most span time first, asynchronous work

@@ -95,6 +95,7 @@ pub fn facts(overview: &OverviewReport) -> Vec<Note> {
             "asynchronous spans",
             "Their parents do not wait for them; this is no fault.",
         ),
+        words::links(overview.links),
         fact(
             "time-sums",
             u64::from(quality.span_us > MOST_OF_ONE_US),
@@ -112,9 +113,9 @@ pub fn has_problems(file: &FileReport) -> bool {
     !file.problems.is_empty() || file.ended != Ended::Whole || !file.keep.is_all()
 }
 
-/// Returns whether a fact deserves attention; asynchronous spans are no fault.
+/// Returns whether a fact deserves attention; asynchronous spans and links are no fault.
 pub fn is_odd(fact: &Note) -> bool {
-    fact.key != "async-spans"
+    !matches!(fact.key, "async-spans" | "links")
 }
 
 /// Returns how many notes deserve attention: kinds of facts about the traces, and files with problems.

@@ -2,6 +2,7 @@
 
 use pathlight_base::format::{self, agreeing, count, counted, duration, duration_us, share_of};
 use pathlight_engine::queries::OverviewReport;
+use pathlight_engine::queues::LinkCounts;
 use pathlight_trace::{Coverage, NameCount, Quality, ReadingCounts, ReadingFinding, ReadingRule};
 use std::borrow::Cow;
 
@@ -78,6 +79,26 @@ pub fn beside(coverage: &Coverage) -> Vec<String> {
         )
     });
     much.chain(left_out).collect()
+}
+
+/// Returns a note on links: how many there are, and how many of them lead to nothing.
+pub fn links(counts: LinkCounts) -> Note {
+    let LinkCounts { resolved, unresolved } = counts;
+    let meaning = match unresolved {
+        0 => "All of them lead to spans that are loaded.".to_owned(),
+        _ => format!(
+            "{} {} to spans that are not loaded, so nothing is known of what these have to do with them.",
+            count(unresolved),
+            agreeing(unresolved, "leads", "lead")
+        ),
+    };
+    Note {
+        key: "links",
+        count: resolved + unresolved,
+        what: "links between spans".into(),
+        meaning,
+        example: String::new(),
+    }
 }
 
 /// Clocks named one by one.
