@@ -6,7 +6,7 @@ use crate::flame::{Observer, PathTable, pack_sorted, unpack_sorted};
 use crate::requests::{PercentileRange, RangeFacts};
 use pathlight_base::sort::CompactSort as _;
 use pathlight_base::statistics::Percentiles;
-use pathlight_trace::{Endpoint, Interner, Link, Role, SpanKind, TraceSet, Tree};
+use pathlight_trace::{Endpoint, Flags, Interner, Link, NO_ROW, Role, SpanKind, TraceSet, Tree};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::cmp::{Ordering, Reverse};
@@ -70,9 +70,16 @@ impl Receivers {
     }
 }
 
-/// Returns how many messages a consumer received at once: its links.
+/// Returns how many messages a consumer received at once: its links, and its parent if that has sent one of them.
 fn fan_in(set: &TraceSet, row: u32) -> u32 {
-    set.links_of(row..row + 1).count() as u32
+    set.links_of(row..row + 1).count() as u32 + u32::from(is_parent_sender(set, row))
+}
+
+/// Returns whether the parent of a consumer has sent it a message, and is not what it was received in.
+fn is_parent_sender(set: &TraceSet, row: u32) -> bool {
+    let parent = set.parent(row);
+    let is_sent = || set.flags(row).has(Flags::FOLLOWS_FROM) || set.kind(parent) == SpanKind::Producer;
+    parent != NO_ROW && is_sent()
 }
 
 /// Returns the queue that a span names; empty if none.
@@ -242,8 +249,10 @@ impl Observer for QueuesObserver {
             if tree.role[i as usize] == Role::Async
                 && let Some(sender) = tree.parent_of(i)
             {
-                let start_us = tree.raw_start_us(set, i);
-                self.message(set, tree, sender, ReceivedBy::Row(tree.row(i)), start_us, 1);
+                let (row, start_us) = (tree.row(i), tree.raw_start_us(set, i));
+                let is_of_batch = set.kind(row) == SpanKind::Consumer && is_parent_sender(set, row);
+                let fan_in = if is_of_batch { fan_in(set, row) } else { 1 };
+                self.message(set, tree, sender, ReceivedBy::Row(row), start_us, fan_in);
             }
         }
         let (first, end) = (tree.row(root), tree.row(end));

@@ -186,4 +186,8 @@ fn who_has_a_parent_and_links_has_messages_of_both() {
     spans[2].links = vec![(2, 9), (1, 2)];
     let found = report(&spans, &Selection::default());
     assert_eq!(edges(&found), [("other->C".to_owned(), 1, 120, 1.0, 1), ("S->C".to_owned(), 1, 50, 1.0, 1)]);
+    // A producer above it has sent one of the messages.
+    spans[1].kind = SpanKind::Producer;
+    let found = report(&spans, &Selection::default());
+    assert_eq!(edges(&found), [("other->C".to_owned(), 1, 120, 2.0, 2), ("S->C".to_owned(), 1, 50, 2.0, 2)]);
 }
