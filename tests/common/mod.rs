@@ -13,7 +13,7 @@ pub mod words;
 
 use pathlight::generate::{Defects, GenerateOptions, Shape, write_jaeger};
 use pathlight::trace::{
-    Flags, RawSpan, SpanId, SpanKind, SpanReference, TagSetId, TraceId, TraceSet, several_parents,
+    Flags, RawLink, RawSpan, SpanId, SpanKind, SpanReference, TagSetId, TraceId, TraceSet, several_parents,
 };
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,8 @@ pub struct Span {
     pub follows_from: bool,
     /// The id of a second parent, `CHILD_OF`; 0 is none.
     pub second: u64,
+    /// Trace and span that it links to; span 0 is none.
+    pub link: (u128, u64),
     pub error: bool,
     /// The value of its tag `zone`; empty is none.
     pub zone: &'static str,
@@ -61,6 +63,7 @@ pub fn span(id: u64, parent: u64, name: &str, start: u64, end: u64) -> Span {
         kind: SpanKind::Unspecified,
         follows_from: false,
         second: 0,
+        link: (0, 0),
         error: false,
         zone: "",
     }
@@ -96,7 +99,12 @@ pub fn stage(set: &mut TraceSet, spans: &[Span]) {
             tags,
             flags,
         };
-        set.stage(TraceId::hex(span.trace), raw).unwrap();
+        let trace = TraceId::hex(span.trace);
+        set.stage(trace, raw).unwrap();
+        if span.link.1 != 0 {
+            let (to_trace, to_span) = (TraceId::hex(span.link.0), SpanId::hex(span.link.1));
+            set.add_link(RawLink { trace, span: raw.id, to_trace, to_span }).unwrap();
+        }
     }
 }
 
@@ -228,7 +236,15 @@ pub fn generated_as(options: &GenerateOptions, group: u8) -> TraceSet {
                 }
             })
             .collect();
-        set.add_trace(TraceId::hex(u128::from(trace.trace_id)), &mut spans).unwrap();
+        let trace_id = |id: u64| TraceId::hex(id.into());
+        for span in &trace.spans {
+            for &(to_trace, to_span) in &span.links {
+                let (trace, to_trace) = (trace_id(trace.trace_id), trace_id(to_trace));
+                let (span, to_span) = (SpanId::hex(span.span_id), SpanId::hex(to_span));
+                set.add_link(RawLink { trace, span, to_trace, to_span }).unwrap();
+            }
+        }
+        set.add_trace(trace_id(trace.trace_id), &mut spans).unwrap();
     }
     set.seal().unwrap();
     set

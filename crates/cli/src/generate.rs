@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "SERVICE:OPERATION=-50%[@whole]")]
     speed: Vec<Speed>,
     /// Defects to put into the traces: all, or some of orphans, cycles, duplicates, zero-length, outside,
-    /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, skew,
+    /// several-roots, missing-processes, async, overlay, fire-and-forget, queues, messages, skew,
     /// generic-names, ids-in-names
     #[arg(long, value_name = "KIND,...")]
     defects: Option<Defects>,

@@ -1,8 +1,8 @@
 //! The trace as it is reported: hosts, clocks, ids and spans.
 
-use super::GenerateOptions;
 use super::plan::{Conditions, Plan};
 use super::topology::{Role, Topology};
+use super::{GenerateOptions, GeneratedMessage};
 use pathlight_base::statistics::{Random, mix};
 use pathlight_trace::SpanKind;
 use std::borrow::Cow;
@@ -28,6 +28,8 @@ pub struct GeneratedTrace {
     pub processes: Vec<GeneratedProcess>,
     /// The spans; a file holds them in another order.
     pub spans: Vec<GeneratedSpan>,
+    /// The messages that its spans have received, if messages were asked for.
+    pub messages: Vec<GeneratedMessage>,
 }
 
 /// An instance of a service.
@@ -61,6 +63,8 @@ pub struct GeneratedSpan {
     pub span_id: u64,
     /// The parent; `None` for a root.
     pub parent: Option<BuiltReference>,
+    /// Spans of any trace that it links to, as (trace id, span id).
+    pub links: Vec<(u64, u64)>,
     /// Index into the trace's processes; `None` if the process is missing.
     pub process: Option<u32>,
     /// Operation name.
@@ -180,13 +184,7 @@ pub(super) fn assemble(
     surroundings: &Surroundings,
     index: u64,
 ) -> GeneratedTrace {
-    let base = mix(options.seed ^ mix(index));
-    let trace_id = mix(base ^ 0x7ace).max(1);
-    let traces = u128::from(options.traces.max(1));
-    let offset = (u128::from(SPREAD_US) * u128::from(index) / traces) as u64;
-    let jitter = mix(base ^ 0x717e) % (SPREAD_US / options.traces.max(1)).max(1);
-    let root_start_us = EPOCH_US + offset + jitter;
-
+    let Beginning { base, trace_id, root_start_us } = Beginning::of(options, index);
     let mut processes = Vec::new();
     let mut process_of = vec![u32::MAX; topology.services.len()];
     let root_service = plan.nodes.first().map_or(0, |n| topology.endpoints[n.endpoint as usize].service);
@@ -209,6 +207,7 @@ pub(super) fn assemble(
         spans.push(GeneratedSpan {
             span_id: mix(base.wrapping_add(i as u64 + 1)).max(1),
             parent: parent.map(|p| BuiltReference { span_id: p.span_id, follows_from: node.spawned }),
+            links: Vec::new(),
             process: Some(*process),
             operation: endpoint.operation,
             name_value: None,
@@ -228,7 +227,25 @@ pub(super) fn assemble(
             },
         });
     }
-    GeneratedTrace { trace_id, processes, spans }
+    GeneratedTrace { trace_id, processes, spans, messages: Vec::new() }
+}
+
+/// What is known of a trace before it is made.
+pub(super) struct Beginning {
+    /// What its ids are made from.
+    pub base: u64,
+    pub trace_id: u64,
+    pub root_start_us: u64,
+}
+
+impl Beginning {
+    pub fn of(options: &GenerateOptions, index: u64) -> Beginning {
+        let base = mix(options.seed ^ mix(index));
+        let traces = u128::from(options.traces.max(1));
+        let offset = (u128::from(SPREAD_US) * u128::from(index) / traces) as u64;
+        let jitter = mix(base ^ 0x717e) % (SPREAD_US / options.traces.max(1)).max(1);
+        Beginning { base, trace_id: mix(base ^ 0x7ace).max(1), root_start_us: EPOCH_US + offset + jitter }
+    }
 }
 
 fn kind(role: Role) -> SpanKind {

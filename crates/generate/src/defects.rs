@@ -29,6 +29,8 @@ pub struct Defects {
     pub fire_and_forget: bool,
     /// Callees that begin long after their call, and end long before it.
     pub queues: bool,
+    /// Messages that are received later, several at once, by none, or in another trace that only links to them.
+    pub messages: bool,
     /// Processes whose clocks are wrong, each by 5 to 50 ms in a trace.
     pub skew: bool,
     /// Outgoing calls that are named `HTTP GET`, whatever they call.
@@ -39,7 +41,7 @@ pub struct Defects {
 
 impl Defects {
     /// The names that [`Defects::from_str`] reads.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 15] = [
         "orphans",
         "cycles",
         "duplicates",
@@ -51,6 +53,7 @@ impl Defects {
         "overlay",
         "fire-and-forget",
         "queues",
+        "messages",
         "skew",
         "generic-names",
         "ids-in-names",
@@ -69,6 +72,7 @@ impl Defects {
         overlay: true,
         fire_and_forget: true,
         queues: true,
+        messages: true,
         skew: true,
         generic_names: true,
         ids_in_names: true,
@@ -187,6 +191,7 @@ impl FromStr for Defects {
                 "overlay" => defects.overlay = true,
                 "fire-and-forget" => defects.fire_and_forget = true,
                 "queues" => defects.queues = true,
+                "messages" => defects.messages = true,
                 "generic-names" => defects.generic_names = true,
                 "ids-in-names" => defects.ids_in_names = true,
                 _ => return Err(GenerateError::Defect(name.to_owned())),

@@ -124,6 +124,15 @@ impl<'a> Json<'a> {
             hex(buffer, parent.span_id);
             text(buffer, "\"}");
         }
+        for (at, &(trace, to)) in span.links.iter().enumerate() {
+            let is_first = at == 0 && span.parent.is_none();
+            text(buffer, if is_first { "" } else { "," });
+            text(buffer, "{\"refType\":\"FOLLOWS_FROM\",\"traceID\":\"");
+            hex(buffer, trace);
+            text(buffer, "\",\"spanID\":\"");
+            hex(buffer, to);
+            text(buffer, "\"}");
+        }
         text(buffer, "],\"startTime\":");
         number(buffer, span.start_us);
         text(buffer, ",\"duration\":");

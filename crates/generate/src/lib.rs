@@ -39,6 +39,7 @@ mod build;
 mod defects;
 mod habits;
 mod jaeger;
+mod messages;
 mod plan;
 mod shapes;
 mod shop;
@@ -48,6 +49,7 @@ mod topology;
 pub use build::{BuiltReference, GeneratedProcess, GeneratedSpan, GeneratedTrace};
 pub use defects::Defects;
 pub use jaeger::{trace_json, write_jaeger};
+pub use messages::GeneratedMessage;
 pub use tags::GeneratedTag;
 
 use pathlight_base::statistics::Random;
@@ -286,6 +288,7 @@ mod stream {
     pub const INJECT: u64 = 3;
     pub const DEFECTS: u64 = 4;
     pub const RETRIES: u64 = 5;
+    pub const MESSAGES: u64 = 6;
 }
 
 /// A system that makes traces.
@@ -356,6 +359,10 @@ impl Generator {
         let retries = Random::new(seed, stream::RETRIES, index);
         plan.schedule(&self.extra_us(index), &self.speeds, retries);
         let mut trace = build::assemble(&self.options, &self.topology, plan, &surroundings, index);
+        if self.options.defects.messages {
+            let mut random = Random::new(seed, stream::MESSAGES, index);
+            messages::add(&mut trace, &self.options, index, &mut random);
+        }
         if self.options.defects.any() {
             self.options.defects.apply(&mut trace, &mut Random::new(seed, stream::DEFECTS, index));
         }

@@ -44,6 +44,7 @@ prop_compose! {
             generic_names: bit(11),
             ids_in_names: bit(12),
             queues: bit(13),
+            messages: bit(14),
         };
         let shape = [Shape::Wide, Shape::Deep, Shape::Mixed][usize::from(shape)];
         GenerateOptions { traces: 20, spans, shape, seed, defects, ..GenerateOptions::default() }
@@ -304,6 +305,7 @@ proptest! {
         cases.add(queries::Heatmap { selection: whole.clone(), columns: 7, order: ColumnOrder::Latency });
         cases.add(queries::Histograms { selection: whole.clone() });
         cases.add(queries::Errors { selection: whole.clone() });
+        cases.add(queries::Queues { selection: whole.clone() });
         cases.add(queries::FlowParents { selection: whole.clone() });
         cases.add(queries::Flow { selection: whole.clone(), parent, settings });
         cases.add(queries::FlowEvaluation { selection: whole.clone(), settings, min_children: 1 });

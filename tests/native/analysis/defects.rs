@@ -3,14 +3,16 @@
 
 use super::real_traces::only;
 use crate::common::generated;
+use pathlight::base::statistics::Percentiles;
 use pathlight::engine::diagnosis::DiagnosisSettings;
 use pathlight::engine::flame::{PathFinder, waits_of};
 use pathlight::engine::flow::SavedAt;
 use pathlight::engine::flow::paper::FlowSettings;
 use pathlight::engine::queries;
+use pathlight::engine::queues::QueueEdge;
 use pathlight::engine::requests::Selection;
 use pathlight::engine::run::native::NativePool;
-use pathlight::generate::{Defects, GenerateOptions};
+use pathlight::generate::{Defects, GenerateOptions, Generator};
 use pathlight::trace::calls::{callee, process_of};
 use pathlight::trace::{
     Endpoint, NO_ROW, Overlap, PathSettings, PlaceFacts, Quality, RawSpan, Reading, ReadingRule, SpanKind,
@@ -416,4 +418,39 @@ fn calls_of_a_caller_that_exports_nothing_are_what_they_were() {
     found.sort_unstable();
     assert!(found.len() > 300);
     assert_eq!(found, expected);
+}
+
+/// Returns the messages that generated traces have received, by sender and receiver: how long they wait, sorted, and the
+/// most that are received at once.
+fn messages(options: &GenerateOptions) -> BTreeMap<(&'static str, &'static str), (Vec<u64>, u32)> {
+    let generator = Generator::new(options).unwrap();
+    let mut edges: BTreeMap<_, (Vec<u64>, u32)> = BTreeMap::new();
+    for message in (0..options.traces).flat_map(|index| generator.trace(index).messages) {
+        let edge = edges.entry((message.sender, message.receiver)).or_default();
+        edge.0.push(message.wait_us);
+        edge.1 = edge.1.max(message.fan_in);
+    }
+    edges.values_mut().for_each(|edge| edge.0.sort_unstable());
+    edges
+}
+
+#[test]
+fn messages_of_generated_traces_wait_as_long_as_they_were_made_to() {
+    let defects = Defects { messages: true, ..Defects::default() };
+    for seed in [1, 2, 3] {
+        let options = GenerateOptions { traces: 300, spans: 40, seed, defects, ..GenerateOptions::default() };
+        let mut pool = NativePool::of(vec![generated(&options)]).unwrap();
+        let report = pool.run(queries::Queues { selection: Selection::default() }).unwrap();
+        let expected = messages(&options);
+        assert_eq!(expected.len(), 2);
+        for ((sender, receiver), (waits_us, most_fan_in)) in expected {
+            let is_it =
+                |edge: &&QueueEdge| edge.sender.operation == sender && edge.receiver.operation == receiver;
+            let found: Vec<&QueueEdge> = report.edges.iter().filter(is_it).collect();
+            let [edge] = found.as_slice() else { panic!("{} edges of {sender}", found.len()) };
+            assert_eq!(edge.wait_us, Percentiles::of_sorted(&waits_us), "seed {seed}: {sender}");
+            assert_eq!((edge.most_fan_in, edge.early), (most_fan_in, 0));
+        }
+        assert_eq!(report.lost_senders, 0);
+    }
 }
