@@ -15,6 +15,10 @@ prop_compose! {
             let mut out = span(id, parent, ["a", "b", "c", "d"][name as usize], 0, 0);
             (out.trace, out.start_us, out.duration_us) = (trace + 1, 50_000 + start * 97, duration * 197);
             out.kind = [SpanKind::Unspecified, SpanKind::Client, SpanKind::Server][usize::from(odd % 3)];
+            if odd == 7 {
+                // To the trace whose number is half of its own, or to one that is not there.
+                (out.kind, out.link) = (SpanKind::Consumer, (trace / 2 + 1, parent));
+            }
             out.error = odd > 8;
             out.follows_from = odd == 1;
             out.zone = ["", "eu", "us"][usize::from(odd / 4)];

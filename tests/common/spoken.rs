@@ -131,6 +131,7 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Timeout { selection: selection(), settings, endpoint: root(), timeout_us: None }
             .to_message(),
         queries::Trend { group: 0 }.to_message(),
+        queries::Queues { selection: selection() }.to_message(),
     ]
     .into()
 }

@@ -126,7 +126,7 @@ const KEYS: [&str; 70] = [
 
 /// Commands that print JSON, as programs of others read it: what stands before their keys, and their words; `+` is a space
 /// within a word.
-const JSON: [(&str, &str); 29] = [
+const JSON: [(&str, &str); 30] = [
     ("findings", "findings traces.json"),
     // Of the slowest tenth one finding has another kind beside it.
     ("findings", "findings traces.json --range 90-100"),
@@ -155,6 +155,7 @@ const JSON: [(&str, &str); 29] = [
     ("anomaly --evaluate", "anomaly --train fast.json.gz --evaluate --splits 1"),
     ("anomaly --export-vectors", "anomaly --train fast.json.gz --export-vectors scpv"),
     ("errors", "errors traces.json"),
+    ("queues", "queues traces.json"),
     ("inspect", "inspect traces.json"),
     ("show", "show summary.pathlight"),
 ];

@@ -82,6 +82,7 @@ fn names_of_every_kind_go_through_every_command() {
         &["critical-path", "--json"],
         &["endpoints"],
         &["errors"],
+        &["queues"],
         &["heatmap"],
         &["histograms"],
         &["flow"],

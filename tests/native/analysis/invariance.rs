@@ -36,6 +36,8 @@ fn cases(reading: Reading) -> Vec<Case> {
         case(queries::Errors { selection: roots.clone() }),
         case(queries::Errors { selection: endpoint("b").with_range(tail) }),
         case(queries::Histograms { selection: filtered.clone() }),
+        case(queries::Queues { selection: roots.clone() }),
+        case(queries::Queues { selection: endpoint("b").with_range(tail) }),
         case(split(SplitOf::Latency, "zone")),
         case(split(SplitOf::Calls(Endpoint::new("c", "c")), "zone")),
         case(split(SplitOf::Sums(Endpoint::new("c", "c")), "zone")),

@@ -234,3 +234,38 @@ fn a_regression_is_explained_by_the_service_that_is_slower() {
     assert_eq!(first.service, "db");
     assert!((11_500.0..12_500.0).contains(&first.own.excess_us), "{:?}", first.own);
 }
+
+/// Returns by edge (sender, receiver): messages, median and longest time in the queue in milliseconds, greatest fan-in.
+fn queues(file: &str) -> Vec<(String, u64, f64, f64, u32)> {
+    let report = pool(file).run(queries::Queues { selection: Selection::default() }).unwrap();
+    let of = |edge: &pathlight::engine::queues::QueueEdge| {
+        let names = format!("{} -> {}", edge.sender.operation, edge.receiver.operation);
+        (names, edge.messages, ms(edge.wait_us.p50), ms(edge.wait_us.max as f64), edge.most_fan_in)
+    };
+    report.edges.iter().map(of).collect()
+}
+
+#[test]
+fn messages_wait_between_sender_and_receiver() {
+    let edge = |names: &str, messages, p50, longest| (names.to_owned(), messages, p50, longest, 1);
+    let found = queues("04-root-shorter-than-trace.json.gz");
+    assert_eq!(found, [edge("orders publish -> orders process", 30, 215.5, 230.0)]);
+    let found = queues("32-consumer-below-internal.json.gz");
+    assert_eq!(found, [edge("Send IncomingCall -> IncomingCall", 40, 0.3, 0.3)]);
+    // One of a sender that still runs, one of a sender that has ended.
+    let found = queues("33-two-messages.json.gz");
+    assert_eq!(found, [edge("Send m0 -> m0", 30, 1.7, 1.7), edge("Send m1 -> m1", 30, 0.5, 0.5)]);
+    let found = queues("33b-cascade.json.gz");
+    assert_eq!(found, [edge("Send m0 -> m0", 30, 1.7, 1.7), edge("Send m2 -> m2", 30, 0.5, 0.5)]);
+}
+
+#[test]
+fn a_batch_in_another_trace_belongs_to_its_senders() {
+    let found = queues("26-batch-links.json");
+    assert_eq!(found, [("publish -> poll batch".to_owned(), 20, 48.0, 48.0, 20)]);
+    let mut pool = pool("26-batch-links.json");
+    let report = overview(&mut pool);
+    assert_eq!((report.traces, report.links.resolved, report.links.unresolved), (21, 20, 0));
+    let note = reading::words::links(report.links);
+    assert_eq!((note.count, note.meaning.as_str()), (20, "All of them lead to spans that are loaded."));
+}

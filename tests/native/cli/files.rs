@@ -227,6 +227,7 @@ fn names_cannot_steer_a_terminal() {
         &["endpoints"],
         &["errors"],
         &["errors", "--format", "folded"],
+        &["queues"],
         &["heatmap"],
         &["histograms"],
         &["flow"],

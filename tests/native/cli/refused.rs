@@ -60,6 +60,7 @@ fn what_matches_nothing_is_said_and_ends_with_1() {
         (&["flow", file, "--from-us", "18446744073709551614"], "No request passes the filters."),
         (&["findings", file, "--with-tag", "no=tag"], "No request passes the filters."),
         (&["errors", file, "--with-tag", "no=tag"], "No request passes the filters."),
+        (&["queues", file, "--with-tag", "no=tag"], "No request passes the filters."),
         (&["heatmap", "--json", file, "--with-tag", "no=tag"], "No request passes the filters."),
         (&["split", file, "--with-tag", "no=tag"], "No request passes the filters."),
         (&["anomaly", "--with-tag", "no=tag", "--train", file], "No request passes the filters."),

@@ -62,3 +62,40 @@ pub fn sentences(report: &QueuesReport) -> Vec<String> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathlight_base::statistics::Percentiles;
+    use pathlight_engine::queues::QueueExample;
+    use pathlight_trace::Endpoint;
+
+    #[test]
+    fn sentences_name_the_queue_in_which_most_is_waited() {
+        let mut report = QueuesReport::default();
+        report.facts.requests = 7;
+        assert_eq!(sentences(&report), ["No messages among 7 requests."]);
+        report.edges = vec![QueueEdge {
+            sender: Endpoint::new("shop", "send"),
+            receiver: Endpoint::new("mail", "handle"),
+            destination: "orders".to_owned(),
+            messages: 1,
+            wait_us: Percentiles { mean: 50.0, p50: 50.0, p95: 50.0, p99: 50.0, max: 50 },
+            sum_us: 50,
+            early: 1,
+            fan_in: 1.0,
+            most_fan_in: 1,
+            longest: QueueExample::default(),
+        }];
+        report.lost_senders = 2;
+        assert_eq!(
+            sentences(&report),
+            [
+                "1 message of 7 requests waits 50 \u{b5}s in queues.",
+                "Most of that in orders, from send @ shop to handle @ mail: p50 50 \u{b5}s, p95 50 \u{b5}s, p99 50 \u{b5}s.",
+                "1 message was received before it was sent, by clocks that were set, and counts as 0.",
+                "2 links of consumers lead to senders that are not loaded.",
+            ]
+        );
+    }
+}
