@@ -1,4 +1,5 @@
 //! Messages whose times in the queue are known.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::QueuesReport;
 use crate::queries::{Overview, Queues};

@@ -170,6 +170,7 @@ fn hash(key: &Key) -> u64 {
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::run::native::NativePool;

@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(
             sentences(&report),
             [
-                "1 message of 7 requests waits 50 \u{b5}s in queues.",
-                "Most of that in orders, from send @ shop to handle @ mail: p50 50 \u{b5}s, p95 50 \u{b5}s, p99 50 \u{b5}s.",
+                "1 message of 7 requests waits 50\u{202f}\u{b5}s in queues.",
+                "Most of that in orders, from send @ shop to handle @ mail: p50 50\u{202f}\u{b5}s, p95 50\u{202f}\u{b5}s, p99 50\u{202f}\u{b5}s.",
                 "1 message was received before it was sent, by clocks that were set, and counts as 0.",
                 "2 links of consumers lead to senders that are not loaded.",
             ]
