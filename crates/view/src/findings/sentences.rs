@@ -52,8 +52,12 @@ pub fn sentence(finding: &Finding) -> Sentence {
         FindingFacts::SinceWhen(facts) => since_when(out, finding, facts),
         FindingFacts::ReadWithCare(facts) => read_with_care(out, facts),
     };
+    let is_of_sets = matches!(finding.facts, FindingFacts::Changed(_));
     let out = match (finding.hit, finding.subject()) {
-        (Some(hit), Some(subject)) => hit_requests(out.text(" "), hit, &subject),
+        (Some(hit), Some(subject)) if hit.hit > 0 => hit_requests(out.text(" "), hit, &subject),
+        (Some(hit), _) if is_of_sets && hit.judged == 0 => {
+            out.text(" Too few requests are there to say which it hits.")
+        }
         _ => out,
     };
     finding.mended.iter().fold(out, mended)
@@ -75,9 +79,6 @@ fn mended(out: Sentence, latency: &MendedLatency) -> Sentence {
 /// Says in how many requests a subject takes longer than usual.
 fn hit_requests(out: Sentence, hit: HitRequests, subject: &Subject) -> Sentence {
     let HitRequests { hit, judged, too_few } = hit;
-    if judged == 0 {
-        return out.text("Too few requests are there to say which it hits.");
-    }
     let out = match subject.part {
         ServicePart::Own => out.service(&subject.service).text(" works longer than usual in "),
         ServicePart::In => {
