@@ -28,7 +28,7 @@ use crate::split::tag_values_query::TagValuesPass;
 use crate::summaries::joined::{JoinPass, NamedPass};
 use crate::timeline::query::{Pressures, Trace};
 use crate::timeline::span::Span;
-use crate::verdict::hit::HitsPass;
+use crate::verdict::hit::{HitsPass, RequestTimesPass};
 use crate::verdict::query::ServicesPass;
 use pathlight_base::encoding::{self, Damaged};
 
@@ -77,6 +77,7 @@ list!(REQUEST_PASSES: StartRequestPass, read_request_pass, RequestPassNumber, [
     PathsPass,
     ProposalsPass,
     QueuesPass,
+    RequestTimesPass,
     SearchPass,
     ServicesPass,
     SlowestPass,

@@ -1,7 +1,9 @@
 //! Every query, one in a file. A query is a plain struct; its plan says which passes it needs and what becomes of their
 //! partials.
 
-pub use crate::anomalies::query::{Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors};
+pub use crate::anomalies::query::{
+    Anomalies, AnomalyEvaluation, AnomalyModel, AnomalyVectors, LabelledFault,
+};
 pub use crate::compare::query::Compare;
 pub use crate::diagnosis::query::{AggregateTraces, CompareDiagnoses, Diagnosis};
 pub use crate::endpoints::impact_query::Impact;
@@ -75,6 +77,7 @@ list! {
     Flow,
     FlowEvaluation,
     FlowParents,
+    LabelledFault,
     LateFindingsQuery,
     Mended,
     Heatmap,

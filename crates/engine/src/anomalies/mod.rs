@@ -14,8 +14,9 @@ pub(crate) mod summed;
 
 pub use call_tree::{PartOfRequest, ReasonKind};
 pub use model::{AnomalyBaseline, ModelError};
+pub use query::LabelledReport;
 pub use report::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, EvaluationRow,
-    EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,
+    AlarmShare, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, EvaluationRow,
+    EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds, VerdictCounts,
 };
 pub use summed::MOST_NORMAL;

@@ -8,8 +8,10 @@ use pathlight_base::steps::Pace;
 use serde::{Deserialize, Serialize};
 
 /// Start of a model file; the number is that of the format. A checksum of eight bytes follows, then the model.
-const MAGIC: &[u8] = b"pathlight anomaly model 6\n";
-/// The format before: without the word on how the greatest surprise is taken, which comes last.
+const MAGIC: &[u8] = b"pathlight anomaly model 7\n";
+/// The format before: without the delays of training requests, which come last.
+const WITHOUT_DELAYS: &[u8] = b"pathlight anomaly model 6\n";
+/// The format before that: without the word on how the greatest surprise is taken, which comes before them.
 const RAW: &[u8] = b"pathlight anomaly model 5\n";
 /// The format before that: without the share that may be abnormal too, which comes before it.
 const CLEAN: &[u8] = b"pathlight anomaly model 4\n";
@@ -73,6 +75,7 @@ impl AnomalyBaseline {
             &tree.kept,
             tree.contaminated_ppm,
             tree.is_raw,
+            &tree.delays,
         ));
         [MAGIC, &checksum(&model), &model].concat()
     }
@@ -91,15 +94,18 @@ impl AnomalyBaseline {
             [Some(rest), _] => before(checked(rest)?)?,
             [_, Some(model)] => before(model.to_vec())?,
             _ => {
-                let rest = match [MAGIC, RAW, CLEAN].map(|magic| bytes.strip_prefix(magic)) {
+                let formats = [MAGIC, WITHOUT_DELAYS, RAW, CLEAN].map(|magic| bytes.strip_prefix(magic));
+                let rest = match formats {
                     [Some(rest), ..] => checked(rest)?,
-                    [_, Some(rest), _] => [checked(rest)?.as_slice(), &[1]].concat(),
-                    [.., Some(rest)] => [checked(rest)?.as_slice(), &[0, 1]].concat(),
+                    [_, Some(rest), ..] => [checked(rest)?.as_slice(), &[0]].concat(),
+                    [_, _, Some(rest), _] => [checked(rest)?.as_slice(), &[1, 0]].concat(),
+                    [.., Some(rest)] => [checked(rest)?.as_slice(), &[0, 1, 0]].concat(),
                     _ => return Err(ModelError::Foreign),
                 };
-                type Parts = (AnomalyBaseline, [u64; 4], u64, FactPart, u32, bool);
-                let (mut model, ticks, learned, kept, contaminated_ppm, raw): Parts = encoding::read(&rest)?;
-                is_raw = raw;
+                type Parts = (AnomalyBaseline, [u64; 4], u64, FactPart, u32, bool, Vec<f64>);
+                let (mut model, ticks, learned, kept, contaminated_ppm, raw, delays): Parts =
+                    encoding::read(&rest)?;
+                (is_raw, model.tree.delays) = (raw, delays);
                 (model.tree.ticks, model.tree.learned, model.tree.kept) = (ticks, learned, kept);
                 model.tree.contaminated_ppm = contaminated_ppm;
                 model

@@ -96,13 +96,15 @@ pub struct AnomalyReport {
     pub contaminated: f64,
     /// Detector that judged.
     pub detector: Detector,
+    /// Whether delays were tested. The auto-encoder tests none, nor do baselines of earlier versions.
+    pub has_delays: bool,
     /// Requests it was trained on.
     pub trained: u64,
     /// Call paths seen in training.
     pub features: u64,
     /// The judged requests, the most anomalous first.
     pub rows: Vec<AnomalyRow>,
-    /// Scores of the training requests, each by what the others say, ascending.
+    /// Scores of the training requests as [`AnomalyRow::score`], each by what the others say, ascending.
     pub baseline: Vec<f64>,
     /// Start and score of each training request; empty where they are the judged ones too, come from a file, or have
     /// an auto-encoder's.
@@ -138,18 +140,24 @@ pub struct AnomalyRow {
     pub request: RequestRef,
     /// Start of the request, in microseconds since the epoch.
     pub start_us: u64,
-    /// Score of anomaly: T, which has no bound. Of the auto-encoder minus the log-likelihood.
+    /// Score of anomaly, by which requests are ranked: the surprise of the stronger verdict, which has no bound. Where no
+    /// delay is tested T; of the auto-encoder minus the log-likelihood.
     pub score: f64,
-    /// Share of training requests at least as anomalous. Of the auto-encoder that of the density; 0 with an unseen call
-    /// path.
+    /// The p-value of both verdicts together: twice the smaller one, at most 1. Where no delay is tested that of the only
+    /// verdict.
     pub p: f64,
+    /// Share of training requests at least as different. Of the auto-encoder that of the density; 0 with an unseen call
+    /// path.
+    pub p_different: f64,
+    /// Share of training requests at least as delayed; `None` where no delay is tested.
+    pub p_delayed: Option<f64>,
     /// The part of the request that leads.
     pub part: PartOfRequest,
     /// Its root was never seen in training: there is no verdict.
     pub is_unknown: bool,
     /// Anomalous enough to have reasons, but not among the requests that are explained.
     pub is_unexplained: bool,
-    /// Reasons of the verdict; only of the most anomalous.
+    /// Reasons of both verdicts, delays first; only of the most anomalous. [`AnomalyReport::reasons`] has those to be said.
     pub reasons: Vec<ReasonRow>,
     /// The normal request most like it; only of the most anomalous.
     pub nearest: Option<RequestRef>,
@@ -166,6 +174,8 @@ pub struct ReasonRow {
     pub path: u32,
     /// Of an order: number of the endpoint that the call begins after; `None` for the start of its caller.
     pub after: Option<u32>,
+    /// Of a delay: number of the endpoint that the span calls; `None` if it calls none or several.
+    pub callee: Option<u32>,
     /// Training calls compared with.
     pub calls: u32,
     /// Those of them that are like this one; 0 of times.
@@ -174,6 +184,40 @@ pub struct ReasonRow {
     pub value: u64,
     /// 5th and 95th percentile of training, of times and numbers of calls.
     pub baseline: Option<(f64, f64)>,
+    /// Of a delay: the longest self time of training, in microseconds.
+    pub longest_us: Option<f64>,
+}
+
+impl ReasonRow {
+    /// Returns whether it is a reason of the verdict *delayed*.
+    pub fn is_delay(&self) -> bool {
+        self.kind == ReasonKind::Delay
+    }
+}
+
+/// How many requests have which verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCounts {
+    /// Delayed requests.
+    pub delayed: u64,
+    /// Different requests.
+    pub different: u64,
+    /// Those that are both; they count in either.
+    pub both: u64,
+}
+
+impl VerdictCounts {
+    /// Takes note of a request.
+    pub fn add(&mut self, is_delayed: bool, is_different: bool) {
+        self.delayed += u64::from(is_delayed);
+        self.different += u64::from(is_different);
+        self.both += u64::from(is_delayed && is_different);
+    }
+
+    /// Returns the requests that are delayed, different or both.
+    pub fn abnormal(&self) -> u64 {
+        self.delayed + self.different - self.both
+    }
 }
 
 /// Requests with one leading reason.
@@ -211,8 +255,9 @@ impl ReasonNames {
             report.paths.push(chain);
         }
         let after = reason.after.as_ref().map(|name| self.endpoint(report, name));
-        let TreeReason { kind, part, calls, alike, value, range, .. } = *reason;
-        ReasonRow { kind, part, path, after, calls, alike, value, baseline: range }
+        let callee = reason.callee.as_ref().map(|name| self.endpoint(report, name));
+        let TreeReason { kind, part, calls, alike, value, range, longest_us, .. } = *reason;
+        ReasonRow { kind, part, path, after, callee, calls, alike, value, baseline: range, longest_us }
     }
 }
 
@@ -223,15 +268,77 @@ impl AnomalyReport {
         chain.map(|&endpoint| self.endpoints[endpoint as usize].names())
     }
 
-    /// Returns whether a request is abnormal at the report's rate of false alarms.
+    /// Returns whether a request is abnormal at the report's rate of false alarms: delayed, different or both.
     pub fn is_abnormal(&self, row: &AnomalyRow) -> bool {
+        self.is_delayed(row) || self.is_different(row)
+    }
+
+    /// Returns whether a request is delayed at the report's rate of false alarms.
+    pub fn is_delayed(&self, row: &AnomalyRow) -> bool {
+        row.p_delayed.is_some_and(|p| self.is_within(row, p, self.alpha))
+    }
+
+    /// Returns whether a request is different at the report's rate of false alarms.
+    pub fn is_different(&self, row: &AnomalyRow) -> bool {
+        self.is_within(row, row.p_different, self.alpha)
+    }
+
+    fn is_within(&self, row: &AnomalyRow, p: f64, alpha: f64) -> bool {
         // A p-value is a ratio of whole numbers; rounding must not decide.
-        self.has_verdicts && !row.is_unknown && row.p <= self.alpha * (1.0 + 1e-9)
+        self.has_verdicts && !row.is_unknown && p <= alpha * (1.0 + 1e-9)
+    }
+
+    /// Returns whether a request is abnormal by both verdicts as one test.
+    pub fn is_abnormal_by_one_test(&self, row: &AnomalyRow) -> bool {
+        self.is_within(row, row.p, self.one_alpha())
+    }
+
+    /// Returns the rate of false alarms of both verdicts as one test: what was asked for, or the least that can fire.
+    pub fn one_alpha(&self) -> f64 {
+        match self.has_delays {
+            true => self.asked_alpha.max(2.0 / (self.baseline.len() as f64 + 1.0)),
+            false => self.alpha,
+        }
     }
 
     /// Returns the requests called abnormal.
     pub fn abnormal(&self) -> usize {
         self.rows.iter().filter(|row| self.is_abnormal(row)).count()
+    }
+
+    /// Returns the requests that are abnormal by both verdicts as one test.
+    pub fn abnormal_by_one_test(&self) -> usize {
+        self.rows.iter().filter(|row| self.is_abnormal_by_one_test(row)).count()
+    }
+
+    /// Returns how many requests are delayed, different or both.
+    pub fn verdicts(&self) -> VerdictCounts {
+        let mut counts = VerdictCounts::default();
+        for row in &self.rows {
+            counts.add(self.is_delayed(row), self.is_different(row));
+        }
+        counts
+    }
+
+    /// Returns the reasons to be said of a request, the first one first: of a delayed one its delays, of a different one
+    /// what is different. Others, which may be as anomalous as some of the baseline, have those of the stronger verdict.
+    pub fn reasons<'a>(&self, row: &'a AnomalyRow) -> Vec<&'a ReasonRow> {
+        let (delays, others): (Vec<&ReasonRow>, Vec<&ReasonRow>) =
+            row.reasons.iter().partition(|reason| reason.is_delay());
+        let leads = match (self.is_delayed(row), self.is_different(row)) {
+            // The self time of a delay is not told twice.
+            (true, true) => {
+                let is_told = |of: &ReasonRow| {
+                    of.kind == ReasonKind::SelfTime && delays.iter().any(|delay| delay.path == of.path)
+                };
+                let others: Vec<_> = others.into_iter().filter(|reason| !is_told(reason)).collect();
+                return [delays, others].concat();
+            }
+            (is_delayed, is_different) if is_delayed || is_different => is_delayed,
+            _ => row.p_delayed.is_some_and(|p| p < row.p_different),
+        };
+        let [first, second] = if leads { [delays, others] } else { [others, delays] };
+        if first.is_empty() { second } else { first }
     }
 
     /// Returns the requests that are abnormal, or have no verdict, whose reasons were not looked for.
@@ -247,7 +354,7 @@ impl AnomalyReport {
         AnomalyReport { alpha, asked_alpha, ..self.clone() }
     }
 
-    /// Returns the greatest share of normal requests that may be called abnormal: where training requests may be
+    /// Returns the greatest share of normal requests that either verdict may call abnormal: where training requests may be
     /// abnormal, so many more than the accepted rate.
     pub fn false_alarms(&self) -> f64 {
         (self.alpha + self.contaminated).min(1.0)
@@ -255,6 +362,10 @@ impl AnomalyReport {
 
     /// Returns the least score that is abnormal, as far as the training requests tell.
     pub fn threshold(&self) -> f64 {
+        if self.has_delays {
+            // A surprise is -ln p, of either verdict.
+            return -ln(self.alpha);
+        }
         if let Some(thresholds) = self.thresholds {
             return thresholds.learned;
         }
@@ -267,17 +378,26 @@ impl AnomalyReport {
     /// the release has changed, and not single requests.
     pub fn has_drifted(&self) -> bool {
         let judged = self.rows.iter().filter(|row| !row.is_unknown).count();
-        self.has_verdicts && binomial_tail(judged, self.abnormal(), self.false_alarms()) < 0.001
+        let VerdictCounts { delayed, different, .. } = self.verdicts();
+        let tests = if self.has_delays { vec![delayed, different] } else { vec![different] };
+        let least = 0.001 / tests.len() as f64;
+        let is_more = |n: &u64| binomial_tail(judged, *n as usize, self.false_alarms()) < least;
+        self.has_verdicts && tests.iter().any(is_more)
     }
 
     /// Returns the abnormal requests by their first reason, the largest group first; without verdicts all that have a
     /// reason.
     pub fn groups(&self) -> Vec<ReasonGroup> {
+        self.groups_of(|row| self.is_abnormal(row) || !self.has_verdicts)
+    }
+
+    /// Returns some requests by their first reason, the largest group first.
+    pub fn groups_of(&self, is_one: impl Fn(&AnomalyRow) -> bool) -> Vec<ReasonGroup> {
         // Call paths that differ only between their root and the caller are one to whoever reads.
         let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, row) in self.rows.iter().enumerate() {
-            if let Some(reason) = row.reasons.first()
-                && (self.is_abnormal(row) || !self.has_verdicts)
+            if let Some(reason) = self.reasons(row).first()
+                && is_one(row)
             {
                 groups.entry(self.leading_words(reason)).or_default().push(at);
             }
@@ -299,6 +419,8 @@ impl AnomalyReport {
         let below = root.map_or(String::new(), |(_, root)| format!(" below {root}"));
         let place = format!("{operation} in {service}{by}{below}");
         match reason.kind {
+            // Whoever called.
+            ReasonKind::Delay => format!("Self time of {operation} in {service}{}", self.callee(reason, "")),
             ReasonKind::MissingCall => format!("{place} is missing"),
             ReasonKind::NewCall => format!("{place} is new"),
             ReasonKind::Combination => format!("{place} makes calls that do not occur together"),
@@ -326,6 +448,15 @@ impl AnomalyReport {
         let chain: Vec<(&str, &str)> = self.path(path).collect();
         let (service, operation) = chain.last().copied().unwrap_or_default();
         (operation, service, chain.iter().rev().nth(1).map_or("", |(_, operation)| operation))
+    }
+
+    /// Returns the one endpoint that the span of a delay calls, in words with something behind them; empty if it calls none or
+    /// several.
+    fn callee(&self, reason: &ReasonRow, behind: &str) -> String {
+        reason.callee.map_or(String::new(), |callee| {
+            let Endpoint { service, operation } = &self.endpoints[callee as usize];
+            format!(", which calls {operation} in {service}{behind}")
+        })
     }
 
     /// Returns a reason in words; `time` writes microseconds.
@@ -381,6 +512,18 @@ impl AnomalyReport {
                 )
             }
             ReasonKind::SelfTime => format!("Self time of {operation} in {service} is {}", times()),
+            ReasonKind::Delay => {
+                let longest = time(reason.longest_us.unwrap_or_default());
+                let normal = match calls {
+                    1 => format!("{longest} in the only normal call"),
+                    _ => format!("at most {longest} in {calls} normal calls from any caller"),
+                };
+                let callee = self.callee(reason, ",");
+                format!(
+                    "Self time of {operation} in {service}{callee} is {}; {normal}.",
+                    time(reason.value as f64)
+                )
+            }
             ReasonKind::TotalTime if !caller.is_empty() => {
                 format!("The call {caller} \u{2192} {operation} in {service} takes {}", times())
             }
@@ -449,20 +592,40 @@ pub struct FalseAlarmRow {
     pub splits: u32,
     /// The accepted rate of false alarms, or the least that can fire: the greatest of all splits.
     pub alpha: f64,
-    /// Share of the held-out normal requests that is called abnormal, mean.
+    /// Share of the held-out normal requests that is called abnormal.
+    pub abnormal: AlarmShare,
+    /// Share of them that is called delayed.
+    pub delayed: AlarmShare,
+    /// Share of them that is called different.
+    pub different: AlarmShare,
+}
+
+/// Share of normal requests that has a verdict, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AlarmShare {
+    /// Mean of all splits.
     pub mean: f64,
-    /// The greatest such share.
+    /// The greatest of all splits.
     pub greatest: f64,
 }
 
 impl FalseAlarmRow {
-    /// Takes note of another split.
-    pub fn add(&mut self, trained: usize, alpha: f64, share: f64) {
+    /// Takes note of another split: the verdicts on so many normal requests.
+    pub fn add(&mut self, trained: usize, alpha: f64, found: VerdictCounts, judged: usize) {
         self.splits += 1;
         let part = 1.0 / f64::from(self.splits);
         self.trained += (trained as f64 - self.trained) * part;
-        self.mean += (share - self.mean) * part;
-        (self.alpha, self.greatest) = (self.alpha.max(alpha), self.greatest.max(share));
+        self.alpha = self.alpha.max(alpha);
+        let all = [
+            (&mut self.abnormal, found.abnormal()),
+            (&mut self.delayed, found.delayed),
+            (&mut self.different, found.different),
+        ];
+        for (share, n) in all {
+            let here = n as f64 / judged as f64;
+            share.mean += (here - share.mean) * part;
+            share.greatest = share.greatest.max(here);
+        }
     }
 }
 
@@ -479,6 +642,8 @@ pub struct EvaluationRow {
     pub contaminated: f64,
     /// The figures.
     pub accuracy: Accuracy,
+    /// Share of the abnormal requests that is found by both verdicts as one test; `None` of detectors with one verdict.
+    pub one_test_recall: Option<f64>,
     /// Of the abnormal requests called so, the share whose first reason names the endpoint at which they were made
     /// abnormal; `None` where there is no such place, or no reason.
     pub named: Option<f64>,
@@ -493,6 +658,7 @@ pub struct EvaluationRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anomalies::call_tree::one_p;
 
     #[test]
     fn chance_explains_as_many_alarms_as_the_binomial_distribution_says() {
@@ -515,6 +681,8 @@ mod tests {
             start_us: 0,
             score: 9.0,
             p: 0.001,
+            p_different: 0.001,
+            p_delayed: None,
             part: PartOfRequest::Structure,
             is_unknown: false,
             is_unexplained: false,
@@ -523,10 +691,12 @@ mod tests {
                 part: PartOfRequest::Structure,
                 path,
                 after: None,
+                callee: None,
                 calls: 1,
                 alike: 0,
                 value: 1,
                 baseline: None,
+                longest_us: None,
             }],
             nearest: None,
         };
@@ -552,10 +722,12 @@ mod tests {
             part: PartOfRequest::Structure,
             path,
             after: None,
+            callee: None,
             calls: 500,
             alike,
             value,
             baseline,
+            longest_us: None,
         };
         let said = |reason| report.words(&reason, |us| format!("{us:.0} us"));
         assert_eq!(
@@ -574,5 +746,76 @@ mod tests {
             said(reason(ReasonKind::TotalTime, 1, 0, 60, Some((1.0, 4.0)))),
             "The call POST /compose \u{2192} ComposeReview in nginx takes 60 us; 1 us to 4 us is normal (500 calls)."
         );
+        let delay = ReasonRow {
+            callee: Some(1),
+            calls: 88,
+            longest_us: Some(40.0),
+            ..reason(ReasonKind::Delay, 0, 0, 60, None)
+        };
+        assert_eq!(
+            said(delay),
+            "Self time of POST /compose in nginx, which calls ComposeReview in nginx, is 60 us; at most 40 us in 88 \
+             normal calls from any caller."
+        );
+        assert_eq!(
+            said(ReasonRow { callee: None, calls: 1, ..delay }),
+            "Self time of POST /compose in nginx is 60 us; 40 us in the only normal call."
+        );
+    }
+
+    #[test]
+    fn a_request_has_the_reasons_of_its_verdict_and_either_makes_it_abnormal() {
+        let reason = |kind, path| ReasonRow {
+            kind,
+            part: PartOfRequest::OnPath,
+            path,
+            after: None,
+            callee: None,
+            calls: 9,
+            alike: 0,
+            value: 60,
+            baseline: None,
+            longest_us: Some(40.0),
+        };
+        let row = |p_delayed, p_different| AnomalyRow {
+            request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
+            start_us: 0,
+            score: 9.0,
+            p: one_p(p_different, Some(p_delayed)),
+            p_different,
+            p_delayed: Some(p_delayed),
+            part: PartOfRequest::OnPath,
+            is_unknown: false,
+            is_unexplained: false,
+            reasons: vec![
+                reason(ReasonKind::Delay, 0),
+                reason(ReasonKind::NewCall, 1),
+                reason(ReasonKind::SelfTime, 0),
+            ],
+            nearest: None,
+        };
+        let rows = vec![row(0.01, 0.5), row(0.9, 0.01), row(0.005, 0.005), row(0.1, 0.2), row(0.4, 0.2)];
+        let report = AnomalyReport {
+            has_verdicts: true,
+            has_delays: true,
+            alpha: 0.01,
+            asked_alpha: 0.01,
+            baseline: vec![0.0; 999],
+            rows,
+            ..AnomalyReport::default()
+        };
+        assert_eq!(report.verdicts(), VerdictCounts { delayed: 2, different: 2, both: 1 });
+        assert_eq!((report.abnormal(), report.abnormal_by_one_test()), (3, 1));
+        let kinds = |at: usize| -> Vec<ReasonKind> {
+            report.reasons(&report.rows[at]).iter().map(|reason| reason.kind).collect()
+        };
+        let (delay, new, time) = (ReasonKind::Delay, ReasonKind::NewCall, ReasonKind::SelfTime);
+        assert_eq!(kinds(0), [delay]);
+        assert_eq!(kinds(1), [new, time]);
+        assert_eq!(kinds(2), [delay, new], "its self time is told once");
+        assert_eq!((kinds(3), kinds(4)), (vec![delay], vec![new, time]), "the stronger verdict");
+        // With few requests one test needs a greater rate than each of two.
+        let few = AnomalyReport { baseline: vec![0.0; 99], ..report.clone() };
+        assert_eq!((few.one_alpha(), few.abnormal_by_one_test()), (0.02, 3));
     }
 }

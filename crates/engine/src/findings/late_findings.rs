@@ -141,12 +141,13 @@ impl LateFindings {
     /// Takes over which requests are abnormal, if they are more than chance explains.
     pub fn take_abnormal(&mut self, report: &AnomalyReport) {
         let judged = report.rows.iter().filter(|row| !row.is_unknown).count() as u64;
-        let n = report.abnormal() as u64;
-        let by_chance = report.alpha * judged as f64;
+        // A finding is one answer, so both verdicts are one test.
+        let n = report.abnormal_by_one_test() as u64;
+        let by_chance = report.one_alpha() * judged as f64;
         if !report.has_verdicts || n == 0 || (n as f64) < BEYOND_CHANCE * by_chance {
             return;
         }
-        let groups = report.groups();
+        let groups = report.groups_of(|row| report.is_abnormal_by_one_test(row));
         let reasons = groups.iter().take(REASONS);
         let facts = FindingFacts::Abnormal(AbnormalFacts {
             by_chance,
@@ -155,7 +156,8 @@ impl LateFindings {
             reasons: reasons.map(|group| (group.rows.len() as u64, group.words.clone())).collect(),
         });
         // The most anomalous comes first.
-        let example = report.rows.iter().find(|row| report.is_abnormal(row)).map(|row| row.request.clone());
+        let example =
+            report.rows.iter().find(|row| report.is_abnormal_by_one_test(row)).map(|row| row.request.clone());
         self.abnormal = Some(Finding { example, ..untested_finding(FindingPlace::Data, n, judged, facts) });
     }
 }

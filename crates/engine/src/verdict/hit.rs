@@ -3,7 +3,7 @@
 use super::subject::{Subject, SubjectTimes};
 use crate::EngineError;
 use crate::flame::{Observer, PathTable, pack_sorted, unpack_sorted};
-use crate::requests::{Filter, HitFilter, PercentileRange, RequestType, RequestTypes, Selection};
+use crate::requests::{Filter, HitFilter, PercentileRange, RequestRef, RequestType, RequestTypes, Selection};
 use crate::run::request_pass::{Over, RequestPass, RunningPass};
 use crate::run::workers::Workers;
 use pathlight_base::statistics::percentile;
@@ -93,6 +93,20 @@ async fn times(
     Ok(joined)
 }
 
+/// By request the time of each of some subjects in it, in microseconds; `None` where it does not use the subject.
+pub(crate) type RequestTimes = BTreeMap<RequestRef, Vec<Option<u64>>>;
+
+/// Returns the times of some subjects in each request of a selection.
+pub(crate) async fn request_times(
+    workers: &Workers,
+    selection: &Selection,
+    subjects: &[Subject],
+) -> Result<RequestTimes, EngineError> {
+    let pass = RequestTimesPass { subjects: subjects.to_vec() };
+    let (parts, _) = workers.request_partials(selection, pass).await?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
 /// Returns how many requests of a selection each of some subjects hits.
 pub(crate) async fn hits(
     workers: &Workers,
@@ -178,6 +192,40 @@ impl Observer for HitsObserver {
             (types.names()[number as usize].clone(), pack_sorted(times_us))
         };
         self.times_us.into_iter().map(|by_type| by_type.into_iter().map(sorted).collect()).collect()
+    }
+}
+
+/// Times of some subjects by request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RequestTimesPass {
+    pub subjects: Vec<Subject>,
+}
+
+impl RequestPass for RequestTimesPass {
+    type Part = RequestTimes;
+
+    fn start(self, over: Over<'_>) -> Box<dyn RunningPass> {
+        let measure = SubjectTimes::new(over.set, &self.subjects, over.settings.overlap);
+        over.walk(RequestTimesObserver { measure, times: RequestTimes::new() })
+    }
+}
+
+struct RequestTimesObserver {
+    measure: SubjectTimes,
+    times: RequestTimes,
+}
+
+impl Observer for RequestTimesObserver {
+    type Part = RequestTimes;
+
+    fn observe(&mut self, set: &TraceSet, table: &PathTable, tree: &Tree, request: u32) {
+        let entry = &table.requests[request as usize];
+        let times = self.measure.measure(set, tree, entry.row - tree.first);
+        self.times.insert(RequestRef::of(set, entry), times.to_vec());
+    }
+
+    fn finish(self, _: &TraceSet) -> RequestTimes {
+        self.times
     }
 }
 

@@ -1,7 +1,8 @@
-//! The default detector: facts of the whole tree, in three parts, with one test (`docs/definitions/anomaly.md` sections 1
+//! The default detector: facts of the whole tree, in three parts, with two tests (`docs/definitions/anomaly.md` sections 1
 //! to 5).
 
 mod categories;
+mod delay;
 mod facts;
 mod merge;
 mod model;
@@ -15,4 +16,4 @@ pub use facts::{Fact, FactKind, FactPart, FactRow, PartOfRequest, RequestFacts};
 pub use model::{Located, Scratch, Tables, Trained, TreeModel};
 pub use observe::FactObserver;
 pub use reasons::{Explainer, ReasonKind, TreeReason};
-pub use views::TreeVerdict;
+pub use views::{TestResult, TreeVerdict, one_p};

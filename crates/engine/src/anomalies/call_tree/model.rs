@@ -2,9 +2,10 @@
 
 use super::super::PartOfRequest;
 use super::categories::{Categories, Counts, Unseen};
+use super::delay::LongestTimes;
 use super::facts::{CellKey, Dictionary};
 use super::tails::{COUNTS, Histogram, Quantiser, TIMES, TailCounts, join};
-use super::views::{ViewScores, Views};
+use super::views::{UNKNOWN, ViewScores, Views};
 use super::{Fact, FactKind, FactPart, RequestFacts, TreeVerdict};
 use crate::anomalies::examples::Examples;
 use crate::anomalies::sets::FOLDS;
@@ -41,6 +42,9 @@ pub struct TreeModel {
     pub(super) states: Vec<State>,
     /// Fold and scores of each training request, judged by the other folds.
     pub(super) calibration: Vec<(u8, ViewScores)>,
+    /// The delay of each of them, by the other folds; none in models of earlier versions, which test no delay.
+    #[serde(skip)]
+    pub(in crate::anomalies) delays: Vec<f64>,
     /// Call paths of the roots of training requests, ascending.
     pub(super) roots: Vec<u32>,
     /// Some training requests, to stand beside an anomalous one.
@@ -81,6 +85,7 @@ pub struct Tables {
     pub(super) categories: Vec<[f64; FOLDS]>,
     pub(super) unseen: Unseen,
     quantiser: Quantiser,
+    pub(super) longest: LongestTimes,
     pub(super) views: Views,
 }
 
@@ -95,6 +100,8 @@ pub(super) enum KeyTable {
 pub struct Scratch {
     pub(super) facts: Vec<Fact>,
     scored: Vec<(u8, f64)>,
+    /// Self times on the critical path: group and quantised logarithm.
+    self_times: Vec<(u32, u16)>,
 }
 
 /// A set of facts in the numbers of a model.
@@ -111,6 +118,8 @@ pub(super) struct Place {
     /// Its key and cell; [`NO_ROW`] where training has none.
     pub key: u32,
     pub cell: u32,
+    /// Of a self time the group it is compared with; [`NO_ROW`] where training has none.
+    pub group: u32,
     /// Surprises of a category.
     pub category: [f64; FOLDS],
 }
@@ -168,7 +177,11 @@ impl TreeModel {
         if left_out > 0 {
             for _ in 0..2 {
                 let mut scored = score_rows(&found, facts, rows, pace).await;
-                scored.compact_sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+                let order = |a: &(u32, [f64; 2]), b: &(u32, [f64; 2])| {
+                    let [rank, score] = [0, 1].map(|at| a.1[at].total_cmp(&b.1[at]));
+                    rank.then(score).then(a.0.cmp(&b.0))
+                };
+                scored.compact_sort_by(order);
                 let mut kept: Vec<u32> =
                     scored[..rows.len() - left_out].iter().map(|(row, _)| *row).collect();
                 kept.sort_unstable();
@@ -252,16 +265,17 @@ impl TreeModel {
             tables.read(self, &located, facts, row as usize, &mut scratch);
             let scores = tables.scores(self, &located, &mut scratch, usize::from(fold));
             self.calibration.push((fold, scores));
+            self.delays.push(tables.longest.delay(&scratch.self_times, usize::from(fold)));
             pace.spend(scratch.facts.len()).await;
         }
-        tables.views = Views::new(&self.calibration);
-        let trained = rows
-            .iter()
-            .zip(&self.calibration)
-            .map(|(&row, (_, scores))| Trained { row, verdict: tables.views.own_verdict(scores) });
+        tables.views = Views::new(&self.calibration, &self.delays);
+        let trained =
+            rows.iter().zip(&self.calibration).zip(&self.delays).map(|((&row, (_, scores)), &delay)| {
+                Trained { row, verdict: tables.views.own_verdict(scores, Some(delay)) }
+            });
         let trained: Vec<Trained> = trained.collect();
         let mut normal = Vec::new();
-        for trained in trained.iter().filter(|trained| trained.verdict.p > 0.05) {
+        for trained in trained.iter().filter(|trained| trained.verdict.p() > 0.05) {
             facts.row(trained.row as usize, &mut scratch.facts);
             let request = &facts.rows[trained.row as usize].facts.request;
             normal.push((request.clone(), facts.self_times(&scratch.facts)));
@@ -291,6 +305,12 @@ impl TreeModel {
         alpha.max(1.0 / (self.len() as f64 + 1.0))
     }
 
+    /// Returns the same of both verdicts as one test, whose p-values are twice as great.
+    pub fn possible_one_alpha(&self, alpha: f64) -> f64 {
+        let tests = if self.delays.is_empty() { 1.0 } else { 2.0 };
+        alpha.max(tests / (self.len() as f64 + 1.0))
+    }
+
     pub(super) fn quantise(&self, quantiser: &Quantiser, kind: FactKind, value: u64) -> u16 {
         let (_, amount) = PartOfRequest::unmark(value);
         quantiser.of(if kind == FactKind::Count { amount } else { amount.saturating_add(self.offset_us) })
@@ -299,26 +319,27 @@ impl TreeModel {
     /// Gets ready to judge.
     pub async fn tables(&self, pace: &mut Pace) -> Tables {
         let mut tables = Tables::of_states(self, Quantiser::default(), pace).await;
-        tables.views = Views::new(&self.calibration);
+        tables.views = Views::new(&self.calibration, &self.delays);
         tables
     }
 }
 
-/// Returns the scores of rows: those learned from by the other folds, the rest by all.
+/// Returns by what rows are ranked, then their scores: those learned from by the other folds, the rest by all.
 async fn score_rows(
     (model, tables, trained): &(TreeModel, Tables, Vec<Trained>),
     facts: &RequestFacts,
     rows: &[u32],
     pace: &mut Pace,
-) -> Vec<(u32, f64)> {
+) -> Vec<(u32, [f64; 2])> {
     let located = tables.own(model);
-    let known: BTreeMap<u32, f64> = trained.iter().map(|one| (one.row, one.verdict.score)).collect();
+    let key = |verdict: &TreeVerdict| [verdict.rank(), verdict.score];
+    let known: BTreeMap<u32, [f64; 2]> = trained.iter().map(|one| (one.row, key(&one.verdict))).collect();
     let mut scratch = Scratch::default();
     let mut scored = Vec::with_capacity(rows.len());
     for &row in rows {
         let score = match known.get(&row) {
             Some(score) => *score,
-            None => tables.judge(model, &located, facts, row as usize, &mut scratch).score,
+            None => key(&tables.judge(model, &located, facts, row as usize, &mut scratch)),
         };
         scored.push((row, score));
         pace.spend(scratch.facts.len()).await;
@@ -336,6 +357,7 @@ impl Tables {
             categories: vec![[0.0; FOLDS]; cells.len()],
             unseen: Unseen::default(),
             quantiser,
+            longest: LongestTimes::new(model),
             views: Views::default(),
         };
         for (cell, state) in cells.iter().zip(&model.states) {
@@ -387,9 +409,30 @@ impl Tables {
         tables
     }
 
-    /// Returns the scores of the training requests, each by what the other folds say, ascending.
-    pub fn baseline(&self) -> Vec<f64> {
-        self.views.scores()
+    /// Returns what training requests are ranked by, each by what the other folds say, ascending.
+    pub fn baseline(&self, model: &TreeModel) -> Vec<f64> {
+        let delays = model.delays.iter().copied().map(Some).chain(std::iter::repeat(None));
+        let own = model.calibration.iter().zip(delays);
+        let mut ranks: Vec<f64> =
+            own.map(|((_, scores), delay)| self.views.own_verdict(scores, delay).rank()).collect();
+        ranks.sort_by(f64::total_cmp);
+        ranks
+    }
+
+    /// Returns whether there is a test of the delay: models of earlier versions have none.
+    pub fn has_delays(&self) -> bool {
+        self.views.has_delays()
+    }
+
+    /// Returns the group of a possibility of the model.
+    fn group_of(&self, model: &TreeModel, cell: &CellKey) -> u32 {
+        match cell.kind {
+            FactKind::SelfTime => {
+                let endpoint = model.dictionary.paths.nodes[cell.context as usize].endpoint;
+                self.longest.number((endpoint, cell.condition))
+            }
+            _ => NO_ROW,
+        }
     }
 
     /// Returns the model's own dictionary as one that it judges.
@@ -403,6 +446,7 @@ impl Tables {
                     kind: cell.kind,
                     key,
                     cell: at as u32,
+                    group: self.group_of(model, cell),
                     category,
                 })
                 .collect(),
@@ -451,6 +495,14 @@ impl Tables {
                 }
                 _ => {}
             }
+            // The call path does not matter here: it may be one that training has not.
+            let group = match cell.kind {
+                FactKind::SelfTime => {
+                    let endpoint = judged.paths.nodes[cell.context as usize].endpoint;
+                    self.longest.number((names[endpoint as usize], here.condition))
+                }
+                _ => NO_ROW,
+            };
             let (key, own) = match here.context {
                 NO_ROW => (NO_ROW, NO_ROW),
                 _ => match known.cells.binary_search(&here) {
@@ -471,14 +523,15 @@ impl Tables {
                 (NO_ROW, _) => [0.0; FOLDS],
                 (own, _) => self.categories[own as usize],
             };
-            Place { kind: cell.kind, key, cell: own, category }
+            Place { kind: cell.kind, key, cell: own, group, category }
         });
         let cells = cells.collect();
         let is_root = paths.iter().map(|path| model.roots.binary_search(path).is_ok()).collect();
         Located { cells, is_root }
     }
 
-    /// Reads the facts of a row; a number's value becomes its part and quantised logarithm.
+    /// Reads the facts of a row; a number's value becomes its part and quantised logarithm. Also sets those self times apart
+    /// that delay a request.
     pub(super) fn read(
         &self,
         model: &TreeModel,
@@ -488,11 +541,16 @@ impl Tables {
         scratch: &mut Scratch,
     ) {
         facts.row(row, &mut scratch.facts);
+        scratch.self_times.clear();
         for fact in &mut scratch.facts {
-            let kind = located.cells[fact.cell as usize].kind;
-            if !kind.is_category() {
+            let place = &located.cells[fact.cell as usize];
+            if !place.kind.is_category() {
                 let (part, _) = PartOfRequest::unmark(fact.value);
-                fact.value = part.mark(u64::from(model.quantise(&self.quantiser, kind, fact.value)));
+                let q = model.quantise(&self.quantiser, place.kind, fact.value);
+                fact.value = part.mark(u64::from(q));
+                if place.group != NO_ROW && part == PartOfRequest::OnPath {
+                    scratch.self_times.push((place.group, q));
+                }
             }
         }
     }
@@ -538,7 +596,7 @@ impl Tables {
         scratch: &mut Scratch,
         fold: usize,
     ) -> ViewScores {
-        let Scratch { facts, scored } = scratch;
+        let Scratch { facts, scored, .. } = scratch;
         scored.clear();
         let mut numbers = [0u32; 3];
         for fact in facts.iter() {
@@ -574,11 +632,12 @@ impl Tables {
         scratch: &mut Scratch,
     ) -> TreeVerdict {
         if !located.is_root[facts.rows[row].root as usize] {
-            return TreeVerdict { score: 0.0, p: 1.0, part: PartOfRequest::Structure, is_unknown: true };
+            return UNKNOWN;
         }
         self.read(model, located, facts, row, scratch);
         let scores = std::array::from_fn(|fold| self.scores(model, located, scratch, fold));
-        self.views.verdict(&scores)
+        let delays = std::array::from_fn(|fold| self.longest.delay(&scratch.self_times, fold));
+        self.views.verdict(&scores, &delays)
     }
 }
 
@@ -595,6 +654,8 @@ impl TreeModel {
             && self.calibration.iter().all(|(fold, scores)| {
                 usize::from(*fold) < FOLDS && scores.iter().all(|score| score.is_finite())
             })
+            && (self.delays.is_empty() || self.delays.len() == self.calibration.len())
+            && self.delays.iter().all(|delay| delay.is_finite())
             && self.roots.is_sorted()
             && self.roots.iter().all(|&root| (root as usize) < paths)
             && self.examples.is_sound(paths)

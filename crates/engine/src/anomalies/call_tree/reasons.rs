@@ -21,6 +21,8 @@ const NAMED: f64 = 3.0;
 const REASONS: usize = 3;
 /// Of structure, facts with at least this surprise are equally good reasons: no call of training had them.
 const CERTAIN: f64 = 5.0;
+/// A delay is named if it adds at least this share of what the greatest of the request adds.
+const WORTH_NAMING: f64 = 0.05;
 /// An endpoint is missing or new if at most this share of calls is without or with it.
 const RARE: f64 = 0.05;
 
@@ -53,6 +55,9 @@ pub enum ReasonKind {
     Wait,
     /// Calls reach beyond the span that makes them.
     Outside,
+    /// Self time of a span on the critical path is longer than that of any training call of its endpoint that makes the same
+    /// calls, whoever called.
+    Delay,
 }
 
 /// One reason.
@@ -66,14 +71,18 @@ pub struct TreeReason {
     pub path: Vec<Endpoint>,
     /// Of an order what the call begins after; `None` for the start of its span.
     pub after: Option<Endpoint>,
+    /// Of a delay the endpoint that the span calls; `None` if it calls none or several.
+    pub callee: Option<Endpoint>,
     /// Training calls compared with.
     pub calls: u32,
     /// Those of them that are like this one.
     pub alike: u32,
     /// Microseconds; of a number of calls that number; of an error and the critical path 1 for yes.
     pub value: u64,
-    /// 5th and 95th percentile of training; `None` of categories.
+    /// 5th and 95th percentile of training; `None` of categories and delays.
     pub range: Option<(f64, f64)>,
+    /// Of a delay the longest self time of training, in microseconds.
+    pub longest_us: Option<f64>,
     /// Microseconds beyond that range.
     pub beyond_us: f64,
     surprise: f64,
@@ -81,7 +90,7 @@ pub struct TreeReason {
 
 /// Reasons for the verdict on a request.
 pub struct Reasons<'a> {
-    /// Structure first.
+    /// Delays first, the greatest first; then structure, then other times.
     pub reasons: Vec<TreeReason>,
     /// The part that leads: that of the verdict, or [`PartOfRequest::Covering`] if it is off the path and a span with an anomalous
     /// time covers a sibling.
@@ -182,6 +191,7 @@ impl<'a> Explainer<'a> {
                 found.into_iter().map(|reason| (cell.context, TreeReason { part, surprise: s, ..reason })),
             );
         }
+        let delays = self.delays(&amounts, is_trained.then_some(folds[0]), scratch);
         let mut reasons = self.without_echoes(reasons);
         let strength = |reason: &TreeReason| {
             let certainty = (10.0 * reason.surprise.min(CERTAIN)) as u64;
@@ -196,12 +206,72 @@ impl<'a> Explainer<'a> {
         };
         reasons.compact_sort_by(|a, b| strength(a).cmp(&strength(b)).then_with(|| a.path.cmp(&b.path)));
         reasons.truncate(REASONS);
+        reasons.splice(0..0, delays);
         let part = if verdict.part == PartOfRequest::OffPath && covers {
             PartOfRequest::Covering
         } else {
             verdict.part
         };
         Reasons { reasons, part, nearest: self.nearest(&times, is_trained.then_some(request)) }
+    }
+
+    /// Returns the self times that delay a request whose facts were read, the greatest delay first; `amounts` are those before
+    /// they were read.
+    fn delays(&self, amounts: &[u64], left_out: Option<usize>, scratch: &Scratch) -> Vec<TreeReason> {
+        let longest = &self.tables.longest;
+        if !self.tables.has_delays() {
+            return Vec::new();
+        }
+        // The greatest of each call path.
+        let mut by_path: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+        for (at, fact) in scratch.facts.iter().enumerate() {
+            let place = &self.located.cells[fact.cell as usize];
+            let (part, q) = PartOfRequest::unmark(fact.value);
+            if place.group == NO_ROW || part != PartOfRequest::OnPath {
+                continue;
+            }
+            let beyond_us = longest.beyond_us(place.group, q as u16, left_out);
+            let context = self.facts.dictionary.cells[fact.cell as usize].context;
+            let most = by_path.entry(context).or_insert((beyond_us, at));
+            if beyond_us > most.0 {
+                *most = (beyond_us, at);
+            }
+        }
+        let mut found: Vec<(f64, usize)> = by_path.into_values().filter(|(us, _)| *us > 0.0).collect();
+        found.compact_sort_by(|a, b| b.0.total_cmp(&a.0));
+        let least_us = WORTH_NAMING * found.first().map_or(0.0, |(us, _)| *us);
+        let mut reasons: Vec<TreeReason> = Vec::new();
+        for &(beyond_us, at) in found.iter().filter(|(us, _)| *us > least_us) {
+            let fact = scratch.facts[at];
+            let Some((q, calls)) = longest.longest(self.located.cells[fact.cell as usize].group, left_out)
+            else {
+                continue;
+            };
+            let dictionary = &self.facts.dictionary;
+            let cell = dictionary.cells[fact.cell as usize];
+            let callee = match dictionary.sets[cell.condition as usize].as_slice() {
+                [callee] => Some(dictionary.paths.endpoints[*callee as usize].clone()),
+                _ => None,
+            };
+            reasons.push(TreeReason {
+                kind: ReasonKind::Delay,
+                part: PartOfRequest::OnPath,
+                path: chain(dictionary, cell.context),
+                after: None,
+                callee,
+                calls,
+                alike: 0,
+                value: amounts[at],
+                range: None,
+                longest_us: Some(longest.us(q)),
+                beyond_us,
+                surprise: 0.0,
+            });
+        }
+        // Numbers of call paths must not decide among equals.
+        reasons.compact_sort_by(|a, b| b.beyond_us.total_cmp(&a.beyond_us).then_with(|| a.path.cmp(&b.path)));
+        reasons.truncate(REASONS);
+        reasons
     }
 
     /// Leaves out the time of a call or request that something in it explains.
@@ -267,6 +337,8 @@ impl<'a> Explainer<'a> {
             part: PartOfRequest::Structure,
             path: chain(dictionary, cell.context),
             after: None,
+            callee: None,
+            longest_us: None,
             calls,
             alike: if own == NO_ROW { 0 } else { self.counts(own as usize) },
             value: u64::from(cell.condition == 1),
@@ -288,6 +360,10 @@ impl<'a> Explainer<'a> {
                 let alike = histogram.iter().filter(|(q, _)| number_of(*q) == value as f64);
                 let alike = alike.map(|(_, counts)| total(counts)).sum();
                 let range = range(&histogram).map(|(low, high)| (low.round(), high.round()));
+                // What is said to be normal is no reason.
+                if range.is_some_and(|(low, high)| (low..=high).contains(&(value as f64))) {
+                    return Vec::new();
+                }
                 vec![TreeReason { kind: ReasonKind::CallCount, value, alike, range, ..plain }]
             }
         }
@@ -355,6 +431,8 @@ impl<'a> Explainer<'a> {
             part: PartOfRequest::OnPath,
             path: chain(&self.facts.dictionary, cell.context),
             after: None,
+            callee: None,
+            longest_us: None,
             calls: histogram.iter().map(|(_, counts)| total(counts)).sum(),
             alike: 0,
             value: us,

@@ -2,13 +2,17 @@
 
 use super::training::{judge_by_rule, judge_by_vae, train_rule, train_vae};
 use crate::EngineError;
-use crate::anomalies::call_tree::{Explainer, FactPart, Located, RequestFacts, Scratch, Tables, TreeModel};
+use crate::anomalies::call_tree::{
+    Explainer, FactPart, Located, RequestFacts, Scratch, Tables, TreeModel, TreeReason,
+};
 use crate::anomalies::paper::vae::Vae;
 use crate::anomalies::paper::{
     Accuracy, FeatureEncoding, Features, Injection, Judged, TrainedRule, Victims, is_held_out,
 };
 use crate::anomalies::query::{FactsPass, InjectionPlan, VectorsPass};
-use crate::anomalies::{AnomalySettings, Detector, EvaluationRow, EvaluationTable, FalseAlarmRow};
+use crate::anomalies::{
+    AnomalySettings, Detector, EvaluationRow, EvaluationTable, FalseAlarmRow, ReasonKind, VerdictCounts,
+};
 use crate::requests::Selection;
 use crate::run::clock;
 use crate::run::query::Query;
@@ -75,6 +79,7 @@ impl Query for AnomalyEvaluation {
                     injection,
                     contaminated: 0.0,
                     accuracy: accuracy(&normal, &abnormal, injection),
+                    one_test_recall: None,
                     named: None,
                     features: trained.paths() as u64,
                     train_ms,
@@ -108,47 +113,65 @@ async fn parts(
 }
 
 /// A trained default detector, ready to judge.
-struct Trained {
-    model: TreeModel,
-    tables: Tables,
+pub(super) struct Trained {
+    pub model: TreeModel,
+    pub tables: Tables,
     train_ms: Option<f64>,
 }
 
+/// Requests judged by the default detector.
+#[derive(Default)]
+struct JudgedRequests {
+    judged: Vec<Judged>,
+    /// Those that are abnormal by both verdicts as one test.
+    by_one_test: u64,
+    /// Those called abnormal whose first reason names the place, and those of which it could.
+    named: (u64, u64),
+}
+
 impl Trained {
-    async fn on(facts: &RequestFacts, rows: &[u32], contaminated_ppm: u32) -> Trained {
+    /// Learns from rows of facts.
+    pub async fn on(facts: &RequestFacts, rows: &[u32], contaminated_ppm: u32) -> Trained {
         let from = clock::now_ms();
         let (model, tables, _) = TreeModel::train(facts, rows, contaminated_ppm, &mut Pace::default()).await;
         Trained { model, tables, train_ms: clock::since(from) }
     }
 
-    /// Judges rows of facts; also says of how many that are called abnormal the first reason names the place, and of how
-    /// many it could.
+    /// Judges rows of facts at an accepted rate of false alarms.
     async fn judge(
         &self,
         facts: &RequestFacts,
         located: &Located,
         rows: &[u32],
-        (alpha, is_abnormal): (f64, bool),
-    ) -> (Vec<Judged>, (u64, u64)) {
+        (asked_alpha, is_abnormal): (f64, bool),
+    ) -> JudgedRequests {
+        let alpha = self.model.possible_alpha(asked_alpha);
+        let one_alpha = self.model.possible_one_alpha(asked_alpha);
         let explainer = Explainer::new(&self.model, &self.tables, located, facts);
         let (mut scratch, mut pace) = (Scratch::default(), Pace::default());
-        let (mut judged, mut named) = (Vec::with_capacity(rows.len()), (0, 0));
+        let mut out = JudgedRequests::default();
         for &row in rows {
             let verdict = self.tables.judge(&self.model, located, facts, row as usize, &mut scratch);
             let is_called = verdict.is_abnormal(alpha);
-            judged.push(Judged { rank: [-verdict.score, 0.0, 0.0, 0.0], is_called, is_abnormal });
+            out.by_one_test += u64::from(verdict.is_within(verdict.p(), one_alpha));
+            let rank = [-verdict.rank(), -verdict.score, 0.0, 0.0];
+            out.judged.push(Judged { rank, is_called, is_abnormal });
             if let Some(places) = &facts.rows[row as usize].injected
                 && is_called
                 && !places.is_empty()
             {
                 let why = explainer.explain(row as usize, &verdict, false, &mut scratch);
-                let place = why.reasons.first().and_then(|reason| reason.path.last());
-                named.0 += u64::from(place.is_some_and(|place| places.contains(place)));
-                named.1 += 1;
+                // As a report says them: of a delayed request its delays come first, of others they are not told.
+                let is_told =
+                    |reason: &&TreeReason| verdict.is_delayed(alpha) || reason.kind != ReasonKind::Delay;
+                let first = why.reasons.iter().find(is_told);
+                let place = first.and_then(|reason| reason.path.last());
+                out.named.0 += u64::from(place.is_some_and(|place| places.contains(place)));
+                out.named.1 += 1;
             }
             pace.spend(1_000).await;
         }
-        (judged, named)
+        out
     }
 }
 
@@ -158,39 +181,55 @@ fn halves(all: &RequestFacts, seed: u64) -> (Vec<u32>, Vec<u32>) {
     (0..all.len() as u32).partition(is_out)
 }
 
-/// Returns the normal requests called abnormal over several ways to halve all of them, where few of a half are learned
-/// from, and where all are.
+/// Returns the normal requests called abnormal, where few of a half are learned from, and where all are.
 async fn false_alarms(
     workers: &Workers,
     all: &RequestFacts,
-    (seed, splits): (u64, u32),
+    splits: (u64, u32),
     asked_alpha: f64,
 ) -> Vec<FalseAlarmRow> {
     let mut rows = Vec::new();
     for most in FEW.into_iter().chain([usize::MAX]) {
-        let mut row = FalseAlarmRow { alpha: asked_alpha, ..FalseAlarmRow::default() };
-        for split in 0..u64::from(splits) {
-            workers.pause().await;
-            // The first is the one that all other figures are of.
-            let seed = if split == 0 { seed } else { mix(seed ^ split << 32) };
-            let (held_out, mut learned) = halves(all, seed);
-            let is_all = most == usize::MAX;
-            if held_out.is_empty() || learned.len() <= if is_all { 0 } else { most } {
-                continue;
-            }
-            Random::new(seed, 0, 0).shuffle(&mut learned);
-            learned.truncate(most);
-            learned.sort_unstable();
-            let trained = Trained::on(all, &learned, 0).await;
-            let alpha = trained.model.possible_alpha(asked_alpha);
-            let located = trained.tables.own(&trained.model);
-            let (judged, _) = trained.judge(all, &located, &held_out, (alpha, false)).await;
-            let called = judged.iter().filter(|one| one.is_called).count();
-            row.add(learned.len(), alpha, called as f64 / judged.len() as f64);
-        }
-        rows.extend((row.splits > 0).then_some(row));
+        rows.extend(alarms(workers, all, splits, asked_alpha, most).await);
     }
     rows
+}
+
+/// Returns the normal requests called abnormal over several ways to halve all of them, where at most so many of a half are
+/// learned from; `None` where no half has more than these.
+pub(super) async fn alarms(
+    workers: &Workers,
+    all: &RequestFacts,
+    (seed, splits): (u64, u32),
+    asked_alpha: f64,
+    most: usize,
+) -> Option<FalseAlarmRow> {
+    let mut row = FalseAlarmRow { alpha: asked_alpha, ..FalseAlarmRow::default() };
+    let mut scratch = Scratch::default();
+    for split in 0..u64::from(splits) {
+        workers.pause().await;
+        // The first is the one that all other figures are of.
+        let seed = if split == 0 { seed } else { mix(seed ^ split << 32) };
+        let (held_out, mut learned) = halves(all, seed);
+        let is_all = most == usize::MAX;
+        if held_out.is_empty() || learned.len() <= if is_all { 0 } else { most } {
+            continue;
+        }
+        Random::new(seed, 0, 0).shuffle(&mut learned);
+        learned.truncate(most);
+        learned.sort_unstable();
+        let trained = Trained::on(all, &learned, 0).await;
+        let alpha = trained.model.possible_alpha(asked_alpha);
+        let located = trained.tables.own(&trained.model);
+        let (mut found, mut pace) = (VerdictCounts::default(), Pace::default());
+        for &judged in &held_out {
+            let verdict = trained.tables.judge(&trained.model, &located, all, judged as usize, &mut scratch);
+            found.add(verdict.is_delayed(alpha), verdict.is_different(alpha));
+            pace.spend(1_000).await;
+        }
+        row.add(learned.len(), alpha, found, held_out.len());
+    }
+    (row.splits > 0).then_some(row)
 }
 
 /// Evaluates the default detector, on training requests as they are, and with abnormal ones among them.
@@ -218,9 +257,8 @@ async fn whole(
     let learned: Vec<u32> = (0..mixed.len() as u32).filter(is_learned).collect();
     let contaminated = Trained::on(&mixed, &learned, CONTAMINATED_PPM).await;
     for (trained, share) in [(clean, 0.0), (contaminated, f64::from(CONTAMINATED_PPM) / 1e6)] {
-        let alpha = trained.model.possible_alpha(asked_alpha);
         let located = trained.tables.locate(&trained.model, &all.dictionary);
-        let (normal, _) = trained.judge(&all, &located, &held_out, (alpha, false)).await;
+        let normal = trained.judge(&all, &located, &held_out, (asked_alpha, false)).await.judged;
         for injection in Injection::ALL {
             let copies =
                 RequestFacts::merge(parts(requests, Some((injection, seed, Victims::HeldOut))).await?);
@@ -230,14 +268,15 @@ async fn whole(
             let located = trained.tables.locate(&trained.model, &copies.dictionary);
             let rows: Vec<u32> = (0..copies.len() as u32).collect();
             let from = clock::now_ms();
-            let (abnormal, (named, could)) =
-                trained.judge(&copies, &located, &rows, (alpha, injection.is_abnormal())).await;
+            let JudgedRequests { judged: abnormal, by_one_test, named: (named, could) } =
+                trained.judge(&copies, &located, &rows, (asked_alpha, injection.is_abnormal())).await;
             table.rows.push(EvaluationRow {
                 detector: Detector::Tree,
                 encoding: None,
                 injection,
                 contaminated: share,
                 accuracy: accuracy(&normal, &abnormal, injection),
+                one_test_recall: (!rows.is_empty()).then(|| by_one_test as f64 / rows.len() as f64),
                 named: (could > 0).then(|| named as f64 / could as f64),
                 features: trained.model.dictionary.paths.nodes.len() as u64,
                 train_ms: trained.train_ms,

@@ -1,16 +1,18 @@
 //! Anomaly detection: facts of both sides, then training, judging and explaining in small steps.
 
 mod evaluation;
+mod labelled;
 mod training;
 mod vectors;
 
 pub use evaluation::AnomalyEvaluation;
+pub use labelled::{LabelledFault, LabelledReport};
 pub(crate) use vectors::{FactsPass, InjectionPlan, VectorsPass};
 
 use self::training::{Parts, judge_by_vae, train_vae};
 use crate::EngineError;
 use crate::anomalies::call_tree::{
-    Explainer, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict,
+    Explainer, RequestFacts, Scratch, Tables, Trained, TreeModel, TreeVerdict, one_p,
 };
 use crate::anomalies::paper::vae::{P_VALUE, TrainingProgress, VaeVerdict};
 use crate::anomalies::paper::{FeatureEncoding, Features, VectorsReport};
@@ -42,12 +44,25 @@ pub struct Anomalies {
     pub settings: AnomalySettings,
 }
 
-/// A judged request: the score and p-value to rank it by, and what the default detector says.
+/// A judged request: the score to rank it by, its p-values, and what the default detector says.
 struct Judgement {
     score: f64,
-    p: f64,
+    p_different: f64,
+    p_delayed: Option<f64>,
     verdict: TreeVerdict,
     is_trained: bool,
+}
+
+impl Judgement {
+    fn p(&self) -> f64 {
+        one_p(self.p_different, self.p_delayed)
+    }
+
+    /// Returns whether it has reasons at the greatest rate of false alarms that the page offers.
+    fn is_explained(&self) -> bool {
+        // A p-value is a ratio of whole numbers; rounding must not decide.
+        self.p_different.min(self.p_delayed.unwrap_or(1.0)) <= EXPLAINED_P * (1.0 + 1e-9)
+    }
 }
 
 impl Query for Anomalies {
@@ -91,7 +106,7 @@ impl Query for Anomalies {
                 let (model, tables, trained, training) = learn(&workers, &normal, &facts, &settings).await?;
                 if model.vae.is_none() && windowed.is_none() {
                     let start_us = |row: u32| facts.rows[row as usize].facts.start_us;
-                    learned = trained.iter().map(|one| (start_us(one.row), one.verdict.score)).collect();
+                    learned = trained.iter().map(|one| (start_us(one.row), one.verdict.rank())).collect();
                 }
                 if normal.group == test.group {
                     // Requests that were learned from are judged by the other folds.
@@ -124,10 +139,11 @@ impl Query for Anomalies {
                 Detector::Tree => f64::from(model.tree.contaminated_ppm) / 1e6,
                 _ => 0.0,
             },
+            has_delays: tables.has_delays() && detector == Detector::Tree,
             detector,
             trained: model.tree.learned(),
             features: model.tree.dictionary.paths.nodes.len() as u64,
-            baseline: tables.baseline(),
+            baseline: tables.baseline(&model.tree),
             learned,
             training,
             ..AnomalyReport::default()
@@ -139,8 +155,13 @@ impl Query for Anomalies {
             let known = own.get(&(row as u32)).copied();
             let verdict =
                 known.unwrap_or_else(|| tables.judge(&model.tree, &located, &judged, row, &mut scratch));
-            let (score, p) = (verdict.score, verdict.p);
-            judgements.push(Judgement { score, p, verdict, is_trained: known.is_some() });
+            judgements.push(Judgement {
+                score: verdict.rank(),
+                p_different: verdict.different.p,
+                p_delayed: verdict.delayed.map(|delayed| delayed.p),
+                verdict,
+                is_trained: known.is_some(),
+            });
             pace.spend(1_000).await;
         }
         let is_windowed = windowed.is_some();
@@ -162,13 +183,13 @@ impl Query for Anomalies {
         if let Some((found, vae)) = found {
             // Both come by id.
             for (found, into) in found.iter().zip(&mut judgements) {
-                into.verdict.is_unknown = found.is_none();
+                (into.verdict.is_unknown, into.p_delayed) = (found.is_none(), None);
                 let Some(found) = found else {
-                    (into.score, into.p) = (0.0, 1.0);
+                    (into.score, into.p_different) = (0.0, 1.0);
                     continue;
                 };
                 into.score = -found.log_likelihood;
-                into.p = if found.is_unseen { 0.0 } else { found.p };
+                into.p_different = if found.is_unseen { 0.0 } else { found.p };
                 into.verdict.part =
                     if found.is_unseen { PartOfRequest::Structure } else { PartOfRequest::OnPath };
             }
@@ -188,9 +209,8 @@ impl Query for Anomalies {
         let explainer = Explainer::new(&model.tree, &tables, &located, &judged);
         let mut names = ReasonNames::default();
         for (place, row) in order.into_iter().enumerate() {
-            let Judgement { p, verdict, is_trained, .. } = &judgements[row];
-            // A p-value is a ratio of whole numbers; rounding must not decide.
-            if *p > EXPLAINED_P * (1.0 + 1e-9) {
+            let Judgement { verdict, is_trained, .. } = &judgements[row];
+            if !judgements[row].is_explained() {
                 continue;
             }
             if place >= settings.explain as usize {
@@ -355,21 +375,24 @@ fn rank(report: &mut AnomalyReport, facts: &RequestFacts, judgements: &[Judgemen
     let mut order: Vec<usize> = (0..judgements.len()).collect();
     // What the auto-encoder has never seen comes first, what has no verdict last. Stable: the rows come by id.
     let key = |row: usize| {
-        let Judgement { score, p, verdict, .. } = &judgements[row];
-        (verdict.is_unknown, *p > 0.0, -score)
+        let Judgement { score, p_different, verdict, .. } = &judgements[row];
+        (verdict.is_unknown, *p_different > 0.0, [-score, -verdict.score])
     };
     order.compact_sort_by(|&a, &b| {
         let (a, b) = (key(a), key(b));
-        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
+        let [score, different] = [0, 1].map(|at| a.2[at].total_cmp(&b.2[at]));
+        (a.0, a.1).cmp(&(b.0, b.1)).then(score).then(different)
     });
     for &row in &order {
-        let Judgement { score, p, verdict, .. } = &judgements[row];
+        let Judgement { score, p_different, p_delayed, verdict, .. } = &judgements[row];
         let facts = &facts.rows[row].facts;
         report.rows.push(AnomalyRow {
             request: facts.request.clone(),
             start_us: facts.start_us,
             score: *score,
-            p: *p,
+            p: judgements[row].p(),
+            p_different: *p_different,
+            p_delayed: *p_delayed,
             part: verdict.part,
             is_unknown: verdict.is_unknown,
             is_unexplained: false,
