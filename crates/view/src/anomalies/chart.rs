@@ -239,6 +239,8 @@ mod tests {
             start_us,
             score,
             p: if score > 5.0 { 0.001 } else { 0.5 },
+            p_different: if score > 5.0 { 0.001 } else { 0.5 },
+            p_delayed: None,
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,

@@ -1,11 +1,12 @@
 //! Requests that are not like the normal ones. Keys are in alphabetical order.
 
+use crate::anomalies::labelled::{LabelledCase, LabelledCases};
 use crate::json::parts::{Text, compact, pretty, public_json};
 use pathlight_base::format::duration;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, PartOfRequest, ReasonGroup,
-    ReasonKind, ReasonRow, Thresholds,
+    AlarmShare, AnomalyReport, AnomalyRow, EvaluationRow, EvaluationTable, FalseAlarmRow, PartOfRequest,
+    ReasonGroup, ReasonKind, ReasonRow, Thresholds,
 };
 
 public_json! {
@@ -21,11 +22,18 @@ public_json! {
         alpha: f64 = report.alpha,
         /// The accepted rate of false alarms asked for.
         asked_alpha: f64 = report.asked_alpha,
+        /// Number of `traces` that are both delayed and different.
+        both: u64 = report.verdicts().both,
         /// Share of the training requests that may be abnormal, 0 to 1: so many of the most anomalous were left out
         /// (`--contaminated`). Up to `alpha` + `contaminated` of normal requests may be called abnormal.
         contaminated: f64 = report.contaminated,
+        /// Number of `traces` that are delayed: some self time is longer than any that training has seen; `null` where no
+        /// delay is tested (`--vae`, baselines of earlier versions).
+        delayed: Option<u64> = report.has_delays.then(|| report.verdicts().delayed),
         /// `whole tree` or `VAE`.
         detector: &'static str = report.detector.name(),
+        /// Number of `traces` that are different: in structure, errors, or times as ratios.
+        different: u64 = report.verdicts().different,
         /// Whether more requests are abnormal than chance explains: then the load or the release has changed.
         drifted: bool = report.has_drifted(),
         /// Call paths that the training requests have.
@@ -75,21 +83,32 @@ public_json! {
 public_json! {
     /// One judged request.
     Row<'a>(report: &'a AnomalyReport, row: &'a AnomalyRow) {
-        /// Whether it is abnormal; `null` without a verdict: no baseline, or a root that training has never seen.
+        /// Whether it is abnormal, delayed or different; `null` without a verdict: no baseline, or a root that training has
+        /// never seen.
         abnormal: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_abnormal(row)),
+        /// Whether it is delayed; `null` without a verdict, and where no delay is tested.
+        delayed: Option<bool> = (report.has_verdicts && row.p_delayed.is_some()).then(|| report.is_delayed(row)),
+        /// Whether it is different; `null` without a verdict.
+        different: Option<bool> = (report.has_verdicts && !row.is_unknown).then(|| report.is_different(row)),
         /// Its latency.
         latency_us: u64 = row.request.latency_us,
         /// The normal request most like it; `null` if none was looked for.
         nearest_trace_id: Option<&'a str> = row.nearest.as_ref().map(|nearest| nearest.trace_id.as_str()),
-        /// Share of training requests at least as anomalous, 0 to 1.
+        /// The p-value of both verdicts as one test: twice the smaller one, at most 1. Where no delay is tested that of the
+        /// only verdict.
         p: f64 = row.p,
+        /// Share of training requests at least as delayed, 0 to 1; `null` where no delay is tested.
+        p_delayed: Option<f64> = row.p_delayed,
+        /// Share of training requests at least as different, 0 to 1.
+        p_different: f64 = row.p_different,
         /// The part of the request that leads: `structure`, `on_path` or `off_path`.
         part: &'static str = part(row.part),
-        /// Reasons of the verdict; of the most anomalous requests only.
-        reasons: Vec<Reason<'a>> = row.reasons.iter().map(|reason| Reason::of(report, reason)).collect(),
+        /// Reasons of the verdict, those of a delay first; of the most anomalous requests only.
+        reasons: Vec<Reason<'a>> = report.reasons(row).into_iter().map(|reason| Reason::of(report, reason)).collect(),
         /// Canonical id of the request's root span.
         root_span_id: &'a str = &row.request.root_span_id,
-        /// Score of anomaly, the higher the more anomalous; without a bound.
+        /// Score of anomaly, the higher the more anomalous; without a bound. It is the surprise of the stronger verdict: -ln of
+        /// its p-value, and more beyond all training requests.
         score: f64 = row.score,
         /// Start, microseconds since the epoch.
         start_us: u64 = row.start_us,
@@ -111,8 +130,12 @@ public_json! {
         baseline: Option<(f64, f64)> = reason.baseline,
         /// Training calls compared with.
         calls: u32 = reason.calls,
+        /// Of a delay the one endpoint that the span calls; `null` if it calls none or several, and of other reasons.
+        callee: Option<Endpoint<'a>> = reason.callee.map(|endpoint| Endpoint::of(report.endpoints[endpoint as usize].names())),
         /// Kind of deviation.
         kind: ReasonKind = reason.kind,
+        /// Of a delay the longest self time of the training calls, microseconds; else `null`.
+        longest_us: Option<f64> = reason.longest_us,
         /// The call path, from the root.
         path: Vec<Endpoint<'a>> = report.path(reason.path).map(Endpoint::of).collect(),
         /// The reason in words.
@@ -164,14 +187,72 @@ public_json! {
     FalseAlarms(row: &FalseAlarmRow) {
         /// The accepted rate of false alarms, 0 to 1; raised where so few training requests could raise no alarm.
         alpha: f64 = row.alpha,
+        /// Those that are called delayed.
+        delayed: Alarms = Alarms::of(&row.delayed),
+        /// Those that are called different.
+        different: Alarms = Alarms::of(&row.different),
         /// The greatest share of any split, 0 to 1.
-        greatest: f64 = row.greatest,
-        /// Share of the normal requests held out, 0 to 1, mean of the splits.
-        mean: f64 = row.mean,
+        greatest: f64 = row.abnormal.greatest,
+        /// Share of the normal requests held out that is called abnormal, 0 to 1, mean of the splits.
+        mean: f64 = row.abnormal.mean,
         /// Number of splits.
         splits: u32 = row.splits,
         /// Requests trained on, mean of the splits.
         trained: f64 = row.trained,
+    }
+}
+
+public_json! {
+    /// Share of the normal requests held out that has a verdict.
+    Alarms(share: &AlarmShare) {
+        /// The greatest share of any split, 0 to 1.
+        greatest: f64 = share.greatest,
+        /// Mean of the splits, 0 to 1.
+        mean: f64 = share.mean,
+    }
+}
+
+public_json! {
+    /// With `--evaluate --labels`: what is found of faults whose place is known.
+    LabelledFaults(faults: &LabelledCases) {
+        /// The accepted rate of false alarms asked for, 0 to 1.
+        asked_alpha: f64 = faults.asked_alpha,
+        /// By fault, in the order of the folders.
+        cases: Vec<LabelledFault> = faults.cases.iter().map(LabelledFault::of).collect(),
+        /// Mean recall of the cases in which the fault hits at least five requests, 0 to 1; `null` without such a case.
+        mean_recall: Option<f64> = faults.mean_recall(),
+    }
+}
+
+public_json! {
+    /// What is found of one fault.
+    LabelledFault(case: &LabelledCase) {
+        /// The accepted rate of false alarms, 0 to 1; raised where so few training requests could raise no alarm.
+        alpha: f64 = case.report.alpha,
+        /// Requests hit that are both delayed and different.
+        both: u64 = case.report.found.both,
+        /// The folder of the case.
+        case: String = case.name.clone(),
+        /// Requests hit that are called delayed.
+        delayed: u64 = case.report.found.delayed,
+        /// Requests hit that are called different.
+        different: u64 = case.report.found.different,
+        /// Normal requests called abnormal; `null` where they cannot be halved.
+        false_alarms: Option<FalseAlarms> = case.report.false_alarms.as_ref().map(FalseAlarms::of),
+        /// Kind of the fault, as the label says.
+        fault: String = case.fault.clone(),
+        /// Requests that the fault hits strongly.
+        hit: u64 = case.report.hit,
+        /// Requests judged while the fault was there.
+        judged: u64 = case.report.judged,
+        /// Of the requests hit the share that is abnormal, delayed or different, 0 to 1; `null` if none is hit.
+        recall: Option<f64> = case.report.recall(),
+        /// Of the requests hit those that are abnormal by both verdicts as one test.
+        recalled_by_one_test: u64 = case.report.found_by_one_test,
+        /// The service at fault.
+        service: String = case.service.clone(),
+        /// Requests trained on.
+        trained: u64 = case.report.trained,
     }
 }
 
@@ -197,6 +278,9 @@ public_json! {
         named: Option<f64> = row.named,
         /// Normal requests judged.
         normal: u64 = row.accuracy.normal,
+        /// Of the abnormal requests, the share that both verdicts as one test call so, 0 to 1; `null` of detectors with one
+        /// verdict.
+        one_test_recall: Option<f64> = row.one_test_recall,
         /// Of the requests called abnormal, the share that is, 0 to 1.
         precision: f64 = row.accuracy.precision,
         /// Of the abnormal requests, the share that is called so, 0 to 1.
@@ -224,6 +308,14 @@ pub fn anomaly(report: &AnomalyReport) -> Text {
 /// Only if serde_json refuses a number, which no table holds.
 pub fn anomaly_evaluation(table: &EvaluationTable) -> Text {
     pretty(&Evaluation::of(table))
+}
+
+/// Returns the JSON of `anomaly --evaluate --labels`.
+///
+/// # Errors
+/// Only if serde_json refuses a number, which no table holds.
+pub fn labelled_faults(faults: &LabelledCases) -> Text {
+    pretty(&LabelledFaults::of(faults))
 }
 
 /// Returns the JSON of `anomaly --export-vectors`.

@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub(crate) mod json;
+pub mod labelled;
 pub mod settings;
 mod severity;
 mod table;
@@ -9,5 +10,6 @@ mod table;
 pub use table::{
     AnomalyLine, EVALUATION, GroupLine, LOADED, NORMALS, NOT_LOADED, RATES, VECTORS, chosen, evaluation,
     false_alarms, groups, loss_curve, more_groups, normal, place, rate_words, reasons, settings, severity,
-    sides, table, tip, title, training_percent, training_words, unexplained, vectors_csv, why_empty,
+    severity_behind, sides, table, tip, title, training_percent, training_words, unexplained, vectors_csv,
+    verdict_counts, why_empty,
 };

@@ -12,7 +12,8 @@ const NOT_ALONE: &str = "as far from the rest as some of the baseline";
 /// Returns how the times that reasons of a part tell of are to the baseline's: as the first that lies beyond it, else equal;
 /// `None` without a reason of the part.
 fn times(row: &AnomalyRow, part: PartOfRequest) -> Option<Ordering> {
-    let reasons = row.reasons.iter().filter(|reason| reason.part.place() == part.place());
+    let is_of_part = |reason: &&ReasonRow| !reason.is_delay() && reason.part.place() == part.place();
+    let reasons = row.reasons.iter().filter(is_of_part);
     let order = |reason: &ReasonRow| match reason.baseline {
         Some((_, high)) if reason.value as f64 > high => Ordering::Greater,
         Some((low, _)) if (reason.value as f64) < low => Ordering::Less,
@@ -21,8 +22,13 @@ fn times(row: &AnomalyRow, part: PartOfRequest) -> Option<Ordering> {
     reasons.map(order).reduce(|first, next| if first == Ordering::Equal { next } else { first })
 }
 
-/// Returns whether a request is abnormal, and in which part of it; without verdicts only the latter, if it has reasons. It
-/// never contradicts a reason that stands beside it.
+/// Returns whether a request has the longest latency of all that are judged.
+fn is_longest(report: &AnomalyReport, row: &AnomalyRow) -> bool {
+    report.rows.iter().all(|other| other.request.latency_us <= row.request.latency_us)
+}
+
+/// Returns whether a request is abnormal: delayed, different (then in which part of it) or both. Without verdicts it says
+/// which of them it is rather, if it has reasons. It never contradicts a reason that stands beside it.
 pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
     let is_vae = matches!(report.detector, Detector::Vae(_));
     if row.is_unknown {
@@ -36,6 +42,15 @@ pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
         (false, _) if row.reasons.is_empty() => return DASH,
         _ => {}
     }
+    let is_told = |is_delay: bool| report.reasons(row).iter().any(|reason| reason.is_delay() == is_delay);
+    let is_delayed = report.is_delayed(row) || !report.has_verdicts && is_told(true);
+    let is_different = report.is_different(row) || !report.has_verdicts && is_told(false);
+    match (is_delayed, is_different) {
+        (true, false) => return "delayed",
+        (true, true) if row.part == PartOfRequest::Structure => return "delayed, and other calls",
+        (true, true) => return "delayed, and different",
+        _ => {}
+    }
     let part = match (is_vae && row.part != PartOfRequest::Structure, row.reasons.first()) {
         (false, _) => row.part,
         // A likelihood is that of a whole request.
@@ -46,14 +61,18 @@ pub fn severity(report: &AnomalyReport, row: &AnomalyRow) -> &'static str {
     let covers = row.part == PartOfRequest::Covering
         || row.reasons.is_empty()
         || row.reasons.iter().any(|reason| reason.part == PartOfRequest::Covering);
-    let is_delayed = times(row, PartOfRequest::OnPath) == Some(Ordering::Greater);
+    let is_slower = times(row, PartOfRequest::OnPath) == Some(Ordering::Greater);
     match (part, times(row, part)) {
         (PartOfRequest::Structure, _) => "other calls",
         (_, Some(Ordering::Equal)) => "other times",
+        // Some of its calls are faster, and it is not.
+        (_, Some(Ordering::Less)) if is_longest(report, row) && report.rows.len() > 1 => "other times",
         (PartOfRequest::OnPath, Some(Ordering::Less)) => "faster",
+        // Whether it is delayed is another verdict.
+        (PartOfRequest::OnPath, _) if report.has_delays => "slower",
         (PartOfRequest::OnPath, _) => "delayed",
         (_, Some(Ordering::Less)) => "fast calls",
-        _ if covers || is_delayed => "slow calls",
+        _ if covers || is_slower => "slow calls",
         _ => "slow, but not delayed",
     }
 }
@@ -78,7 +97,12 @@ pub fn reasons(report: &AnomalyReport, row: &AnomalyRow) -> Vec<String> {
     if row.reasons.is_empty() {
         return vec![without_reasons(report, row)];
     }
-    row.reasons.iter().map(|reason| printable(&report.words(reason, duration))).collect()
+    report.reasons(row).into_iter().map(|reason| printable(&report.words(reason, duration))).collect()
+}
+
+/// Returns the p-value of the stronger verdict.
+fn least_p(row: &AnomalyRow) -> f64 {
+    row.p_delayed.map_or(row.p_different, |p| p.min(row.p_different))
 }
 
 /// Returns what is said of a request that has no reason and for which reasons were looked for, if it needed any.
@@ -94,12 +118,12 @@ fn without_reasons(report: &AnomalyReport, row: &AnomalyRow) -> String {
         (false, true) if is_abnormal && row.part == PartOfRequest::Structure => {
             "It has a call path that no request of the baseline has.".to_owned()
         }
-        _ if is_abnormal || !report.has_verdicts && row.p <= EXPLAINED_P => {
+        _ if is_abnormal || !report.has_verdicts && least_p(row) <= EXPLAINED_P => {
             "No single fact explains it.".to_owned()
         }
         _ => {
             let of = if report.has_verdicts { "requests of the baseline" } else { "other requests" };
-            format!("{} of the {of} are at least as anomalous.", share(row.p))
+            format!("{} of the {of} are at least as anomalous.", share(least_p(row)))
         }
     }
 }
@@ -117,10 +141,12 @@ mod tests {
             part,
             path: 0,
             after: None,
+            callee: None,
             calls: 20,
             alike: 0,
             value,
             baseline: is_time.then_some((10.0, 20.0)),
+            longest_us: None,
         }
     }
 
@@ -130,6 +156,8 @@ mod tests {
             start_us: 5,
             score: 7.5,
             p,
+            p_different: p,
+            p_delayed: None,
             part,
             is_unknown: false,
             is_unexplained: false,
@@ -193,6 +221,37 @@ mod tests {
         }
         let unexplained = AnomalyRow { is_unexplained: true, ..row(on, 0.05, &[]) };
         assert_eq!(severity(&report(true), &unexplained), "not abnormal");
+    }
+
+    #[test]
+    fn a_request_is_delayed_different_or_both_and_the_longest_is_never_faster() {
+        let on = PartOfRequest::OnPath;
+        let delay =
+            ReasonRow { kind: ReasonKind::Delay, baseline: None, longest_us: Some(20.0), ..reason(on, 60) };
+        let of = |part, p_delayed, p_different, others: &[ReasonRow]| AnomalyRow {
+            p_delayed: Some(p_delayed),
+            ..row(part, p_different, &[&[delay], others].concat())
+        };
+        let judged = AnomalyReport { has_delays: true, ..report(true) };
+        let (slow, fast, missing) = (reason(on, 60), reason(on, 1), reason(PartOfRequest::Structure, 0));
+        assert_eq!(severity(&judged, &of(on, 0.01, 0.5, &[])), "delayed");
+        assert_eq!(
+            severity(&judged, &of(PartOfRequest::Structure, 0.01, 0.01, &[missing])),
+            "delayed, and other calls"
+        );
+        assert_eq!(severity(&judged, &of(on, 0.01, 0.01, &[fast])), "delayed, and different");
+        assert_eq!(severity(&judged, &of(on, 0.3, 0.01, &[slow])), "slower");
+        assert_eq!(severity(&judged, &of(on, 0.3, 0.01, &[fast])), "faster");
+        assert_eq!(severity(&judged, &of(on, 0.3, 0.3, &[slow])), NOT_ALONE);
+        // Ranks say what is stronger.
+        let ranked = AnomalyReport { has_verdicts: false, ..judged.clone() };
+        assert_eq!(severity(&ranked, &of(on, 0.1, 0.2, &[slow])), "delayed");
+        assert_eq!(severity(&ranked, &of(on, 0.2, 0.1, &[slow])), "slower");
+        let longest = of(on, 0.3, 0.01, &[fast]);
+        let mut other = longest.clone();
+        other.request.latency_us -= 1;
+        let several = AnomalyReport { rows: vec![longest, other], ..judged };
+        assert_eq!([0, 1].map(|at| severity(&several, &several.rows[at])), ["other times", "faster"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
     AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable, FalseAlarmRow,
-    ReasonGroup, Thresholds,
+    ReasonGroup, Thresholds, VerdictCounts,
 };
 use pathlight_engine::requests::{Filter, Selection};
 use pathlight_trace::Endpoint;
@@ -121,13 +121,23 @@ fn verdicts(report: &AnomalyReport) -> String {
         );
     }
     let unknown = report.rows.iter().filter(|row| row.is_unknown).count() as u64;
+    let kinds = verdict_counts(report);
     let mut words = match report.has_drifted() {
         true => format!(
-            "The load or the release has changed: {} of {} differ from the baseline of {learned}",
+            "The load or the release has changed: {} of {} differ{} from the baseline of {learned}",
             count(abnormal),
-            counted(judged, "request")
+            counted(judged, "request"),
+            kinds.as_ref().map_or(String::new(), |kinds| format!(" ({kinds})")),
         ),
-        false => format!("{} of {} abnormal; the baseline is {learned}", count(abnormal), count(judged)),
+        false => format!(
+            "{} of {} abnormal{}; the baseline is {learned}",
+            count(abnormal),
+            count(judged),
+            kinds.as_ref().map_or(String::new(), |kinds| format!(
+                ": {kinds}, by chance about {} of each",
+                share(report.false_alarms())
+            )),
+        ),
     };
     if !matches!(report.detector, Detector::Vae(_)) && report.alpha > report.asked_alpha {
         words.push_str(&format!(
@@ -167,6 +177,17 @@ fn verdicts(report: &AnomalyReport) -> String {
         words.push_str(&format!("; {} {why}: no verdict", count(unknown)));
     }
     words
+}
+
+/// Returns how many requests are delayed, different and both, in words; `None` where no delay is tested.
+pub fn verdict_counts(report: &AnomalyReport) -> Option<String> {
+    let VerdictCounts { delayed, different, both } = report.verdicts();
+    let of_both = match both {
+        0 => String::new(),
+        both => format!(", {} both", count(both)),
+    };
+    let words = format!("{} delayed, {} different{of_both}", count(delayed), count(different));
+    (report.has_verdicts && report.has_delays).then_some(words)
 }
 
 /// Returns what is said of requests whose reasons were not looked for, and up to how many requests the next step explains;
@@ -271,7 +292,7 @@ pub fn tip(report: &AnomalyReport, at: usize) -> Vec<TipLine> {
         TipLine::Strong(format!("{latency}{}; score {:.1}", severity_behind(report, row), row.score)),
         TipLine::Hint(moment(row.start_us)),
     ];
-    let first = row.reasons.first();
+    let first = report.reasons(row).into_iter().next();
     lines.extend(first.map(|reason| TipLine::Text(printable(&report.words(reason, duration)))));
     lines
 }
@@ -287,7 +308,10 @@ pub struct AnomalyLine {
 impl AnomalyLine {
     /// Returns the lines of a report, the most anomalous first.
     pub fn of(report: &Rc<AnomalyReport>) -> Vec<AnomalyLine> {
-        let why = |row: &AnomalyRow| row.reasons.first().map(|reason| report.words(reason, duration));
+        let why = |row: &AnomalyRow| {
+            let first = report.reasons(row).into_iter().next();
+            first.map(|reason| report.words(reason, duration))
+        };
         let line = |(at, row)| AnomalyLine { at, why: why(row).unwrap_or_default(), report: report.clone() };
         report.rows.iter().enumerate().map(line).collect()
     }
@@ -306,7 +330,8 @@ impl AnomalyLine {
     }
 
     fn all_reasons(&self) -> String {
-        let reasons = self.row().reasons.iter().map(|reason| self.report.words(reason, duration));
+        let reasons = self.report.reasons(self.row()).into_iter();
+        let reasons = reasons.map(|reason| self.report.words(reason, duration));
         reasons.collect::<Vec<_>>().join("; ")
     }
 }
@@ -323,11 +348,19 @@ pub fn table() -> Table<AnomalyLine> {
         )
         .by(|a, b| b.at.cmp(&a.at)),
         Column::said(
+            "p_delayed",
+            "p delayed",
+            "Share of baseline requests at least as delayed",
+            |line: &AnomalyLine| line.row().p_delayed.unwrap_or(1.0).into(),
+            |line| line.row().p_delayed.map_or(DASH.to_owned(), p_words),
+        )
+        .low(2),
+        Column::said(
             "p",
-            "p",
-            "Share of baseline requests at least as anomalous",
-            |line: &AnomalyLine| line.row().p.into(),
-            |line| p_words(line.row().p),
+            "p different",
+            "Share of baseline requests at least as different",
+            |line: &AnomalyLine| line.row().p_different.into(),
+            |line| p_words(line.row().p_different),
         )
         .low(2),
         Column::text("what", "What", "Whether it is abnormal, and in what", |line: &AnomalyLine| {
@@ -356,6 +389,12 @@ pub fn table() -> Table<AnomalyLine> {
         Column::text_field("nearest_trace_id", |line| {
             line.row().nearest.as_ref().map_or("", |nearest| &nearest.trace_id).into()
         }),
+        Column::text_field("delayed", |line| line.report.is_delayed(line.row()).to_string().into()),
+        Column::text_field("different", |line| line.report.is_different(line.row()).to_string().into()),
+        Column::text_field("p_delayed", |line| {
+            line.row().p_delayed.map_or(String::new(), |p| p.to_string()).into()
+        }),
+        Column::field("p_different", |line| line.row().p_different.into()),
     ];
     Table::new("anomaly-table", "Requests, the most anomalous first", ("score", true), columns)
         .with_attributes(|line| {
@@ -372,7 +411,7 @@ pub fn table() -> Table<AnomalyLine> {
 }
 
 /// The heads of the evaluation, and whether numbers stand below them.
-pub const EVALUATION: [(&str, bool); 11] = [
+pub const EVALUATION: [(&str, bool); 12] = [
     ("Detector", false),
     ("Vectors", false),
     ("Made abnormal by", false),
@@ -384,10 +423,11 @@ pub const EVALUATION: [(&str, bool); 11] = [
     ("Features", true),
     ("Training", true),
     ("Scoring", true),
+    ("Recall of one test", true),
 ];
 
 /// Returns what the evaluation was made of, and its lines below [`EVALUATION`].
-pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
+pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 12]>) {
     let words = format!(
         "Trained on {} requests. The {} held out are judged twice: as they are, and made abnormal. In the tests that drop spans, {} of all spans are dropped.",
         count(table.trained),
@@ -413,6 +453,7 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
             count(row.features),
             ms(row.train_ms),
             ms(row.score_ms),
+            row.one_test_recall.map_or(DASH.to_owned(), |recall| format!("{recall:.3}")),
         ]
     });
     (words, lines.collect())
@@ -422,12 +463,14 @@ pub fn evaluation(table: &EvaluationTable) -> (String, Vec<[String; 11]>) {
 pub fn false_alarms(table: &EvaluationTable) -> Vec<String> {
     let line = |row: &FalseAlarmRow| {
         format!(
-            "With {} training requests, {} of the held-out normal requests are called abnormal (mean of {}, at most {}); \
-             accepted rate: {}",
+            "With {} training requests, {} of the held-out normal requests are called abnormal (mean of {}, at most {}): {} \
+             delayed, {} different; accepted rate of each: {}",
             count(row.trained.round() as u64),
-            share(row.mean),
+            share(row.abnormal.mean),
             counted(row.splits.into(), "split"),
-            share(row.greatest),
+            share(row.abnormal.greatest),
+            share(row.delayed.mean),
+            share(row.different.mean),
             share(row.alpha),
         )
     };
@@ -477,6 +520,8 @@ mod tests {
             start_us: 5,
             score,
             p,
+            p_different: p,
+            p_delayed: None,
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,
@@ -501,14 +546,15 @@ mod tests {
         table.set_rows(AnomalyLine::of(&Rc::new(report())));
         assert_eq!(
             table.csv(),
-            "trace_id,root_span_id,start_us,latency_us,score,p,abnormal,reasons,nearest_trace_id\r\n\
-             ab,1,5,60,7.5,0.0012,true,,\r\n\
-             cd,1,5,60,0.5,0.75,false,,\r\n"
+            "trace_id,root_span_id,start_us,latency_us,score,p,abnormal,reasons,nearest_trace_id,delayed,different,\
+             p_delayed,p_different\r\n\
+             ab,1,5,60,7.5,0.0012,true,,,false,true,,0.0012\r\n\
+             cd,1,5,60,0.5,0.75,false,,,false,false,,0.75\r\n"
         );
         assert_eq!(table.cell(0, 0), CellText::Number("7.5".to_owned(), "7.5".to_owned()));
-        assert_eq!(table.cell(1, 1), CellText::Number("0.75".to_owned(), "0.75".to_owned()));
-        assert_eq!(table.cell(2, 0), CellText::Text("delayed".to_owned()));
-        assert_eq!(table.cell(2, 1), CellText::Text("within the baseline".to_owned()));
+        assert_eq!(table.cell(2, 1), CellText::Number("0.75".to_owned(), "0.75".to_owned()));
+        assert_eq!(table.cell(3, 0), CellText::Text("delayed".to_owned()));
+        assert_eq!(table.cell(3, 1), CellText::Text("within the baseline".to_owned()));
         // A reason is no thing to stand beside "within".
         let mut unusual = report();
         let reason = ReasonRow {
@@ -516,12 +562,14 @@ mod tests {
             part: PartOfRequest::OnPath,
             path: 0,
             after: None,
+            callee: None,
             calls: 20,
             alike: 0,
             value: 60_000,
             baseline: Some((1_240.0, 4_360.0)),
+            longest_us: None,
         };
-        (unusual.rows[1].p, unusual.rows[1].reasons) = (0.05, vec![reason]);
+        (unusual.rows[1].p_different, unusual.rows[1].reasons) = (0.05, vec![reason]);
         assert_eq!(severity(&unusual, &unusual.rows[1]), "as far from the rest as some of the baseline");
         assert_eq!(table.find(&Finder::of_text("AB")).matches, 1);
         let chosen = TraceChoice::of_request("cd", "");
@@ -565,6 +613,19 @@ mod tests {
         report.trained = 0;
         assert!(why_empty(JudgedAgainst::Others, &report).starts_with("There is no normal request"));
         assert!(why_empty(JudgedAgainst::Before(1), &report).starts_with("No request began"));
+    }
+
+    #[test]
+    fn the_title_counts_each_verdict() {
+        let mut report = AnomalyReport { has_delays: true, asked_alpha: 0.02, ..report() };
+        (report.rows[0].p_delayed, report.rows[1].p_delayed) = (Some(0.01), Some(0.02));
+        report.rows.extend(vec![report.rows[1].clone(); 98]);
+        report.rows[2..].iter_mut().for_each(|row| row.p_delayed = Some(0.9));
+        assert_eq!(
+            title(&report),
+            "2 of 100 abnormal: 2 delayed, 1 different, 1 both, by chance about 2.0\u{202f}% of each; the baseline is \
+             1\u{202f}000 requests (7 call paths)"
+        );
     }
 
     #[test]

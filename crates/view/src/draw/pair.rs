@@ -71,7 +71,7 @@ fn cut<T>(column: &mut Vec<T>, spans: &std::ops::Range<usize>) {
 /// Returns what the reasons of an anomalous request mark: in its own timeline, and in that of the normal one.
 pub fn signs(report: &AnomalyReport, row: &AnomalyRow, pair: &[TraceReport; 2]) -> [Vec<(u32, Sign)>; 2] {
     let mut signs = [BTreeMap::new(), BTreeMap::new()];
-    for reason in &row.reasons {
+    for reason in report.reasons(row) {
         let side = usize::from(reason.kind == ReasonKind::MissingCall);
         let path: Vec<(&str, &str)> = report.path(reason.path).collect();
         for span in spans_on(&pair[side], &path) {
@@ -92,6 +92,13 @@ fn sign(reason: &ReasonRow) -> Sign {
         ReasonKind::Order => ('~', "begins after another call".to_owned()),
         ReasonKind::CriticalPath => {
             ('~', if reason.value == 1 { "on the critical path" } else { "off the critical path" }.to_owned())
+        }
+        ReasonKind::Delay => {
+            let longest_us = reason.longest_us.unwrap_or_default();
+            (
+                '\u{25b2}',
+                format!("self time {:.1} times the longest", reason.value as f64 / longest_us.max(1.0)),
+            )
         }
         ReasonKind::Outside => ('\u{25b2}', "calls reach beyond it".to_owned()),
         _ => {
@@ -197,16 +204,20 @@ mod tests {
             part: PartOfRequest::OnPath,
             path,
             after: None,
+            callee: None,
             calls: 100,
             alike: 0,
             value,
             baseline: Some((1.0, 2.0)),
+            longest_us: None,
         };
         let row = AnomalyRow {
             request: RequestRef { trace_id: "1".into(), root_span_id: "2".into(), latency_us: 3 },
             start_us: 0,
             score: 9.0,
             p: 0.001,
+            p_different: 0.001,
+            p_delayed: None,
             part: PartOfRequest::OnPath,
             is_unknown: false,
             is_unexplained: false,

@@ -119,6 +119,7 @@ mod tests {
             of: 2,
             facts,
             p: None,
+            hit: None,
             example: None,
             also: Vec::new(),
             hit: None,

@@ -8,7 +8,7 @@ pub(crate) mod parts;
 #[cfg(feature = "schema")]
 pub mod schema;
 
-pub use crate::anomalies::json::{anomaly, anomaly_evaluation, vectors};
+pub use crate::anomalies::json::{anomaly, anomaly_evaluation, labelled_faults, vectors};
 pub use crate::compare::json::compare;
 pub use crate::diagnosis::json::{aggregate_trace, diagnosis, diagnosis_sets};
 pub use crate::endpoints::json::{endpoints, histograms};

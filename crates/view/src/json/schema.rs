@@ -74,6 +74,7 @@ fn reports() -> Vec<Report> {
         Report::new::<diagnosis::json::Sets>("### diagnosis -a FILE... -b FILE..."),
         Report::new::<anomalies::json::Anomaly>("## anomaly"),
         Report::new::<anomalies::json::Evaluation>("### anomaly --evaluate"),
+        Report::new::<anomalies::json::LabelledFaults>("### anomaly --evaluate --labels"),
         Report::new::<VectorsReport>("### anomaly --export-vectors"),
         Report::new::<errors::json::Errors>("## errors"),
         Report::new::<queues::json::Queues>("## queues"),
