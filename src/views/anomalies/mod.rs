@@ -18,7 +18,6 @@ use crate::widgets::companion::CompanionTable;
 use crate::widgets::export;
 use crate::widgets::frame::ViewFrame;
 use crate::widgets::plot_chart::{self, ScrolledPlot};
-use pathlight_base::format;
 use pathlight_engine::anomalies::{AnomalyReport, AnomalySettings, EvaluationTable, SPLITS};
 use pathlight_engine::queries;
 use pathlight_engine::requests::RequestRef;
@@ -145,21 +144,45 @@ impl AnomaliesView {
         }
     }
 
-    /// Lists the requests by their first reason; a click chooses the most anomalous of a group.
+    /// Lists how many requests have which verdict, and the requests by their first reason; each group can be opened. A click
+    /// on a verdict, or below a group, keeps these requests in all views.
     fn list_groups(&mut self, page: Page, report: &Rc<AnomalyReport>) {
         self.group_links.clear();
         self.groups.clear();
         let groups = anomalies::groups(report);
         self.groups.show(!groups.is_empty());
+        let (_, test) = anomalies::sides(&page.address());
+        let only = |words: &str, name: &str, rows: Vec<usize>| {
+            let report = report.clone();
+            button(words).test(name).attr("title", anomalies::ONLY_HINT).on_click(
+                &self.group_links,
+                move || {
+                    page.change(|address| anomalies::keep_only(address, &report, &rows, test.group));
+                },
+            )
+        };
+        let verdicts = anomalies::verdict_lines(report);
+        if !verdicts.is_empty() {
+            let links = div("links");
+            for line in verdicts {
+                links.add(&only(&line.words, "anomaly-verdict", line.rows));
+            }
+            self.groups.add(&el("li").child(&links));
+        }
         for group in groups {
-            let requests = if group.requests == 1 { "request" } else { "requests" };
-            let words = format!("{} {requests}: {}", format::count(group.requests), group.words);
-            let chosen = Focus::Request((&report.rows[group.first].request).into());
-            let link = button(&words)
-                .class("link")
-                .test("anomaly-group")
-                .on_click(&self.group_links, move || page.set_focus(chosen.clone()));
-            self.groups.add(&el("li").child(&link));
+            let head = el("summary").test("anomaly-group").text(&group.words);
+            let requests = el("ul");
+            for &row in group.rows.iter().take(anomalies::LISTED) {
+                let chosen = Focus::Request((&report.rows[row].request).into());
+                let link = button(&anomalies::request_words(report, row))
+                    .class("link")
+                    .test("anomaly-of-group")
+                    .on_click(&self.group_links, move || page.set_focus(chosen.clone()));
+                requests.add(&el("li").child(&link));
+            }
+            let keep = only(anomalies::ONLY, "anomaly-only", group.rows);
+            let details = el("details").child(&head).child(&requests).child(&keep);
+            self.groups.add(&el("li").child(&details));
         }
         let more = anomalies::more_groups(report);
         if !more.is_empty() {

@@ -189,17 +189,20 @@ fn what_is_anomalous_is_found_and_explained() {
     };
     for number in [901, 902, 903, 905] {
         assert!(report.is_abnormal(row(number)), "{:?}", row(number));
-        assert_eq!(row(number).p, 1.0 / 501.0);
+        assert_eq!(row(number).p_different, 1.0 / 501.0);
     }
 
-    // B takes 26 times as long, and so does the request; the reason is B.
-    let (kind, name, slow) = first(901);
-    assert_eq!(
-        (kind, name.as_str(), slow.value, row(901).part),
-        (ReasonKind::SelfTime, "B", 26_000, PartOfRequest::OnPath)
-    );
+    // B takes 26 times as long, and so does the request; the reason is B: it is delayed, and different by ratio.
+    let (kind, name, delay) = first(901);
+    assert_eq!((kind, name.as_str(), delay.value, delay.calls), (ReasonKind::Delay, "B", 26_000, 500));
+    assert!(delay.longest_us.is_some_and(|us| us > 1200.0 && us < 1600.0), "{delay:?}");
+    assert_eq!((row(901).p_delayed, row(901).p), (Some(1.0 / 501.0), 2.0 / 501.0));
+    let slow = row(901).reasons[1];
+    assert_eq!((slow.kind, row(901).part), (ReasonKind::SelfTime, PartOfRequest::OnPath));
     let (low, high) = slow.baseline.unwrap();
     assert!(low > 800.0 && low < 900.0 && high > 1100.0 && high < 1250.0, "{low} {high}");
+    // In no other of them anything takes long.
+    assert_eq!(report.verdicts().delayed, 1);
     assert!(row(901).reasons.iter().all(|reason| reason.kind != ReasonKind::Latency));
 
     let (kind, name, new) = first(902);
@@ -221,7 +224,9 @@ fn what_is_anomalous_is_found_and_explained() {
 fn with_few_traces_the_rate_is_raised_until_an_alarm_is_possible() {
     // 49 training traces: a p-value is never below 1/50.
     let report = judged(&normal(1..50), &trace(901, 900_000, &[("B", 1, 100, 890_000)]), alpha(0.01));
-    assert_eq!((report.alpha, report.asked_alpha, report.rows[0].p), (0.02, 0.01, 0.02));
+    assert_eq!((report.alpha, report.asked_alpha, report.rows[0].p_delayed), (0.02, 0.01, Some(0.02)));
+    // One test of both verdicts needs a greater rate.
+    assert_eq!((report.one_alpha(), report.rows[0].p, report.abnormal_by_one_test()), (0.04, 0.04, 1));
     assert_eq!(report.abnormal(), 1);
     assert_eq!(judged(&normal(1..100), &normal(901..902), alpha(0.01)).alpha, 0.01);
 }
@@ -238,7 +243,7 @@ fn each_request_against_all_others_has_a_rank_and_no_verdict() {
     assert!(report.rows[0].request.trace_id.ends_with("385"));
     assert_eq!(report.rows[0].reasons[0].kind, ReasonKind::SelfTime);
     // Each is ranked without itself, so the p-values are 1/201, 2/201, ... but for ties.
-    let mut p: Vec<f64> = report.rows.iter().map(|row| row.p).collect();
+    let mut p: Vec<f64> = report.rows.iter().map(|row| row.p_different).collect();
     p.sort_by(f64::total_cmp);
     assert!(p[0] == 1.0 / 201.0 && (p[100] - 0.5).abs() < 0.02, "{p:?}");
 }
@@ -286,10 +291,10 @@ fn training_with_abnormal_requests_leaves_them_out() {
     let value: serde_json::Value = serde_json::from_str(&json::anomaly(&cleaned).unwrap()).unwrap();
     assert_eq!(value["contaminated"], 0.03);
     let mut many = cleaned.clone();
-    let normal = AnomalyRow { p: 1.0, ..many.rows[0].clone() };
-    many.rows.extend(vec![cleaned.rows[0].clone(); 5]);
-    many.rows.extend(vec![normal; 94]);
-    // 6 of 100 are too many at 1 %, and not at 4 %.
+    let normal = AnomalyRow { p_different: 1.0, p_delayed: Some(1.0), ..many.rows[0].clone() };
+    many.rows.extend(vec![cleaned.rows[0].clone(); 6]);
+    many.rows.extend(vec![normal; 93]);
+    // 7 of 100 are too many at 1 %, and not at 4 %.
     assert!(!many.has_drifted() && AnomalyReport { contaminated: 0.0, ..many }.has_drifted());
     // A saved baseline knows it too.
     let spans: Vec<(bool, Span)> = train.iter().map(|s| (false, s.clone())).collect();
@@ -330,7 +335,7 @@ fn order_waits_what_reaches_out_and_the_critical_path_are_reasons() {
         "{:?}",
         reasons(&report)
     );
-    assert_eq!(anomalies::severity(&report, &report.rows[0]), "delayed");
+    assert_eq!(anomalies::severity(&report, &report.rows[0]), "delayed, and different");
     // A ends 3 ms before C, which it no longer waits for.
     let report = said(trace(901, 3200, &[("B", 1, 100, 1100), ("C", 1, 1200, 6200)]));
     let kinds = reasons(&report);
@@ -530,7 +535,8 @@ fn the_evaluation_finds_the_injected_and_prints_every_pair() {
     assert!(trained[3] > 150.0 && trained[3] < 250.0, "{trained:?}");
     for row in &table.false_alarms {
         assert!(row.splits == 3 && row.alpha == 0.1, "{row:?}");
-        assert!(row.mean > 0.0 && row.mean < 0.25 && row.mean < row.greatest, "{row:?}");
+        let share = row.abnormal;
+        assert!(share.mean > 0.0 && share.mean < 0.25 && share.mean < share.greatest, "{row:?}");
     }
     let few = normal(1..90).into_iter().map(|s| (false, s)).collect::<Vec<_>>();
     let few = self::table(NativePool::of(sets_of(&few, 1)).unwrap());

@@ -16,7 +16,8 @@ pub use call_tree::{PartOfRequest, ReasonKind};
 pub use model::{AnomalyBaseline, ModelError};
 pub use query::LabelledReport;
 pub use report::{
-    AlarmShare, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P, EvaluationRow,
-    EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds, VerdictCounts,
+    Abnormal, AlarmShare, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EXPLAINED_P,
+    EvaluationRow, EvaluationTable, FalseAlarmRow, ReasonGroup, ReasonNames, ReasonRow, SPLITS, Thresholds,
+    VerdictCounts,
 };
 pub use summed::MOST_NORMAL;

@@ -195,6 +195,17 @@ impl ReasonRow {
     }
 }
 
+/// The verdict on an abnormal request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Abnormal {
+    /// Delayed only.
+    Delayed,
+    /// Different only.
+    Different,
+    /// Delayed and different.
+    Both,
+}
+
 /// How many requests have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictCounts {
@@ -281,6 +292,16 @@ impl AnomalyReport {
     /// Returns whether a request is different at the report's rate of false alarms.
     pub fn is_different(&self, row: &AnomalyRow) -> bool {
         self.is_within(row, row.p_different, self.alpha)
+    }
+
+    /// Returns the verdict on a request; `None` if it is not abnormal.
+    pub fn verdict(&self, row: &AnomalyRow) -> Option<Abnormal> {
+        match (self.is_delayed(row), self.is_different(row)) {
+            (true, true) => Some(Abnormal::Both),
+            (true, false) => Some(Abnormal::Delayed),
+            (false, true) => Some(Abnormal::Different),
+            (false, false) => None,
+        }
     }
 
     fn is_within(&self, row: &AnomalyRow, p: f64, alpha: f64) -> bool {

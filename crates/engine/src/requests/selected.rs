@@ -1,6 +1,6 @@
 //! Cutting a percentile range out of the requests of a selection: filters, then ranks of latency.
 
-use super::{Filter, RequestEntry, RequestKey, RequestType, RequestTypes, Selection};
+use super::{Filter, OnlyFilter, RequestEntry, RequestKey, RequestType, RequestTypes, Selection};
 use crate::flame::PathTable;
 use crate::requests::search::{RequestSearch, SpanTests};
 use crate::verdict::subject::SubjectTimes;
@@ -156,6 +156,8 @@ enum Matcher {
     Type(Option<u32>),
     /// A subject, and by number of the type the greatest time that is usual.
     Hit(Box<RefCell<SubjectTimes>>, Vec<Option<u64>>),
+    /// Requests of a group by trace and root span.
+    Only(OnlyFilter),
 }
 
 impl Matcher {
@@ -179,6 +181,11 @@ impl Matcher {
                 let limit = |name| Some(hit.limits_us.iter().find(|(of, _)| of == name)?.1);
                 let limits = types.iter().flat_map(|types| types.names()).map(limit).collect();
                 Matcher::Hit(Box::new(RefCell::new(SubjectTimes::new(set, [&hit.subject], overlap))), limits)
+            }
+            Filter::Only(only) => {
+                let mut requests = only.requests.clone();
+                requests.sort_unstable();
+                Matcher::Only(OnlyFilter { requests, ..*only })
             }
         }
     }
@@ -215,6 +222,12 @@ impl Matcher {
                     let [time_us] = *times.measure(set, tree, request.row - tree.first) else { return false };
                     time_us.is_some_and(|us| us > limit_us)
                 })
+            }
+            Matcher::Only(only) => {
+                set.traces()[request.trace as usize].id.group != only.group || {
+                    let id = (set.trace_id_text(request.trace), set.span_id_text(request.row));
+                    only.requests.binary_search(&id).is_ok()
+                }
             }
             Matcher::Contains(Some(endpoint)) => any(&|row| set.is_of(row, *endpoint)),
             Matcher::Search(tests) => {

@@ -57,6 +57,17 @@ pub enum Filter {
     Type(RequestType),
     /// A subject of verdicts takes longer in the request than it usually does.
     Hit(Box<HitFilter>),
+    /// The request is one of these, or of another set.
+    Only(OnlyFilter),
+}
+
+/// Some requests of a set.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OnlyFilter {
+    /// The set; requests of others all pass, so that they can be compared with.
+    pub group: u8,
+    /// Trace id and root span id of each, canonical and ascending.
+    pub requests: Vec<(String, String)>,
 }
 
 /// A condition on the time of a subject in a request.
@@ -154,6 +165,13 @@ impl Selection {
     #[must_use]
     pub fn without_hits(mut self) -> Selection {
         self.filters.retain(|filter| !matches!(filter, Filter::Hit(_)));
+        self
+    }
+
+    /// Returns these requests without the choice of single ones.
+    #[must_use]
+    pub fn without_only(mut self) -> Selection {
+        self.filters.retain(|filter| !matches!(filter, Filter::Only(_)));
         self
     }
 

@@ -25,6 +25,16 @@ impl ComparedSide {
         }
     }
 
+    /// Returns the side that a set is until sides are swapped: the first set A.
+    pub fn of_group(group: u8) -> ComparedSide {
+        if group == 0 { ComparedSide::A } else { ComparedSide::B }
+    }
+
+    /// Returns the set that it is until sides are swapped.
+    pub fn set_group(self) -> u8 {
+        u8::from(self == ComparedSide::B)
+    }
+
     /// Returns the other one.
     #[must_use]
     pub fn other(self) -> ComparedSide {

@@ -28,7 +28,9 @@ pub use super::views::View;
 use pathlight_backend::source::{FetchSource, root_name, root_of_name};
 use pathlight_base::fragment::{Writer, pairs};
 use pathlight_engine::requests::search::SpanSearch;
-use pathlight_engine::requests::{Filter, GroupBy, PercentileRange, RequestType, RootEndpoint, Selection};
+use pathlight_engine::requests::{
+    Filter, GroupBy, OnlyFilter, PercentileRange, RequestType, RootEndpoint, Selection,
+};
 use pathlight_engine::split::SplitOf;
 use pathlight_engine::verdict::Subject;
 use pathlight_trace::{Endpoint, Overlap, PathSettings, Reading};
@@ -257,6 +259,7 @@ impl Address {
                     Some(("contains", service)) => address
                         .filters
                         .push(Filter::Contains(Endpoint { service: service.to_owned(), operation: value })),
+                    Some(("only", request)) => address.take_only(request, value),
                     Some(("type", service)) => address.filters.extend(parse_type(service, &value)),
                     _ => address.unknown.push((key, value)),
                 },
@@ -333,6 +336,11 @@ impl Address {
                 }
                 Filter::Type(kind) => out.put(&format!("type.{}", kind.root.service), &type_name(kind)),
                 Filter::HasError => out.put("error", "1"),
+                Filter::Only(OnlyFilter { group, requests }) => {
+                    for (trace_id, root) in requests {
+                        out.put(&format!("only.{}.{root}", ComparedSide::of_group(*group).name()), trace_id);
+                    }
+                }
                 Filter::Hit(hit) => out.put("hit", &hit.subject.to_string()),
                 Filter::Search(search) => out.put("where", &search.to_string()),
                 Filter::Time { from_us, to_us } => {
@@ -440,6 +448,28 @@ impl Address {
     /// Returns a selection of the same requests for views that can show services as places.
     pub fn rolled_up(&self, selection: Selection) -> Selection {
         Selection { by_service: self.by_service, ..selection }
+    }
+
+    /// Adds a request to those that are to be kept, as its set and root span (`B.1a2b`) and its trace say.
+    fn take_only(&mut self, request: &str, trace_id: String) {
+        let Some((set, root)) = request.split_once('.') else { return };
+        let Some(side) = ComparedSide::BOTH.into_iter().find(|side| side.name() == set) else { return };
+        let known = self.filters.iter_mut().find_map(|filter| match filter {
+            Filter::Only(only) if only.group == side.set_group() => Some(&mut only.requests),
+            _ => None,
+        });
+        let request = (trace_id, root.to_owned());
+        match known {
+            Some(requests) => {
+                if let Err(place) = requests.binary_search(&request) {
+                    requests.insert(place, request);
+                }
+            }
+            None => {
+                let only = OnlyFilter { group: side.set_group(), requests: vec![request] };
+                self.filters.push(Filter::Only(only));
+            }
+        }
     }
 
     /// Looks at the requests of a type: those of its root endpoint, or of the part of them that it is.

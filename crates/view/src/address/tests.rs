@@ -171,6 +171,23 @@ fn of_two_services_or_operations_the_first_counts() {
     assert_eq!(nothing.to_fragment(), "v=1");
 }
 
+#[test]
+fn chosen_requests_are_kept_in_the_address() {
+    let only = |group, requests: &[(&str, &str)]| {
+        let requests = requests.iter().map(|(trace, root)| (trace.to_string(), root.to_string())).collect();
+        Filter::Only(OnlyFilter { group, requests })
+    };
+    let filters = vec![only(1, &[("1a", "b.2"), ("a/b", "7")]), Filter::HasError, only(0, &[("1a", "b.2")])];
+    let address = Address { filters, ..Address::default() };
+    assert_eq!(address.to_fragment(), "v=1&only.B.b.2=1a&only.B.7=a/b&error=1&only.A.b.2=1a");
+    assert_eq!(Address::parse(&address.to_fragment()), address);
+    // In any order, and each once.
+    let again =
+        Address::parse("only.B.7=a/b&only.B.b.2=1a&only.B.7=a/b&error=1&only.A.b.2=1a&only.C.7=1&only.B=1");
+    assert_eq!(again.filters, address.filters);
+    assert_eq!(crate::say::selection::filter_words(&address.filters[0]), "only 2 chosen requests");
+}
+
 fn name() -> impl Strategy<Value = String> {
     "[a-z .&=#%+/\"\\\\\u{e4}\u{1F600}]{0,6}"
 }

@@ -6,8 +6,8 @@ use crate::draw::Theme;
 use crate::draw::axis::{AxisUnit, Scale, ValueAxis};
 use crate::draw::plot::{self, ChartError, ChartSize, rgba, words};
 use pathlight_base::format;
-use pathlight_engine::anomalies::AnomalyReport;
-use plotters::element::{Circle, PathElement, Rectangle, Text};
+use pathlight_engine::anomalies::{Abnormal, AnomalyReport};
+use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, VPos};
 use plotters_backend::DrawingBackend;
@@ -180,23 +180,40 @@ pub fn draw<DB: DrawingBackend>(
         }
         // Normal requests first, so that no anomalous one is hidden.
         let is_found = |at: usize| found.is_none_or(|found| found.get(at).copied().unwrap_or(true));
-        let dots: Vec<(bool, bool, (i32, i32))> = report
+        let dots: Vec<(Option<Abnormal>, bool, (i32, i32))> = report
             .rows
             .iter()
             .zip(&layout.dots)
             .enumerate()
-            .map(|(at, (row, dot))| (report.is_abnormal(row), is_found(at), *dot))
+            .map(|(at, (row, dot))| (report.verdict(row), is_found(at), *dot))
             .collect();
-        let normal = |found| dots.iter().filter(move |dot| !dot.0 && dot.1 == found).map(|dot| dot.2);
+        let normal =
+            |found| dots.iter().filter(move |dot| dot.0.is_none() && dot.1 == found).map(|dot| dot.2);
         let (pale, plain) = (theme.muted.with_alpha(0.2), theme.muted.with_alpha(0.5));
         let learned = layout.learned.iter().copied().map(|dot| (dot, plain));
         let normal = normal(false).map(|dot| (dot, pale)).chain(normal(true).map(|dot| (dot, plain)));
         for (dot, color) in learned.chain(normal) {
             area.draw(&Circle::new(dot, small, rgba(color).filled())).map_err(words)?;
         }
-        for (_, is_found, dot) in dots.iter().filter(|dot| dot.0) {
-            let color = if *is_found { theme.accent } else { pale };
-            area.draw(&Circle::new(*dot, px(3.0), rgba(color).filled())).map_err(words)?;
+        // A verdict has a shape: the signs of its list.
+        let (radius, arm) = (px(3.0), px(4.5));
+        for (verdict, is_found, (x, y)) in &dots {
+            let style = rgba(if *is_found { theme.accent } else { pale }).filled();
+            let (left, right, top, bottom) = (x - arm, x + arm, y - arm, y + arm);
+            match verdict {
+                None => {}
+                Some(Abnormal::Different) => {
+                    area.draw(&Circle::new((*x, *y), radius, style)).map_err(words)?;
+                }
+                Some(Abnormal::Delayed) => {
+                    let corners = vec![(left, y + radius), (*x, top), (right, y + radius)];
+                    area.draw(&Polygon::new(corners, style)).map_err(words)?;
+                }
+                Some(Abnormal::Both) => {
+                    let corners = vec![(left, *y), (*x, top), (right, *y), (*x, bottom)];
+                    area.draw(&Polygon::new(corners, style)).map_err(words)?;
+                }
+            }
         }
         let y = size.height - px(AROUND_PX.3);
         let names: &[&str] = if layout.panes.len() > 1 { &["baseline, ", "judged, "] } else { &[""] };
@@ -294,6 +311,21 @@ mod tests {
         // Without room for both only the judged ones are drawn.
         let narrow = AnomalyLayout::new(&report, ChartSize { width: 390, ..wide });
         assert_eq!((narrow.panes.len(), narrow.learned.len(), narrow.dots.len()), (1, 0, 2));
+    }
+
+    #[test]
+    fn each_verdict_has_a_shape() {
+        let size = ChartSize { width: 600, height: 200, metrics: Metrics::default() };
+        let mut report = report(&[(0, 9.0), (1_000_000, 9.0), (2_000_000, 9.0), (3_000_000, 0.5)]);
+        report.has_delays = true;
+        for (row, p_delayed) in report.rows.iter_mut().zip([0.9, 0.001, 0.001, 0.9]) {
+            row.p_delayed = Some(p_delayed);
+        }
+        report.rows[1].p_different = 0.9;
+        let svg = export_svg(&report, size, &Theme::light(), "odd").unwrap();
+        assert_eq!((svg.matches("<polygon").count(), svg.matches("<circle").count()), (2, 2), "{svg}");
+        // The line is at the same surprise for both.
+        assert!((report.threshold() - 100.0f64.ln()).abs() < 1e-9);
     }
 
     #[test]

@@ -8,8 +8,8 @@ mod severity;
 mod table;
 
 pub use table::{
-    AnomalyLine, EVALUATION, GroupLine, LOADED, NORMALS, NOT_LOADED, RATES, VECTORS, chosen, evaluation,
-    false_alarms, groups, loss_curve, more_groups, normal, place, rate_words, reasons, settings, severity,
-    severity_behind, sides, table, tip, title, training_percent, training_words, unexplained, vectors_csv,
-    verdict_counts, why_empty,
+    AnomalyLine, EVALUATION, GroupLine, LISTED, LOADED, NORMALS, NOT_LOADED, ONLY, ONLY_HINT, RATES, VECTORS,
+    chosen, evaluation, false_alarms, groups, keep_only, loss_curve, more_groups, normal, place, rate_words,
+    reasons, request_words, settings, severity, severity_behind, sides, table, tip, title, training_percent,
+    training_words, unexplained, vectors_csv, verdict_counts, verdict_lines, why_empty,
 };

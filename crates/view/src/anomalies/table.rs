@@ -12,10 +12,10 @@ use pathlight_base::format::{
 use pathlight_engine::anomalies::paper::vae::TrainingProgress;
 use pathlight_engine::anomalies::paper::{FeatureEncoding, VectorsReport};
 use pathlight_engine::anomalies::{
-    AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable, FalseAlarmRow,
-    ReasonGroup, Thresholds, VerdictCounts,
+    Abnormal, AnomalyReport, AnomalyRow, AnomalySettings, Detector, EXPLAINED, EvaluationTable,
+    FalseAlarmRow, ReasonGroup, Thresholds, VerdictCounts,
 };
-use pathlight_engine::requests::{Filter, Selection};
+use pathlight_engine::requests::{Filter, OnlyFilter, Selection};
 use pathlight_trace::Endpoint;
 use std::rc::Rc;
 
@@ -50,6 +50,8 @@ pub fn normal(address: &Address) -> JudgedAgainst {
 /// Returns the requests to learn from, and those to judge.
 pub fn sides(address: &Address) -> (Selection, Selection) {
     let selection = address.selection();
+    // Choosing some of the requests that were judged changes no verdict.
+    let selection = selection.without_only();
     let (mut train, mut test) = (selection.clone(), selection);
     match normal(address) {
         JudgedAgainst::Default | JudgedAgainst::Others => {}
@@ -234,27 +236,84 @@ pub const VECTORS: [(&str, &str, FeatureEncoding, bool); 4] = [
     ("STV as sparse JSON", "stv.json", FeatureEncoding::Stv, true),
 ];
 
-/// Requests with one leading reason.
+/// Requests that have something in common.
 pub struct GroupLine {
     /// Number of requests.
     pub requests: u64,
-    /// The reason, in words.
+    /// What they have in common, in words.
     pub words: String,
-    /// The most anomalous of them, a row of the report.
-    pub first: usize,
+    /// Rows of the report, the most anomalous first.
+    pub rows: Vec<usize>,
 }
+
+/// Requests listed of a group.
+pub const LISTED: usize = 20;
+/// Requests kept by a click: more would make the address too long for some servers and chats.
+const MOST_KEPT: usize = 100;
+/// Words of the button that keeps the requests of a group.
+pub const ONLY: &str = "Only these, in all views";
+/// What is said of it beside the pointer.
+pub const ONLY_HINT: &str = "Filters all views: keeps these requests, at most 100 of them";
 
 /// Groups that are listed.
 const GROUPS: usize = 8;
 
 /// Returns the largest groups of requests by their first reason.
 pub fn groups(report: &AnomalyReport) -> Vec<GroupLine> {
-    let line = |group: &ReasonGroup| GroupLine {
+    let line = |group: ReasonGroup| GroupLine {
         requests: group.rows.len() as u64,
         words: printable(&group.words),
-        first: group.rows[0],
+        rows: group.rows,
     };
-    report.groups().iter().take(GROUPS).map(line).collect()
+    report.groups().into_iter().take(GROUPS).map(line).collect()
+}
+
+/// Returns the sign of a verdict, which its dots have too.
+pub fn sign(verdict: Abnormal) -> char {
+    match verdict {
+        Abnormal::Delayed => '\u{25b2}',
+        Abnormal::Different => '\u{25cf}',
+        Abnormal::Both => '\u{25c6}',
+    }
+}
+
+/// Returns the requests of each verdict, those that are both apart; nothing where no delay is tested.
+pub fn verdict_lines(report: &AnomalyReport) -> Vec<GroupLine> {
+    if !report.has_delays {
+        return Vec::new();
+    }
+    let line = |(verdict, words)| {
+        let is_it = |at: &usize| report.verdict(&report.rows[*at]) == Some(verdict);
+        let rows: Vec<usize> = (0..report.rows.len()).filter(is_it).collect();
+        let requests = rows.len() as u64;
+        GroupLine { requests, words: format!("{} {} {words}", sign(verdict), count(requests)), rows }
+    };
+    let verdicts = [
+        (Abnormal::Delayed, "delayed"),
+        (Abnormal::Different, "different"),
+        (Abnormal::Both, "delayed and different"),
+    ];
+    verdicts.map(line).into_iter().filter(|line| line.requests > 0).collect()
+}
+
+/// Returns what the list of a group says of a request.
+pub fn request_words(report: &AnomalyReport, at: usize) -> String {
+    let row = &report.rows[at];
+    let (latency, start) = (duration_us(row.request.latency_us), moment(row.start_us));
+    format!("{latency}{}; {start}", severity_behind(report, row, ", "))
+}
+
+/// Keeps some judged requests of a set in all views, in place of those chosen before; the most anomalous, if they are too
+/// many.
+pub fn keep_only(address: &mut Address, report: &AnomalyReport, rows: &[usize], group: u8) {
+    let id = |&row: &usize| {
+        let request = &report.rows[row].request;
+        (request.trace_id.clone(), request.root_span_id.clone())
+    };
+    let mut requests: Vec<(String, String)> = rows.iter().take(MOST_KEPT).map(id).collect();
+    requests.sort_unstable();
+    address.filters.retain(|filter| !matches!(filter, Filter::Only(_)));
+    address.filters.push(Filter::Only(OnlyFilter { group, requests }));
 }
 
 /// Returns what the list of groups leaves out, in words; empty if nothing.
@@ -613,6 +672,25 @@ mod tests {
         report.trained = 0;
         assert!(why_empty(JudgedAgainst::Others, &report).starts_with("There is no normal request"));
         assert!(why_empty(JudgedAgainst::Before(1), &report).starts_with("No request began"));
+    }
+
+    #[test]
+    fn requests_of_a_verdict_can_be_kept_and_are_judged_as_before() {
+        let mut report = AnomalyReport { has_delays: true, ..report() };
+        (report.rows[0].p_delayed, report.rows[1].p_delayed) = (Some(0.01), Some(0.01));
+        let lines = verdict_lines(&report);
+        let words: Vec<&str> = lines.iter().map(|line| line.words.as_str()).collect();
+        assert_eq!(words, ["\u{25b2} 1 delayed", "\u{25c6} 1 delayed and different"]);
+        let mut address = Address::default();
+        let before = sides(&address);
+        for line in &lines {
+            keep_only(&mut address, &report, &line.rows, 0);
+        }
+        let requests = vec![("ab".to_owned(), "1".to_owned())];
+        assert_eq!(address.filters, [Filter::Only(OnlyFilter { group: 0, requests })]);
+        assert_eq!(sides(&address), before);
+        assert!(request_words(&report, 1).contains(", delayed; "), "{}", request_words(&report, 1));
+        assert!(verdict_lines(&AnomalyReport { has_delays: false, ..report }).is_empty());
     }
 
     #[test]

@@ -338,6 +338,8 @@ pub fn address(address: &Address, redaction: Redaction) -> Address {
         Filter::HasError | Filter::Time { .. } => true,
         Filter::Tag { .. } => !tags,
         Filter::Contains(_) | Filter::Hit(_) => !names,
+        // Ids may be names.
+        Filter::Only(_) => false,
         // The first may be any text, the second a route or the value of a tag.
         Filter::Search(_) | Filter::Type(_) => false,
     });

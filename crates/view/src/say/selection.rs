@@ -78,6 +78,9 @@ pub fn filter_words(filter: &Filter) -> String {
                 ServicePart::Out => format!("calls by {name} take longer than usual"),
             }
         }
+        Filter::Only(only) => {
+            format!("only {}", counted(only.requests.len() as u64, "chosen request"))
+        }
         Filter::Time { from_us, to_us } => match (*from_us, *to_us) {
             (0, to) => format!("before {}", format::moment(to)),
             (from, u64::MAX) => format!("from {}", format::moment(from)),
