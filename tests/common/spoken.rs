@@ -109,6 +109,15 @@ fn messages() -> Vec<Vec<u8>> {
         queries::Anomalies { train: a.clone(), test: b.clone(), settings: anomaly() }.to_message(),
         queries::AnomalyEvaluation { selection: selection(), seed: 1, splits: 2, settings: anomaly() }
             .to_message(),
+        queries::LabelledFault {
+            normal: a.clone(),
+            faulty: b.clone(),
+            service: "a".to_owned(),
+            seed: 1,
+            splits: 2,
+            settings: anomaly(),
+        }
+        .to_message(),
         queries::AnomalyVectors {
             train: a.clone(),
             test: Some(b.clone()),

@@ -3,7 +3,7 @@
 use crate::common::{Span, set_of, span, stage};
 use pathlight::engine::queries::{self, SpanKey};
 use pathlight::engine::requests::{
-    Filter, GroupBy, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
+    Filter, GroupBy, OnlyFilter, PercentileRange, RangeMark, RequestType, RootEndpoint, Selection,
 };
 use pathlight::engine::run::native::NativePool;
 use pathlight::trace::{Endpoint, RawSpan, SpanId, TagSetId, TraceId, TraceSet};
@@ -114,6 +114,14 @@ fn filters_keep_the_requests_they_name() {
     assert_eq!(kept(vec![time(1001, 2001)]), [200]);
     assert_eq!(kept(vec![time(0, 3000), Filter::HasError]), [100]);
     assert_eq!(kept(vec![contains("B"), Filter::HasError]), Vec::<u64>::new());
+    // Single requests of the first set; they choose nothing in another one.
+    let only = |group, trace: u32| {
+        let request = (format!("{trace:032x}"), format!("{:016x}", 1));
+        Filter::Only(OnlyFilter { group, requests: vec![request] })
+    };
+    assert_eq!(kept(vec![only(0, 3)]), [300]);
+    assert_eq!(kept(vec![only(0, 77)]), Vec::<u64>::new());
+    assert_eq!(kept(vec![only(1, 77)]), [300, 200, 100]);
 }
 
 #[test]

@@ -138,3 +138,22 @@ impl AnomalyBaseline {
         Ok(AnomalyBaseline { tree, vae: None })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_of_the_format_before_is_read_and_has_no_delays() {
+        let model = AnomalyBaseline::default();
+        let bytes = model.to_bytes();
+        assert_eq!(AnomalyBaseline::from_bytes(&bytes).unwrap(), model);
+        // Of none the last byte says so.
+        let before = &bytes[MAGIC.len() + 8..bytes.len() - 1];
+        let before = [WITHOUT_DELAYS, &checksum(before), before].concat();
+        assert_eq!(AnomalyBaseline::from_bytes(&before).unwrap(), model);
+        let mut unsound = model;
+        unsound.tree.delays = vec![1.0];
+        assert!(matches!(AnomalyBaseline::from_bytes(&unsound.to_bytes()), Err(ModelError::Unsound)));
+    }
+}

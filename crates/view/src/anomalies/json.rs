@@ -17,6 +17,8 @@ public_json! {
     Anomaly<'a>(report: &'a AnomalyReport) {
         /// Number of `traces` that are abnormal.
         abnormal: usize = report.abnormal(),
+        /// Number of `traces` that are abnormal by both verdicts as one test, by `p`: `--fail-on` counts these.
+        abnormal_by_one_test: usize = report.abnormal_by_one_test(),
         /// The accepted rate of false alarms that requests are judged by, 0 to 1. It is greater than `asked_alpha` where so
         /// few training requests could raise no alarm at that. With the auto-encoder 0.001, the p-value of the paper.
         alpha: f64 = report.alpha,

@@ -39,8 +39,8 @@ pub fn why(finding: &Finding) -> Vec<String> {
         ),
         FindingFacts::Abnormal(AbnormalFacts { trained, .. }) => format!(
             "Each request is judged by its whole tree of calls against {} of A: calls that are missing, new, repeated or in \
-             another order, errors, times on and off the critical path. One of a hundred normal requests would be called \
-             abnormal.",
+             another order, errors, times on and off the critical path; and by whether a self time on the critical path is \
+             longer than any of A. One of a hundred normal requests would be called abnormal.",
             counted(*trained, "request")
         ),
         FindingFacts::NotInstrumented(_) => {

@@ -177,11 +177,7 @@ impl TreeModel {
         if left_out > 0 {
             for _ in 0..2 {
                 let mut scored = score_rows(&found, facts, rows, pace).await;
-                let order = |a: &(u32, [f64; 2]), b: &(u32, [f64; 2])| {
-                    let [rank, score] = [0, 1].map(|at| a.1[at].total_cmp(&b.1[at]));
-                    rank.then(score).then(a.0.cmp(&b.0))
-                };
-                scored.compact_sort_by(order);
+                scored.compact_sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
                 let mut kept: Vec<u32> =
                     scored[..rows.len() - left_out].iter().map(|(row, _)| *row).collect();
                 kept.sort_unstable();
@@ -324,22 +320,22 @@ impl TreeModel {
     }
 }
 
-/// Returns by what rows are ranked, then their scores: those learned from by the other folds, the rest by all.
+/// Returns the scores of rows: those learned from by the other folds, the rest by all. By the scores alone it is said which
+/// rows may be abnormal: a few slow requests would take half of the places.
 async fn score_rows(
     (model, tables, trained): &(TreeModel, Tables, Vec<Trained>),
     facts: &RequestFacts,
     rows: &[u32],
     pace: &mut Pace,
-) -> Vec<(u32, [f64; 2])> {
+) -> Vec<(u32, f64)> {
     let located = tables.own(model);
-    let key = |verdict: &TreeVerdict| [verdict.rank(), verdict.score];
-    let known: BTreeMap<u32, [f64; 2]> = trained.iter().map(|one| (one.row, key(&one.verdict))).collect();
+    let known: BTreeMap<u32, f64> = trained.iter().map(|one| (one.row, one.verdict.score)).collect();
     let mut scratch = Scratch::default();
     let mut scored = Vec::with_capacity(rows.len());
     for &row in rows {
         let score = match known.get(&row) {
             Some(score) => *score,
-            None => key(&tables.judge(model, &located, facts, row as usize, &mut scratch)),
+            None => tables.judge(model, &located, facts, row as usize, &mut scratch).score,
         };
         scored.push((row, score));
         pace.spend(scratch.facts.len()).await;

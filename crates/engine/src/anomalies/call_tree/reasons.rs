@@ -222,8 +222,8 @@ impl<'a> Explainer<'a> {
         if !self.tables.has_delays() {
             return Vec::new();
         }
-        // The greatest of each call path.
-        let mut by_path: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
+        // The greatest of each group: who called is not said.
+        let mut by_group: BTreeMap<u32, (f64, usize)> = BTreeMap::new();
         for (at, fact) in scratch.facts.iter().enumerate() {
             let place = &self.located.cells[fact.cell as usize];
             let (part, q) = PartOfRequest::unmark(fact.value);
@@ -231,13 +231,12 @@ impl<'a> Explainer<'a> {
                 continue;
             }
             let beyond_us = longest.beyond_us(place.group, q as u16, left_out);
-            let context = self.facts.dictionary.cells[fact.cell as usize].context;
-            let most = by_path.entry(context).or_insert((beyond_us, at));
+            let most = by_group.entry(place.group).or_insert((beyond_us, at));
             if beyond_us > most.0 {
                 *most = (beyond_us, at);
             }
         }
-        let mut found: Vec<(f64, usize)> = by_path.into_values().filter(|(us, _)| *us > 0.0).collect();
+        let mut found: Vec<(f64, usize)> = by_group.into_values().filter(|(us, _)| *us > 0.0).collect();
         found.compact_sort_by(|a, b| b.0.total_cmp(&a.0));
         let least_us = WORTH_NAMING * found.first().map_or(0.0, |(us, _)| *us);
         let mut reasons: Vec<TreeReason> = Vec::new();
