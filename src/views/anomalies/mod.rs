@@ -163,7 +163,7 @@ impl AnomaliesView {
         };
         let verdicts = anomalies::verdict_lines(report);
         if !verdicts.is_empty() {
-            let links = div("links");
+            let links = div("verdicts");
             for line in verdicts {
                 links.add(&only(&line.words, "anomaly-verdict", line.rows));
             }

@@ -201,8 +201,8 @@ fn what_is_anomalous_is_found_and_explained() {
     assert_eq!((slow.kind, row(901).part), (ReasonKind::SelfTime, PartOfRequest::OnPath));
     let (low, high) = slow.baseline.unwrap();
     assert!(low > 800.0 && low < 900.0 && high > 1100.0 && high < 1250.0, "{low} {high}");
-    // In no other of them anything takes long.
-    assert_eq!(report.verdicts().delayed, 1);
+    // In no other of these anything takes longer than ever.
+    assert!([902, 903, 904].iter().all(|number| !report.is_delayed(row(*number))));
     assert!(row(901).reasons.iter().all(|reason| reason.kind != ReasonKind::Latency));
 
     let (kind, name, new) = first(902);
@@ -241,7 +241,7 @@ fn each_request_against_all_others_has_a_rank_and_no_verdict() {
     let report = NativePool::of(sets_of(&spans, 2)).unwrap().run(query).unwrap();
     assert_eq!((report.has_verdicts, report.abnormal(), report.rows.len()), (false, 0, 200));
     assert!(report.rows[0].request.trace_id.ends_with("385"));
-    assert_eq!(report.rows[0].reasons[0].kind, ReasonKind::SelfTime);
+    assert_eq!(report.rows[0].reasons[0].kind, ReasonKind::Delay);
     // Each is ranked without itself, so the p-values are 1/201, 2/201, ... but for ties.
     let mut p: Vec<f64> = report.rows.iter().map(|row| row.p_different).collect();
     p.sort_by(f64::total_cmp);
