@@ -207,7 +207,7 @@ fn write(folder: &Path) {
             run(folder, &["summarise", "traces.json", "-o", summary]);
         }
     }
-    for model in ["anomaly.model", "anomaly4.model", "anomaly5.model", "anomaly6.model"] {
+    for model in ["anomaly.model", "anomaly4.model", "anomaly5.model", "anomaly6.model", "anomaly7.model"] {
         if missing(model) {
             run(folder, &["anomaly", "--train", "traces.json", "--save-model", model]);
         }
@@ -291,6 +291,8 @@ fn what_earlier_versions_wrote_is_read() {
         compare("anomaly5.txt", &judge(["--model", "anomaly5.model"]));
         // The same with the greatest surprise of many facts taken for less.
         compare("anomaly6.txt", &judge(["--model", "anomaly6.model"]));
+        // The same with the delays of its requests.
+        compare("anomaly7.txt", &judge(["--model", "anomaly7.model"]));
         compare("vae4.txt", &judge(["--model", "vae4.model"]));
         let report = std::fs::read_to_string(folder.join("report.html")).unwrap();
         compare("report.txt", &opened(report::parts(&report)));

@@ -181,7 +181,7 @@ fn verdicts(report: &AnomalyReport) -> String {
     words
 }
 
-/// Returns how many requests are delayed, different and both, in words; `None` where no delay is tested.
+/// Returns how many requests are delayed, different and both, in words; `None` where no delay is tested, or none is either.
 pub fn verdict_counts(report: &AnomalyReport) -> Option<String> {
     let VerdictCounts { delayed, different, both } = report.verdicts();
     let of_both = match both {
@@ -189,7 +189,7 @@ pub fn verdict_counts(report: &AnomalyReport) -> Option<String> {
         both => format!(", {} both", count(both)),
     };
     let words = format!("{} delayed, {} different{of_both}", count(delayed), count(different));
-    (report.has_verdicts && report.has_delays).then_some(words)
+    (report.has_delays && delayed + different > 0).then_some(words)
 }
 
 /// Returns what is said of requests whose reasons were not looked for, and up to how many requests the next step explains;
