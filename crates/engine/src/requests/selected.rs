@@ -180,7 +180,8 @@ impl Matcher {
             Filter::Hit(hit) => {
                 let limit = |name| Some(hit.limits_us.iter().find(|(of, _)| of == name)?.1);
                 let limits = types.iter().flat_map(|types| types.names()).map(limit).collect();
-                Matcher::Hit(Box::new(RefCell::new(SubjectTimes::new(set, [&hit.subject], overlap))), limits)
+                let times = SubjectTimes::new(set, [&hit.subject], overlap);
+                Matcher::Hit(Box::new(RefCell::new(times)), limits)
             }
             Filter::Only(only) => {
                 let mut requests = only.requests.clone();
