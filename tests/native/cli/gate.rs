@@ -47,6 +47,36 @@ fn as_many_abnormal_requests_as_are_named_give_an_exit_status() {
 }
 
 #[test]
+fn labelled_faults_are_evaluated_by_folder() {
+    let folder = Scratch::new("labelled");
+    let case = folder.path().join("case-1");
+    fs::create_dir_all(&case).unwrap();
+    for (name, seed, inject) in [("normal", 1, None), ("fault", 2, Some(DELAY))] {
+        write(folder.path(), name, seed, inject);
+        fs::rename(folder.path().join(name).join("traces.json"), case.join(format!("{name}.json.gz")))
+            .unwrap();
+    }
+    let evaluate = |label: &str| {
+        fs::write(case.join("label.json"), label).unwrap();
+        pathlight(folder.path(), &["anomaly", "--evaluate", "--splits", "2", "--json", "--labels", "."])
+    };
+    let (output, status) = evaluate(r#"{"culprit_service": "catalog", "fault_type": "delay"}"#);
+    assert_eq!(status, 0, "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = &report["cases"][0];
+    assert_eq!(
+        (&found["case"], &found["service"], &found["fault"]),
+        (&"case-1".into(), &"catalog".into(), &"delay".into())
+    );
+    assert!(found["hit"].as_u64() >= Some(20) && found["recall"].as_f64() >= Some(0.9), "{found}");
+    assert_eq!((&found["trained"], &found["false_alarms"]["splits"]), (&400.into(), &2.into()));
+    assert_eq!(report["mean_recall"], found["recall"]);
+    let (refused, status) = evaluate("{}");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(status == 2 && said.contains("label.json: it names no culprit_service"), "{status} {said}");
+}
+
+#[test]
 fn merged_baselines_are_one_that_has_learned_from_all() {
     let folder = Scratch::new("baselines");
     write(folder.path(), "a", 1, None);
