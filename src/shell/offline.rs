@@ -73,7 +73,7 @@ async fn turn(workers: Option<ServiceWorkerContainer>) -> Result<(), JsValue> {
         }
         if registration.installing().is_none() && registration.waiting().is_none() {
             let _: Promise = registration.unregister()?;
-            return Err(JsValue::from_str("not all files of the page could be fetched"));
+            return Err(JsValue::from_str("its server did not answer with the page and all of its files"));
         }
         dom::pause(50).await;
     }

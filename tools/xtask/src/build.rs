@@ -272,6 +272,27 @@ mod tests {
         assert!(hashed_name("www/a.min.js", b"").starts_with("a.min-"));
     }
 
+    /// The worker takes an answer for the page by the names in it.
+    #[test]
+    fn the_service_worker_knows_the_page_by_what_the_build_makes_of_it() {
+        let worker = include_str!("../../../www/service-worker.js");
+        assert!(worker.contains("/-([0-9a-f]{10})\\.[^/]+$/"), "the form of hashed names");
+        assert_eq!(hash(b"").len(), 10);
+        assert!(hash(b"").starts_with("e3b0c442"), "SHA-256, as the worker computes it");
+        let index = include_str!("../../../index.html");
+        let ids = worker.split_once("return ['").unwrap().1.split_once("].every").unwrap().0;
+        for id in ids.trim_end_matches('\'').split("', '") {
+            assert!(index.contains(id), "{id}");
+        }
+        assert!(index.trim_end().ends_with("</html>"));
+        // Every file of its own has a hash in its name, since the build knows all of them.
+        for element in html::elements(index) {
+            let named = element.get("href").or(element.get("src")).unwrap();
+            let known = ["pathlight.", "worker."].iter().any(|start| named.starts_with(start));
+            assert!(known || sh::root().join(named).is_file(), "{named}");
+        }
+    }
+
     #[test]
     fn the_service_worker_leaves_out_the_modules_as_scripts_and_nothing_else() {
         let worker = include_str!("../../../www/service-worker.js");

@@ -1,15 +1,36 @@
 //! Without a network.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::firefox::Firefox;
 use e2e::process::{Server, dist, scratch, single};
+use e2e::site::{Site, reply};
 use e2e::webkit::WebKit;
 use serde_json::{Value, json};
+use tower_http::services::ServeDir;
 
 use super::access::VIEWS;
 use super::drop::{generated, summary};
 use super::hosting::host_of_utf8;
+
+/// Whether the page is kept for offline use.
+const PRESSED: &str = "return document.querySelector(\"[data-test='offline']\").ariaChecked";
+
+/// Has the open page kept for offline use.
+async fn keep(page: &Page) -> Outcome {
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='offline']").await?;
+    page.until("the page to be kept", PRESSED, |pressed| pressed == "true").await.map(drop)
+}
 
 pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     let server = Server::start(&dist())?;
@@ -17,10 +38,7 @@ pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     page.open(&address).await?;
     let kept = "return (await navigator.serviceWorker.getRegistrations()).length";
     same("registrations nobody asked for", page.run(kept).await?, Value::from(0))?;
-    page.click("[data-test='more']").await?;
-    page.click("[data-test='offline']").await?;
-    let pressed = "return document.querySelector(\"[data-test='offline']\").ariaChecked";
-    page.until("the page to be kept", pressed, |pressed| pressed == "true").await?;
+    keep(page).await?;
     drop(server);
     page.open(&address).await?;
     page.state("empty").await?;
@@ -32,7 +50,7 @@ pub async fn a_kept_page_opens_without_its_server(page: &Page) -> Outcome {
     same("API", page.run(api).await?, Value::from("nobody there"))?;
     page.click("[data-test='more']").await?;
     page.click("[data-test='offline']").await?;
-    page.until("the page to be forgotten", pressed, |pressed| pressed == "false").await?;
+    page.until("the page to be forgotten", PRESSED, |pressed| pressed == "false").await?;
     same("caches", page.run("return caches.keys().then((names) => names.length)").await?, Value::from(0))?;
     // The server that is not there was asked, as it should be.
     page.complaints().await.map(drop)
@@ -125,32 +143,118 @@ pub async fn a_page_that_is_old_says_so_once_a_newer_one_is_kept(page: &Page) ->
     }
     let server = Server::start(&folder)?;
     page.open(&server.url).await?;
-    page.click("[data-test='more']").await?;
-    page.click("[data-test='offline']").await?;
-    let pressed = "return document.querySelector(\"[data-test='offline']\").ariaChecked";
-    page.until("the page to be kept", pressed, |pressed| pressed == "true").await?;
+    keep(page).await?;
     let look = "return document.querySelector(\"[data-test='newer']\").hidden";
     // The same page as before is no newer one.
     let asked = "const { active } = await navigator.serviceWorker.getRegistration(); active.postMessage('look');
                  await new Promise((done) => navigator.serviceWorker.addEventListener('message', done, { once: true }))";
     page.run(&format!("return (async () => {{ {asked} }})()")).await?;
     same("said of the same page", page.run(look).await?, Value::from(true))?;
-    // The next version: its style sheet has another name.
-    let index = std::fs::read_to_string(folder.join("index.html"))?;
-    let at = index
-        .find("href=\"style-")
-        .map(|at| at + "href=\"style-".len())
-        .ok_or_else(|| Failure("no style sheet".to_owned()))?;
-    let hash = &index[at..at + 10];
-    let newer = format!("{}{}", &hash[5..], &hash[..5]);
-    std::fs::copy(folder.join(format!("style-{hash}.css")), folder.join(format!("style-{newer}.css")))?;
-    std::fs::write(folder.join("index.html"), index.replace(hash, &newer))?;
+    // The next version names another style sheet. As long as that is missing, the page stays as it is.
+    let newer = next_version(page, &folder, false).await?;
+    let again = "const { active } = await navigator.serviceWorker.getRegistration(); active.postMessage('look');
+                 await new Promise((done) => setTimeout(done, 1000)); return caches.keys().then((names) => names.length)";
+    same("versions kept", page.run(&format!("return (async () => {{ {again} }})()")).await?, json!(1))?;
+    same("said of half a version", page.run(look).await?, Value::from(true))?;
+    page.open(&server.url).await?;
+    page.state("empty").await?;
+    let style = "return document.querySelector('link[rel=stylesheet]').href";
+    let shown = page.run(style).await?;
+    ensure(!shown.to_string().contains(&newer), || format!("half a version is shown: {shown}"))?;
+    next_version(page, &folder, true).await?;
     page.run("document.dispatchEvent(new Event('visibilitychange'))").await?;
     page.visible("[data-test='newer']").await?;
     page.picture("newer").await?;
     page.click("[data-test='newer-reload']").await?;
-    let style = "return document.querySelector('link[rel=stylesheet]').href";
     page.until("the newer page", style, |style| style.as_str().is_some_and(|style| style.contains(&newer)))
         .await?;
     page.hidden("[data-test='newer']").await
+}
+
+/// Makes the page in a folder one that names a style sheet with one comment more, as the next build would, and returns the
+/// hash in its name; the style sheet itself comes only with `whole`.
+async fn next_version(page: &Page, folder: &Path, whole: bool) -> Outcome<String> {
+    let index = std::fs::read_to_string(dist().join("index.html"))?;
+    let missing = || Failure("no style sheet".to_owned());
+    let old = index.split("href=\"style-").nth(1).and_then(|tail| tail.get(..10)).ok_or_else(missing)?;
+    let style = std::fs::read_to_string(dist().join(format!("style-{old}.css")))? + "/* newer */";
+    let digest = format!(
+        "return crypto.subtle.digest('SHA-256', new TextEncoder().encode({})).then((hash) => \
+         [...new Uint8Array(hash).slice(0, 5)].map((byte) => byte.toString(16).padStart(2, '0')).join(''))",
+        json!(style)
+    );
+    let newer = page.run(&digest).await?.as_str().unwrap_or_default().to_owned();
+    if whole {
+        std::fs::write(folder.join(format!("style-{newer}.css")), style)?;
+    }
+    std::fs::write(folder.join("index.html"), index.replace(old, &newer))?;
+    Ok(newer)
+}
+
+/// Ways in which a server answers a visit with something else than the page, by number: the page itself is 0.
+mod stranger {
+    /// A network that wants a login first answers everything with its own page.
+    pub const PORTAL: usize = 1;
+    /// A session has ended: the page leads to a login, all else is refused.
+    pub const LOGIN: usize = 2;
+    /// The server fails.
+    pub const BROKEN: usize = 3;
+    /// The connection is there and brings nothing.
+    pub const SILENT: usize = 4;
+}
+
+/// Answers as the page's server, or as what stands in its place now.
+async fn answer_as(now: usize, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    match now {
+        _ if path == "/login" => next.run(request).await,
+        stranger::PORTAL => reply(200, "text/html", "<!doctype html><title>Portal</title></html>"),
+        stranger::LOGIN if path == "/" => Redirect::to("/login").into_response(),
+        stranger::LOGIN => reply(401, "text/plain", "log in"),
+        stranger::BROKEN => reply(503, "text/html", "<title>Broken</title>"),
+        stranger::SILENT => std::future::pending().await,
+        _ => next.run(request).await,
+    }
+}
+
+pub async fn what_a_stranger_answers_replaces_no_kept_page(page: &Page) -> Outcome {
+    let now = Arc::new(AtomicUsize::new(0));
+    let stage = now.clone();
+    let routes = Router::new()
+        .route("/login", get(|| async { reply(200, "text/html", "<title>Log in</title>") }))
+        .fallback_service(ServeDir::new(dist()))
+        .layer(from_fn(move |request, next| answer_as(stage.load(Ordering::SeqCst), request, next)));
+    let site = Site::start(routes)?;
+    // A stranger's page is not kept in the first place.
+    page.open(&site.url).await?;
+    page.state("empty").await?;
+    now.store(stranger::PORTAL, Ordering::SeqCst);
+    page.click("[data-test='more']").await?;
+    page.click("[data-test='offline']").await?;
+    page.visible("[data-test='message']").await?;
+    let versions = "return caches.keys().then((names) => names.length)";
+    same("versions of a stranger", page.run(versions).await?, json!(0))?;
+    now.store(0, Ordering::SeqCst);
+    page.open(&site.url).await?;
+    page.state("empty").await?;
+    keep(page).await?;
+    for stranger in [stranger::PORTAL, stranger::BROKEN, stranger::SILENT] {
+        now.store(stranger, Ordering::SeqCst);
+        page.leave().await?;
+        page.client().goto(&site.url).await?;
+        page.state("empty").await?;
+        same("versions", page.run(versions).await?, json!(1))?;
+    }
+    // A login is where the browser is led, and the page is still kept afterwards.
+    now.store(stranger::LOGIN, Ordering::SeqCst);
+    page.leave().await?;
+    page.client().goto(&site.url).await?;
+    page.until("the login", "return document.title", |title| title == "Log in").await?;
+    same("versions", page.run(versions).await?, json!(1))?;
+    let address = site.url.clone();
+    drop(site);
+    page.leave().await?;
+    page.client().goto(&address).await?;
+    page.state("empty").await?;
+    page.complaints().await.map(drop)
 }
