@@ -15,6 +15,8 @@ pub enum Lost {
     Broken,
     /// It leads to a login, or is the page of one.
     Login,
+    /// It leads to another server, which nobody has allowed to be asked.
+    Elsewhere,
 }
 
 /// Reason why Jaeger gave no traces.
@@ -83,6 +85,8 @@ pub struct FetchTrouble {
     pub cures: Vec<String>,
     /// Address where the user can log in, if that would help.
     pub login: Option<String>,
+    /// Address that leads to another server, which may be followed if the user agrees.
+    pub leads: Option<String>,
 }
 
 impl Trouble {
@@ -151,6 +155,14 @@ impl Trouble {
                 vec![
                     format!("Log in again at `{base}`, in another tab, then retry."),
                     "Or enter a bearer token; it is kept in memory only.".to_owned(),
+                ],
+            ),
+            Trouble::Lost(Lost::Elsewhere) => (
+                format!("{base} leads to another server, as one that answers with a login does. That is not asked without your word."),
+                vec![
+                    format!("If your session there has ended, log in again at `{base}`, in another tab, then retry."),
+                    "Or let it be followed, if you trust where it leads: that server learns what is searched for."
+                        .to_owned(),
                 ],
             ),
             Trouble::Lost(Lost::Broken) => (
@@ -238,8 +250,9 @@ impl Trouble {
                 vec!["Write it as `https://host/jaeger`, or `/jaeger` if it is on the host of this page.".to_owned()],
             ),
         };
-        let login = (*self == Trouble::Lost(Lost::Login)).then(|| base.clone());
-        FetchTrouble { message, cures, login }
+        let leads = (*self == Trouble::Lost(Lost::Elsewhere)).then(|| base.clone());
+        let login = leads.clone().or_else(|| (*self == Trouble::Lost(Lost::Login)).then(|| base.clone()));
+        FetchTrouble { message, cures, login, leads }
     }
 }
 
@@ -298,6 +311,7 @@ mod tests {
             Trouble::Lost(Lost::Down),
             Trouble::Lost(Lost::Broken),
             Trouble::Lost(Lost::Login),
+            Trouble::Lost(Lost::Elsewhere),
             Trouble::Unauthorized,
             Trouble::Forbidden(String::new()),
             Trouble::Html,

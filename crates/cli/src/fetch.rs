@@ -9,6 +9,7 @@ use pathlight_backend::{
     Trouble, go_duration_ns, retry_after_s,
 };
 use pathlight_base::format::{counted, harmless};
+use pathlight_serve::redirects;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ureq::Agent;
+use ureq::http::Request;
 
 /// The options of `fetch`.
 #[derive(Debug, clap::Args)]
@@ -40,6 +42,9 @@ pub struct Args {
     /// At most this many traces of each service, the newest (default: all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
+    /// Host that may be asked too where the service redirects there, such as `traces.example`; may be repeated (default: none)
+    #[arg(long, value_name = "HOST", value_parser = redirects::host)]
+    follow: Vec<redirects::Host>,
     /// The file to write: gzip, one JSON document per line; `-` is standard output, not packed
     #[arg(long, short = 'o', required = true)]
     out: PathBuf,
@@ -101,12 +106,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let agent = Agent::config_builder()
         .timeout_global(Some(PATIENCE))
         .http_status_as_error(false)
+        .max_redirects(0)
         .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
         .build()
         .new_agent();
     let known = args.tempo.is_some().then_some(Dialect::Tempo);
     let mut client = Client {
         agent,
+        follow: args.follow.clone(),
         connection: Connection {
             base: without_login(&base),
             has_token: token.is_some(),
@@ -159,6 +166,8 @@ fn without_login(base: &str) -> String {
 /// The query service that is asked.
 struct Client {
     agent: Agent,
+    /// Other hosts that may be asked where an answer leads there.
+    follow: Vec<redirects::Host>,
     /// The base address, perhaps with a name and password.
     base: String,
     connection: Connection,
@@ -177,19 +186,23 @@ struct GetResult {
 }
 
 /// Sends one GET and reads the answer.
-fn get(agent: &Agent, url: &str, token: Option<&str>) -> GetResult {
+fn get(agent: &Agent, follow: &[redirects::Host], url: &str, token: Option<&str>) -> GetResult {
     let lost = |lost: Lost, error: String| GetResult {
         reply: Reply::Lost(lost),
         body: Vec::new(),
         error: Some(error),
     };
-    let mut request = agent.get(url).header("Accept", "application/json");
+    let mut request = Request::get(url).header("Accept", "application/json");
     if let Some(token) = token {
         request = request.header("Authorization", &format!("Bearer {token}"));
     }
-    let response = match request.call() {
+    let request = request.body(()).map_err(|error| redirects::AskError::Lost(error.into()));
+    let response = match request.and_then(|request| redirects::ask(agent, &request, follow)) {
         Ok(response) => response,
-        Err(error) => return lost(Lost::Down, error.to_string()),
+        Err(redirects::AskError::Lost(error)) => return lost(Lost::Down, error.to_string()),
+        Err(redirects::AskError::LeadsTo(place)) => {
+            return lost(Lost::Elsewhere, format!("{place}; {} asks it too", redirects::option(&place)));
+        }
     };
     let status = response.status().as_u16();
     let header = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
@@ -242,7 +255,7 @@ impl Client {
         let mut listing = Listing::services(&self.base, self.dialect);
         let mut url = listing.url();
         loop {
-            let got = get(&self.agent, &url, self.token.as_deref());
+            let got = get(&self.agent, &self.follow, &url, self.token.as_deref());
             self.error = got.error.or(self.error.take());
             match listing.replied(&got.reply, &String::from_utf8_lossy(&got.body)) {
                 ServerListing::Ask(next) => url = next,
@@ -299,9 +312,10 @@ impl Client {
             let wait = match plan.next(now_ms) {
                 FetchStep::Ask { ticket, url } => {
                     let (agent, token, sender) = (self.agent.clone(), self.token.clone(), sender.clone());
+                    let follow = self.follow.clone();
                     std::thread::spawn(move || {
                         // Nobody listens any more if the plan has ended.
-                        let _ = sender.send((ticket, get(&agent, &url, token.as_deref())));
+                        let _ = sender.send((ticket, get(&agent, &follow, &url, token.as_deref())));
                     });
                     continue;
                 }

@@ -28,22 +28,32 @@ pub struct Files {
 /// Answers with a static file, or with 304 if the browser has it.
 pub async fn file(State(Files { dir, framing }): State<Files>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
+    let decoded = percent_decode_str(&path).decode_utf8_lossy();
+    let mut file = dir.join(decoded.trim_start_matches('/'));
+    let missing = || (StatusCode::NOT_FOUND, "There is no such file here.").into_response();
     let mut response = match ServeDir::new(&dir).try_call(request).await {
         Ok(response) if response.status() != StatusCode::NOT_FOUND => response.map(Body::new),
-        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        // Some names no file can have: too long, below a file, a link in a circle.
+        Err(error) if error.kind() != io::ErrorKind::NotFound && file.canonicalize().is_ok() => {
             let words = format!("This file cannot be read: {error}.");
             return (StatusCode::INTERNAL_SERVER_ERROR, words).into_response();
         }
-        _ => return (StatusCode::NOT_FOUND, "There is no such file here.").into_response(),
+        _ => return missing(),
     };
+    match is_within(&dir, &file) {
+        Ok(true) => {}
+        Ok(false) => {
+            let words = "This is a link that leads out of the folder: what it leads to has to lie in the folder itself.";
+            return (StatusCode::FORBIDDEN, words).into_response();
+        }
+        Err(_) => return missing(),
+    }
     let headers = response.headers_mut();
     if headers.contains_key(LOCATION) {
         // To the same folder with its slash. Relative, or `//x` would lead to a host named x.
         let place = format!("{}/", path.rsplit('/').next().unwrap_or_default());
         return (StatusCode::MOVED_PERMANENTLY, [(LOCATION, place)]).into_response();
     }
-    let path = percent_decode_str(&path).decode_utf8_lossy();
-    let mut file = dir.join(path.trim_start_matches('/'));
     if path.ends_with('/') {
         file.push("index.html");
     }
@@ -59,6 +69,11 @@ pub async fn file(State(Files { dir, framing }): State<Files>, request: Request)
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     response
+}
+
+/// Returns whether a file lies in a folder once all links are followed.
+fn is_within(folder: &Path, file: &Path) -> io::Result<bool> {
+    Ok(file.canonicalize()?.starts_with(folder.canonicalize()?))
 }
 
 /// Returns the content type of a text with its encoding; `None` if the file is none.

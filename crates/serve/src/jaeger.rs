@@ -12,10 +12,13 @@ use axum::http::header::{
 use axum::http::{self, HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
+use percent_encoding::percent_decode_str;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use ureq::Agent;
+
+use crate::redirects::{self, AskError, Host, ask};
 
 /// Bytes of Jaeger's answer that are read at once.
 const CHUNK: u64 = 64 << 10;
@@ -68,6 +71,8 @@ pub fn jaeger_url(text: &str) -> Result<JaegerUrl, &'static str> {
 #[derive(Clone)]
 pub struct Jaeger {
     url: JaegerUrl,
+    /// Other hosts that may be asked where an answer leads there.
+    follow: Vec<Host>,
     agent: Agent,
     /// Permits left of [`MOST_READS`].
     reads: Arc<Semaphore>,
@@ -76,31 +81,34 @@ pub struct Jaeger {
 }
 
 impl Jaeger {
-    /// Returns the service at an address, which is given up when it is silent for so long.
-    pub fn new(url: JaegerUrl, patience: Duration) -> Jaeger {
+    /// Returns the service at an address, which is given up when it is silent for so long, and may lead to the hosts of
+    /// `follow`.
+    pub fn new(url: JaegerUrl, follow: Vec<Host>, patience: Duration) -> Jaeger {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
+            .max_redirects(0)
             .timeout_connect(Some(Duration::from_secs(10)))
             .timeout_per_read(Some(patience))
             .timeout_recv_response(Some(patience))
             .user_agent(concat!("pathlight/", env!("CARGO_PKG_VERSION")))
             .build();
-        Jaeger { url, agent: agent.into(), reads: Arc::new(Semaphore::new(MOST_READS)), patience }
+        let reads = Arc::new(Semaphore::new(MOST_READS));
+        Jaeger { url, follow, agent: agent.into(), reads, patience }
     }
 
     /// Does something that waits for Jaeger, on a thread, when it is its turn.
-    async fn wait_for<T: Send + 'static>(
+    async fn wait_for<T: Send + 'static, E: From<ureq::Error> + Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, ureq::Error> + Send + 'static,
-    ) -> Result<T, ureq::Error> {
+        work: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let turn = timeout(self.patience, self.reads.clone().acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else { return Err(ureq::Error::Timeout(ureq::Timeout::Global)) };
+        let Ok(Ok(turn)) = turn else { return Err(ureq::Error::Timeout(ureq::Timeout::Global).into()) };
         let done = spawn_blocking(move || {
             let done = work();
             drop(turn);
             done
         });
-        done.await.unwrap_or_else(|lost| Err(io::Error::from(lost).into()))
+        done.await.unwrap_or_else(|lost| Err(ureq::Error::from(io::Error::from(lost)).into()))
     }
 }
 
@@ -120,23 +128,54 @@ pub async fn lead_on(State(jaeger): State<Jaeger>, uri: Uri) -> Response {
     (StatusCode::FOUND, [(LOCATION, jaeger.url.shown + target(&uri))]).into_response()
 }
 
+/// Returns whether a path has a segment that leads out of its folder, however often it is escaped: Jaeger, or a proxy before
+/// it, would resolve it, and answer with what lies beside its API.
+fn leads_out(path: &str) -> bool {
+    let mut path = path.to_owned();
+    loop {
+        if path.split(['/', '\\']).any(|segment| matches!(segment, "." | "..")) {
+            return true;
+        }
+        let plain = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+        if plain == path {
+            return false;
+        }
+        path = plain;
+    }
+}
+
 /// Passes a request on and answers with Jaeger's answer, as it comes.
 pub async fn pass_on(State(jaeger): State<Jaeger>, request: Request) -> Response {
+    if leads_out(request.uri().path()) {
+        return api_error(
+            StatusCode::BAD_REQUEST,
+            "Jaeger is asked by its API only: this path leads out of it.",
+        );
+    }
     let place = format!("{}{}", jaeger.url.secret(), target(request.uri()));
     let mut call = http::Request::builder().method(request.method()).uri(place);
     if let Some(headers) = call.headers_mut() {
         *headers = chosen(request.headers(), [ACCEPT, AUTHORIZATION]);
     }
-    let agent = jaeger.agent.clone();
-    match jaeger.wait_for(move || agent.run(call.body(())?)).await {
-        Err(ureq::Error::Timeout(_)) => {
+    let (agent, follow) = (jaeger.agent.clone(), jaeger.follow.clone());
+    let work = move || ask(&agent, &call.body(()).map_err(ureq::Error::from)?, &follow);
+    match jaeger.wait_for(work).await {
+        Err(AskError::LeadsTo(place)) => {
+            let words = format!(
+                "{} leads to another server, {place}, perhaps for a login: that is asked only with {}.",
+                jaeger.url.shown,
+                redirects::option(&place)
+            );
+            api_error(StatusCode::BAD_GATEWAY, &words)
+        }
+        Err(AskError::Lost(ureq::Error::Timeout(_))) => {
             let (place, seconds) = (&jaeger.url.shown, jaeger.patience.as_secs());
             let words = format!(
                 "{place} has not answered for {seconds} s: ask for less, or check whether it still works."
             );
             api_error(StatusCode::GATEWAY_TIMEOUT, &words)
         }
-        Err(error) => {
+        Err(AskError::Lost(error)) => {
             let words = format!("{} does not answer: {}.", jaeger.url.shown, jaeger.url.hide(&error));
             api_error(StatusCode::BAD_GATEWAY, &words)
         }
@@ -160,7 +199,7 @@ fn stream(jaeger: Jaeger, reader: impl Read + Send + 'static) -> Body {
         let read = jaeger.wait_for(move || {
             let mut chunk = Vec::new();
             reader.by_ref().take(CHUNK).read_to_end(&mut chunk)?;
-            Ok((chunk, reader))
+            Result::<_, ureq::Error>::Ok((chunk, reader))
         });
         let (chunk, reader) = read.await?;
         Result::<_, ureq::Error>::Ok((!chunk.is_empty()).then_some((chunk, (jaeger, reader))))

@@ -7,6 +7,7 @@
 mod files;
 mod jaeger;
 pub mod listen;
+pub mod redirects;
 
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -43,6 +44,9 @@ pub struct ServeArgs {
     /// Longest silence of Jaeger, in seconds, before a request to it is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     jaeger_timeout: u64,
+    /// Host that may be asked too where Jaeger redirects there, such as `traces.example` or `traces.example:8443`; may be repeated (default: none)
+    #[arg(long, value_name = "HOST", requires = "jaeger", value_parser = redirects::host)]
+    follow: Vec<redirects::Host>,
     /// Origin whose pages may show this one in a frame, such as `https://jaeger.example`; may be repeated (default: only this server's own)
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     frame_ancestor: Vec<String>,
@@ -76,7 +80,7 @@ fn open(args: &ServeArgs) -> io::Result<(TcpListener, Router)> {
     }
     let listener = bind(args.port)?;
     let patience = Duration::from_secs(args.jaeger_timeout);
-    let jaeger = args.jaeger.clone().map(|url| Jaeger::new(url, patience));
+    let jaeger = args.jaeger.clone().map(|url| Jaeger::new(url, args.follow.clone(), patience));
     let files = Files { dir: args.dir.clone(), framing: framing(&args.frame_ancestor) };
     let mut routes = Router::new().fallback(get(file).with_state(files));
     for prefix in ["", "/jaeger"] {

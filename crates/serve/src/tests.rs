@@ -31,12 +31,17 @@ impl Drop for Folder {
 
 fn args(dir: &Path, jaeger: Option<&str>) -> ServeArgs {
     let jaeger = jaeger.map(|url| jaeger_url(url).unwrap());
-    ServeArgs { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, frame_ancestor: Vec::new() }
+    let (follow, frame_ancestor) = (Vec::new(), Vec::new());
+    ServeArgs { dir: dir.to_owned(), port: 0, jaeger, jaeger_timeout: 1, follow, frame_ancestor }
 }
 
 /// Serves a folder for as long as the closure runs.
 fn serving<T>(dir: &Path, jaeger: Option<&str>, ask: impl FnOnce(SocketAddr) -> T) -> T {
-    let (listener, routes) = open(&args(dir, jaeger)).unwrap();
+    serving_as(&args(dir, jaeger), ask)
+}
+
+fn serving_as<T>(args: &ServeArgs, ask: impl FnOnce(SocketAddr) -> T) -> T {
+    let (listener, routes) = open(args).unwrap();
     let address = listener.local_addr().unwrap();
     let runtime = Runtime::new().unwrap();
     runtime.spawn(serve(listener, routes));
@@ -156,6 +161,46 @@ fn nothing_outside_the_folder_can_be_named() {
 }
 
 #[test]
+fn a_name_that_no_file_can_have_is_not_there() {
+    let folder = Folder::new("long", &[("index.html", "in")]);
+    serving(&folder.0, None, |server| {
+        for path in
+            [format!("/{}", "a".repeat(10_000)), format!("/{}x", "a/".repeat(5000)), "/a%00b".to_owned()]
+        {
+            let (head, _) = ask(server, &format!("GET {path}"), "");
+            assert!(head.starts_with("HTTP/1.1 404"), "{head}");
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_served_only_if_it_stays_in_the_folder() {
+    use std::os::unix::fs::symlink;
+    let files = [("site/index.html", "in"), ("site/sub/index.html", "sub"), ("out/index.html", "out")];
+    let folder = Folder::new("links", &files);
+    let site = folder.0.join("site");
+    for (to, name) in [("../out", "away"), ("../out/index.html", "away.html"), ("loop", "loop")] {
+        symlink(to, site.join(name)).unwrap();
+    }
+    symlink("sub/index.html", site.join("near.html")).unwrap();
+    symlink(&site, folder.0.join("served")).unwrap();
+    // That the folder itself is named by a link is no matter.
+    serving(&folder.0.join("served"), None, |server| {
+        for path in ["/near.html", "/sub/"] {
+            let (head, body) = ask(server, &format!("GET {path}"), "");
+            assert!(head.starts_with("HTTP/1.1 200") && body == "sub", "{path}: {head}");
+        }
+        for path in ["/away.html", "/away/", "/away/index.html", "/away", "//away/index.html"] {
+            let (head, body) = ask(server, &format!("GET {path}"), "");
+            assert!(head.starts_with("HTTP/1.1 403") && body.contains("leads out"), "{path}: {head} {body}");
+        }
+        let (head, body) = ask(server, "GET /loop", "");
+        assert!(head.starts_with("HTTP/1.1 404"), "{head} {body}");
+    });
+}
+
+#[test]
 fn a_folder_without_its_slash_leads_into_this_server_only() {
     let folder = Folder::new("slash", &[("evil.example/index.html", "x")]);
     serving(&folder.0, None, |server| {
@@ -236,6 +281,97 @@ fn jaeger_is_passed_on_with_query_token_status_and_type() {
                 let (head, _) = ask_as("evil.example", server, &format!("GET {path}"), "");
                 assert!(head.starts_with("HTTP/1.1 403"), "{head}");
             }
+        });
+    });
+}
+
+/// Returns the path and the token, if there is one, of a request to a stand-in, which answers it with this.
+fn answered(jaeger: &TcpListener, answer: &str) -> String {
+    let (mut stream, _) = jaeger.accept().unwrap();
+    let lines = BufReader::new(&stream).lines().map(Result::unwrap);
+    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let token = head.iter().find(|line| line.to_ascii_lowercase().starts_with("authorization: "));
+    let text = format!("{} {}", head[0].split(' ').nth(1).unwrap(), token.map_or("", |line| &line[15..]));
+    write!(stream, "HTTP/1.1 {answer}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{text}", text.len())
+        .unwrap();
+    text
+}
+
+#[test]
+fn jaeger_may_lead_to_its_own_origin_and_to_hosts_that_were_named() {
+    let [jaeger, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let place = jaeger.local_addr().unwrap();
+    let away = format!("127.0.0.1:{}", other.local_addr().unwrap().port());
+    let folder = Folder::new("leads", &[("index.html", "")]);
+    let base = format!("http://tom:s3cret@{place}/base");
+    let token = "Authorization: Bearer t\r\n";
+    let asked = |args: &ServeArgs| serving_as(args, |server| ask(server, "GET /api/services", token));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            answered(&jaeger, "307 Away\r\nLocation: /base/api/v3?x=1");
+            answered(&jaeger, "200 OK");
+        });
+        let (head, body) = asked(&args(&folder.0, Some(&base)));
+        assert!(
+            head.starts_with("HTTP/1.1 200") && body.contains("/base/api/v3?x=1 Bearer t"),
+            "{head} {body}"
+        );
+    });
+    thread::scope(|scope| {
+        scope.spawn(|| answered(&jaeger, &format!("302 Away\r\nLocation: http://{away}/login?secret=1")));
+        let (head, body) = asked(&args(&folder.0, Some(&base)));
+        assert!(head.starts_with("HTTP/1.1 502"), "{head}");
+        assert!(body.contains(&format!("http://{away}")) && body.contains("--follow"), "{body}");
+        assert!(!body.contains("secret") && !body.contains("s3cret"), "{body}");
+        other.set_nonblocking(true).unwrap();
+        assert!(other.accept().is_err(), "it was asked");
+        other.set_nonblocking(false).unwrap();
+    });
+    let named = ServeArgs { follow: vec![redirects::host(&away).unwrap()], ..args(&folder.0, Some(&base)) };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            answered(&jaeger, &format!("302 Away\r\nLocation: //{away}/there"));
+            answered(&other, "200 OK");
+        });
+        let (head, body) = asked(&named);
+        assert!(
+            head.starts_with("HTTP/1.1 200") && body.contains("/there \r\n"),
+            "neither token nor login: {head} {body}"
+        );
+    });
+    // In a circle it ends.
+    thread::scope(|scope| {
+        scope.spawn(|| (0..10).for_each(|_| drop(answered(&jaeger, "302 Round\r\nLocation: services"))));
+        let (head, _) = asked(&args(&folder.0, Some(&base)));
+        assert!(head.starts_with("HTTP/1.1 502"), "{head}");
+    });
+}
+
+#[test]
+fn nothing_beside_its_api_is_asked_of_jaeger() {
+    let jaeger = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://tom:s3cret@{}/base", jaeger.local_addr().unwrap());
+    let folder = Folder::new("beside", &[("index.html", "")]);
+    serving(&folder.0, Some(&base), |server| {
+        for path in [
+            "/api/../admin",
+            "/api/%2e%2e/admin",
+            "/api/.%2E/admin",
+            "/api/./services",
+            "/api/services/..%2f..%2fadmin",
+            "/api/%252e%252e/admin",
+            "/api/..%5cadmin",
+            "/jaeger/api/../../admin",
+            "/api/x/..",
+        ] {
+            let (head, body) = ask(server, &format!("GET {path}"), "");
+            assert!(head.starts_with("HTTP/1.1 400") && body.contains("leads out"), "{path}: {head}");
+        }
+        thread::scope(|scope| {
+            let heard = scope.spawn(|| answered(&jaeger, "200 OK"));
+            ask(server, "GET /api/services/a%2Fb..%25/operations?x=..", "");
+            let heard = heard.join().unwrap();
+            assert!(heard.starts_with("/base/api/services/a%2Fb..%25/operations?x=.. "), "{heard}");
         });
     });
 }

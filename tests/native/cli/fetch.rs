@@ -249,3 +249,47 @@ fn a_file_of_others_stays() {
     assert_eq!(status, 2, "{output:?}");
     assert_eq!(fs::read_to_string(folder.path().join("a.gz.part")).unwrap(), "mine");
 }
+
+#[test]
+fn another_server_is_asked_only_if_it_was_named() {
+    let folder = Scratch::new("fetch-elsewhere");
+    let other = Jaeger::start(3);
+    let leading = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/jaeger", leading.local_addr().unwrap());
+    let to = other.url.clone();
+    std::thread::spawn(move || {
+        for stream in leading.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let Some(Ok(first)) = lines.next() else { continue };
+            lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            let path = first.split(' ').nth(1).unwrap().trim_start_matches("/jaeger");
+            let head = format!(
+                "HTTP/1.1 302 Away\r\nLocation: {to}{path}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            );
+            let _ = stream.write_all(head.as_bytes());
+        }
+    });
+    let fetch = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_pathlight"))
+            .args(["fetch", "--all", "--jaeger", &url, "-o"])
+            .arg(folder.path().join("all.json.gz"))
+            .args(more)
+            .env("PATHLIGHT_TOKEN", "secret")
+            .output()
+            .unwrap()
+    };
+    let place = other.url.trim_end_matches("/jaeger").to_owned();
+    let host = place.trim_start_matches("http://").to_owned();
+    let refused = fetch(&[]);
+    let words = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{words}");
+    assert!(words.contains("leads to another server") && words.contains(&place), "{words}");
+    assert!(words.contains(&format!("--follow {host}")), "{words}");
+    assert!(other.asked.lock().unwrap().is_empty());
+    // It is asked then, but the token is not for it.
+    let named = fetch(&["--follow", &host]);
+    let words = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(words.contains("401"), "{words}");
+    assert!(!other.asked.lock().unwrap().is_empty());
+}

@@ -27,6 +27,19 @@ pub fn dist() -> PathBuf {
     root().join("dist")
 }
 
+/// Copies the files of the page into a folder, which is emptied before; `pathlight serve` serves no link out of its folder.
+pub fn copy_page(folder: &Path) -> Outcome {
+    let _ = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder)?;
+    for entry in std::fs::read_dir(dist())? {
+        let path = entry?.path();
+        if path.is_file() {
+            std::fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns the address of the page in one file, from the disk.
 ///
 /// # Errors

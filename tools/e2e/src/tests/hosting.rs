@@ -1,12 +1,10 @@
 //! The ways the page is put before people.
 
-use std::path::Path;
-
 use axum::Router;
 use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::{Server, dist, scratch, single};
+use e2e::process::{Server, copy_page, dist, scratch, single};
 use e2e::site::{Site, reply};
 use serde_json::{Value, json};
 
@@ -20,19 +18,9 @@ pub async fn addresses(page: &Page) -> Outcome<Vec<String>> {
     Ok(serde_json::from_value::<Vec<String>>(page.run(script).await?)?)
 }
 
-fn link(from: &Path, to: &Path) -> Outcome {
-    let _ = std::fs::remove_file(from);
-    #[cfg(unix)]
-    std::os::unix::fs::symlink(to, from)?;
-    #[cfg(windows)]
-    std::os::windows::fs::symlink_dir(to, from)?;
-    Ok(())
-}
-
 pub async fn any_path_will_do_and_nothing_else_is_asked_for(page: &Page) -> Outcome {
     let host = scratch()?.join("host");
-    std::fs::create_dir_all(host.join("tools/latency"))?;
-    link(&host.join("tools/latency/page"), &dist())?;
+    copy_page(&host.join("tools/latency/page"))?;
     let server = Server::start(&host)?;
     let base = format!("{}tools/latency/page/", server.url);
     page.open(&base).await?;

@@ -12,7 +12,7 @@ use axum::routing::get;
 use e2e::browser::Page;
 use e2e::failure::{Failure, Outcome, ensure, same};
 use e2e::firefox::Firefox;
-use e2e::process::{Server, dist, scratch, single};
+use e2e::process::{Server, copy_page, dist, scratch, single};
 use e2e::site::{Site, reply};
 use e2e::webkit::WebKit;
 use serde_json::{Value, json};
@@ -133,14 +133,7 @@ pub async fn the_one_file_shows_the_same_numbers_in_firefox(page: &Page) -> Outc
 
 pub async fn a_page_that_is_old_says_so_once_a_newer_one_is_kept(page: &Page) -> Outcome {
     let folder = scratch()?.join("newer");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder)?;
-    for entry in std::fs::read_dir(dist())? {
-        let path = entry?.path();
-        if path.is_file() {
-            std::fs::copy(&path, folder.join(path.file_name().unwrap_or_default()))?;
-        }
-    }
+    copy_page(&folder)?;
     let server = Server::start(&folder)?;
     page.open(&server.url).await?;
     keep(page).await?;
