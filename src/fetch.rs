@@ -3,14 +3,16 @@
 //! Bodies are looked through as they arrive, a chunk at a time, and kept as Blobs: the page never holds their text.
 
 use super::dom::{self, How, Listener, pause};
+use super::page::fetching::{origin, page_origin};
 use super::pool::Input;
 use js_sys::{Array, Reflect, Uint8Array};
+use pathlight_backend::growth::{Documents, Growing, Part, Taken};
 use pathlight_backend::{
     Connection, Dialect, FetchPlan, FetchProgress, FetchStep, Listing, Lost, Outcome, Reply, Scan,
     ServerAnswer, ServerListing, Trouble, retry_after_s,
 };
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -30,6 +32,8 @@ pub struct FetchJob {
     pub files: Vec<String>,
     /// Goes with every request to Jaeger, and only there.
     pub token: Option<String>,
+    /// Origins that may lead to others.
+    pub leads: Leads,
 }
 
 /// An event of a fetch.
@@ -60,6 +64,7 @@ pub struct Fetch(Rc<Inner>);
 struct Inner {
     connection: Connection,
     token: Option<String>,
+    leads: Leads,
     plan: RefCell<Option<FetchPlan>>,
     files: RefCell<Vec<String>>,
     lost_files: RefCell<Vec<(String, Trouble)>>,
@@ -78,6 +83,7 @@ impl Fetch {
         let fetch = Fetch(Rc::new(Inner {
             connection: job.connection,
             token: job.token,
+            leads: job.leads,
             plan: RefCell::new(job.plan),
             files: RefCell::new(job.files),
             lost_files: RefCell::default(),
@@ -164,7 +170,8 @@ impl Fetch {
             self.0.bytes.set(self.0.bytes.get() + bytes);
             (self.0.on_event)(FetchEvent::Moved);
         };
-        let (reply, body) = get(url, &self.0.connection, self.0.token.as_deref(), signal, moved).await;
+        let Inner { connection, token, leads, .. } = &*self.0;
+        let (reply, body) = get(url, connection, token.as_deref(), leads, signal, moved).await;
         if signal.aborted() {
             return;
         }
@@ -196,7 +203,7 @@ impl Fetch {
         for url in self.0.files.take() {
             let moved = |bytes: u64| self.0.bytes.set(self.0.bytes.get() + bytes);
             let connection = Connection { base: url.clone(), has_token: false, ..self.0.connection.clone() };
-            let (reply, body) = get(&url, &connection, None, &signal, moved).await;
+            let (reply, body) = get(&url, &connection, None, &self.0.leads, &signal, moved).await;
             if signal.aborted() {
                 return;
             }
@@ -231,11 +238,12 @@ pub async fn list(
     mut listing: Listing,
     connection: &Connection,
     token: Option<&str>,
+    leads: &Leads,
 ) -> Result<(Dialect, Vec<String>), Trouble> {
     let Ok(abort) = AbortController::new() else { return Err(Trouble::Lost(Lost::Down)) };
     let mut url = listing.url();
     loop {
-        let (reply, body) = get(&url, connection, token, &abort.signal(), |_| ()).await;
+        let (reply, body) = get(&url, connection, token, leads, &abort.signal(), |_| ()).await;
         let text = match body {
             Some(body) => JsFuture::from(body.text()).await.ok().and_then(|text| text.as_string()),
             None => None,
@@ -248,86 +256,128 @@ pub async fn list(
     }
 }
 
-/// Bytes at the end of what came in which a whole line is looked for.
-const LAST_LINE: f64 = 1_048_576.0;
-/// Bytes at the beginning of what came that tell text from other things.
+/// Bytes at the beginning of what came that tell how it may be cut.
 const HEAD: f64 = 64.0;
+/// Bytes that are looked through at once.
+const CHUNK: f64 = 1_048_576.0;
 /// Longest duration of a look at a file, in milliseconds.
 const TAIL_MS: u32 = 300_000;
 
 /// Result of a look at a file that grows.
-pub struct FileGrowth {
-    /// The bytes added.
-    pub blob: Option<Blob>,
-    /// The offset to ask from next.
-    pub next: u64,
-    /// Length of the file then. What comes before that and is held back is taken if the next look finds it no longer.
-    pub seen: u64,
-    /// The server has more to give at once.
-    pub has_more: bool,
+pub enum FileGrowth {
+    /// These bytes are new, if there are any; with the second, the server has more to give at once.
+    Added(Option<Blob>, bool),
+    /// Another file stands in its place: the next look begins with its first byte.
+    Replaced,
 }
 
-/// Returns what was added to a file after an offset. Of text that the last look did not see to this end (`seen`) no more
-/// than whole lines, of what is neither text nor gzip nothing.
+/// Returns what was added to a file since it was last looked at, in whole documents.
 ///
 /// # Errors
 /// The file cannot be had.
-pub async fn tail(url: &str, from: u64, seen: u64) -> Result<FileGrowth, Trouble> {
-    tail_of(url, from, seen).await.unwrap_or(Err(Trouble::Lost(Lost::Down)))
+pub async fn tail(url: &str, taken: &mut Taken, leads: &Leads) -> Result<FileGrowth, Trouble> {
+    tail_of(url, taken, leads).await.unwrap_or(Err(Trouble::Lost(Lost::Down)))
 }
 
-async fn tail_of(url: &str, from: u64, seen: u64) -> Result<Result<FileGrowth, Trouble>, JsValue> {
+async fn tail_of(
+    url: &str,
+    taken: &mut Taken,
+    leads: &Leads,
+) -> Result<Result<FileGrowth, Trouble>, JsValue> {
     let headers = Headers::new()?;
-    headers.set("Range", &format!("bytes={from}-"))?;
+    headers.set("Range", &taken.range())?;
     let options = RequestInit::new();
     options.set_headers(&headers);
     options.set_cache(RequestCache::NoStore);
     options.set_signal(Some(&AbortSignal::timeout_with_u32(TAIL_MS)));
-    let answer = JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await?;
-    let response: Response = answer.dyn_into()?;
+    let Some(response) = leads.fetch(url, &options).await? else {
+        return Ok(Err(Trouble::Lost(Lost::Elsewhere)));
+    };
+    let status = response.status();
+    if !matches!(status, 200..=299 | 416) {
+        return Ok(Err(Trouble::NoFile { status }));
+    }
     let range = response.headers().get("Content-Range")?.unwrap_or_default();
-    let (bytes, total) = range.trim_start_matches("bytes ").split_once('/').unwrap_or_default();
-    let total = total.parse::<u64>().ok();
-    let nothing = |next| FileGrowth { blob: None, next, seen: next, has_more: false };
-    let start = match response.status() {
-        // Nothing new, or a file that begins anew.
-        416 => return Ok(Ok(nothing(if total.is_some_and(|total| total < from) { 0 } else { from }))),
-        206 => bytes.split('-').next().and_then(|start| start.parse().ok()).unwrap_or(from),
-        200..=299 => 0,
-        status => return Ok(Err(Trouble::NoFile { status })),
+    let blob: Blob = JsFuture::from(response.blob()?).await?.dyn_into()?;
+    // A refusal may come with words.
+    let bytes = if status == 416 { 0 } else { blob.size() as u64 };
+    let part = Part { status, content_range: &range, bytes };
+    let placed = match taken.place(part) {
+        Some(placed) if placed.is_unmarked() || taken.is_same(&slice(&blob, placed.mark).await?) => placed,
+        _ => {
+            *taken = Taken::default();
+            return Ok(Ok(FileGrowth::Replaced));
+        }
     };
-    let mut blob: Blob = JsFuture::from(response.blob()?).await?.dyn_into()?;
-    let end = start + blob.size() as u64;
-    // Without ranges all of it comes; if that is less than was seen, it begins anew.
-    let start = if start < from && end >= from {
-        blob = blob.slice_with_f64((from - start) as f64)?;
-        from
-    } else {
-        start
+    let head = slice(&blob, (placed.new, bytes.min(placed.new + HEAD as u64))).await?;
+    let is_still = taken.seen == placed.start + bytes;
+    let whole = match Growing::of(&head) {
+        Growing::Packed => bytes - placed.new,
+        Growing::Other if is_still => bytes - placed.new,
+        Growing::Other => 0,
+        Growing::Json => {
+            let mut documents = Documents::default();
+            let mut at = placed.new as f64;
+            while at < bytes as f64 {
+                documents.feed(&slice(&blob, (at as u64, (at + CHUNK).min(bytes as f64) as u64)).await?);
+                at += CHUNK;
+            }
+            taken.whole(placed, part, &documents)
+        }
     };
-    let has_more = total.is_some_and(|total| end < total);
-    let mut size = blob.size();
-    if size == 0.0 {
-        return Ok(Ok(nothing(end)));
-    }
-    let head = part(&blob, 0.0, HEAD).await?;
-    if end != seen && !head.starts_with(&[0x1f, 0x8b]) {
-        let is_text = head.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'));
-        let before = (size - LAST_LINE).max(0.0);
-        let lines = part(&blob, before, size).await?;
-        let line = lines.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        // Where every line is a document, the next one has begun; of any other text nobody knows.
-        let is_whole = matches!(lines.get(line), None | Some(b'{'));
-        size = if is_text && is_whole && line > 0 { before + line as f64 } else { 0.0 };
-    }
-    let blob = (size > 0.0).then(|| blob.slice_with_f64_and_f64(0.0, size)).transpose()?;
-    Ok(Ok(FileGrowth { has_more: has_more && blob.is_some(), blob, next: start + size as u64, seen: end }))
+    let mark = slice(&blob, taken.next_mark(placed, whole)).await?;
+    let has_more = taken.take(placed, part, whole, mark);
+    let to = (placed.new + whole) as f64;
+    let new = (whole > 0).then(|| blob.slice_with_f64_and_f64(placed.new as f64, to)).transpose()?;
+    Ok(Ok(FileGrowth::Added(new, has_more)))
 }
 
-/// Returns the bytes of a Blob.
-async fn part(blob: &Blob, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {
-    let bytes = JsFuture::from(blob.slice_with_f64_and_f64(from, to)?.array_buffer()).await?;
-    Ok(Uint8Array::new(&bytes).to_vec())
+/// Returns bytes of a Blob, as from and to.
+async fn slice(blob: &Blob, (from, to): (u64, u64)) -> Result<Vec<u8>, JsValue> {
+    let part = blob.slice_with_f64_and_f64(from as f64, to as f64)?;
+    Ok(Uint8Array::new(&JsFuture::from(part.array_buffer()).await?).to_vec())
+}
+
+/// Origins that the user lets lead to others by redirects; cloning shares them. A redirect decides who is asked next, and the
+/// page asks nobody whom the user has not agreed to.
+#[derive(Clone, Debug, Default)]
+pub struct Leads(Rc<RefCell<BTreeSet<String>>>);
+
+impl Leads {
+    /// Lets the origin of a whole address lead to others, until the page is closed.
+    pub fn allow(&self, url: &str) {
+        self.0.borrow_mut().extend(origin(url));
+    }
+
+    /// Sends a request. `None` if it leads to another server without being allowed to, which was not asked.
+    async fn fetch(&self, url: &str, options: &RequestInit) -> Result<Option<Response>, JsValue> {
+        let place = origin(url).unwrap_or_default();
+        let is_allowed = self.0.borrow().contains(&place);
+        if !is_allowed {
+            // Redirects within the page's own origin are followed by the browser, which refuses others. Where an answer of
+            // another origin leads to, no page gets to know.
+            match place == page_origin() {
+                true => options.set_mode(RequestMode::SameOrigin),
+                false => options.set_redirect(RequestRedirect::Manual),
+            }
+        }
+        let answer = JsFuture::from(dom::window().fetch_with_str_and_init(url, options)).await;
+        let response = match answer {
+            Ok(answer) => answer.dyn_into::<Response>()?,
+            Err(_) if !is_allowed && place == page_origin() && leads_on(url).await => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok((response.type_() != ResponseType::Opaqueredirect).then_some(response))
+    }
+}
+
+/// Returns whether an address answers with a redirect.
+async fn leads_on(url: &str) -> bool {
+    let options = RequestInit::new();
+    options.set_redirect(RequestRedirect::Manual);
+    let answer = JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await;
+    let answer = answer.ok().and_then(|answer| answer.dyn_into::<Response>().ok());
+    answer.is_some_and(|answer| answer.type_() == ResponseType::Opaqueredirect)
 }
 
 /// Makes one GET; returns what came of it, and the body. `moved` is called with the bytes of every chunk.
@@ -335,6 +385,7 @@ async fn get(
     url: &str,
     connection: &Connection,
     token: Option<&str>,
+    leads: &Leads,
     signal: &AbortSignal,
     moved: impl Fn(u64),
 ) -> (Reply, Option<Blob>) {
@@ -342,11 +393,11 @@ async fn get(
         return (Reply::Lost(Lost::Mixed), None);
     }
     let policy = Watch::policy();
-    let Ok(response) = request(url, token, signal).await else {
-        return (
-            Reply::Lost(if signal.aborted() { Lost::Broken } else { why(url, connection, &policy).await }),
-            None,
-        );
+    let response = match request(url, token, leads, signal).await {
+        Ok(Some(response)) => response,
+        Ok(None) => return (Reply::Lost(Lost::Elsewhere), None),
+        Err(_) if signal.aborted() => return (Reply::Lost(Lost::Broken), None),
+        Err(_) => return (Reply::Lost(why(url, connection, &policy).await), None),
     };
     let header = response.headers().get("Retry-After").ok().flatten();
     let retry_after_s = header.and_then(|header| retry_after_s(&header, 1000 * now_ms()));
@@ -358,7 +409,12 @@ async fn get(
     }
 }
 
-async fn request(url: &str, token: Option<&str>, signal: &AbortSignal) -> Result<Response, JsValue> {
+async fn request(
+    url: &str,
+    token: Option<&str>,
+    leads: &Leads,
+    signal: &AbortSignal,
+) -> Result<Option<Response>, JsValue> {
     let headers = Headers::new()?;
     headers.set("Accept", "application/json")?;
     if let Some(token) = token {
@@ -367,7 +423,7 @@ async fn request(url: &str, token: Option<&str>, signal: &AbortSignal) -> Result
     let options = RequestInit::new();
     options.set_headers(&headers);
     options.set_signal(Some(signal));
-    JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await?.dyn_into()
+    leads.fetch(url, &options).await
 }
 
 /// Reads a body to its end, looking through it.
@@ -397,11 +453,7 @@ async fn why(url: &str, connection: &Connection, policy: &Watch) -> Lost {
         return Lost::Policy;
     }
     // A login on another origin may not be read; that there is a way to it can be seen.
-    let options = RequestInit::new();
-    options.set_redirect(RequestRedirect::Manual);
-    let probe = JsFuture::from(dom::window().fetch_with_str_and_init(url, &options)).await;
-    let answer = probe.ok().and_then(|answer| answer.dyn_into::<Response>().ok());
-    if answer.is_some_and(|answer| answer.type_() == ResponseType::Opaqueredirect) {
+    if leads_on(url).await {
         return Lost::Login;
     }
     let options = RequestInit::new();

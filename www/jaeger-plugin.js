@@ -133,7 +133,9 @@
       if (!part.asks[dialect]) continue;
       const address = new URL(part.asks[dialect], base);
       const headers = { accept: "application/json" };
-      const response = await fetch(address, { headers }).catch(() => null);
+      // A redirect to another server is not followed: nobody has agreed to ask that.
+      const mode = address.origin === location.origin ? "same-origin" : "cors";
+      const response = await fetch(address, { headers, mode }).catch(() => null);
       if (!response) {
         // A login of another origin may not be read; that there is a way to it can be seen.
         const probe = await fetch(address, { headers, redirect: "manual" }).catch(() => null);

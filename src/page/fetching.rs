@@ -1,10 +1,11 @@
 //! Fetches traces: follows the address, asks before it goes to a foreign origin, and keeps the state of the fetch.
 
 use crate::dom;
-use crate::fetch::{End, Fetch, FetchEvent, FetchJob, tail};
+use crate::fetch::{End, Fetch, FetchEvent, FetchJob, FileGrowth, Leads, tail};
 use crate::page::Page;
 use crate::pool::Input;
 use crate::settings::{self, DIALECT, Store};
+use pathlight_backend::growth::Taken;
 use pathlight_backend::source::{DEMO, FetchSource, TraceSearch, Wanted};
 use pathlight_backend::{Connection, Dialect, FetchPlan, FetchProgress, FetchTrouble, Lost, Trouble};
 use std::cell::{Cell, RefCell};
@@ -60,6 +61,8 @@ struct Inner {
     adds: Cell<bool>,
     /// Foreign origins the user has agreed to, until the page is closed.
     agreed: RefCell<BTreeSet<String>>,
+    /// Origins that the user lets lead to others by redirects.
+    leads: Leads,
     /// The dialect understood at whole base addresses.
     dialects: RefCell<BTreeMap<String, Dialect>>,
     /// The state of following.
@@ -86,8 +89,10 @@ struct Live {
     searched_us: Cell<u64>,
     /// The end of what was searched again, later than spans come.
     searched_again_us: Cell<u64>,
-    /// The end of what was taken of each file, and of what was seen of it.
-    ends: RefCell<BTreeMap<String, (u64, u64)>>,
+    /// What was taken of each file.
+    taken: RefCell<BTreeMap<String, Taken>>,
+    /// The name of a file in whose place another has come.
+    replaced: RefCell<Option<String>>,
 }
 
 impl Live {
@@ -198,6 +203,25 @@ impl Fetching {
         (self.0.live.looks.get(), self.0.live.trouble.borrow().clone())
     }
 
+    /// Returns the name of a file that is followed, if another has come in its place.
+    pub fn replaced(&self) -> Option<String> {
+        self.0.live.replaced.borrow().clone()
+    }
+
+    /// Returns the origins that may lead to others by redirects.
+    pub fn leads(&self) -> &Leads {
+        &self.0.leads
+    }
+
+    /// Lets an address lead to another server, and asks again.
+    pub fn follow_redirects(&self, page: Page, url: &str) {
+        self.0.leads.allow(url);
+        match self.is_following() {
+            true => self.follow_on(page),
+            false => self.retry(page),
+        }
+    }
+
     /// Pauses following, or goes on.
     pub fn pause(&self, page: Page, is_paused: bool) {
         self.0.live.is_paused.set(is_paused);
@@ -271,18 +295,21 @@ impl Fetching {
             let name = url.rsplit('/').next().unwrap_or(&url).to_owned();
             let mut has_more = true;
             while has_more {
-                let (from, seen) = live.ends.borrow().get(&url).copied().unwrap_or_default();
-                let came = tail(&url, from, seen).await;
+                let mut taken = live.taken.borrow().get(&url).cloned().unwrap_or_default();
+                let came = tail(&url, &mut taken, &self.0.leads).await;
                 if live.run.get() != run {
                     return;
                 }
+                live.taken.borrow_mut().insert(url.clone(), taken);
                 match came {
-                    Ok(tail) => {
-                        live.ends.borrow_mut().insert(url.clone(), (tail.next, tail.seen));
-                        has_more = tail.has_more;
-                        if let Some(blob) = tail.blob {
+                    Ok(FileGrowth::Added(blob, more)) => {
+                        has_more = more;
+                        if let Some(blob) = blob {
                             page.load(vec![Input { name: name.clone(), blob }]);
                         }
+                    }
+                    Ok(FileGrowth::Replaced) => {
+                        live.replaced.replace(Some(name.clone()));
                     }
                     Err(trouble) => {
                         first_trouble.get_or_insert(trouble.explain(&self.connection_to(url.clone())));
@@ -310,7 +337,8 @@ impl Fetching {
         let token = self.token(&connection.base);
         live.heard_ms.set(js_sys::Date::now());
         let fetching = self.clone();
-        let job = FetchJob { connection, plan, files: Vec::new(), token };
+        let leads = self.0.leads.clone();
+        let job = FetchJob { connection, plan, files: Vec::new(), token, leads };
         let fetch = Fetch::start(job, move |event| {
             let live = &fetching.0.live;
             if live.run.get() != run {
@@ -373,7 +401,8 @@ impl Fetching {
             // What follows has no end.
             source = follows;
         }
-        self.0.live.ends.take();
+        self.0.live.taken.take();
+        self.0.live.replaced.take();
         // From now on the address says what was really asked.
         page.amend(|address| address.source = source.clone());
         self.0.source.replace(source);
@@ -431,7 +460,7 @@ impl Fetching {
             }
         };
         let token = self.token(&connection.base);
-        Some(FetchJob { connection, plan, files, token })
+        Some(FetchJob { connection, plan, files, token, leads: self.0.leads.clone() })
     }
 
     fn hear(&self, page: Page, event: FetchEvent) {
@@ -532,12 +561,12 @@ pub fn resolve(text: &str) -> Result<String, Trouble> {
 }
 
 /// Returns the scheme, host and port of a whole address.
-fn origin(url: &str) -> Option<String> {
+pub fn origin(url: &str) -> Option<String> {
     Url::new(url).ok().map(|url| url.origin())
 }
 
 /// Returns the page's own origin; `null` for a file or in a sandboxed frame, which makes every other one foreign.
-fn page_origin() -> String {
+pub fn page_origin() -> String {
     js_sys::Reflect::get(&dom::window(), &"origin".into())
         .ok()
         .and_then(|origin| origin.as_string())

@@ -6,8 +6,8 @@ use crate::page::fetching::{EVERY_S, Phase};
 use crate::page::{Page, PagePart};
 use crate::shell::explanation::{cures, explanation};
 use crate::shell::{jaeger_dialog, progress};
-use pathlight_backend::FetchTrouble;
 use pathlight_backend::source::Wanted;
+use pathlight_backend::{FetchTrouble, Lost, Trouble};
 use pathlight_base::format::{self, counted};
 use pathlight_view::reading::loading::fetched;
 
@@ -21,6 +21,8 @@ pub struct FetchRow {
     words: Option<El>,
     /// Message why the last look of following came to nothing.
     trouble: Option<El>,
+    /// The button that lets it follow a redirect.
+    follow: Option<El>,
     keep: Listeners,
     shown: Option<u64>,
 }
@@ -30,7 +32,8 @@ impl FetchRow {
     pub fn new() -> FetchRow {
         let element = div("fetch").test("fetch").attr("role", "status");
         element.show(false);
-        FetchRow { element, fill: None, words: None, trouble: None, keep: Listeners::default(), shown: None }
+        let (fill, words, trouble, follow) = (None, None, None, None);
+        FetchRow { element, fill, words, trouble, follow, keep: Listeners::default(), shown: None }
     }
 
     /// Returns its root element.
@@ -40,6 +43,15 @@ impl FetchRow {
 
     fn action(&self, page: Page, words: &str, test: &str, run: impl Fn(Page) + 'static) -> El {
         button(words).test(test).on_click(&self.keep, move || run(page))
+    }
+
+    /// Returns the button that lets an address lead to another server.
+    fn redirect(&self, page: Page, address: &str) -> El {
+        let address = address.to_owned();
+        self.action(page, "Follow it", "fetch-redirect", move |page| {
+            page.fetching().follow_redirects(page, &address);
+        })
+        .attr("title", "Ask the server that this address leads to, until the page is closed")
     }
 
     fn dismiss(&self, page: Page) -> El {
@@ -83,6 +95,9 @@ impl FetchRow {
         let again = self.action(page, "Retry", "fetch-retry", |page| page.fetching().retry(page));
         let change = self.action(page, "Change\u{2026}", "fetch-change", jaeger_dialog::open);
         let mut row = vec![text, again, change, self.dismiss(page)];
+        if let Some(address) = &trouble.leads {
+            row.insert(1, self.redirect(page, address));
+        }
         if let Some(address) = &trouble.login {
             let login = el("a").text("Log in").attr("href", address).attr("target", "_blank");
             row.insert(1, login.attr("rel", "noopener").test("fetch-login"));
@@ -115,6 +130,9 @@ impl FetchRow {
             }))
             .collect();
         let has_failed = !lines.is_empty();
+        let api = end.outcome.failed.iter().map(|(_, trouble)| (&connection.base, trouble));
+        let mut leading = end.lost_files.iter().map(|(file, trouble)| (file, trouble)).chain(api);
+        let leading = leading.find(|(_, trouble)| **trouble == Trouble::Lost(Lost::Elsewhere));
         lines.extend(
             end.outcome.missing.iter().map(|id| format!("There is no trace {id} at {}.", connection.base)),
         );
@@ -139,7 +157,19 @@ impl FetchRow {
             self.trouble = Some(trouble);
         }
         let mut row = vec![text];
+        if let Some((address, _)) = leading {
+            row.push(self.redirect(page, address));
+        }
         if is_following {
+            // Shown once a look has been led elsewhere.
+            let follow = self.action(page, "Follow it", "follow-redirect", |page| {
+                if let Some(address) = page.fetching().looks().1.and_then(|trouble| trouble.leads) {
+                    page.fetching().follow_redirects(page, &address);
+                }
+            });
+            follow.show(false);
+            row.push(follow.clone());
+            self.follow = Some(follow);
             let words = if is_paused { "Follow" } else { "Pause" };
             let pause = move |page: Page| page.fetching().pause(page, !is_paused);
             row.push(self.action(page, words, "follow-pause", pause));
@@ -177,7 +207,7 @@ impl PagePart for FetchRow {
             self.shown = Some(revision);
             self.keep.clear();
             self.element.clear();
-            (self.fill, self.words, self.trouble) = (None, None, None);
+            (self.fill, self.words, self.trouble, self.follow) = (None, None, None, None);
             let (name, shown) = match &phase {
                 Phase::Idle => ("idle", false),
                 Phase::AwaitingConsent(origins) => {
@@ -204,9 +234,16 @@ impl PagePart for FetchRow {
         let (looks, trouble) = fetching.looks();
         self.element.set("data-looks", &looks.to_string());
         if let Some(element) = &self.trouble {
-            let words =
-                trouble.map(|trouble| format!("The last check for new traces failed: {}", trouble.message));
-            element.set_text(&words.unwrap_or_default());
+            let failed = trouble
+                .as_ref()
+                .map(|trouble| format!("The last check for new traces failed: {}", trouble.message));
+            let replaced = fetching.replaced().map(|name| {
+                format!("Another file has come in the place of {name}: it is read from its beginning, and what came before stays.")
+            });
+            element.set_text(&failed.or(replaced).unwrap_or_default());
+        }
+        if let Some(follow) = &self.follow {
+            follow.show(trouble.is_some_and(|trouble| trouble.leads.is_some()));
         }
         if let (Some(fill), Some(words)) = (&self.fill, &self.words) {
             let (progress, bytes) = fetching.progress();

@@ -312,7 +312,8 @@ impl Form {
         self.asked.set(number);
         let (form, token) = (self.clone(), self.token());
         spawn_local(async move {
-            let listed = list(listing, &connection, token.as_deref()).await;
+            let leads = form.page.fetching().leads().clone();
+            let listed = list(listing, &connection, token.as_deref(), &leads).await;
             if form.asked.get() != number {
                 return;
             }

@@ -7,6 +7,7 @@
 
 mod answer;
 mod fields;
+pub mod growth;
 mod listing;
 mod plan;
 mod request;

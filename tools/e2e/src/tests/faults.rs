@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::header::RETRY_AFTER;
+use axum::http::HeaderValue;
+use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, RETRY_AFTER};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use e2e::browser::{Modifiers, Page, plain, session_with};
@@ -288,6 +289,31 @@ pub async fn a_file_of_the_server_that_breaks_off_or_asks_for_a_login_is_said(pa
     page.ready().await?;
     same("traces", summary(page).await?[0], 30)?;
     same("requests", busy.asked.load(Ordering::SeqCst), 3)?;
+    page.complaints().await.map(drop)
+}
+
+pub async fn a_file_that_leads_to_another_server_is_fetched_if_the_user_agrees(page: &Page) -> Outcome {
+    let text = fs::read_to_string(generated("led.json", "--traces 30 --spans 20 --seed 12")?)?;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let there = move || async move {
+        count.fetch_add(1, Ordering::SeqCst);
+        let mut answer = reply(200, "application/json", text);
+        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        answer
+    };
+    let other = Site::start(Router::new().route("/there.json", get(there)))?;
+    let there = format!("{}there.json", other.url);
+    let leading = Broken::start(move |_| Redirect::to(&there).into_response())?;
+    leading.open(page).await?;
+    page.visible("[data-test='fetch'][data-phase='ended']").await?;
+    let said = page.text("[data-test='fetch']").await?;
+    ensure(said.contains("leads to another server"), || format!("it says {said:?}"))?;
+    same("requests to the other server", asked.load(Ordering::SeqCst), 0)?;
+    page.click("[data-test='fetch-redirect']").await?;
+    page.ready().await?;
+    same("traces", summary(page).await?[0], 30)?;
+    same("requests to the other server", asked.load(Ordering::SeqCst), 1)?;
     page.complaints().await.map(drop)
 }
 

@@ -1,22 +1,29 @@
 //! The page follows: new traces join what is loaded, from `pathlight listen` and from a search at Jaeger.
 
+use std::io::Write as _;
+
 use e2e::browser::{Page, plain};
 use e2e::failure::{Outcome, ensure, same};
-use e2e::process::{Listening, scratch};
+use e2e::process::{Listening, Server, copy_page, scratch};
 
 use super::drop::summary;
 use super::jaeger::{Stage, old, phase};
 
-/// Sends one span as a program would.
-async fn send(page: &Page, trace: u32, span: u32, parent: Option<u32>) -> Outcome {
+/// Returns a document of OTLP with one span, without line breaks.
+fn line(trace: u32, span: u32, parent: Option<u32>) -> String {
     let parent = parent.map_or(String::new(), |parent| format!("\"parentSpanId\":\"{parent:016x}\","));
     let start = 1_700_000_000_000_000_000_u64 + u64::from(trace) * 1_000_000_000 + u64::from(span) * 1000;
-    let body = format!(
+    format!(
         "{{\"resourceSpans\":[{{\"resource\":{{\"attributes\":[{{\"key\":\"service.name\",\"value\":{{\"stringValue\":\"shop\"}}}}]}},\
          \"scopeSpans\":[{{\"spans\":[{{\"traceId\":\"{trace:032x}\",\"spanId\":\"{span:016x}\",{parent}\"name\":\"span {span}\",\
          \"kind\":2,\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{}\"}}]}}]}}]}}",
         start + 5_000_000
-    );
+    )
+}
+
+/// Sends one span as a program would.
+async fn send(page: &Page, trace: u32, span: u32, parent: Option<u32>) -> Outcome {
+    let body = line(trace, span, parent);
     let script = format!(
         "return fetch('/v1/traces', {{ method: 'POST', headers: {{ 'Content-Type': 'application/json' }}, body: {body:?} }})\
          .then((answer) => answer.status)"
@@ -82,6 +89,35 @@ pub async fn spans_that_a_program_sends_join_and_the_view_stays(page: &Page) -> 
     // Another page finds everything.
     page.open(&listening.page).await?;
     shows(page, 3, 4).await?;
+    page.leave().await
+}
+
+pub async fn a_file_is_followed_line_by_line_and_another_one_in_its_place_from_its_beginning(
+    page: &Page,
+) -> Outcome {
+    let folder = scratch()?.join("growing");
+    copy_page(&folder)?;
+    let file = folder.join("growing.ndjson");
+    let (first, second) = (line(1, 1, None), line(2, 1, None));
+    let half = second.len() / 2;
+    std::fs::write(&file, format!("{first}\n{}", &second[..half]))?;
+    let server = Server::start(&folder)?;
+    page.open(&format!("{}#src=growing.ndjson&every=1s", server.url)).await?;
+    shows(page, 1, 1).await?;
+    // Its writer pauses in the middle of a line, for longer than two looks.
+    looked_again(page).await?;
+    looked_again(page).await?;
+    shows(page, 1, 1).await?;
+    page.hidden("[data-test='message']").await?;
+    let mut written = std::fs::OpenOptions::new().append(true).open(&file)?;
+    writeln!(written, "{}", &second[half..])?;
+    shows(page, 2, 2).await?;
+    same("said", page.text("[data-test='follow-trouble']").await?, String::new())?;
+    let other: String = (3..8).map(|trace| line(trace, 1, None) + "\n").collect();
+    std::fs::write(&file, other)?;
+    shows(page, 7, 7).await?;
+    let said = page.text("[data-test='follow-trouble']").await?;
+    ensure(said.contains("Another file has come in the place of growing.ndjson"), || said.clone())?;
     page.leave().await
 }
 
