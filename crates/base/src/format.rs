@@ -198,17 +198,17 @@ pub fn printable(text: &str) -> String {
     harmless(text)
 }
 
-/// Returns the text with every control character, every mark that turns the direction of writing, and what is read as
-/// a line break or cannot be seen, as a space.
+/// Returns whether a terminal obeys a character, or a reader takes it for something else: control characters, marks that turn
+/// the direction of writing, what is read as a line break, and what cannot be seen.
+pub fn is_steering(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Returns the text with a space for every character that [steers](is_steering).
 pub fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            c if c.is_control() => ' ',
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' => ' ',
-            '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => ' ',
-            c => c,
-        })
-        .collect()
+    text.chars().map(|c| if is_steering(c) { ' ' } else { c }).collect()
 }
 
 /// Returns the text, made [`printable`], with what Markdown would read as marks escaped.
@@ -235,6 +235,28 @@ pub fn markdown(text: &str) -> String {
         }
         out.push(c);
         before = Some(c);
+    }
+    out
+}
+
+/// Returns the text, made [`printable`], as code of Markdown.
+pub fn code(text: &str) -> String {
+    format!("`{}`", printable(text).replace('`', "'"))
+}
+
+/// Returns the path of a file as an address in Markdown: nothing in its name can end it, or make it the address of something
+/// else.
+pub fn markdown_path(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for c in path.chars() {
+        if c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '~' | '+' | ',') {
+            out.push(c);
+        } else {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
     }
     out
 }
@@ -319,6 +341,15 @@ mod tests {
     /// Returns the text with plain spaces, which are easier to write down.
     fn plain(text: String) -> String {
         text.replace([THIN, '\u{a0}'], " ")
+    }
+
+    #[test]
+    fn file_names_in_markdown_are_text_and_addresses() {
+        assert_eq!(markdown("[a](http://e)_b.json, <i>.gz"), "\\[a](http://e)\\_b.json, \\<i>.gz");
+        assert_eq!(code("a`b\nc"), "`a'b c`");
+        assert_eq!(markdown_path("out/flame-1.svg"), "out/flame-1.svg");
+        assert_eq!(markdown_path("a b>)(\n.svg"), "a%20b%3E%29%28%0A.svg");
+        assert_eq!(markdown_path("javascript:alert(1)"), "javascript%3Aalert%281%29");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::common::SummaryOptions;
 use super::summarise::name;
 use super::summary_files::load_any;
 use super::{Failure, output};
-use pathlight_base::format::{change, counted, duration, markdown as cell};
+use pathlight_base::format::{change, counted, duration, markdown as cell, markdown_path};
 use pathlight_engine::compare::{CompareReport, compare};
 use pathlight_engine::summaries::{GateResult, GateRule, Measured, Summary, check};
 use pathlight_trace::Endpoint;
@@ -167,8 +167,8 @@ fn markdown(
         }
     }
     if let Some(svg) = svg {
-        let file = svg.to_string_lossy();
-        let _ = writeln!(out, "\n![Differential flame graph: orange got slower, blue faster](<{file}>)");
+        let file = markdown_path(&svg.to_string_lossy());
+        let _ = writeln!(out, "\n![Differential flame graph: orange got slower, blue faster]({file})");
     }
     out
 }

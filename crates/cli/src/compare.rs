@@ -1,7 +1,6 @@
 //! `pathlight compare`: two sets of traces, or two percentile ranges of one, frame by frame and service by service.
 
 use super::common::{AnalysisOptions, PlacesOption, Sets, latency};
-use super::output::stacks;
 use super::table::{TextTable, more};
 use super::{Failure, parse};
 use pathlight_base::format::duration;
@@ -64,7 +63,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let measure = if args.exclusive { MeasuredTime::Exclusive } else { MeasuredTime::Subtree };
     match (settings.json, args.folded) {
         (true, _) => settings.print(&(json::compare(&report, basis, measure)? + "\n")),
-        (false, true) => settings.print(&stacks(&report.to_folded()?)),
+        (false, true) => settings.print(&report.to_folded()?),
         (false, false) => settings.print_text(&to_text(&Rc::new(report), basis, measure, settings.rows())),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Failure;
 use super::common::{self, Common, PlacesOption};
-use super::output::stacks;
 use super::table::{TextTable, more};
 use pathlight_base::format::{endpoint, share_of};
 use pathlight_engine::flame::CriticalPathReport;
@@ -45,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = pool.run(queries::CriticalPath { selection })?;
     match format {
         "json" => args.common.print(&(json::critical_path(&report)? + "\n")),
-        "folded" => args.common.print(&stacks(&report.to_folded()?)),
+        "folded" => args.common.print(&report.to_folded()?),
         _ => args.common.print_text(&to_text(&Rc::new(report), args.common.rows())),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Failure;
 use super::common::{Common, PlacesOption};
-use super::output::stacks;
 use super::table::{TextTable, more};
 use pathlight_engine::errors::ErrorsReport;
 use pathlight_engine::queries;
@@ -37,7 +36,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let format = args.format.as_deref().unwrap_or(if args.common.json { "json" } else { "text" });
     match format {
         "json" => args.common.print(&(json::errors(&report)? + "\n")),
-        "folded" => args.common.print(&stacks(&report.to_folded()?)),
+        "folded" => args.common.print(&report.to_folded()?),
         _ => args.common.print_text(&to_text(&Rc::new(report), args.top.unwrap_or(args.common.rows()))),
     }
 }

@@ -1,7 +1,6 @@
 //! Writing results: to standard output, or to a file that is there whole or stays as it was.
 
 use super::Failure;
-use pathlight_base::format::harmless;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -95,12 +94,6 @@ pub fn print(out: Option<&Path>, text: impl AsRef<[u8]>) -> Result<(), Failure> 
         Some(path) => write(path, text.as_ref()),
         None => Ok(io::stdout().lock().write_all(text.as_ref())?),
     }
-}
-
-/// Returns folded stacks as a terminal may show them: of a name, what turns the direction of writing or has no width is a
-/// space.
-pub fn stacks(folded: &str) -> String {
-    folded.lines().flat_map(|line| [harmless(line), "\n".to_owned()]).collect()
 }
 
 /// Writes a file.

@@ -3,6 +3,7 @@
 use super::CriticalPathReport;
 use crate::compare::CompareReport;
 use crate::ids::NodeId;
+use pathlight_base::format::harmless;
 use std::fmt::{Display, Write as _};
 
 /// Bytes of folded stacks, at most. A line names all callers, so a chain of 10,000 calls would take some 2 GB.
@@ -48,9 +49,8 @@ impl CompareReport {
 }
 
 /// Returns the folded stacks of nodes in pre-order, each with its parent, (service, operation) and what stands behind
-/// its stack: one line a node with something there, `[service] operation;[service] operation us`. A semicolon or a
-/// control character within a name becomes a colon or a space, since the format cannot say it and a terminal would obey
-/// it.
+/// its stack: one line a node with something there, `[service] operation;[service] operation us`. A semicolon within a
+/// name becomes a colon, since the format cannot say it, and names are made [`harmless`], since a terminal would obey them.
 ///
 /// # Errors
 /// [`TooDeep`].
@@ -75,8 +75,7 @@ pub fn fold<'a, T: Display>(
     for (number, (parent, (service, operation), own)) in nodes.enumerate() {
         while way.last().map(|&(number, _)| number) != parent && way.pop().is_some() {}
         text.truncate(way.last().map_or(0, |&(_, end)| end));
-        let is_obeyed = |c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
-        let clean = |name: &str| name.replace(';', ":").replace(is_obeyed, " ");
+        let clean = |name: &str| harmless(name).replace(';', ":");
         let separator = if text.is_empty() { "" } else { ";" };
         // Writing to a String cannot fail.
         let _ = write!(text, "{separator}[{}] {}", clean(service), clean(operation));

@@ -2,6 +2,7 @@
 
 use super::scene::{Align, Curve, NO_ITEM};
 use super::{Rgba, Scene};
+use pathlight_base::format::is_steering;
 use std::fmt::Write as _;
 
 /// The fonts of all SVG text: what [`Advances`](super::text::Advances) is the table of.
@@ -116,7 +117,8 @@ fn paint(color: Rgba) -> String {
     }
 }
 
-/// Writes text so that XML gives it back; what XML cannot hold at all becomes a replacement character.
+/// Writes text so that XML gives it back; what XML cannot hold at all, or what [steers](is_steering) a
+/// reader, becomes a replacement character.
 pub fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -126,7 +128,8 @@ pub fn escape(out: &mut String, text: &str) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' | '\r' => out.push(c),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c if is_steering(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

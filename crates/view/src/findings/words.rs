@@ -116,7 +116,7 @@ pub type LinkTo<'a> = dyn Fn(Option<&Finding>) -> String + 'a;
 pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>) -> String {
     let mut out = format!("## Findings\n\n{}\n\n", about(report));
     if !loaded.is_empty() {
-        out.push_str(&format!("Loaded: {}\n\n", format::printable(loaded).replace('<', "&lt;")));
+        out.push_str(&format!("Loaded: {}\n\n", format::markdown(loaded)));
     }
     // Brackets would end a link of Markdown.
     let link = link
@@ -131,7 +131,7 @@ pub fn to_markdown(report: &FindingsReport, loaded: &str, link: Option<&LinkTo>)
             out.push_str(&format!(" Costs {cost}."));
         }
         if let Some(example) = &finding.example {
-            out.push_str(&format!(" Example: trace `{}`.", example.trace_id));
+            out.push_str(&format!(" Example: trace {}.", format::code(&example.trace_id)));
         }
         if let Some(link) = &link {
             out.push_str(&format!(" [{}]({})", show_words(finding), link(Some(finding))));

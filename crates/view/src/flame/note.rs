@@ -3,7 +3,7 @@
 
 use crate::endpoints::share_range;
 use crate::say::selection::range_words;
-use crate::table::Number;
+use crate::table::{Number, write_line};
 use pathlight_base::format::{DASH, count, counted, duration, markdown, printable, share_of};
 use pathlight_base::statistics::Interval;
 use pathlight_engine::endpoints::{CallChain, EndpointsReport, RowStat, RowTime};
@@ -215,58 +215,41 @@ pub fn to_markdown(
     out
 }
 
-/// Returns a field of CSV, quoted where it must be (RFC 4180).
-fn field(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 /// Returns every endpoint as CSV, times in microseconds, most total exclusive time first. `exclusive_p99_us` is about
 /// the requests that have the endpoint, `exclusive_at_p99_us` the mean of the requests at the p99 of their latency.
 /// `share_low` and `share_high` are empty from 1,000 requests on.
 pub fn to_csv(report: &EndpointsReport, at: &[EndpointsReport], names: NamesLeftOut<'_>) -> String {
     let spell = Spelling(str::to_owned, names);
-    let mut out = String::from("service,operation");
+    let mut fields = vec!["service".to_owned(), "operation".to_owned()];
     for time in ["exclusive", "inclusive"] {
-        for stat in RowStat::ALL {
-            let _ = write!(out, ",{time}_{}_us", stat.name());
-        }
+        fields.extend(RowStat::ALL.iter().map(|stat| format!("{time}_{}_us", stat.name())));
     }
-    for (stat, _) in LISTS.iter().zip(at) {
-        let _ = write!(out, ",exclusive_at_{}_us", stat.name());
-    }
-    out.push_str(",share,share_low,share_high,requests,spans,errors,main_call_chain\r\n");
+    fields.extend(LISTS.iter().zip(at).map(|(stat, _)| format!("exclusive_at_{}_us", stat.name())));
+    let rest = ["share", "share_low", "share_high", "requests", "spans", "errors", "main_call_chain"];
+    fields.extend(rest.map(str::to_owned));
+    let mut out = String::new();
+    write_line(&fields, &mut out);
     for number in report.order(RowTime::Exclusive, RowStat::Total) {
         let row = &report.rows[number.index()];
         let (service, operation) = report.name(number);
         let endpoint = shown(report, number, names);
-        let _ = write!(out, "{},{}", field(&endpoint.service), field(&endpoint.operation));
+        fields.clear();
+        fields.extend([endpoint.service.clone(), endpoint.operation.clone()]);
         for weight in [&row.exclusive_us, &row.inclusive_us] {
-            for stat in RowStat::ALL {
-                let _ = write!(out, ",{}", stat.of(weight));
-            }
+            fields.extend(RowStat::ALL.iter().map(|stat| stat.of(weight).to_string()));
         }
         for at in at {
             // Endpoints are sorted by name.
             let here = at.endpoints.binary_search_by(|known| known.names().cmp(&(service, operation)));
-            let _ = write!(out, ",{}", here.map_or(0.0, |here| at.rows[here].exclusive_us.mean));
+            fields.push(here.map_or(0.0, |here| at.rows[here].exclusive_us.mean).to_string());
         }
-        let chain = row.chains.first().map(|chain| chain_text(report, chain, spell)).unwrap_or_default();
         let end = |of: fn(Interval) -> f64| Number::from(row.share_interval.map(of)).digits();
-        let _ = write!(
-            out,
-            ",{},{},{},{},{},{},{}\r\n",
-            report.share(number),
-            end(|interval| interval.low),
-            end(|interval| interval.high),
-            row.requests,
-            row.spans,
-            row.errors,
-            field(&chain)
-        );
+        fields.push(report.share(number).to_string());
+        fields.extend([end(|interval| interval.low), end(|interval| interval.high)]);
+        fields.extend([row.requests.to_string(), row.spans.to_string(), row.errors.to_string()]);
+        let chain = row.chains.first().map(|chain| chain_text(report, chain, spell));
+        fields.push(chain.unwrap_or_default());
+        write_line(&fields, &mut out);
     }
     out
 }

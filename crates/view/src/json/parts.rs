@@ -1,5 +1,6 @@
 //! Parts that the public JSON of several reports shares: how a struct of keys is declared, and the keys that many have.
 
+use pathlight_base::format::is_steering;
 use pathlight_base::statistics::{Interval, Percentiles};
 use pathlight_engine::flame::Waiting;
 use pathlight_engine::requests::{PercentileRange, RangeFacts};
@@ -74,10 +75,42 @@ pub(crate) fn ends(interval: Interval) -> [f64; 2] {
 
 /// Writes a report for people: one key a line.
 pub(crate) fn pretty(report: &impl Serialize) -> Text {
-    serde_json::to_string_pretty(report)
+    serde_json::to_string_pretty(report).map(shown)
 }
 
 /// Writes a report that is too long to be read: on one line.
 pub(crate) fn compact(report: &impl Serialize) -> Text {
-    serde_json::to_string(report)
+    serde_json::to_string(report).map(shown)
+}
+
+/// Returns JSON in which what [steers](is_steering) a terminal or a reader is written as `\\uXXXX`, which means the same. JSON
+/// itself does so only with the first 32 characters, and such characters can only stand in its texts.
+fn shown(json: String) -> String {
+    let steers = |c: char| c >= '\u{7f}' && is_steering(c);
+    if !json.contains(steers) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            c if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_steer_are_written_as_numbers_and_mean_the_same() {
+        let name = "a\u{1b}[2J\u{7}\u{7f}\u{9b}2J\u{202e}\u{2028}\u{feff}é日\u{202f}";
+        for json in [pretty(&[name]).unwrap(), compact(&[name]).unwrap()] {
+            assert!(!json.chars().any(|c| c != '\n' && is_steering(c)), "{json:?}");
+            assert!(json.contains("\\u202e") && json.contains("é日\u{202f}"), "{json}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [name]);
+        }
+    }
 }

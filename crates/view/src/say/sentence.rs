@@ -106,12 +106,11 @@ impl Sentence {
 
     /// Returns the sentence as Markdown: names as code, numbers in bold.
     pub fn to_markdown(&self) -> String {
-        let code = |name: &str| format!("`{}`", format::printable(name).replace('`', "'"));
         self.write(|part| match part {
             Part::Text(text) => text.replace('<', "&lt;"),
             Part::Number(number) => format!("**{number}**"),
-            Part::Service(service) => code(service),
-            Part::Endpoint { service, operation } => code(&format::endpoint(service, operation)),
+            Part::Service(service) => format::code(service),
+            Part::Endpoint { service, operation } => format::code(&format::endpoint(service, operation)),
         })
     }
 

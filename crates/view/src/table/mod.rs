@@ -28,6 +28,7 @@ pub use number::{Number, Unit};
 
 use crate::address::Sort;
 use crate::search::finder::Finder;
+use pathlight_base::format::harmless;
 use std::cmp::Ordering;
 
 /// Attributes of a row for tests and style, by their names.
@@ -245,20 +246,32 @@ pub fn csv<'a, R: 'a>(columns: &[Column<R>], rows: impl IntoIterator<Item = &'a 
     out
 }
 
+/// Writes a line of comma-separated values: every CSV of Pathlight is made here.
 pub(crate) fn write_line(fields: &[String], out: &mut String) {
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
             out.push(',');
         }
-        if field.contains([',', '"', '\n', '\r']) {
+        let field = in_spreadsheet(field);
+        if field.contains([',', '"']) {
             out.push('"');
             out.push_str(&field.replace('"', "\"\""));
             out.push('"');
         } else {
-            out.push_str(field);
+            out.push_str(&field);
         }
     }
     out.push_str("\r\n");
+}
+
+/// Returns a field as a spreadsheet may take it: [`harmless`], and with an apostrophe before what would be calculated there.
+/// A name may be a formula that runs a program or sends the sheet away.
+fn in_spreadsheet(field: &str) -> String {
+    let text = harmless(field);
+    // As it is typed and in full width, which some take for it.
+    let begins =
+        text.trim_start().starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    if begins && text.parse::<f64>().is_err() { format!("'{text}") } else { text }
 }
 
 /// Returns what follows the chosen one of a list, or comes before it; round at the ends. With none chosen, that is the

