@@ -42,6 +42,7 @@ mod summary_files;
 mod table;
 mod terminal;
 mod trend;
+mod unfinished;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Writing results: to standard output, or to a file that is there whole or stays as it was.
 
-use super::Failure;
+use super::{Failure, unfinished};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -38,8 +38,9 @@ impl OutputFile {
         }
         let name = place.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
         let part = place.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let output =
-            OutputFile { file: File::create(&part)?, path: path.to_owned(), renamed: Some((part, place)) };
+        unfinished::begin(&part);
+        let file = File::create(&part).inspect_err(|_| unfinished::end(&part))?;
+        let output = OutputFile { file, path: path.to_owned(), renamed: Some((part, place)) };
         if let Some(old) = old {
             output.file.set_permissions(old.permissions())?;
         }
@@ -54,6 +55,7 @@ impl OutputFile {
         self.file.flush()?;
         let Some((part, place)) = &self.renamed else { return Ok(()) };
         fs::rename(part, place).map_err(|error| cannot_write(place, &error))?;
+        unfinished::end(part);
         self.renamed = None;
         Ok(())
     }
@@ -77,6 +79,7 @@ impl Drop for OutputFile {
         if let Some((part, _)) = &self.renamed {
             // It is ours and only half written. If it cannot be removed, nothing is lost.
             let _ = fs::remove_file(part);
+            unfinished::end(part);
         }
     }
 }
